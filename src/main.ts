@@ -43,6 +43,8 @@ process.on('uncaughtException', (error) => {
 // The launcher's lifeline: who kills it with SIGKILL means this program.
 if (process.env['RESEARCH_MIRROR_LAUNCHER'] !== undefined) {
   delete process.env['RESEARCH_MIRROR_LAUNCHER'];
+  // Node has read it: no other program that is started from here needs it.
+  delete process.env['NODE_COMPILE_CACHE'];
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   process.channel?.unref();
 }

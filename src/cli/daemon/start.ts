@@ -1,9 +1,4 @@
-import { loadConfig } from '../../config/load.ts';
-import { isStopped } from '@research-mirror/runtime/service';
-import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { EXIT } from '../terminal/exit-code.ts';
-import { terminalOf } from '../terminal/shell.ts';
-import { makeLog } from '../steps/log.ts';
+import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
 
 export const addStart: AddCommand = (program, run) => {
   program
@@ -23,24 +18,5 @@ export const addStart: AddCommand = (program, run) => {
         ['DATABASE_URL=postgres://… research-mirror start', 'your own Postgres; the rest from .env'],
       ]),
     )
-    .action(
-      run(async (shell) => {
-        const config = loadConfig(shell.env, 'service');
-        try {
-          const { runDaemon } = await import('../../app/daemon/run-daemon.ts');
-          shell.signal.throwIfAborted();
-          await runDaemon(config, {
-            signal: shell.signal,
-            log: makeLog(config, shell, shell.out, 'info'),
-            hide: (secret) => shell.scrubber.hide(secret),
-            scrub: (text) => shell.scrubber.scrub(text),
-            toTerminal: terminalOf(shell),
-          });
-        } catch (error) {
-          // Interrupted while it was still starting: that, too, is a clean stop.
-          if (!isStopped(error)) throw error;
-        }
-        return EXIT.DONE;
-      }),
-    );
+    .action(run(loaded(async () => (await import('./start-action.ts')).startAction)));
 };

@@ -1,13 +1,7 @@
 import { Option, type Command } from 'commander';
-import { loadConfig } from '../../config/load.ts';
-import { startSandbox } from '@research-mirror/sandbox/start-sandbox';
-import { readSandboxOptions } from '@research-mirror/sandbox/switches/read-options';
 import { flagOf, SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { examples, type AddCommand } from '../terminal/add-command.ts';
+import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
 import { withArgumentWords } from '../terminal/argument-words.ts';
-import { EXIT } from '../terminal/exit-code.ts';
-import { untilAborted } from '@research-mirror/runtime/service';
-import { UsageError } from '../terminal/usage-error.ts';
 
 export const addSandbox: AddCommand = (program, run) => {
   const command = program
@@ -27,31 +21,7 @@ export const addSandbox: AddCommand = (program, run) => {
       ]),
     );
   addSwitches(command);
-  command.action(
-    run(async (shell, options: Readonly<Record<string, string | boolean | undefined>>) => {
-      // Nothing of it is needed, but a slip in a variable's name is told here, too.
-      loadConfig(shell.env, 'database');
-      const { json, ...switches } = options;
-      const reading = readSandboxOptions(switches);
-      if ('problems' in reading)
-        throw new UsageError(reading.problems.map((problem) => `--${problem}`).join('\n'));
-      const sandbox = await startSandbox(reading.options, shell.clock);
-      try {
-        const [first = ''] = reading.options.keys.split(',');
-        const key = first.replace(/=[^=]*$/, '');
-        shell.out.write(
-          json === true
-            ? `${JSON.stringify({ url: sandbox.url, controlUrl: sandbox.controlUrl, key })}\n`
-            : `service      ${sandbox.url}\ncontrol API  ${sandbox.controlUrl}\nAPI key      ${key}\n\n` +
-                `mirror it:   MIRROR_API_URL=${sandbox.url} MIRROR_API_KEY=${key} npx research-mirror start\n`,
-        );
-        await untilAborted(shell.signal);
-      } finally {
-        await sandbox.stop();
-      }
-      return EXIT.DONE;
-    }),
-  );
+  command.action(run(loaded(async () => (await import('./sandbox-action.ts')).sandboxAction)));
 };
 
 /** An option for each switch; the sandbox itself judges the values, so that all problems come at once. */

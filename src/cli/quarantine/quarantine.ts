@@ -1,32 +1,8 @@
-import { listQuarantine, quarantinedTexts } from '../../app/quarantine/quarantine-list.ts';
-import { loadConfig } from '../../config/load.ts';
-import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
-import {
-  actionArgument,
-  chooseAction,
-  readLimit,
-  refuseFilters,
-  refuseOptions,
-} from '../steps/choose-action.ts';
-import { chooseCollections, collectionsArgument } from '../steps/choose-collections.ts';
-import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { describeQuarantine, describeRetry, retryingLine } from './quarantine-text.ts';
-import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
-import { serviceConfig } from '../steps/service-config.ts';
-import { showPass } from '../sync/show-pass.ts';
-import { UsageError } from '../terminal/usage-error.ts';
-
-interface QuarantineOptions {
-  readonly show?: string;
-  readonly limit?: string;
-  readonly json?: boolean;
-  readonly demo?: boolean;
-}
-
-const ACTIONS = ['list', 'retry'] as const;
-const USUAL_LIMIT = 100;
+import { QUARANTINE_ACTIONS, USUAL_LIMITS } from '../steps/action-names.ts';
+import { COLLECTION_NAMES } from '../../model/collections.ts';
+import { actionArgument } from '../steps/choose-action.ts';
+import { collectionsArgument } from '../steps/choose-collections.ts';
+import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
 
 export const addQuarantine: AddCommand = (program, run) => {
   program
@@ -37,10 +13,10 @@ export const addQuarantine: AddCommand = (program, run) => {
         'writes them again without a request to the service, for example when a constraint that refused them is gone, ' +
         'and ends with 1 when some still can’t be mirrored. Beside a running daemon, the daemon retries.',
     )
-    .addArgument(actionArgument(ACTIONS))
+    .addArgument(actionArgument(QUARANTINE_ACTIONS))
     .addArgument(collectionsArgument(`only of these (${COLLECTION_NAMES.join(', ')})`))
     .option('--show <id>', 'print one item as the service sent it')
-    .option('--limit <n>', `how many to list (${USUAL_LIMIT})`)
+    .option('--limit <n>', `how many to list (${USUAL_LIMITS.quarantine})`)
     .option('--json', 'as JSON on stdout')
     .option('--demo', "the demo's mirror, when there is one of your own too")
     .addHelpText(
@@ -51,77 +27,5 @@ export const addQuarantine: AddCommand = (program, run) => {
         ['research-mirror quarantine retry research_jobs', 'try those of one collection again'],
       ]),
     )
-    .action(
-      run(async (shell, given: string, names: string[], options: QuarantineOptions) => {
-        const action = chooseAction('quarantine', given, ACTIONS);
-        const collections = chooseCollections(names);
-        if (action === 'list') return list(shell, collections, options);
-        refuseOptions('quarantine retry', options, ['show', 'limit']);
-        return retry(shell, collections, options);
-      }),
-    );
+    .action(run(loaded(async () => (await import('./quarantine-action.ts')).quarantineAction)));
 };
-
-async function list(
-  shell: Shell,
-  collections: readonly CollectionName[] | undefined,
-  options: QuarantineOptions,
-): Promise<ExitCode> {
-  const { show, json = false, demo = false } = options;
-  const most = readLimit(options.limit, USUAL_LIMIT);
-  refuseFilters(options, ['limit']);
-  if (show !== undefined && collections !== undefined) {
-    throw new UsageError('--show goes without names of collections');
-  }
-  if (show !== undefined && !/^[0-9a-f]{4,64}$/i.test(show)) {
-    throw new UsageError('--show: takes an ID as "quarantine list" tells it, or its first 4 digits or more');
-  }
-  const config = loadConfig(shell.env, 'database');
-  const which = demo ? 'demo' : 'likely';
-  return onMigratedMirror(shell, config, { command: 'quarantine', which }, async ({ db }) => {
-    if (show !== undefined) return showItem(shell, await quarantinedTexts(db, show), show, json);
-    const listed = await listQuarantine(db, collections ?? COLLECTION_NAMES, most);
-    const text = json
-      ? `${JSON.stringify(listed, undefined, 2)}\n`
-      : describeQuarantine(listed, widthOfTerminal(shell.out));
-    shell.out.write(shell.scrubber.scrub(text));
-    return EXIT.DONE;
-  });
-}
-
-/** Verbatim, but for keys and secrets of ours that a service may have sent back. */
-function showItem(shell: Shell, texts: readonly (string | null)[], id: string, json: boolean): ExitCode {
-  const [text, other] = texts;
-  if (text === undefined || other !== undefined) {
-    const what = text === undefined ? 'no item' : 'more than one item';
-    shell.err.write(`research-mirror: there is ${what} in quarantine whose ID begins with ${id}\n`);
-    return EXIT.NO;
-  }
-  if (text === null) {
-    shell.err.write(
-      'research-mirror: the text of this item is not kept: its collection has too many that can’t be mirrored\n',
-    );
-    return EXIT.NO;
-  }
-  shell.out.write(shell.scrubber.scrub(`${json ? JSON.stringify({ item: text }) : text}\n`));
-  return EXIT.DONE;
-}
-
-async function retry(
-  shell: Shell,
-  collections: readonly CollectionName[] | undefined,
-  { json = false, demo = false }: QuarantineOptions,
-): Promise<ExitCode> {
-  const config = await serviceConfig(shell, demo);
-  const { runRetry } = await import('../../app/quarantine/run-retry.ts');
-  const report = await showPass(shell, config, {
-    run: (parts) => runRetry(config, { ...parts, collections: collections ?? COLLECTION_NAMES }),
-    line: retryingLine,
-    json,
-    describe: describeRetry,
-  });
-  if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
-    return EXIT.FAILED;
-  }
-  return report.collections.some(({ left }) => left.length > 0) ? EXIT.NO : EXIT.DONE;
-}

@@ -1,26 +1,4 @@
-import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
-import { statusReport } from '../../app/status/collect-status.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
-import { readActivity } from '../../db/status/stored-activity.ts';
-import { latestMarks, readLatestChanges } from '../../db/status/latest-changes.ts';
-import { readWorkload, type Workload } from '../../db/status/workload.ts';
-import type { Config } from '../../config/config.ts';
-import { loadConfig } from '../../config/load.ts';
-import { openDatabase } from '../../db/connection/database.ts';
-import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
-import type { LatestChange } from '../../model/status/latest-change.ts';
-import type { StatusReport } from '../../model/status/status-report.ts';
-import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { EXIT } from '../terminal/exit-code.ts';
-import { makeLog } from '../steps/log.ts';
-import { reachMirror, type MirrorDatabase } from '../steps/mirror-database.ts';
-import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
-import { describeStatus } from './status-text.ts';
-
-interface StatusOptions {
-  readonly json?: boolean;
-  readonly demo?: boolean;
-}
+import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
 
 export const addStatus: AddCommand = (program, run) => {
   program
@@ -40,79 +18,5 @@ export const addStatus: AddCommand = (program, run) => {
         ["research-mirror status --json | jq '.problems'", 'for monitoring'],
       ]),
     )
-    .action(
-      run(async (shell, options: StatusOptions) => {
-        const config = loadConfig(shell.env, 'database');
-        const log = makeLog(config, shell, shell.err, 'warn');
-        const database = await reachMirror(config, shell, {
-          command: 'status',
-          which: options.demo === true ? 'demo' : 'likely',
-          log,
-        });
-        let report: StatusReport;
-        try {
-          report = await readStatus(config, shell, database, options.json === true);
-        } finally {
-          await database.leave();
-        }
-        const text =
-          options.json === true
-            ? `${JSON.stringify(report, undefined, 2)}\n`
-            : describeStatus(report, widthOfTerminal(shell.out));
-        shell.out.write(shell.scrubber.scrub(text));
-        return report.healthy ? EXIT.DONE : EXIT.NO;
-      }),
-    );
+    .action(run(loaded(async () => (await import('./status-action.ts')).statusAction)));
 };
-
-async function readStatus(
-  config: Config,
-  shell: Shell,
-  { connection, words }: MirrorDatabase,
-  json: boolean,
-): Promise<StatusReport> {
-  const database = await openDatabase({ ...connection, schema: config.schema, max: 1 });
-  try {
-    const { db } = database;
-    const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
-    const workload = (): Promise<Workload> => readWorkload(db, config.history.kept);
-    if (pending.length === 0) {
-      // A text has no charts.
-      const activity = json ? async () => readActivity(db, await databaseTime(db)) : undefined;
-      const latestChanges = async (): Promise<readonly LatestChange[]> =>
-        readLatestChanges(db, await latestMarks(db));
-      const sources = { config, db, words, accounts: undefined, workload };
-      return await statusReport({ ...sources, activity, latestChanges });
-    }
-    return {
-      version: programVersion(),
-      at: new Date(shell.clock.now()).toISOString(),
-      healthy: false,
-      problems: [
-        {
-          cause: 'database_behind',
-          what: `the database is behind this program (${pending.join(', ')})`,
-          since: null,
-          affects: [],
-          byItself: 'the next start brings it up',
-          remedy: '"research-mirror migrate"',
-        },
-      ],
-      notes: [],
-      service: config.service?.url ?? null,
-      database: words,
-      databaseBytes: null,
-      schema: db.schema,
-      keys: null,
-      processes: [],
-      accounts: [],
-      errors: [],
-      deletions: [],
-      latestChanges: [],
-      held: null,
-      recovery: null,
-    };
-  } finally {
-    await database.close();
-  }
-}

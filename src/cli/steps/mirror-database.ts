@@ -83,7 +83,7 @@ async function embeddedFolder(config: Config, shell: Shell, { which }: ReachOpti
   const choice = which === 'likely' ? chooseMirror(own, demo, config.service !== undefined) : which;
   if ((choice === 'own' ? own : demo) === 'absent') {
     throw new Unusable(
-      `there is no mirror in ${folders[choice]} yet: "npm run demo" shows one, ` +
+      `there is no mirror in ${folders[choice]} yet: "research-mirror demo" shows one, ` +
         '"research-mirror start" makes yours (or set DATABASE_URL, where your Postgres is)',
     );
   }

@@ -24,7 +24,7 @@ export async function serviceConfig(shell: Shell, demo: boolean): Promise<Servic
       shell.err.write('(this is about the demo, which runs here: no account of yours is configured)\n');
     return demoConfig(config, folder, running.serviceUrl);
   }
-  if (demo) throw new Unusable('no demo runs here: "npm run demo"');
+  if (demo) throw new Unusable('no demo runs here: "research-mirror demo"');
   return loadConfig(shell.env, 'service');
 }
 

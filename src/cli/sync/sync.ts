@@ -1,26 +1,6 @@
-import type { CollectionPass } from '../../app/sync/pass.ts';
-import type { SyncReport } from '../../app/sync/run-sync.ts';
-import { groupProblems } from '../../app/status/group-problems.ts';
-import { problemLine } from '../../model/status/problem.ts';
-import { blockedDeletions } from '../../app/status/judge-status.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
-import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { chooseCollections, collectionsArgument } from '../steps/choose-collections.ts';
-import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { EXIT } from '../terminal/exit-code.ts';
-import { serviceConfig } from '../steps/service-config.ts';
-import { SET_A_KEY } from '../steps/failure.ts';
-import { readingLine } from './reading-line.ts';
-import { showPass } from './show-pass.ts';
-import { formatTable } from '../terminal/text-table.ts';
-import { UsageError } from '../terminal/usage-error.ts';
-
-interface Options {
-  readonly full?: boolean;
-  readonly acceptDeletions?: boolean;
-  readonly json?: boolean;
-  readonly demo?: boolean;
-}
+import { collectionsArgument } from '../steps/choose-collections.ts';
+import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
 
 export const addSync: AddCommand = (program, run) => {
   program
@@ -48,85 +28,5 @@ export const addSync: AddCommand = (program, run) => {
         ['research-mirror sync --json | jq .requests', 'for scripts'],
       ]),
     )
-    .action(
-      run(async (shell, names: string[], options: Options) => {
-        if (options.acceptDeletions === true && options.full !== true) {
-          throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');
-        }
-        const chosen = chooseCollections(names);
-        const config = await serviceConfig(shell, options.demo ?? false);
-        const { runSync } = await import('../../app/sync/run-sync.ts');
-        const report = await showPass(shell, config, {
-          run: (parts) =>
-            runSync(config, {
-              ...parts,
-              collections: chosen ?? config.collections,
-              full: options.full ?? false,
-              acceptDeletions: options.acceptDeletions ?? false,
-            }),
-          line: readingLine,
-          begins: readingLine([]),
-          json: options.json ?? false,
-          describe: (done, width) => describe(done, width, options.full ?? false),
-          remedy: SET_A_KEY,
-        });
-        if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
-          return EXIT.FAILED;
-        }
-        if (options.full !== true) return EXIT.DONE;
-        const open = report.collections.flatMap(whatIsOpen);
-        for (const line of open) shell.err.write(shell.scrubber.scrub(`research-mirror: ${line}\n`));
-        if (report.collections.some(({ held }) => held > 0)) return EXIT.NO;
-        return open.length > 0 ? EXIT.FAILED : EXIT.DONE;
-      }),
-    );
+    .action(run(loaded(async () => (await import('./sync-action.ts')).syncAction)));
 };
-
-/** What `--full` could not make true, with its remedy. */
-function whatIsOpen(pass: CollectionPass): string[] {
-  const { userId, collection, held, unproven, liveRows, complete } = pass;
-  const where = `${userId}/${collection}`;
-  if (held > 0) {
-    const blocked = blockedDeletions(userId, { collection, heldDeletions: held, liveRows });
-    return groupProblems(blocked).map((problem) => problemLine(problem, 0));
-  }
-  if (unproven > 0) {
-    const rows = countOf(unproven, 'row');
-    return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];
-  }
-  if (complete !== false) return [];
-  const why = 'it changed too much while it was read, or what it hangs on is not complete';
-  return [`${where}: ${asOf(pass)}, which is before this pass began: ${why}; run it again`];
-}
-
-function asOf({ completeAsOf }: CollectionPass): string {
-  return completeAsOf === null ? 'never complete so far' : `complete as of ${completeAsOf}`;
-}
-
-function describe(report: SyncReport, width: number | undefined, full: boolean): string {
-  const figures = ['read', 'new', 'changed', 'deleted', 'unchanged', 'quarantined', 'took'];
-  const table = formatTable(
-    [
-      { title: 'account', align: 'right' },
-      { title: 'collection', align: 'left' },
-      ...figures.map((title) => ({ title, align: 'right' }) as const),
-      { title: '', align: 'left' },
-    ],
-    report.collections.map((each) => [each.userId, each.collection, ...figuresOf(each), each.error ?? '']),
-    width,
-  );
-  const refused =
-    report.rateLimited > 0 ? `, ${formatCount(report.rateLimited)} of them answered with 429` : '';
-  const stands = report.collections
-    .filter(({ complete }) => full && complete === true)
-    .map((each) => `${each.userId}/${each.collection}: ${asOf(each)}\n`);
-  return `${table}${countOf(report.requests, 'request')}${refused}\n${stands.join('')}`;
-}
-
-function figuresOf(report: CollectionPass): string[] {
-  const { items, inserted, updated, deleted, unchanged, quarantined, milliseconds } = report;
-  return [
-    ...[items, inserted, updated, deleted, unchanged, quarantined].map(formatCount),
-    `${(milliseconds / 1000).toFixed(1)} s`,
-  ];
-}

@@ -1,12 +1,6 @@
-import type { VerifyReport } from '../../app/verify/run-verify.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
-import { chooseCollections, collectionsArgument } from '../steps/choose-collections.ts';
-import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { serviceConfig } from '../steps/service-config.ts';
-import { SET_A_KEY } from '../steps/failure.ts';
-import { showPass } from './show-pass.ts';
-import { describeVerification, verifyingLine } from './verify-text.ts';
+import { collectionsArgument } from '../steps/choose-collections.ts';
+import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
 
 export const addVerify: AddCommand = (program, run) => {
   program
@@ -30,27 +24,5 @@ export const addVerify: AddCommand = (program, run) => {
         ["research-mirror verify --json | jq '.collections[].discrepancies'", 'for scripts'],
       ]),
     )
-    .action(
-      run(async (shell, names: string[], options: { json?: boolean; demo?: boolean }) => {
-        const chosen = chooseCollections(names);
-        const config = await serviceConfig(shell, options.demo ?? false);
-        const { runVerify } = await import('../../app/verify/run-verify.ts');
-        const report = await showPass(shell, config, {
-          run: (parts) => runVerify(config, { ...parts, collections: chosen ?? config.collections }),
-          line: verifyingLine,
-          begins: verifyingLine([]),
-          json: options.json ?? false,
-          describe: describeVerification,
-          remedy: SET_A_KEY,
-        });
-        return answerOf(report);
-      }),
-    );
+    .action(run(loaded(async () => (await import('./verify-action.ts')).verifyAction)));
 };
-
-/** That something differs is certain, whatever else could not be read. */
-function answerOf({ equal, collections }: VerifyReport): ExitCode {
-  if (equal) return EXIT.DONE;
-  const different = collections.some(({ missing, extra, different: unlike }) => missing + extra + unlike > 0);
-  return different ? EXIT.NO : EXIT.FAILED;
-}

@@ -62,8 +62,12 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     quarantine: { has: 'quarantine, with its texts', imports: ['steps', 'sync', 'terminal'] },
     sql: {
-      has: 'sql and export, and how rows are printed: text, CSV, JSON, Parquet',
+      has: 'sql, and how rows are printed: text, CSV, JSON',
       imports: ['steps', 'terminal'],
+    },
+    export: {
+      has: 'export, into files and pipes, as CSV and Parquet',
+      imports: ['sql', 'steps', 'terminal'],
     },
     indexes: { has: 'indexes, with its texts', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },

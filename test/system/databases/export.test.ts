@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EXPORTED } from '../../../src/cli/sql/export-words.ts';
+import { EXPORTED } from '../../../src/cli/export/export-words.ts';
 import { readableRelations } from '../../../src/db/roles/whole-relation.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createMigratedTestDatabase } from '../../support/databases/migrated-database.ts';

@@ -1,26 +1,21 @@
-import { Argument } from 'commander';
 import { programVersion } from '../../app/program-files.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { suggestion } from '../../config/suggestion.ts';
 import { StatementRefused } from '../../db/roles/read-only-query.ts';
 import { readableRelations, wholeRelation } from '../../db/roles/whole-relation.ts';
-
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { examples, type AddCommand } from '../terminal/add-command.ts';
-import { withArgumentWords } from '../terminal/argument-words.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { OutputClosed } from '../terminal/output-closed.ts';
 import { Progress } from '../terminal/progress.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { askMirror, readTimeout, type AskedQuery } from './answer-query.ts';
-import { CsvRows } from './csv-rows.ts';
+import { askMirror, readTimeout, type AskedQuery } from '../sql/answer-query.ts';
+import { CsvRows } from '../sql/csv-rows.ts';
 import { fileTarget, streamTarget, type ExportTarget } from './export-target.ts';
-import { EXPORTED } from './export-words.ts';
 import type { ParquetColumn } from './parquet-types.ts';
-import type { RowPrinter } from './row-printer.ts';
-import { explainRefusal } from './statement-refusal.ts';
+import type { RowPrinter } from '../sql/row-printer.ts';
+import { explainRefusal } from '../sql/statement-refusal.ts';
 
 interface ExportOptions {
   readonly csv?: boolean;
@@ -34,51 +29,20 @@ interface ExportOptions {
 /** Rows between two looks at the progress. */
 const LOOK = 1_000;
 
-export const addExport: AddCommand = (program, run) => {
-  program
-    .command('export')
-    .summary('write all of a table or view as CSV or Parquet')
-    .description(
-      'Writes all rows and columns of a table or view of the mirror, every digit of them, as the login by which sql ' +
-        'reads. A file takes its name when it is whole, and replaces one that is there only then. For a part of a ' +
-        'table: sql --csv.',
-    )
-    .addArgument(
-      withArgumentWords(
-        new Argument('<table>', 'its name, such as lists, lists_live or freshness'),
-        EXPORTED,
-      ),
-    )
-    .option('--csv', 'as CSV (RFC 4180), with a line of titles; NULL is empty')
-    .option('--parquet', 'as Parquet: numbers, moments and dates as such where every value fits, else text')
-    .option('-o, --output <file>', 'where to; default: stdout')
-    .option('--json', 'with --output: what was written, as JSON on stdout')
-    .option('--timeout <duration>', 'give up reading after that long', '1h')
-    .option('--demo', "the demo's mirror, when there is one of your own too")
-    .addHelpText(
-      'after',
-      examples([
-        ['research-mirror export research_jobs_live --csv -o jobs.csv', 'for spreadsheets'],
-        ['research-mirror export research_jobs --parquet -o jobs.parquet', 'for DuckDB, pandas, Spark'],
-        ['research-mirror export list_items_versions --csv | gzip > items.csv.gz', 'through a pipe'],
-      ]),
-    )
-    .action(
-      run(async (shell, table: string, options: ExportOptions) => {
-        const timeout = readTimeout(options.timeout);
-        const config = loadConfig(shell.env, 'database');
-        // As other programs have it.
-        const output = options.output === '-' ? undefined : options.output;
-        checkOptions(shell, { ...options, output });
-        const target = output === undefined ? streamTarget(shell) : await fileTarget(output);
-        try {
-          return await writeExport(shell, config, table, { ...options, output, timeout }, target);
-        } finally {
-          await target.close();
-        }
-      }),
-    );
-};
+/** What `export` does. */
+export async function exportAction(shell: Shell, table: string, options: ExportOptions): Promise<ExitCode> {
+  const timeout = readTimeout(options.timeout);
+  const config = loadConfig(shell.env, 'database');
+  // As other programs have it.
+  const output = options.output === '-' ? undefined : options.output;
+  checkOptions(shell, { ...options, output });
+  const target = output === undefined ? streamTarget(shell) : await fileTarget(output);
+  try {
+    return await writeExport(shell, config, table, { ...options, output, timeout }, target);
+  } finally {
+    await target.close();
+  }
+}
 
 /** @throws UsageError */
 function checkOptions({ out }: Shell, { csv, parquet, output, json }: ExportOptions): void {

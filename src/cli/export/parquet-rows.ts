@@ -3,7 +3,7 @@ import type { ResultColumn } from '../../db/roles/read-only-query.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import type { ExportTarget } from './export-target.ts';
 import { fitColumn, type ColumnFit, type ParquetColumn } from './parquet-types.ts';
-import type { RowPrinter } from './row-printer.ts';
+import type { RowPrinter } from '../sql/row-printer.ts';
 import type { RowSpool, TextRow } from './row-spool.ts';
 
 /**

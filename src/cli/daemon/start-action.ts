@@ -1,0 +1,26 @@
+import { runDaemon } from '../../app/daemon/run-daemon.ts';
+import { loadConfig } from '../../config/load.ts';
+import { isStopped } from '@research-mirror/runtime/service';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { terminalOf } from '../terminal/shell.ts';
+import { makeLog } from '../steps/log.ts';
+import type { Shell } from '../terminal/shell.ts';
+
+/** What `start` does. */
+export async function startAction(shell: Shell): Promise<ExitCode> {
+  const config = loadConfig(shell.env, 'service');
+  try {
+    shell.signal.throwIfAborted();
+    await runDaemon(config, {
+      signal: shell.signal,
+      log: makeLog(config, shell, shell.out, 'info'),
+      hide: (secret) => shell.scrubber.hide(secret),
+      scrub: (text) => shell.scrubber.scrub(text),
+      toTerminal: terminalOf(shell),
+    });
+  } catch (error) {
+    // Interrupted while it was still starting: that, too, is a clean stop.
+    if (!isStopped(error)) throw error;
+  }
+  return EXIT.DONE;
+}

@@ -1,0 +1,153 @@
+import { runDaemon } from '../../app/daemon/run-daemon.ts';
+import type { PassProgress } from '../../app/sync/pass-progress.ts';
+import type { Config, ServiceConfig } from '../../config/config.ts';
+import { loadConfig } from '../../config/load.ts';
+import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { isStopped } from '@research-mirror/runtime/service';
+import type { Sandbox } from '@research-mirror/sandbox/start-sandbox';
+import {
+  DEMO_KEY,
+  type DemoAddresses,
+  demoConfig,
+  forgetAddresses,
+  keptPort,
+  saveAddresses,
+  savedAddresses,
+} from '../steps/demo-folder.ts';
+import { deleteOneList, prepareService, sendForgery } from './demo-scene.ts';
+import { DEMO_USER, startDemoService } from './demo-service.ts';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { makeLog } from '../steps/log.ts';
+import { demoFolder } from '../steps/mirror-database.ts';
+import { Progress } from '../terminal/progress.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { shortPath } from '../terminal/short-path.ts';
+
+/** What `demo` does. */
+export async function demoAction(shell: Shell): Promise<ExitCode> {
+  const config = loadConfig(shell.env, 'database');
+  const folder = demoFolder(config);
+  const progress = new Progress(shell);
+  try {
+    const sandbox = await startDemoService(folder, shell);
+    if (sandbox === undefined) {
+      progress.say(await whereItRuns(folder));
+      return EXIT.DONE;
+    }
+    try {
+      await prepareService(sandbox.controlUrl, folder);
+      await runDemo(shell, await ofDemo(config, folder, sandbox), sandbox, progress);
+    } finally {
+      await forgetAddresses(folder);
+      await sandbox.stop();
+    }
+  } catch (error) {
+    if (!isStopped(error)) throw error;
+  } finally {
+    progress.end();
+  }
+  return EXIT.DONE;
+}
+
+async function whereItRuns(folder: string): Promise<string> {
+  const found = await savedAddresses(folder);
+  return found === undefined
+    ? 'a demo runs here already; it is just starting, or just ending'
+    : `a demo runs here already:\n${addressLines(found)}\n`;
+}
+
+async function runDemo(
+  shell: Shell,
+  config: ServiceConfig,
+  sandbox: Sandbox,
+  progress: Progress,
+): Promise<void> {
+  const sums = new Map<string, PassProgress>();
+  let listsMirrored = false;
+  // A killed demo has the account for a moment yet, an older version's for as long as it runs: until then nothing new
+  // is shown, which must not look like a defect.
+  if ((await embeddedState(config.dataDir)) === 'running') {
+    progress.say(
+      "the demo's database runs already (another command uses it, or a demo was killed): " +
+        'mirroring goes on as soon as nobody else does it',
+    );
+  }
+  progress.say(`starting: emulated service, embedded Postgres in ${shortPath(config.dataDir)}, daemon …`);
+  await runDaemon(config, {
+    signal: shell.signal,
+    log: makeLog(config, shell, shell.err, 'warn'),
+    hide: (secret) => shell.scrubber.hide(secret),
+    scrub: (text) => shell.scrubber.scrub(text),
+    onReady: ({ statusUrl }) => {
+      const addresses = { statusUrl, serviceUrl: sandbox.url, controlUrl: sandbox.controlUrl };
+      progress.say(welcome(addresses, config.dataDir));
+      inBackground(saveAddresses(config.dataDir, addresses));
+      inBackground(sendForgery(`${config.webhook.publicUrl}/webhooks/${DEMO_USER}`));
+    },
+    onProgress: (each) => {
+      sums.set(each.collection, each);
+      progress.show(progressLine([...sums.values()]));
+      if (each.collection !== 'list_items' || listsMirrored) return;
+      listsMirrored = true;
+      inBackground(deleteOneList(sandbox.controlUrl, config.dataDir));
+    },
+  });
+}
+
+async function ofDemo(config: Config, folder: string, sandbox: Sandbox): Promise<ServiceConfig> {
+  const webhookPort = await keptPort(folder, 'webhook-port');
+  return {
+    ...demoConfig(config, folder, sandbox.url),
+    http: { ...config.http, host: '127.0.0.1', port: await keptPort(folder, 'page-port') },
+    // The emulated service runs beside it: loopback is as public as need be.
+    webhook: {
+      ...config.webhook,
+      publicUrl: `http://127.0.0.1:${webhookPort}`,
+      host: '127.0.0.1',
+      port: webhookPort,
+    },
+  };
+}
+
+function addressLines({ statusUrl, serviceUrl, controlUrl }: DemoAddresses): string {
+  return [
+    '',
+    `  status page        ${statusUrl}`,
+    `  emulated service   ${serviceUrl} (key ${DEMO_KEY}), control API ${controlUrl}`,
+  ].join('\n');
+}
+
+function welcome(addresses: DemoAddresses, dataDir: string): string {
+  return [
+    addressLines(addresses),
+    '',
+    '  Look at the mirror from another terminal, in this folder:',
+    '    npx research-mirror sql "select status, count(*) from research_jobs_live group by status"',
+    '    npx research-mirror status',
+    '    npx research-mirror events',
+    '    npx research-mirror verify',
+    '',
+    '  Prepared in it: an item that can’t be mirrored (quarantine), a delivery that nobody signed (status page), and a',
+    '  list that the service deletes once it is mirrored (sql "select list_id, _deleted_at from lists"; two minutes).',
+    '',
+    `  Ctrl-C ends it; the next demo goes on with its data, or anew once ${shortPath(dataDir)} is removed.`,
+    '',
+  ].join('\n');
+}
+
+/** What is only shown may fail: the demo goes on without. */
+function inBackground(shown: Promise<unknown>): void {
+  shown.catch(() => {});
+}
+
+/** What this run has mirrored. */
+function progressLine(sums: readonly PassProgress[]): string {
+  const rows = sums.reduce((sum, { inserted }) => sum + inserted, 0);
+  const changes = sums.reduce((sum, { updated }) => sum + updated, 0);
+  const parts = sums
+    .filter(({ inserted }) => inserted > 0)
+    .map(({ collection, inserted }) => `${collection} ${formatCount(inserted)}`);
+  const which = parts.length === 0 ? '' : ` (${parts.join(' · ')})`;
+  return `mirrored: ${countOf(rows, 'new row')}${which}, ${countOf(changes, 'change')}`;
+}

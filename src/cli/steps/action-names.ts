@@ -1,0 +1,8 @@
+/** What commands that do several things can do, the usual one first: for their help, and for who then does it. */
+export const EVENTS_ACTIONS = ['list', 'replay'] as const;
+export const INDEXES_ACTIONS = ['list', 'create', 'drop'] as const;
+export const QUARANTINE_ACTIONS = ['list', 'retry'] as const;
+export const SUBMISSIONS_ACTIONS = ['list', 'cancel', 'release'] as const;
+
+/** How many a list shows where --limit does not say. */
+export const USUAL_LIMITS = { events: 50, quarantine: 100, submissions: 50 } as const;

@@ -1,0 +1,152 @@
+import type { Db } from '../../db/connection/db.ts';
+import { isFinal } from '../../app/submit/submit-follow.ts';
+import { SubmitRefused, type SubmitRequest } from '../../app/submit/submit-request.ts';
+import { submitOperation, type SubmitResult } from '../../app/submit/submit-operation.ts';
+import type { Config } from '../../config/config.ts';
+import { loadConfig } from '../../config/load.ts';
+import { suggestion } from '../../config/suggestion.ts';
+import { currentHold } from '../../db/installation/hold.ts';
+import { findSubmission } from '../../db/submissions/stored-submissions.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { OPERATION_NAMES } from '../../model/submission.ts';
+import { isStopped } from '@research-mirror/runtime/service';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { makeLog } from '../steps/log.ts';
+import { type MigratedMirror, onMigratedMirror } from '../steps/migrated-mirror.ts';
+import { Progress } from '../terminal/progress.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { readData } from './submit-data.ts';
+import { checkPayload } from './submit-payload.ts';
+import { endLine, responseText, submissionJson, submittingLine } from './submit-text.ts';
+import { UsageError } from '../terminal/usage-error.ts';
+
+interface SubmitOptions {
+  readonly id?: string;
+  readonly user?: string;
+  readonly data: string;
+  readonly key?: string;
+  readonly wait: boolean;
+  readonly json?: boolean;
+  readonly demo?: boolean;
+}
+
+/** What `submit` does. */
+export async function submitAction(
+  shell: Shell,
+  operation: string,
+  options: SubmitOptions,
+): Promise<ExitCode> {
+  const request = await readRequest(shell, operation, options);
+  const config = loadConfig(shell.env, 'database');
+  if (!config.submit.enabled) throw new Unusable('submissions are off: MIRROR_SUBMIT=off');
+  const { demo = false } = options;
+  // With an account configured it is that one's mirror that is meant, whatever else runs.
+  const which = demo ? 'demo' : config.service === undefined ? 'likely' : 'own';
+  return onMigratedMirror(shell, config, { command: 'submit', which }, (mirror) =>
+    submit(shell, demo ? { ...config, service: undefined } : config, mirror, request, options),
+  );
+}
+
+/** By which option of this command the argument is given that an SQLSTATE of `submit` is about (docs/tables.md). */
+const OPTIONS: ReadonlyMap<string, string> = new Map([
+  ['RM011', '--id'],
+  ['RM012', '--data'],
+  ['RM013', '--user'],
+  ['RM016', '--key'],
+]);
+
+async function readRequest(
+  shell: Shell,
+  operation: string,
+  { id, user, data, key }: SubmitOptions,
+): Promise<SubmitRequest> {
+  if (!OPERATION_NAMES.some((name) => name === operation)) {
+    const near = suggestion(operation, OPERATION_NAMES);
+    throw new UsageError(
+      `there is no operation ${JSON.stringify(operation)}${near}: there are ${OPERATION_NAMES.join(', ')}`,
+    );
+  }
+  if (user !== undefined && !/^-?\d{1,19}$/.test(user))
+    throw new UsageError('--user: must be the account’s number');
+  const payload = checkPayload(await readData(data, shell.signal));
+  return { operation, payload, target: id, userId: user, idempotencyKey: key };
+}
+
+async function submit(
+  shell: Shell,
+  config: Config,
+  { db, reached }: MigratedMirror,
+  request: SubmitRequest,
+  { wait, json = false }: SubmitOptions,
+): Promise<ExitCode> {
+  const progress = new Progress(shell);
+  let id: string | undefined;
+  let result: SubmitResult;
+  try {
+    result = await submitOperation({
+      config,
+      db,
+      direct: reached.direct,
+      clock: shell.clock,
+      request,
+      wait,
+      signal: shell.signal,
+      log: makeLog(config, shell, shell.err, 'warn'),
+      hide: (secret) => shell.scrubber.hide(secret),
+      scrub: (text) => shell.scrubber.scrub(text),
+      onQueued: (queued) => {
+        id = queued;
+      },
+      onProgress: (each) => progress.show(shell.scrubber.scrub(submittingLine(each))),
+    });
+  } catch (error) {
+    if (error instanceof SubmitRefused && error.wrong) {
+      // Nothing that was typed is wrong, and nothing else that could be typed would be right.
+      if (!(await knowsAnAccount(db))) {
+        throw new Unusable(
+          'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
+        );
+      }
+      const option = OPTIONS.get(error.sqlState);
+      throw new UsageError(option === undefined ? error.message : `${option}: ${error.message}`);
+    }
+    if (id === undefined) throw error;
+    progress.end();
+    shell.err.write(shell.scrubber.scrub(`${await whereItStays(db, id)}\n`));
+    if (isStopped(error)) return EXIT.INTERRUPTED;
+    throw error;
+  } finally {
+    progress.end();
+  }
+  const { submission, stuck } = result;
+  const held = submission.state === 'held' ? (await currentHold(db))?.why : undefined;
+  const text = json ? submissionJson(submission, { stuck: stuck ?? null }) : responseText(submission);
+  if (text !== undefined) shell.out.write(shell.scrubber.scrub(`${text}\n`));
+  const end =
+    stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`;
+  shell.err.write(shell.scrubber.scrub(`${end}\n`));
+  return wait ? codeOf(result) : EXIT.DONE;
+}
+
+async function knowsAnAccount(db: Db): Promise<boolean> {
+  const accounts = await db.state.selectFrom('account').select('_user_id').limit(1).execute();
+  return accounts.length > 0;
+}
+
+/** What becomes of a submission that is not waited for any more. */
+async function whereItStays(db: Db, id: string): Promise<string> {
+  const submission = await findSubmission(db, id).catch(() => undefined);
+  const look = `"research-mirror submissions list --show ${id}" tells what came of it`;
+  if (submission?.state === 'queued') {
+    return `submission ${id} stays queued: "research-mirror submissions cancel ${id}" takes it back`;
+  }
+  return submission === undefined || !isFinal(submission)
+    ? `submission ${id} may be on its way: ${look}`
+    : endLine(submission, undefined);
+}
+
+function codeOf({ submission: { state } }: SubmitResult): ExitCode {
+  if (state === 'accepted') return EXIT.DONE;
+  if (state === 'rejected' || state === 'cancelled') return EXIT.NO;
+  return state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;
+}

@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { bundle } from '../build/bundle.ts';
+import { licenceFile, thirdParties } from '../build/third-party.ts';
+import { ROOT } from './support/rules/source-files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'research-mirror-bundle-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const chunks = await bundle({ main: 'src/main.ts' }, join(folder, 'dist', 'program'));
+
+/** Modules that are loaded with these: of our own the paths from the root, of others the packages' names. */
+function loadedWith(...modules: readonly string[]): ReadonlySet<string> {
+  const files = new Set<string>();
+  const add = (file: string): void => {
+    if (files.has(file)) return;
+    files.add(file);
+    chunks.find((chunk) => chunk.file === file)?.imports.forEach(add);
+  };
+  for (const module of modules) {
+    const chunk = chunks.find((each) => each.modules.includes(join(ROOT, module)));
+    if (chunk === undefined) throw new Error(`${module} is in no file of the bundle`);
+    add(chunk.file);
+  }
+  return new Set(
+    chunks
+      .filter(({ file }) => files.has(file))
+      .flatMap((chunk) => chunk.modules)
+      .map((module) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(module)?.[1] ?? relative(ROOT, module)),
+  );
+}
+
+/** What is loaded before it is known which command is meant; for help, version and completion nothing else. */
+const BASE = ['src/main.ts', 'src/cli/run.ts'];
+const command = (path: string): ReadonlySet<string> => loadedWith(...BASE, `src/cli/${path}-action.ts`);
+const packagesIn = (modules: ReadonlySet<string>): string[] =>
+  [...modules].filter((name) => !/^(src|packages)\/|\0/.test(name)).toSorted();
+
+describe('what a command loads', () => {
+  it('is next to nothing for help, version and completion', () => {
+    const loaded = loadedWith(...BASE);
+    expect(packagesIn(loaded)).toEqual(['commander']);
+    const work =
+      /(?<!choose)-action\.ts$|^src\/(api|budget|db|mirror|status|submit|sync|walk|webhooks)\/|^src\/app\/(?!program-files)/;
+    expect([...loaded].filter((path) => work.test(path))).toEqual([]);
+  });
+
+  it('has neither an HTTP client nor a server, nor what models and metrics need, for status and sql', () => {
+    for (const path of ['status/status', 'sql/sql']) {
+      expect(packagesIn(command(path))).toEqual(expect.arrayContaining(['kysely', 'pg']));
+      expect(packagesIn(command(path))).not.toEqual(expect.arrayContaining([expect.stringMatching(FOREIGN)]));
+    }
+    expect([...command('status/status')].filter((path) => /^src\/(api|sync|walk)\//.test(path))).toEqual([]);
+  });
+
+  it('has an HTTP client but no server for sync, and a server for start', () => {
+    expect(command('sync/sync')).toContain('undici');
+    expect(packagesIn(command('sync/sync'))).not.toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^(hono|@hono|@prometheus-io|zod|@modelcontextprotocol)/),
+      ]),
+    );
+    expect(command('daemon/start')).toContain('hono');
+  });
+
+  it('has the emulated service for demo and sandbox only, and the protocol of models for mcp only', () => {
+    const serves = 'packages/sandbox/src/start-sandbox.ts';
+    expect(command('demo/sandbox')).toContain(serves);
+    expect(command('daemon/start')).not.toContain(serves);
+    expect(command('mcp/mcp')).toContain('zod');
+    expect(command('daemon/start')).not.toContain('zod');
+  });
+});
+
+const FOREIGN = /^(undici|hono|@hono|@prometheus-io|zod|@modelcontextprotocol|p-queue|hyparquet)/;
+
+describe('the licences of what is bundled', () => {
+  it('are carried along, each with its text', () => {
+    const packages = thirdParties(chunks.flatMap(({ modules }) => modules));
+    expect(packages.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['commander', 'hono', 'kysely', 'pg', 'pgpass', 'pino', 'undici', 'zod']),
+    );
+    const file = licenceFile(packages);
+    for (const { name, version, license, text } of packages) {
+      expect(`${name}: ${license}`).toMatch(/: (Apache-2\.0|BSD-3-Clause|ISC|MIT)$/);
+      expect(`${name}: ${text}`).toMatch(/copyright|apache license/i);
+      expect(file).toContain(`\n${name} ${version} (${license})\n`);
+    }
+  });
+
+  it('stop the build where a package has no text of one', () => {
+    const module = install('unlicensed', { 'README.md': '# unlicensed\n\n## License\n\nMIT\n' });
+    expect(() => thirdParties([module])).toThrow('no text of a licence is in unlicensed 1.0.0');
+  });
+
+  it('may stand in the README alone, and a notice comes with them', () => {
+    const readme = '# x\n\n## License\n\nCopyright (c) somebody\n\n## Thanks\n\nto all\n';
+    const [found] = thirdParties([install('spare', { 'README.md': readme, NOTICE: 'by the way' })]);
+    expect(found?.text).toBe('Copyright (c) somebody\n\nby the way');
+  });
+
+  it('are those of others only, once a version', () => {
+    const module = install('twice', { LICENSE: 'copyright' });
+    const own = join(ROOT, 'src', 'main.ts');
+    expect(thirdParties([module, own, module]).map(({ name }) => name)).toEqual(['twice']);
+  });
+
+  /** Puts a package there. @returns path of its module, in a folder with a package.json without a name */
+  function install(name: string, files: Readonly<Record<string, string>>): string {
+    const root = join(folder, 'node_modules', name);
+    const all = {
+      ...files,
+      'package.json': JSON.stringify({ name, version: '1.0.0', license: 'MIT' }),
+      'esm/package.json': '{ "type": "module" }',
+      'esm/index.js': '',
+    };
+    for (const [path, text] of Object.entries(all)) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    }
+    return join(root, 'esm', 'index.js');
+  }
+});
