@@ -76,6 +76,15 @@ describe('why a row that looks deleted is still there', () => {
     expect(found[1]?.examples).toEqual(['3', '4', '5', '6']);
   });
 
+  it('is bounded, whatever many accounts there are', () => {
+    const users = Array.from({ length: 150 }, (_, index) => String(index));
+    const collections = [sampleCollection({ collection: 'lists' })];
+    const accounts = users.map((userId) => ({ userId, state: 'active' as const, collections }));
+    const all = users.map((userId, index) => missed({ userId, kind: index === 149 ? 'snapshot' : 'pair' }));
+    const found = judgeDeletions(accounts, { missed: all, now: new Date(AT), processes }, GRACE_MS);
+    expect([found.length, found[0]?.cause]).toEqual([100, 'second_proof']);
+  });
+
   it('names the command where nothing decides by itself', () => {
     expect(judge([missed({ kind: 'proven' })], { heldDeletions: 2 })[0]?.remedy).toContain(
       'research-mirror sync lists --full --accept-deletions',

@@ -10,6 +10,8 @@ import {
 
 /** Keys that are shown for each cause. */
 const EXAMPLES = 5;
+/** Entries at most: with very many accounts the view data_quality has the rest. */
+const ENTRIES = 100;
 /** A second reading that was due so long ago (ms) has taken place, where a daemon runs. */
 const READ_BY = 60_000;
 
@@ -56,7 +58,7 @@ export function judgeDeletions(
     };
   });
   const place = (cause: DeletionCause): number => DELETION_CAUSES.indexOf(cause);
-  return found.toSorted((a, b) => place(a.cause) - place(b.cause));
+  return found.toSorted((a, b) => place(a.cause) - place(b.cause)).slice(0, ENTRIES);
 }
 
 function placeOf({ userId, collection }: Pick<MissedRows, 'userId' | 'collection'>): string {

@@ -35,7 +35,7 @@ export interface StatusReport {
   readonly accounts: readonly AccountStatus[];
   /** The last few errors over all accounts, the newest first. */
   readonly errors: readonly ErrorStatus[];
-  /** Rows that look deleted and are still there, by collection and cause; those first that need a person. */
+  /** Rows that look deleted and are still there, by collection and cause; those first that need a person, 100 at most. */
   readonly deletions: readonly WaitingDeletion[];
   /** The last few changes of rows over all accounts, the newest first. */
   readonly latestChanges: readonly LatestChange[];

@@ -41,13 +41,7 @@ export function deletionsSection(deletions: readonly WaitingDeletion[], at: stri
       ],
       'Rows that look deleted, by what their deletion waits for',
     )}
-    ${
-      deletions.length > MOST
-        ? html`<p class="quiet">
-            and ${count(deletions.length - MOST)} more: view <code>data_quality</code>
-          </p>`
-        : ''
-    }
+    ${deletions.length > MOST ? html`<p class="quiet">More of them: view <code>data_quality</code></p>` : ''}
   </section>`;
 }
 
