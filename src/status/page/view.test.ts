@@ -23,6 +23,12 @@ describe('many accounts', () => {
       expect.stringMatching(/Account 5$/),
     ]);
   });
+
+  it('are all folded where one cause affects them all: their table says so', async () => {
+    const collections = [sampleCollection({ state: 'failing' })];
+    const all = ['1', '2', '3', '4'].map((userId) => sampleAccount({ userId, collections }));
+    expect(await viewOf(...all)).not.toContain('<details open>');
+  });
 });
 
 describe('the line of an account', () => {

@@ -8,7 +8,7 @@ import { affectedBy } from '../../model/status/problem.ts';
 import { creditsFigure } from './credits-figure.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
 
-/** More accounts than this are shown folded, but for those with a problem. */
+/** So many accounts are shown unfolded at most: all of them, else those with a problem, else none. */
 const UNFOLDED_ACCOUNTS = 3;
 
 /** The page's content: everything that changes while it is open. */
@@ -20,6 +20,8 @@ export function reportView(report: StatusReport): Html {
     good: 'The mirror is healthy',
     bad: 'The mirror needs attention',
   }[state];
+  const looked = accounts.length <= UNFOLDED_ACCOUNTS ? accounts : accounts.filter(troubled);
+  const unfolded = new Set(looked.length <= UNFOLDED_ACCOUNTS ? looked : []);
   return html`<main id="content" tabindex="-1" data-title="${headline} – research-mirror">
     <section class="headline ${state}">
       <div role="status"><h1>${headline}</h1></div>
@@ -32,10 +34,8 @@ export function reportView(report: StatusReport): Html {
     ${tiles(report)} ${accounts.length < 2 ? '' : accountsTable(accounts, at, troubled)}
     ${deletionsSection(report.deletions, at, accounts.length > 1)} ${sentences('notes', report.notes)}
     ${changesSection(report.latestChanges, at, accounts.length > 1)}
-    ${accounts.map((account) =>
-      accountSection(account, at, accounts.length <= UNFOLDED_ACCOUNTS || troubled(account)),
-    )}
-    ${errors(report)} ${processes(report)}
+    ${accounts.map((account) => accountSection(account, at, unfolded.has(account)))} ${errors(report)}
+    ${processes(report)}
   </main>`;
 }
 
