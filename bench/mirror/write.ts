@@ -239,7 +239,7 @@ async function run(url: string, rows: number): Promise<void> {
   const admin = await openDatabase({ url, schema: SCHEMA, program: 'bench', bounds: MIGRATION_BOUNDS });
   await migrate({
     db: admin.db,
-    folder: join(import.meta.dirname, '../migrations'),
+    folder: join(import.meta.dirname, '../../migrations'),
     version: programVersion(),
     clock: systemClock,
   });

@@ -13,11 +13,16 @@ export function printTable(titles: readonly string[], rows: readonly (readonly s
 
 /** When and on what the figures were made: they mean nothing without. */
 export function printMachine(): void {
+  print(`${machine()}, load ${(loadavg()[0] ?? 0).toFixed(1)}`);
+}
+
+/** Date and machine, without its load. */
+export function machine(): string {
   const memory = Math.round(totalmem() / 2 ** 30);
   const [{ model } = { model: 'unknown' }] = cpus();
-  print(
+  return (
     `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores (${model.trim()}), ${memory} GB, ` +
-      `Node ${process.version}, ${process.platform} ${process.arch}, load ${(loadavg()[0] ?? 0).toFixed(1)}`,
+    `Node ${process.version}, ${process.platform} ${process.arch}`
   );
 }
 

@@ -20,8 +20,13 @@ export interface Stage {
 /**
  * Sets the stage, plays, and clears all away, also after Ctrl-C.
  * @param postgres URL of a server on which databases may be made; '': an embedded one
+ * @param settings of the embedded one, beside its own
  */
-export async function onStage(postgres: string, play: (stage: Stage) => Promise<void>): Promise<void> {
+export async function onStage(
+  postgres: string,
+  play: (stage: Stage) => Promise<void>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'research-mirror-bench-'));
   const clearing: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   let server = postgres;
@@ -41,6 +46,7 @@ export async function onStage(postgres: string, play: (stage: Stage) => Promise<
           program: 'bench',
           log: { info: () => {}, warn: (message) => process.stderr.write(`${message}\n`) },
           clock: systemClock,
+          settings,
         });
         clearing.push(() => embedded.stop());
         server = embedded.url;
