@@ -1,5 +1,6 @@
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { builtProgram, NODE_COMPILE_CACHE } from '../../test/support/processes/built-programs.ts';
+import { promisify } from 'node:util';
 import { ROOT } from '../../test/support/rules/source-files.ts';
 import { programVersion } from '../../src/app/program-files.ts';
 import { npmPackages, pythonPackages } from './packages.ts';
@@ -7,10 +8,16 @@ import type { Order, Peer } from './peer.ts';
 
 /** All of them, in the order of the tables. */
 export const PEERS: readonly Peer[] = [
-  ours('ours', 'ours, built', 'the program in one file with a compile cache, as it is shipped', () =>
-    builtProgram('main'),
+  ours(
+    'ours',
+    'ours, built',
+    'the bundle with the heap and the compile cache that the launcher gives it',
+    async () => {
+      await promisify(execFile)(process.execPath, [join(ROOT, 'build', 'program.ts')]);
+      return join(ROOT, 'dist', 'program', 'main.js');
+    },
   ),
-  ours('ours-sources', 'ours, from sources', 'the sources as they are, as in a checkout', async () =>
+  ours('ours-sources', 'ours, from sources', 'the same from unbuilt sources', async () =>
     join(ROOT, 'src', 'main.ts'),
   ),
   script('copy', 'COPY + raw jsonb (floor)', 'copy-raw.ts', {
@@ -88,9 +95,16 @@ function ours(name: string, title: string, how: string, find: () => Promise<stri
         versions: `research-mirror ${programVersion()}, Node ${process.version}`,
         command: (order) => ({
           file: process.execPath,
-          args: [main, 'sync', 'research_jobs', ...(order.mode === 'all' ? ['--full'] : []), '--json'],
+          args: [
+            '--max-semi-space-size=4',
+            main,
+            'sync',
+            'research_jobs',
+            ...(order.mode === 'all' ? ['--full'] : []),
+            '--json',
+          ],
           env: {
-            NODE_COMPILE_CACHE,
+            NODE_COMPILE_CACHE: join(ROOT, 'dist', 'compile-cache'),
             DATABASE_URL: order.databaseUrl,
             MIRROR_API_URL: order.serviceUrl,
             MIRROR_API_KEY: order.key,
