@@ -74,7 +74,7 @@ class WalkRun {
     this.#walk = begun.walk;
     this.#startedAt = new Date(now);
     this.#startedTick = context.clock.monotonic();
-    this.#proofs = new WalkProofs(session, begun.walk, this.#startedAt);
+    this.#proofs = new WalkProofs(session, begun.walk, this.#startedAt, context.keys);
   }
 
   async run(): Promise<WalkResult> {
