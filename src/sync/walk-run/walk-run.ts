@@ -21,6 +21,9 @@ interface Turn {
 
 type Resolved = Step & { readonly ask: PageAsk | End };
 
+/** Keys of `WalkResult.seen` at most: a poll after a long outage may read a million. */
+const MOST_SEEN = 50_000;
+
 const ENOUGH: End = { type: 'end', outcome: 'reached' };
 
 /**
@@ -167,7 +170,9 @@ class WalkRun {
     );
     this.#walk = stepped.walk;
     const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
-    if (stepped.walk.kind !== 'full') for (const key of keys) this.#seen.add(key);
+    if (stepped.walk.kind !== 'full') {
+      for (const key of keys) if (this.#seen.size < MOST_SEEN) this.#seen.add(key);
+    }
     this.#proofs.pageCame(stepped.walk, asked.page, keys);
     const ask = (await this.#isEnough(stepped)) ? ENOUGH : stepped.ask;
     const end = ask.type === 'end' ? ask : undefined;
