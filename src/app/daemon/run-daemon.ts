@@ -26,7 +26,6 @@ import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
 import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
-import { misfireStarter } from './misfires.ts';
 import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness } from './readiness.ts';
@@ -144,9 +143,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       problemLog({ report, clock, log }),
       keeperOfIndexes(config, mirror, clock, log),
       workFinder({
-        db: mirror.db,
+        context,
         runners,
-        startMisfires: misfireStarter(context),
         bell: work,
         clock,
         onFailure: (error) => failures.failed('work', 'looking for work', error),
