@@ -17,10 +17,12 @@ export interface DueWork {
   readonly hinted: ReadonlySet<string>;
   /** Accounts that have submissions to be sent. */
   readonly submitting: ReadonlySet<string>;
+  /** Accounts whose rows lack values of a new column. */
+  readonly filling: ReadonlySet<string>;
 }
 
 type Row = Omit<DueRunsRow, 'collection'> & {
-  readonly what: 'run' | 'hint' | 'submission';
+  readonly what: 'run' | 'hint' | 'submission' | 'column';
   readonly collection: DueRunsRow['collection'] | null;
 };
 
@@ -39,11 +41,16 @@ export async function dueWork(
   const { rows } = await db.sql<Row>`
     select 'run' as what, r.* from (${dueRuns(db, userIds, latest, now)}) as r
     union all ${accounts('hint', accountsWithDueHints(db))}
-    union all ${accounts('submission', accountsWithSubmissions(db))}`;
+    union all ${accounts('submission', accountsWithSubmissions(db))}
+    union all ${accounts('column', accountsToFill(db))}`;
   const of = (what: Row['what']): Set<string> =>
     new Set(rows.flatMap((row) => (row.what === what ? [row.userId] : [])));
   const runs = rows.flatMap(({ what, collection, ...row }) =>
     what === 'run' && collection !== null ? [runsOf({ ...row, collection }, now)] : [],
   );
-  return { runs, hinted: of('hint'), submitting: of('submission') };
+  return { runs, hinted: of('hint'), submitting: of('submission'), filling: of('column') };
+}
+
+function accountsToFill(db: Db): RawBuilder<unknown> {
+  return sql`select distinct b._user_id as "userId" from ${db.stateTable('backfill')} as b`;
 }

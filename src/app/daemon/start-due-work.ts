@@ -5,7 +5,8 @@ import { correctRuns } from '../accounts/scheduled-runs.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
 
 /**
- * Looks for what the accounts that run here have to do, and starts it: due runs and misfires, due hints, submissions.
+ * Looks for what the accounts that run here have to do, and starts it: due runs and misfires, due hints, submissions,
+ * columns to be filled.
  * Stored runs that are later than the cron lines say are corrected. The clock is the one by which readings are dated,
  * never ahead of the database's: a reading that starts now is not dated before its run was due.
  */
@@ -22,10 +23,11 @@ export async function startDueWork(
   if (running.size === 0) return;
   const now = new Date(clock.now());
   const latest = config.collections.map((name) => ({ name, ...schedule.latest(name, now) }));
-  const { runs, hinted, submitting } = await dueWork(db, [...running.keys()], latest, now);
+  const { runs, hinted, submitting, filling } = await dueWork(db, [...running.keys()], latest, now);
   for (const [userId, { bells }] of running) {
     if (hinted.has(userId)) bells.hints.ring();
     if (submitting.has(userId)) bells.submissions.ring();
+    if (filling.has(userId)) bells.filling.ring();
   }
   const toCorrect = new Set<string>();
   for (const { userId, collection, poll, full } of runs) {
