@@ -3,12 +3,15 @@
 import { readdirSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 
 const DIST = join(import.meta.dirname, '..', 'dist');
 const PROGRAM = join(DIST, 'program');
 /** It runs the command line as soon as it is loaded. */
 const MAIN = 'main.js';
 
+// As the launcher does: what was compiled under other flags is not taken.
+setFlagsFromString('--heap-growing-percent=30');
 enableCompileCache(join(DIST, 'compile-cache'));
 for (const file of readdirSync(PROGRAM)) {
   if (file.endsWith('.js') && file !== MAIN && file !== 'page.js') await import(join(PROGRAM, file));

@@ -58,7 +58,7 @@ export const SETTINGS = {
   MIRROR_DATA_DIR: {
     parse: (text: string) => resolve(text),
     default: './data',
-    means: 'folder of the embedded Postgres and of the status token',
+    means: 'folder of the embedded Postgres, of the status token, and of what long walks saw',
     compose: 'image',
   },
   MIRROR_PG_PORT: {

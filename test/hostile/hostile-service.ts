@@ -1,3 +1,4 @@
+import { keysOnDisk } from '@research-mirror/runtime/testing/keys-on-disk';
 import { createTransport } from '../../src/api/transport.ts';
 import { OwnedAccounts } from '../../src/db/ownership/owned-accounts.ts';
 import type { AccountContext } from '../../src/app/accounts/open-account.ts';
@@ -95,6 +96,7 @@ export async function startHostileService(
         ),
         observers: [],
         owned: new OwnedAccounts(),
+        keys: keysOnDisk,
         onChanged: () => {},
         schedule: createSchedule(config),
         clock: systemClock,

@@ -24,6 +24,9 @@ const SETTINGS: Record<string, string> = {
   max_wal_senders: '0',
   max_wal_size: '512MB',
   min_wal_size: '64MB',
+  // A page's first change after a checkpoint writes all of it: rarer, and compressed.
+  checkpoint_timeout: '30min',
+  wal_compression: 'on',
   // Compiling the plans of short statements costs more than it saves.
   jit: 'off',
   log_checkpoints: 'off',

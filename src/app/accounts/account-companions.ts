@@ -19,6 +19,8 @@ export interface AccountCompanions {
     readonly hints: Doorbell;
     readonly submissions: Doorbell;
     readonly registration: Doorbell;
+    /** Heard when the account is tidied. */
+    readonly filling: Doorbell;
   };
 }
 
@@ -44,7 +46,7 @@ export function accountCompanions(context: RunnerContext, account: OpenAccount):
       submitLoop(account, context, submissions),
       registrationLoop(context, account, registration),
     ],
-    bells: { hints: dispatcher.bell, submissions, registration },
+    bells: { hints: dispatcher.bell, submissions, registration, filling: new Doorbell() },
   };
 }
 

@@ -32,6 +32,8 @@ export interface AccountRunner extends Service {
 /** Waits (ms) before another process's account is tried again, and before a failed one is opened again. */
 const OWNED_ELSEWHERE_MS = 2_000;
 const BROKEN_MS = 5_000;
+/** How often (ms) columns are tried again that fields wait for while others lock their table. */
+const FILL_MS = 60_000;
 /** How often (ms) rows are deleted whose time of retention is over. */
 const PRUNE_MS = 3_600_000;
 
@@ -132,11 +134,12 @@ async function standStill(
 function serviceOf(
   context: RunnerContext,
   { fence, reader, source, store, mirror }: OpenAccount,
-  { loops }: AccountCompanions,
+  { loops, bells }: AccountCompanions,
 ): AccountService {
   const { config, db, log, failures, link } = context;
   const { userId } = fence;
   let prunedAt = Number.NEGATIVE_INFINITY;
+  let filledAt = Number.NEGATIVE_INFINITY;
   return accountService({
     reader,
     collections: config.collections,
@@ -145,7 +148,12 @@ function serviceOf(
     random: link.random,
     ping: (stop) => source.ping({ signal: new AbortController().signal, stop }),
     tidy: async (signal) => {
-      while (!signal.aborted && (await mirror.backfill(fence)));
+      // Who has columns to fill is looked for once for all accounts (start-due-work.ts).
+      if (bells.filling.rung || link.clock.monotonic() - filledAt >= FILL_MS) {
+        filledAt = link.clock.monotonic();
+        while (!signal.aborted && (await mirror.backfill(fence)));
+        if (bells.filling.rung) await bells.filling.heard(signal);
+      }
       for (const { budget } of source.keys) await budget.flush();
       if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
       prunedAt = link.clock.monotonic();

@@ -14,6 +14,7 @@ import type { ProcessIdentity } from '../../db/ownership/process-identity.ts';
 import type { SubmitterOptions } from '../../submit/submitter.ts';
 import type { RegistrarOptions } from '../../webhooks/registration/registrar.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
+import type { KeyStore } from '@research-mirror/runtime/keys/kept-keys';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { AccountReader } from '../../sync/account/account-reader.ts';
@@ -37,6 +38,8 @@ export interface AccountContext {
   readonly schedule: Schedule;
   /** The accounts that this process works on. */
   readonly owned: OwnedAccounts;
+  /** Where long walks remember what they saw. */
+  readonly keys: KeyStore;
   /** For what is stored: `now` is the database's time, whatever this machine's clock says. */
   readonly clock: Clock;
 }
@@ -111,6 +114,7 @@ async function compose(context: AccountContext, fence: Fence, keys: readonly Sec
       observer: observeAll(context.observers),
       onChanged: context.onChanged,
       clock: context.clock,
+      keys: context.keys,
       gracePeriodMs: config.gracePeriodMs,
     },
     (name, now) => context.schedule.after(fence.userId, name, now),

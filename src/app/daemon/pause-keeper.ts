@@ -1,4 +1,5 @@
 import {
+  type DaemonAssignment,
   daemonAssignments,
   isAssigned,
   retiredAccounts,
@@ -20,6 +21,8 @@ import { withLease } from '../accounts/with-account.ts';
 
 /** How often (ms) it looks: a retired account is released within that time. */
 const LOOK_MS = 5_000;
+/** How often (ms) it stores again what has not changed: a row that others took for a dead process's was removed. */
+const SAVE_AGAIN_MS = 60_000;
 
 /** Since when collections are paused; null: they are not paused any more. */
 type Pauses = ReadonlyMap<CollectionName, Date | null>;
@@ -34,20 +37,29 @@ export function pauseKeeper(
   accounts: Pick<AccountsService, 'runners' | 'allKnown'>,
 ): Service {
   const { db, config, clock, log, failures, processId } = context;
+  /** What this daemon is asked for, as stored last, and when. */
+  let saved = '';
+  let savedAt = Number.NEGATIVE_INFINITY;
 
   const look = async (): Promise<void> => {
     const retired = await retiredAccounts(db);
     const runners = accounts.runners();
     for (const runner of runners) if (retired.has(runner.userId)) void runner.current()?.service.stop();
-    await saveAssignment(db, processId, {
+    const own: DaemonAssignment = {
       accounts: runners.map(({ userId }) => userId).filter((userId) => !retired.has(userId)),
       collections: config.collections,
       allKnown: accounts.allKnown(),
-    });
+    };
+    const asked = JSON.stringify(own);
+    if (asked !== saved || clock.monotonic() - savedAt >= SAVE_AGAIN_MS) {
+      await saveAssignment(db, processId, own);
+      [saved, savedAt] = [asked, clock.monotonic()];
+    }
+    const stored = (await storedPauses(db, own)).filter(({ userId }) => !retired.has(userId));
+    if (stored.length === 0) return;
     const daemons = await daemonAssignments(db, DAEMON);
-    const wrong = (await storedPauses(db)).filter(
-      ({ userId, collection, paused }) =>
-        !retired.has(userId) && paused === isAssigned(daemons, userId, collection),
+    const wrong = stored.filter(
+      ({ userId, collection, paused }) => paused === isAssigned(daemons, userId, collection),
     );
     if (wrong.length === 0) return;
     const now = await databaseTime(db);

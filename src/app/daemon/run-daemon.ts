@@ -30,7 +30,6 @@ import { DAEMON } from '../process/submit-carrier.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
 import { lookupsIn } from './lookups-in.ts';
 import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
-import { misfireStarter } from './misfires.ts';
 import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness } from './readiness.ts';
@@ -176,9 +175,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       problemLog({ report: () => report(false), clock, log }),
       keeperOfIndexes(config, mirror, clock, log),
       workFinder({
-        db: mirror.db,
+        context,
         runners,
-        startMisfires: misfireStarter(context),
         bell: work,
         clock,
         onFailure: (error) => failures.failed('work', 'looking for work', error),

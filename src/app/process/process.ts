@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { type GateNews, ServiceGate } from '../../api/service-gate.ts';
 import { createTransport } from '../../api/transport.ts';
 import type { ServiceConfig } from '../../config/config.ts';
@@ -9,6 +10,9 @@ import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
+import { sweepKeyFiles } from '@research-mirror/runtime/keys/key-file';
+import { keyStore, type KeyStore } from '@research-mirror/runtime/keys/kept-keys';
+import { messageOf } from '@research-mirror/runtime/message';
 import type { Logger } from '@research-mirror/runtime/logger';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { FailureLog } from '../failure-log.ts';
@@ -80,6 +84,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     },
   });
   const notifications = createNotifications(mirror.db, clock);
+  const keys = await walkKeys(config.dataDir, log);
   const wire = createTransport({
     baseUrl: config.service.url,
     clock,
@@ -108,6 +113,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       sleep: (ms, signal) => clock.sleep(ms, signal),
     },
     ownsUntil: () => heartbeat.ownsUntil(),
+    keys,
     owned,
     hide: options.hide,
     onSubmission: options.onSubmission ?? (() => {}),
@@ -138,6 +144,23 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     },
   };
   return { context, heartbeat, notifications, close: () => wire.close() };
+}
+
+/**
+ * Where walks remember what they saw of long lists: in the data folder, since a temporary folder may lie in memory;
+ * there all the same where nothing can be written in the other.
+ */
+async function walkKeys(dataDir: string, log: Logger): Promise<KeyStore> {
+  const folders = [dataDir, tmpdir()];
+  await sweepKeyFiles(folders);
+  return keyStore({
+    folders,
+    onLost: (error) =>
+      log.warn(
+        `what a full walk saw can't be kept on disk (${messageOf(error)}): rows are mirrored, and deletions wait where ` +
+          `the order of a list is not trusted; make room in ${dataDir}, or set MIRROR_DATA_DIR`,
+      ),
+  });
 }
 
 /** Said once, however many accounts wait. */

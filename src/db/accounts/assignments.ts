@@ -28,11 +28,9 @@ export function isAssigned(
 
 /** Stores in the process's row what it mirrors. */
 export async function saveAssignment(db: Db, processId: string, asked: DaemonAssignment): Promise<void> {
-  await db.state
-    .updateTable('process')
-    .set({ asked: JSON.stringify(asked) })
-    .where('process_id', '=', processId)
-    .execute();
+  await db.sql`
+    update ${db.stateTable('process')} set asked = ${JSON.stringify(asked)}::text::jsonb
+    where process_id = ${processId} and asked is distinct from ${JSON.stringify(asked)}::text::jsonb`;
 }
 
 /**
@@ -56,9 +54,13 @@ export interface StoredPause {
   readonly paused: boolean;
 }
 
-export async function storedPauses(db: Db): Promise<StoredPause[]> {
+/** Those that are paused, and those that a daemon so assigned is not asked for: all others are as they should be. */
+export async function storedPauses(db: Db, own: DaemonAssignment): Promise<StoredPause[]> {
   const { rows } = await db.sql<StoredPause>`
-    select _user_id as "userId", collection, paused_at is not null as paused from ${db.table('_collections')}`;
+    select c._user_id as "userId", c.collection, c.paused_at is not null as paused
+    from ${db.table('_collections')} as c
+    where c.paused_at is not null or not (c.collection = any(${[...own.collections]}::text[])
+      and (${!own.allKnown} or c._user_id = any(${[...own.accounts]}::bigint[])))`;
   return rows;
 }
 

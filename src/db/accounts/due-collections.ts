@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../connection/db.ts';
 import type { CollectionName } from '../../model/collections.ts';
 
@@ -18,22 +19,25 @@ export interface LatestRuns {
   readonly nextFullAt: Date | null;
 }
 
-/** Collections that have a run which is due at `now`, or stored for too late a moment. */
-export async function misfires(
+/** A row of `dueRuns`. */
+export interface DueRunsRow {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  readonly pollAt: Date | null;
+  readonly fullAt: Date | null;
+  readonly pollBy: Date | null;
+  readonly fullBy: Date | null;
+}
+
+/** A query of collections that have a run which is due at `now`, or stored for too late a moment. */
+export function dueRuns(
   db: Db,
   userIds: readonly string[],
   latest: readonly LatestRuns[],
   now: Date,
-): Promise<CollectionRuns[]> {
+): RawBuilder<DueRunsRow> {
   const moments = (which: 'nextPollAt' | 'nextFullAt'): (Date | null)[] => latest.map((each) => each[which]);
-  const { rows } = await db.sql<{
-    userId: string;
-    collection: CollectionName;
-    pollAt: Date | null;
-    fullAt: Date | null;
-    pollBy: Date | null;
-    fullBy: Date | null;
-  }>`
+  return sql<DueRunsRow>`
     select c._user_id as "userId", c.collection, c.next_poll_at as "pollAt", c.next_full_at as "fullAt",
       b.poll_by as "pollBy", b.full_by as "fullBy"
     from ${db.table('_collections')} as c
@@ -42,12 +46,15 @@ export async function misfires(
     where c._user_id = any(${[...userIds]}::bigint[])
       and (c.next_poll_at <= ${now} or c.next_full_at <= ${now} or c.next_poll_at > b.poll_by
         or c.next_full_at > b.full_by)`;
-  return rows.map(({ userId, collection, pollAt, pollBy, fullAt, fullBy }) => ({
+}
+
+export function runsOf({ userId, collection, ...row }: DueRunsRow, now: Date): CollectionRuns {
+  return {
     userId,
     collection,
-    poll: stateAt(pollAt, pollBy, now),
-    full: stateAt(fullAt, fullBy, now),
-  }));
+    poll: stateAt(row.pollAt, row.pollBy, now),
+    full: stateAt(row.fullAt, row.fullBy, now),
+  };
 }
 
 function stateAt(at: Date | null, by: Date | null, now: Date): RunState {

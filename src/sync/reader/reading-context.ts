@@ -3,6 +3,7 @@ import type { RecordFreed } from '../../db/budget/budget-store.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { ChangedTable } from '../../mirror/page-write.ts';
 import type { Fence } from '../../model/fence.ts';
+import type { KeyStore } from '@research-mirror/runtime/keys/kept-keys';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { AccountSource } from './account-source.ts';
 import type { AccountStore } from './account-store.ts';
@@ -18,6 +19,8 @@ export interface ReadingContext {
   /** Called after a commit that changed rows: for NOTIFY. Must not throw. */
   readonly onChanged: (table: ChangedTable) => void;
   readonly clock: Clock;
+  /** Where long walks remember what they saw. */
+  readonly keys: KeyStore;
   /** `MIRROR_SETTLE`, milliseconds: least time between the two proofs of a deletion. */
   readonly gracePeriodMs: number;
 }

@@ -1,3 +1,4 @@
+import type { KeptKeys } from '@research-mirror/runtime/keys/kept-keys';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { KeyType, Scope } from '../../model/collections.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
@@ -28,7 +29,7 @@ export class ScopeSession {
    */
   committed: number;
   /** While a reading of all pages goes on with an interrupted walk: keys that walks saw since it began. */
-  since: Set<string> | undefined;
+  since: KeptKeys | undefined;
   /** Items in quarantine seen since the full walk under way began; undefined for a resumed one, and for none. */
   badItems: BadItems | undefined;
   #obs: number;

@@ -1,3 +1,4 @@
+import { keysInMemory, keyStore } from '@research-mirror/runtime/keys/kept-keys';
 import { describe, expect, it } from 'vitest';
 import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
 import type { SuspectChange } from '../../model/absence.ts';
@@ -49,7 +50,7 @@ function told(
 }
 
 function seen(): WholeReading {
-  const reading = new WholeReading();
+  const reading = new WholeReading(keysInMemory);
   reading.note(items('1', '2'), page('unchanged', 'inserted'));
   return reading;
 }
@@ -70,6 +71,25 @@ describe('a whole walk', () => {
     expect(second.changes[0]?.prove).toEqual(['3']);
     const other = { ...previous, digest: 'other' };
     expect((await told(['1', '2', '3'], { previous: other, suspects: [suspect] })).proven).toBe(false);
+  });
+
+  it('says nothing of any row where what it saw could not be kept', async () => {
+    const full = keyStore({ folders: [], mostEach: 1, onLost: () => {} });
+    for (const live of [
+      ['1', '2'],
+      ['1', '2', '3'],
+    ]) {
+      const reading = new WholeReading(full);
+      reading.note(items('1', '2'), page('unchanged', 'inserted'));
+      expect(await told(live, { reading })).toMatchObject({ judged: false, raised: false, digest: '' });
+    }
+  });
+
+  it('says nothing of any row where that is lost while it is compared', async () => {
+    const reading = seen();
+    const answer = told(['1', '2', '3'], { reading });
+    reading.close();
+    expect(await answer).toMatchObject({ judged: false, raised: false, changes: [] });
   });
 
   it('believes a sighting by another walk meanwhile', async () => {

@@ -1,3 +1,4 @@
+import type { KeptKeys, KeyStore } from '@research-mirror/runtime/keys/kept-keys';
 import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
 import type { Item, Served } from '../../model/page.ts';
 import { judgePair, type ServedWalk, WalkSequence, type WholeWalk } from '../../walk/memory/pair.ts';
@@ -12,14 +13,32 @@ const MIRRORED: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'unde
  * (docs/design/deletions.md, "P2"). A resumed or restarted walk has none.
  */
 export class WholeReading {
-  readonly #sequence = new WalkSequence();
+  readonly #seen: KeptKeys;
+  readonly #sequence: WalkSequence;
   /** Keys that it saw and whose rows may not be live. */
-  readonly #notMirrored = new Set<string>();
+  readonly #notMirrored: KeptKeys;
   /** It saw an item without usable key, which may be any row. */
   #keyless = false;
   /** Keys that only other walks of the scope saw meanwhile. */
-  readonly #sighted = new Set<string>();
+  readonly #sighted: KeptKeys;
   #served: ServedWalk | undefined;
+
+  constructor(keys: KeyStore) {
+    this.#seen = keys.open();
+    this.#sequence = new WalkSequence(this.#seen);
+    this.#notMirrored = keys.open();
+    this.#sighted = keys.open();
+  }
+
+  /** What it saw could not be kept: it proves nothing. */
+  get lost(): boolean {
+    return this.#seen.lost || this.#notMirrored.lost || this.#sighted.lost;
+  }
+
+  /** Forgets what it saw. */
+  close(): void {
+    for (const each of [this.#seen, this.#notMirrored, this.#sighted]) each.close();
+  }
 
   /** Takes a page that is being written; the same page comes again where the write is tried again. */
   note(items: readonly Item[], { outcomes, hashes }: ObservedPage, served?: Served): void {
@@ -28,13 +47,13 @@ export class WholeReading {
       if (key === undefined) this.#keyless = true;
       if (key === undefined || outcomes[index] === 'duplicate') continue;
       this.#sequence.add(key, hashes[index]);
-      if (!MIRRORED.has(outcomes[index] ?? 'quarantined')) this.#notMirrored.add(key);
+      if (!MIRRORED.has(outcomes[index] ?? 'quarantined')) this.#notMirrored.keep(key, '');
     }
   }
 
   /** Another walk of the scope saw these. */
   sighted(keys: Iterable<string>): void {
-    for (const key of keys) this.#sighted.add(key);
+    for (const key of keys) this.#sighted.keep(key, '');
   }
 
   saw(key: string): boolean {
@@ -46,9 +65,9 @@ export class WholeReading {
     return this.#sequence.size - this.#notMirrored.size;
   }
 
-  /** Null where an item changed while the walk was reading, or has no usable key. */
+  /** Null where an item changed while the walk was reading, has no usable key, or what it saw is lost. */
   walk(began: Date, ended: Date): WholeWalk | null {
-    const digest = this.#keyless ? undefined : this.#sequence.digest();
+    const digest = this.#keyless || this.lost ? undefined : this.#sequence.digest();
     if (digest === undefined) return null;
     const walk = { digest, began: began.getTime(), ended: ended.getTime() };
     return this.#served === undefined ? walk : { ...walk, served: this.#served };
@@ -99,6 +118,8 @@ export async function recordAbsences(
 ): Promise<Absences> {
   if ((await store.liveRows(scope)) <= reading.mirrored) return NONE_ABSENT;
   const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key), ended);
+  // Rows that it did see would pass for missing.
+  if (reading.lost) return NOT_JUDGED;
   if (missing.length === 0) return NONE_ABSENT;
   if (present === null) return NOT_JUDGED;
   const keys = new Set(missing.map(({ key }) => key));

@@ -7,7 +7,7 @@ import { type Scope, scopeName } from '../../model/collections.ts';
 import type { Item, Served } from '../../model/page.ts';
 import { checkpoint } from '../../walk/checkpoint.ts';
 import { judgePage } from '../../walk/absence/suspects.ts';
-import { noteWritten, type ScopeMemory } from '../../walk/memory/memory.ts';
+import { isWorthStoring, noteWritten, type ScopeMemory } from '../../walk/memory/memory.ts';
 import type { WrittenRow } from '../../walk/memory/order.ts';
 import type { WholeWalk } from '../../walk/memory/pair.ts';
 import type { End, TakenPage, Walk } from '../../walk/walk.ts';
@@ -72,7 +72,8 @@ export function decide(
   const { end, walk } = taken;
   const noted = noteWritten(taken.memory, writtenRows(taken.items, observed));
   const wholeEnds = walk.kind === 'full' && end?.outcome === 'complete';
-  const memory = !wholeEnds || noted.whole === whole ? noted : { ...noted, whole };
+  const left = !wholeEnds || noted.whole === whole ? noted : { ...noted, whole };
+  const memory = isWorthStoring(taken.before, left) ? left : taken.before;
   const completeAsOf = completeFrom(taken, observed, suspectChange);
   const unseen = unseenBy(taken, observed, badItems);
   const scope: Decision['scope'] = {

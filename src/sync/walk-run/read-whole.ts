@@ -19,7 +19,8 @@ export async function readWhole(reading: WholeScopeReading): Promise<WalkResult>
   const began = context.clock.now();
   const interrupted = interruptedWalk(session, began);
   if (interrupted === undefined) return readAll(reading);
-  session.since = new Set();
+  const since = context.keys.open();
+  session.since = since;
   try {
     const rest = await readAll({
       context,
@@ -32,6 +33,7 @@ export async function readWhole(reading: WholeScopeReading): Promise<WalkResult>
     return await readAgain(reading, interrupted, rest, began);
   } finally {
     session.since = undefined;
+    since.close();
   }
 }
 
@@ -57,7 +59,9 @@ async function readAgain(
     const missing = await store.liveKeysMissing(session.scope, (key) => since.has(key), await store.now());
     // If rows are missing, or pages may suspect some, it goes on to the end: else a row that moved there meanwhile
     // would pass for gone, in an order that only looks trustworthy (test/model: `sink`).
-    return missing.length === 0 && rest.walk.restarts === 0 && orderGrade(memory) !== 'trusted';
+    return (
+      missing.length === 0 && !since.lost && rest.walk.restarts === 0 && orderGrade(memory) !== 'trusted'
+    );
   };
   const again = await readAll(reading, { asOf: began, enough });
   const read = both(rest, again);

@@ -1,3 +1,4 @@
+import { keysInMemory } from '@research-mirror/runtime/keys/kept-keys';
 import { describe, expect, it } from 'vitest';
 import type { WalkAnswer, FullWalk, Step } from '../../walk/walk.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
@@ -36,7 +37,7 @@ function played(
   }
   let at: Step<FullWalk> = beginFull(session.memory, { liveRows, now: 0 });
   at = { ...at, walk: { ...at.walk, resumed } };
-  const proofs = new WalkProofs(session, at.walk, new Date(startedAt));
+  const proofs = new WalkProofs(session, at.walk, new Date(startedAt), keysInMemory);
   for (const answer of answers) {
     at = step(at.walk, at.memory, answer, 0);
     session.memory = at.memory;

@@ -1,3 +1,4 @@
+import type { KeyStore } from '@research-mirror/runtime/keys/kept-keys';
 import type { AbsenceProof } from '../../model/absence.ts';
 import { isCopy, type Page } from '../../model/page.ts';
 import { orderGrade } from '../../walk/memory/memory.ts';
@@ -9,7 +10,7 @@ import { walkBegan } from './walk-began.ts';
 import { WholeReading } from '../scope/whole-reading.ts';
 import type { WrittenStep } from './write-step.ts';
 
-/** Rows of which a full walk remembers key and content, some 200 bytes each, though their order is trusted. */
+/** Rows of which a full walk remembers key and content though their order is trusted. */
 const REMEMBERED_ROWS = 100_000;
 
 /** What a running walk suspects and proves, page by page. */
@@ -29,12 +30,15 @@ export class WalkProofs {
   #proven = false;
   #whole: ReadWhole | undefined;
 
-  /** @param startedAt when this run of the walk began */
-  constructor(session: ScopeSession, walk: Walk, startedAt: Date) {
+  /**
+   * @param startedAt when this run of the walk began
+   * @param keys remember what a full walk sees
+   */
+  constructor(session: ScopeSession, walk: Walk, startedAt: Date, keys: KeyStore) {
     this.#session = session;
     this.#startedAt = startedAt;
     this.#firstLoad = !session.everComplete && walk.kind === 'full' && walk.liveRows === 0;
-    if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.#reading = new WholeReading();
+    if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.#reading = new WholeReading(keys);
     if (walk.kind === 'full') session.whole = this.#reading;
     if (walk.kind === 'full') session.badItems = walk.resumed ? undefined : new BadItems();
   }
@@ -68,7 +72,7 @@ export class WalkProofs {
     if (keys.length !== (page?.items.length ?? 0)) this.#trusted = false;
     // A copy may show rows that were gone before the walk began.
     if (!isCopy(page?.served)) {
-      for (const key of keys) this.#session.since?.add(key);
+      for (const key of keys) this.#session.since?.keep(key, '');
       if (walk.kind !== 'full') this.#session.whole?.sighted(keys);
     }
     if (walk.kind !== 'full') return;
@@ -116,6 +120,7 @@ export class WalkProofs {
   }
 
   #forget(): void {
+    this.#reading?.close();
     this.#reading = undefined;
     this.#session.whole = undefined;
   }

@@ -32,7 +32,7 @@ export interface Ended {
   readonly walk: Walk;
   /** The scope's memory as the step left it. */
   readonly memory: ScopeMemory;
-  /** Keys of all items that this walk read; not kept for a full walk. */
+  /** As `WalkResult.seen`. */
   readonly seen: ReadonlySet<string>;
 }
 
@@ -55,7 +55,9 @@ export interface WalkResult {
   readonly status: number | undefined;
   /** Its state at the end. */
   readonly walk: Walk;
-  /** Keys that the walk read; not kept for a full walk. */
+  /**
+   * The first 50,000 keys that the walk read; none of a full walk. A row that is not among them may be read once more.
+   */
   readonly seen: ReadonlySet<string>;
   readonly totals: ReadTotals;
   /** It suspects rows: a second proof has to come. */

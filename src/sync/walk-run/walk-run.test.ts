@@ -1,3 +1,4 @@
+import { keysInMemory } from '@research-mirror/runtime/keys/kept-keys';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { PageRequest } from '../../api/api.ts';
@@ -91,6 +92,7 @@ describe('a page', () => {
       observer: observeAll([]),
       onChanged: () => {},
       gracePeriodMs: 60_000,
+      keys: keysInMemory,
       store: {},
       source: {
         takeFreed: () => [],

@@ -21,6 +21,9 @@ interface Turn {
 
 type Resolved = Step & { readonly ask: PageAsk | End };
 
+/** Keys of `WalkResult.seen` at most: a poll after a long outage may read a million. */
+const MOST_SEEN = 50_000;
+
 const ENOUGH: End = { type: 'end', outcome: 'reached' };
 
 /**
@@ -74,7 +77,7 @@ class WalkRun {
     this.#walk = begun.walk;
     this.#startedAt = new Date(now);
     this.#startedTick = context.clock.monotonic();
-    this.#proofs = new WalkProofs(session, begun.walk, this.#startedAt);
+    this.#proofs = new WalkProofs(session, begun.walk, this.#startedAt, context.keys);
   }
 
   async run(): Promise<WalkResult> {
@@ -167,7 +170,9 @@ class WalkRun {
     );
     this.#walk = stepped.walk;
     const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
-    if (stepped.walk.kind !== 'full') for (const key of keys) this.#seen.add(key);
+    if (stepped.walk.kind !== 'full') {
+      for (const key of keys) if (this.#seen.size < MOST_SEEN) this.#seen.add(key);
+    }
     this.#proofs.pageCame(stepped.walk, asked.page, keys);
     const ask = (await this.#isEnough(stepped)) ? ENOUGH : stepped.ask;
     const end = ask.type === 'end' ? ask : undefined;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { KeyType } from '../../model/collections.ts';
 import {
   EVIDENCE_NEEDED,
@@ -10,7 +11,7 @@ import {
   type OrderGrade,
   type WrittenRow,
 } from './order.ts';
-import type { Frontier, OpenPart } from './frontier.ts';
+import { type Frontier, type OpenPart, OVERLAP } from './frontier.ts';
 import { FIRST_LIMIT, type PageLimit } from './page-limit.ts';
 import type { WholeWalk } from './pair.ts';
 import type { Refreshed } from './warmth.ts';
@@ -91,4 +92,20 @@ export function noteWritten(memory: ScopeMemory, rows: readonly WrittenRow[]): S
   const inserted = rows.filter((row) => !row.known).length;
   if (evidence === memory.evidence && inserted === 0) return memory;
   return { ...memory, evidence, rows: memory.rows + inserted };
+}
+
+/** How far (ms) the stored frontier may lag behind: the next poll's overlap reaches back as much further. */
+const FRONTIER_LAG = OVERLAP / 2;
+
+/**
+ * Whether the memory is to be stored with a page. Not where it says what is stored already, as of a little later: each
+ * poll in which nothing happens would write all of it.
+ */
+export function isWorthStoring(stored: ScopeMemory, memory: ScopeMemory): boolean {
+  if (memory === stored) return false;
+  const { frontier: before, ...known } = stored;
+  const { frontier, ...rest } = memory;
+  if (before === null || frontier === null) return true;
+  if (frontier.asOf < before.asOf || frontier.asOf - before.asOf >= FRONTIER_LAG) return true;
+  return !isDeepStrictEqual({ ...frontier, asOf: before.asOf }, before) || !isDeepStrictEqual(rest, known);
 }

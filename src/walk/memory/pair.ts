@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { SuspectedDeletion, SuspectChange, MissingRow } from '../../model/absence.ts';
+import type { KeptKeys } from '@research-mirror/runtime/keys/kept-keys';
 import { isSecondProof } from './second-proof.ts';
 
 /**
@@ -25,22 +26,26 @@ export interface ServedWalk {
   readonly ageMs: number;
 }
 
-/** The keys and contents of one walk, in the order in which they were first seen. */
+/**
+ * The keys and contents of one walk, in the order in which they were first seen. Where what it keeps is lost, nothing
+ * that it answers means anything.
+ */
 export class WalkSequence {
-  readonly #seen = new Map<string, string>();
+  readonly #seen: KeptKeys;
   #hash: Hash = createHash('sha256');
   #changed = false;
+
+  /** @param seen empty; it keeps the content of each key */
+  constructor(seen: KeptKeys) {
+    this.#seen = seen;
+  }
 
   /** @param hash of the item's content; undefined where it can't be mirrored */
   add(key: string, hash: string | undefined): void {
     const content = hash ?? '';
-    const before = this.#seen.get(key);
-    if (before === undefined) {
-      this.#seen.set(key, content);
-      this.#hash.update(`${JSON.stringify(key)}:${content}\n`);
-    } else if (before !== content) {
-      this.#changed = true;
-    }
+    const before = this.#seen.keep(key, content);
+    if (before === undefined) this.#hash.update(`${JSON.stringify(key)}:${content}\n`);
+    else if (before !== content) this.#changed = true;
   }
 
   has(key: string): boolean {

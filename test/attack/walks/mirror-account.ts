@@ -1,3 +1,4 @@
+import { keysOnDisk } from '@research-mirror/runtime/testing/keys-on-disk';
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
 import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
@@ -73,6 +74,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     failures: failureLog(log, systemClock, 'daemon'),
     observers: [given.observer],
     owned: new OwnedAccounts(),
+    keys: keysOnDisk,
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,
     hide: () => {},

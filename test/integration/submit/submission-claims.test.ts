@@ -1,7 +1,7 @@
 import { Db } from '../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { accountsWithSubmissions } from '../../../src/db/submissions/stored-submissions.ts';
+import { dueWork } from '../../../src/db/due-work.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -134,7 +134,7 @@ describe('what is queued', () => {
       `update mirror.submissions set _not_before = now() + interval '1 hour' where submission_id = ${id}`,
     );
     expect((await scene.store.queued(1)).map((queued) => queued.id)).toEqual([id]);
-    expect(await accountsWithSubmissions(scene.db)).toContain(String(scene.user));
+    expect([...(await dueWork(scene.db, [], [], new Date())).submitting]).toContain(String(scene.user));
     await run(`update mirror.submissions set state = 'cancelled' where submission_id = ${id}`);
   });
 
@@ -159,10 +159,10 @@ describe('what is queued', () => {
     });
     expect(await ids()).toEqual([second]);
     await cancel(second);
-    expect(await accountsWithSubmissions(scene.db)).not.toContain(String(scene.user));
+    expect([...(await dueWork(scene.db, [], [], new Date())).submitting]).not.toContain(String(scene.user));
     await run(`update mirror.submissions set _not_before = now() - interval '1 ms'`);
     expect(await ids()).toEqual([first]);
-    expect(await accountsWithSubmissions(scene.db)).toContain(String(scene.user));
+    expect([...(await dueWork(scene.db, [], [], new Date())).submitting]).toContain(String(scene.user));
   });
 
   it('is found by the index of what is open, however much is done', async () => {

@@ -1,3 +1,4 @@
+import { keysInMemory } from '@research-mirror/runtime/keys/kept-keys';
 import { createBudget } from '../../../src/budget/create-budget.ts';
 import { type Api, type ObjectRequest, type PageRequest, Withheld } from '../../../src/api/api.ts';
 import type { ObjectAnswer } from '../../../src/api/envelope.ts';
@@ -188,6 +189,7 @@ export class MemoryAccount {
       observer: observeAll([]),
       onChanged: () => {},
       clock: this.clock,
+      keys: keysInMemory,
       gracePeriodMs: this.gracePeriodMs,
     };
   }

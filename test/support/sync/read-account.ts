@@ -1,3 +1,4 @@
+import { keysOnDisk } from '@research-mirror/runtime/testing/keys-on-disk';
 import { sql } from 'kysely';
 import { createTransport } from '../../../src/api/transport.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
@@ -98,6 +99,7 @@ export async function createTestAccount(
     failures: failureLog(log, clock, 'daemon'),
     observers,
     owned: new OwnedAccounts(),
+    keys: keysOnDisk,
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,
     hide: () => {},

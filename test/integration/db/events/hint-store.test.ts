@@ -1,7 +1,7 @@
+import { dueWork } from '../../../../src/db/due-work.ts';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import {
-  accountsWithDueHints,
   addHints,
   dueHints,
   forgetOtherHints,
@@ -34,7 +34,7 @@ async function hintsOf(account: MirroredAccount) {
     due: (limit = 10) => dueHints(db, jobs, limit),
     update: (settled: Parameters<typeof updateHints>[2]) =>
       db.transaction((trx) => updateHints(trx, jobs, settled)),
-    accounts: () => accountsWithDueHints(db),
+    accounts: async () => [...(await dueWork(db, [], [], new Date())).hinted],
   };
 }
 

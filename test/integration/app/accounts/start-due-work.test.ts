@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AccountsService, accountsService } from '../../../../src/app/accounts/accounts-service.ts';
-import { misfireStarter } from '../../../../src/app/daemon/misfires.ts';
+import { startDueWork } from '../../../../src/app/daemon/start-due-work.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
@@ -11,8 +11,7 @@ beforeEach(async () => {
   account = await createTestAccount();
   await account.current.close();
   service = accountsService(account.parts, account.config.service.keys);
-  const startMisfires = misfireStarter(account.parts);
-  look = () => startMisfires(service.runners());
+  look = () => startDueWork(account.parts, service.runners());
   await service.start();
   await eventually('the account to run', () => service.runners()[0]?.current());
   await eventually('the first load', async () => (await freshness('lists')).complete_as_of !== null);

@@ -1,0 +1,178 @@
+/**
+ * What accounts cost in which nothing happens: processor time of daemon and Postgres, WAL, transactions, memory. The
+ * daemon as it is shipped, a poll each minute, in real minutes; the service's data stand still. Linux only.
+ *
+ *     node bench/service/idle.ts [--accounts 1] [--jobs 500] [--lists 2] [--items 20] [--minutes 5]
+ *       [--node '--max-semi-space-size=4 --heap-growing-percent=30'] [--postgres URL]
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import type pg from 'pg';
+import { STILL } from '@research-mirror/sandbox/testing/sandbox';
+import { startProgram } from '../../test/support/processes/program.ts';
+import { readFlags } from '../support/flags.ts';
+import { pause } from '../support/pause.ts';
+import { print, printMachine, printTable } from '../support/report.ts';
+import { programOptions } from '../support/run-sync.ts';
+import { onStage, withClient } from '../support/stage.ts';
+
+const flags = readFlags({
+  accounts: 1,
+  jobs: 500,
+  lists: 2,
+  items: 20,
+  minutes: 5,
+  node: '',
+  postgres: '',
+});
+const MINUTE = 60_000;
+/** Of the kernel's clock ticks, by which processor time is counted. */
+const TICKS_PER_SECOND = 100;
+
+await onStage(flags.postgres, async (stage) => {
+  const users = Array.from({ length: flags.accounts }, (_, index) => 1001 + index);
+  const keys = users.map((user) => `key-${user}`).join();
+  const sandbox = await stage.sandbox({
+    ...STILL,
+    keys: users.map((user) => `key-${user}=${user}`).join(),
+    jobs: flags.jobs,
+    lists: flags.lists,
+    itemsPerList: flags.items,
+    bulkJobs: 10,
+    watchlist: 10,
+  });
+  await sandbox.control.clock({ freeze: true });
+  const url = await stage.database();
+  const env = { DATABASE_URL: url, MIRROR_HTTP_PORT: '0', MIRROR_API_KEY: keys, LOG_FORMAT: 'json' };
+  const daemon = startProgram(['start'], {
+    ...programOptions({ sandbox, folder: stage.folder, env }),
+    nodeArguments: flags.node.split(' ').filter((each) => each !== ''),
+  });
+  const pid = daemon.child.pid ?? 0;
+  try {
+    await daemon.until('status page http');
+    await withClient(url, async (client) => {
+      const begun = performance.now();
+      while (!(await isMirrored(client, users.length * 6))) await pause(1000);
+      const loaded = (performance.now() - begun) / 1000;
+      const atWork = memoryOf(pid, 'VmHWM');
+      // What the first readings leave to be done: second readings, columns that are filled.
+      await pause(1.5 * MINUTE);
+      const before = await stand(client, pid);
+      const resident: number[] = [];
+      for (let second = 0; second < flags.minutes * 60; second += 5) {
+        await pause(5000);
+        resident.push(memoryOf(pid, 'VmRSS'));
+      }
+      const after = await stand(client, pid);
+      const per = (figure: keyof Stand): number => after[figure] - before[figure];
+      const seconds = per('at') / 1000;
+      const percent = (figure: 'daemon' | 'postgres'): string =>
+        `${((100 * per(figure)) / seconds / users.length).toFixed(3)} %`;
+      const minutely = (figure: 'transactions' | 'walks' | 'requests'): string =>
+        (per(figure) / (seconds / 60) / users.length).toFixed(1);
+      printMachine();
+      print(
+        `${users.length} accounts with ${flags.jobs} jobs, ${flags.lists} lists of ${flags.items}; for each account:`,
+      );
+      printTable(
+        ['', 'value'],
+        [
+          ['daemon, of a core', percent('daemon')],
+          ['Postgres, of a core', percent('postgres')],
+          ['WAL an hour', `${(((per('wal') / seconds) * 3600) / users.length / 1e6).toFixed(2)} MB`],
+          ['transactions a minute', minutely('transactions')],
+          ['rows of sync_log a minute', minutely('walks')],
+          ['requests a minute', minutely('requests')],
+          ['all accounts: first load', `${loaded.toFixed(0)} s`],
+          ['resident, least', megabytes(Math.min(...resident))],
+          ['resident, most', megabytes(Math.max(...resident))],
+          ['resident, at the first load', megabytes(atWork)],
+        ],
+      );
+    });
+  } finally {
+    daemon.child.kill('SIGTERM');
+    await daemon.ended;
+  }
+
+  interface Stand {
+    /** Milliseconds. */
+    readonly at: number;
+    /** Processor seconds. */
+    readonly daemon: number;
+    readonly postgres: number;
+    /** Bytes. */
+    readonly wal: number;
+    readonly transactions: number;
+    readonly walks: number;
+    readonly requests: number;
+  }
+
+  async function stand(client: pg.Client, daemonPid: number): Promise<Stand> {
+    const { rows } = await client.query<Record<'wal' | 'transactions' | 'walks' | 'backend', string>>(
+      `select pg_current_wal_insert_lsn() - '0/0' as wal, pg_backend_pid()::text as backend,
+         (select xact_commit from pg_stat_database where datname = current_database()) as transactions,
+         (select count(*) from mirror.sync_log) as walks`,
+    );
+    const [row] = rows;
+    const server = statOf(Number(row?.backend)).parent;
+    return {
+      at: performance.now(),
+      daemon: statOf(daemonPid).own,
+      postgres: serverSeconds(server),
+      wal: Number(row?.wal),
+      transactions: Number(row?.transactions),
+      walks: Number(row?.walks),
+      requests: (await sandbox.control.counters()).requests,
+    };
+  }
+});
+
+async function isMirrored(client: pg.Client, collections: number): Promise<boolean> {
+  const { rows } = await client.query<{ ok: boolean }>(
+    `select count(*) = ${collections} and bool_and(complete_as_of is not null or collection in ('account', 'webhook')) as ok
+     from mirror.freshness where polled_at is not null`,
+  );
+  return rows[0]?.ok === true;
+}
+
+/** Processor seconds of the server: of its living processes, and of those that it has seen end. */
+function serverSeconds(server: number): number {
+  let seconds = statOf(server).own + statOf(server).ended;
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const { parent, own } = statOf(Number(name));
+      if (parent === server) seconds += own;
+    } catch {
+      // It ended just now.
+    }
+  }
+  return seconds;
+}
+
+/** Processor seconds of a process, and of its children that have ended. */
+function statOf(pid: number): { parent: number; own: number; ended: number } {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+    .map(Number);
+  const [parent = 0, user = 0, system = 0, endedUser = 0, endedSystem = 0] = [1, 11, 12, 13, 14].map(
+    (index) => fields[index],
+  );
+  return {
+    parent,
+    own: (user + system) / TICKS_PER_SECOND,
+    ended: (endedUser + endedSystem) / TICKS_PER_SECOND,
+  };
+}
+
+/** Bytes. */
+function memoryOf(pid: number, line: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`^${line}:\\s*(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(0)} MB`;
+}
