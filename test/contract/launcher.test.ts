@@ -68,8 +68,10 @@ const SIGNAL_WHILE_LOADING = [
       "await new Promise((heard) => process.once('SIGTERM', heard));" +
       "clearInterval(wait);" +
       "export * from " + JSON.stringify(url + '?loaded');
+    let open = true; // a bundle may have more files of such a name
+    const first = () => open && !(open = false);
     registerHooks({
-      load: (url, context, next) => /\\/(src\\/cli\\/run\\.ts|dist\\/program\\/run-[^/]+\\.js)$/.test(url)
+      load: (url, context, next) => /\\/(src\\/cli\\/run\\.ts|dist\\/program\\/run-[^/]+\\.js)$/.test(url) && first()
         ? { format: 'module', shortCircuit: true, source: signalled(url) }
         : next(url, context),
     });`)}`,
