@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { secretsOf } from '../config/secrets.ts';
 import { addAccounts } from './accounts/accounts.ts';
+import { addColumnsCommand } from './columns/columns.ts';
 import type { AddCommand } from './terminal/add-command.ts';
 import { addCompletion } from './completion/completion.ts';
 import { addDemo } from './demo/demo.ts';
@@ -43,6 +44,7 @@ const COMMANDS: readonly AddCommand[] = [
   addSql,
   addExport,
   addIndexes,
+  addColumnsCommand,
   addForget,
   addDump,
   addRestore,
