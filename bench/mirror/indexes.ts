@@ -23,7 +23,7 @@ import { onStage, type Stage } from '../support/stage.ts';
 const PAGE = 500;
 /** Pages before the first one that counts. */
 const WARM = 5;
-const ALL = ['key', 'domain', 'status', 'created_at', 'changed_at'] as const;
+const ALL = ['key', 'status', 'created_at', 'changed_at'] as const;
 /** Longest (ms) that a page may take while indexes are made, in the median of all pages. */
 const PATIENCE = 2_000;
 
@@ -68,8 +68,6 @@ async function openMirror(stage: Stage): Promise<Mirror> {
   await admin.close();
   const database = await openDatabase({ url, schema: 'mirror', program: 'bench', bounds: MIGRATION_BOUNDS });
   const account = await MirroredAccount.make({ ...database, url, drop: () => database.close() }, '1');
-  // The column that companies are told by; where the mirror fills it itself, it is there.
-  await sql`alter table mirror.research_jobs add column if not exists _domain text`.execute(database.kysely);
   return { database, account, url };
 }
 
@@ -108,12 +106,6 @@ async function ask({ database }: Mirror, question: string): Promise<number> {
   return Math.min(...taken);
 }
 
-async function fillDomains({ database }: Mirror): Promise<void> {
-  await sql`update mirror.research_jobs set _domain = substring(company_url from 'www\\.([^/]+)')
-    where _domain is null`.execute(database.kysely);
-  await sql`vacuum analyze mirror.research_jobs`.execute(database.kysely);
-}
-
 /** A variant's mirror, and what each of its pages cost. */
 interface Writer {
   readonly name: string;
@@ -141,7 +133,7 @@ async function writer(stage: Stage, name: string, indexes: readonly string[]): P
 async function writeSpeeds(stage: Stage): Promise<void> {
   const writers: Writer[] = [await writer(stage, 'none', [])];
   for (const index of ALL) writers.push(await writer(stage, `by_${index}`, [index]));
-  writers.push(await writer(stage, 'all five', ALL));
+  writers.push(await writer(stage, 'all four', ALL));
   for (const round of [0, 1]) {
     for (let first = 0; first < flags.rows; first += PAGE) {
       for (const { mirror, load, change } of writers) {
@@ -188,10 +180,6 @@ const median = (values: readonly number[]): number =>
 
 const QUESTIONS: readonly (readonly [string, string])[] = [
   ['key', `select * from mirror.research_jobs_live where _key = '1:4711'`],
-  [
-    'domain',
-    `select count(*), max(created_at) from mirror.research_jobs where _domain = 'company-4711.example'`,
-  ],
   ['status', `select count(*) from mirror.research_jobs_live where status = 'queued'`],
   ['created_at', `select * from mirror.research_jobs_live order by created_at desc limit 50`],
   [
@@ -203,7 +191,7 @@ const QUESTIONS: readonly (readonly [string, string])[] = [
 async function questions(stage: Stage): Promise<void> {
   const mirror = await openMirror(stage);
   await write(mirror, flags.loaded, 0);
-  await fillDomains(mirror);
+  await sql`vacuum analyze mirror.research_jobs`.execute(mirror.database.kysely);
   const before = [];
   for (const [, question] of QUESTIONS) before.push(await ask(mirror, question));
   const quiet = await pagesDuring(mirror, systemClock.sleep(10_000));
@@ -221,7 +209,7 @@ async function questions(stage: Stage): Promise<void> {
     claims.check(after < once, `${name}: ${once.toFixed(1)} ms before, ${after.toFixed(1)} ms after`);
     table.push([`by_${name}`, (bytes / rows).toFixed(1), once.toFixed(1), after.toFixed(1)]);
   }
-  print(`\n${rows} research jobs; all five made in ${(took / 1000).toFixed(1)} s beside a writer`);
+  print(`\n${rows} research jobs; all four made in ${(took / 1000).toFixed(1)} s beside a writer`);
   printTable(['index', 'bytes a row', 'its question before, ms', 'after, ms'], table);
   print(
     `pages of ${PAGE} changed rows: ${mean(quiet).toFixed(0)} ms (longest ${Math.max(...quiet).toFixed(0)}) before, ` +

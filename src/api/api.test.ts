@@ -101,6 +101,7 @@ describe('a service that is not there', () => {
     await expect(api.page(RESEARCH)).rejects.toMatchObject({
       name: 'TransportError',
       sent: false,
+      code: 'ECONNREFUSED',
       message: `GET /v1/research: 127.0.0.1:${gone.port} refused the connection (ECONNREFUSED)`,
     });
     expect(thrown).toEqual([expect.any(NotSent)]);

@@ -95,8 +95,8 @@ export async function attempt<T>(
   };
   const unanswered = (error: unknown): never => {
     if (!(error instanceof TransportError)) throw error;
-    const { cause, sent } = error;
-    const named = new TransportError(`${method} ${path}: ${error.message}`, { cause, sent });
+    const { cause, sent, code } = error;
+    const named = new TransportError(`${method} ${path}: ${error.message}`, { cause, sent, code });
     report(undefined, named);
     throw sent ? named : new NotSent(named);
   };

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { addAccounts } from './accounts/accounts.ts';
+import { addColumnsCommand } from './columns/columns.ts';
 import type { AddCommand } from './terminal/add-command.ts';
 import { addCompletion } from './completion/completion.ts';
 import { addDemo } from './demo/demo.ts';
@@ -41,6 +42,7 @@ const COMMANDS: readonly AddCommand[] = [
   addSql,
   addExport,
   addIndexes,
+  addColumnsCommand,
   addForget,
   addDump,
   addRestore,

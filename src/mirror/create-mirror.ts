@@ -13,10 +13,11 @@ import type { PageResult, PageWrite } from './page-write.ts';
 import { recordSuspects } from './deletion/save-suspects.ts';
 import { RefusedItems } from './quarantine/refused-items.ts';
 import { saveScope } from './scope/scope-row.ts';
+import { StaleColumns } from './columns/column-registry.ts';
 import { TableColumns } from './columns/table-columns.ts';
 import { tableOf } from './table.ts';
 import { isDataError } from './quarantine/write-carefully.ts';
-import { NewFields, StaleColumns, writePage } from './page/write-page.ts';
+import { NewFields, writePage } from './page/write-page.ts';
 
 /** New fields, columns changed by others, and refused values each cost one more attempt; more is a defect. */
 const MAX_ATTEMPTS = 8;

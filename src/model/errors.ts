@@ -125,3 +125,16 @@ export class AccountRetired extends ClassifiedError {
     super(`account ${userId} is retired: "research-mirror accounts retire ${userId} --undo" takes it back`);
   }
 }
+
+/** A column can't get another type as things stand: the message says why, with the remedy. Nothing was changed. */
+export class RetypeRefused extends ClassifiedError {
+  readonly remedy = 'stop';
+  /** A word that means nothing, and those that do. */
+  readonly given: string;
+  readonly known: readonly string[];
+  constructor(message: string, given = '', known: readonly string[] = []) {
+    super(message);
+    this.given = given;
+    this.known = known;
+  }
+}

@@ -22,6 +22,7 @@ const COMMANDS = [
   'sql',
   'export',
   'indexes',
+  'columns',
   'forget',
   'dump',
   'restore',

@@ -32,7 +32,7 @@ export interface IndexContext {
  * - `made`, `dropped`: done
  * - `there`, `waiting`: nothing to do; nothing to do before its column comes
  * - `busy`: something else makes an index of its table, or vacuums it; the daemon makes it later
- * - `covered`: another index, which this program has not made, does the same
+ * - `covered`: another index, which `create` has not made, does the same
  * - `taken`: an index of this name is somebody else's, and left alone
  * - `unknown`: there is no such index, and nobody asked for one
  * - `failed`: `error` says why

@@ -25,6 +25,16 @@ describe('events in and operations out', () => {
     expect(judge(accounts, null, true)).toEqual({ problems: [], notes: [] });
   });
 
+  it('have a note where the webhook was removed at the service, and is registered again', () => {
+    const renewed = webhook({ renewedSince: '2026-01-01T00:30:00.000Z' });
+    expect(judge([renewed], null, true)).toEqual({
+      problems: [],
+      notes: [
+        `webhook of account ${renewed.userId}: it was removed or changed at the service (noticed 2026-01-01T00:30:00.000Z), and is registered again`,
+      ],
+    });
+  });
+
   it('are a problem while submissions are on hold, with the command that releases them', () => {
     const held = { since: '2026-01-01T00:00:00Z', why: 'the database was copied' };
     const { problems } = judge(

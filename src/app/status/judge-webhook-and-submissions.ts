@@ -66,7 +66,12 @@ function webhookProblem({ userId, webhook }: AccountStatus): FoundProblem[] {
 
 function notesOn({ userId, webhook, submissions }: AccountStatus, running: boolean): string[] {
   const notes: string[] = [];
-  const { state, error } = webhook;
+  const { state, error, renewedSince } = webhook;
+  if (renewedSince !== null) {
+    notes.push(
+      `webhook of account ${userId}: it was removed or changed at the service (noticed ${renewedSince}), and is registered again`,
+    );
+  }
   if (state === 'foreign') {
     const usual =
       `another one is registered${at(webhook)}, so that events do not come here; ` +

@@ -60,7 +60,7 @@ const OUTCOMES: Readonly<Record<Exclude<IndexOutcome['outcome'], 'failed'>, stri
   there: 'there already',
   waiting: 'its column is not there yet: the daemon makes it when it comes',
   busy: 'something else makes an index of the table now, or vacuums it: the daemon makes it later, or create again',
-  covered: 'another index, which is not ours, does the same: "indexes list" names it',
+  covered: 'another index does the same: "indexes list" names it',
   taken: 'an index of that name is somebody else’s: left alone',
   unknown: 'there is none that "indexes create" made',
 };

@@ -1,4 +1,5 @@
 /** What commands that do several things can do, the usual one first: for their help, and for who then does it. */
+export const COLUMNS_ACTIONS = ['list', 'retype'] as const;
 export const EVENTS_ACTIONS = ['list', 'replay'] as const;
 export const INDEXES_ACTIONS = ['list', 'create', 'drop'] as const;
 export const QUARANTINE_ACTIONS = ['list', 'retry'] as const;

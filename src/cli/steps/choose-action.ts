@@ -27,7 +27,9 @@ export function refuseOptions<Options extends object>(
   options: Options,
   foreign: readonly (keyof Options & string)[],
 ): void {
-  const set = foreign.filter((name) => options[name] !== undefined);
+  const set = foreign
+    .filter((name) => options[name] !== undefined)
+    .map((name) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`));
   if (set.length > 0) throw new UsageError(`${action} has no option --${set.join(', --')}`);
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../connection/db.ts';
+import { SHADOW_PATTERN } from '../../model/shadow-column.ts';
 import type { DumpedTable } from './dumped-tables.ts';
 
 /** A column as a dump has it. */
@@ -34,7 +35,7 @@ interface ColumnRow extends DumpedColumn {
   readonly identity: boolean;
 }
 
-/** Generated columns are left out: they come by themselves where they are made again. */
+/** Generated columns are left out: they come by themselves where they are made again. So are shadow columns. */
 export async function tableShape(db: Db, table: DumpedTable): Promise<TableShape> {
   const { rows } = await db.sql<ColumnRow>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
@@ -42,7 +43,7 @@ export async function tableShape(db: Db, table: DumpedTable): Promise<TableShape
       coalesce(e.typnamespace, t.typnamespace) = 'pg_catalog'::regnamespace as portable, a.attidentity <> '' as identity
     from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_type e on e.oid = t.typelem and t.typcategory = 'A'
     where a.attrelid = ${dumpedName(db, table)}::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-      and a.attname <> all(${Object.keys(table.without ?? {})}::text[])
+      and a.attname <> all(${Object.keys(table.without ?? {})}::text[]) and a.attname !~ ${SHADOW_PATTERN}
     order by a.attnum`;
   const identities: Record<string, string> = {};
   for (const { name } of rows.filter(({ identity }) => identity)) {

@@ -23,12 +23,13 @@ export const NO_WEBHOOK: WebhookStatus = {
   state: 'none',
   host: null,
   error: null,
+  renewedSince: null,
   lastEventAt: null,
   hintsWaiting: 0,
   changes: null,
 };
 
-/** A status counts submissions that ended within this time. */
+/** A status counts submissions that ended within this time, and names a webhook that was registered again. */
 const ENDED_WITHIN = sql`interval '24 hours'`;
 
 /** By account; accounts without either are left out. @param now the database's time */
@@ -36,7 +37,7 @@ export async function readWebhooksAndSubmissions(
   db: Db,
   now: Date,
 ): Promise<ReadonlyMap<string, WebhookAndSubmissions>> {
-  const webhooks = await webhooksOf(db);
+  const webhooks = await webhooksOf(db, now);
   const submissions = await submissionsOf(db, now);
   return new Map(
     [...new Set([...webhooks.keys(), ...submissions.keys()])].map((userId) => [
@@ -49,7 +50,7 @@ export async function readWebhooksAndSubmissions(
   );
 }
 
-async function webhooksOf(db: Db): Promise<ReadonlyMap<string, WebhookStatus>> {
+async function webhooksOf(db: Db, now: Date): Promise<ReadonlyMap<string, WebhookStatus>> {
   const found = await db.mirror
     .selectFrom('webhook')
     .select(['_user_id', 'url'])
@@ -69,13 +70,17 @@ async function webhooksOf(db: Db): Promise<ReadonlyMap<string, WebhookStatus>> {
     state: string | null;
     url: string | null;
     error: string | null;
+    renewedSince: Date | null;
     lastEventAt: Date | null;
   }>`
     select a._user_id as "userId", r.state, r.url, r.error,
+      (select max(x.at) from unnest(r.replaced_at) as x (at)
+        where x.at > ${now}::timestamptz - ${ENDED_WITHIN} and r.state = 'registered' and r.registered_at >= x.at)
+        as "renewedSince",
       (select max(e.received_at) from ${db.table('events')} as e where e._user_id = a._user_id) as "lastEventAt"
     from ${account} as a left join ${db.stateTable('registration')} as r on r._user_id = a._user_id`;
   return new Map(
-    rows.map(({ userId, state: stored, url, error, lastEventAt }) => {
+    rows.map(({ userId, state: stored, url, error, renewedSince, lastEventAt }) => {
       const state = registrationState(stored);
       const ours = state === 'registered' || state === 'registering' || state === 'suspect';
       const host = hostOf(ours ? url : (theirs.get(userId) ?? null));
@@ -84,6 +89,7 @@ async function webhooksOf(db: Db): Promise<ReadonlyMap<string, WebhookStatus>> {
         state,
         host,
         error,
+        renewedSince: renewedSince?.toISOString() ?? null,
         lastEventAt: lastEventAt?.toISOString() ?? null,
         hintsWaiting,
         changes: null,

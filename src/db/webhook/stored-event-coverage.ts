@@ -46,7 +46,7 @@ export async function readEventCoverage(
 }
 
 /** The same for the changes after `since` and up to `until`. */
-export async function coverageBetween(
+async function coverageBetween(
   db: Db,
   userId: string,
   isFinished: (state: string) => boolean,
@@ -87,6 +87,26 @@ export async function coverageBetween(
     ) as f`;
   const announced = Number(rows[0]?.announced ?? 0);
   return { announced, polled: Number(rows[0]?.changes ?? 0) - announced };
+}
+
+/**
+ * How many changes between these moments no event announced. Asked each minute: where nothing has changed since, three
+ * rows are read.
+ */
+export async function unannouncedBetween(
+  db: Db,
+  userId: string,
+  isFinished: (state: string) => boolean,
+  moments: { readonly since: Date; readonly until: Date },
+): Promise<number> {
+  const latest = TABLES_WITH_EVENTS.map(
+    ([table]) => sql`
+      select * from (
+        select _changed_at from ${db.table(table)} where _user_id = ${userId}::bigint order by _change_id desc limit 1
+      ) as l where _changed_at > ${moments.since}::timestamptz`,
+  );
+  const { rows } = await db.sql`select 1 from (${sql.join(latest, sql` union all `)}) as changed`;
+  return rows.length === 0 ? 0 : (await coverageBetween(db, userId, isFinished, moments)).polled;
 }
 
 /** A row's state in the service's words; null where it has none. Only research jobs always have a column for it. */

@@ -10,7 +10,7 @@ import {
   UNREGISTERED,
 } from '../../model/webhook/registration.ts';
 import { REGISTRATION_STATES, type RegistrationState } from '../../model/webhook/webhook-secrets.ts';
-import { coverageBetween } from './stored-event-coverage.ts';
+import { unannouncedBetween } from './stored-event-coverage.ts';
 import { databaseTime } from '../connection/database-time.ts';
 import { fenced } from '../ownership/fenced.ts';
 import { writeWebhookRow } from './webhook-row.ts';
@@ -43,9 +43,7 @@ export function webhookStore({ db, fence, onChanged, isFinished }: WebhookStoreO
       });
       if (changeId !== undefined) onChanged({ table: 'webhook', userId, changeId });
     },
-    async missed(since, until) {
-      return (await coverageBetween(db, userId, isFinished, { since, until })).polled;
-    },
+    missed: (since, until) => unannouncedBetween(db, userId, isFinished, { since, until }),
   };
 }
 

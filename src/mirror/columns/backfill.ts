@@ -1,17 +1,13 @@
 import type { Db } from '../../db/connection/db.ts';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { fenced } from '../../db/ownership/fenced.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import { fieldSources } from '../../model/json/json-text.ts';
 import { readRegistry } from './column-registry.ts';
 import { countConflicts } from '../rows/counters.ts';
-import { type FieldColumn, otherValues } from '../rows/row-payload.ts';
+import { fillBatch, type BatchEnd, type RowsToFill } from './fill-batch.ts';
+import type { FieldColumn } from '../rows/row-payload.ts';
 import { dataTable, type Table, tableOf } from '../table.ts';
-import { columnExpression } from '../rows/write-rows.ts';
-
-/** Rows of one batch, so that it stays within the fence's time bounds. */
-const BATCH = 500;
 
 /** A column to fill: rows first, up to `until`, then versions in history, the longest superseded first. */
 interface Task {
@@ -46,7 +42,7 @@ export async function backfill(db: Db, fence: Fence): Promise<boolean> {
   await fenced(db, fence, async (trx, now) => {
     const rest =
       column && (task.historyThrough === null ? rowsOf(table, task, column) : versionsOf(table, task));
-    const filled = column && rest && (await fillBatch(trx, now, table, userId, rest, column));
+    const filled = column && rest && (await fillAndCount(trx, now, table, userId, rest, column));
     const next = filled ?? (task.historyThrough === null && inHistory ? BEFORE_HISTORY : undefined);
     const ofTask = sql`collection = ${task.collection} and field = ${task.field}`;
     const change =
@@ -63,22 +59,10 @@ export async function backfill(db: Db, fence: Fence): Promise<boolean> {
   return true;
 }
 
-/** Where a batch ended. */
-interface Place {
-  readonly id: string;
-  readonly moment: string | null;
-}
+const BEFORE_HISTORY: BatchEnd = { id: '0', moment: '-infinity' };
 
-const BEFORE_HISTORY: Place = { id: '0', moment: '-infinity' };
-
-/** What is left to fill of the table or of its history: conditions on `t`, and the order. */
-interface Rest {
-  readonly table: RawBuilder<unknown>;
-  readonly left: RawBuilder<unknown>;
-  readonly moment: RawBuilder<unknown>;
-  readonly order: RawBuilder<unknown>;
-  readonly upTo: (place: Place) => RawBuilder<unknown>;
-  /** Whether a value that does not fit was counted already, when the row was written or filled. */
+/** What is left to fill, and which of its values were counted already, when the row was written or filled. */
+interface Rest extends RowsToFill {
   readonly isCounted: (id: string) => boolean;
 }
 
@@ -108,39 +92,20 @@ function versionsOf(table: Table, task: Task): Rest {
 }
 
 /** @returns where the batch ended; undefined when there was nothing left */
-async function fillBatch(
+async function fillAndCount(
   trx: Db,
   at: Date,
   table: Table,
   userId: string,
   rest: Rest,
   column: FieldColumn,
-): Promise<Place | undefined> {
-  const { rows } = await trx.sql<Place & { raw: string }>`
-    select t._change_id as id, ${rest.moment} as moment, t._raw::text as raw from ${rest.table} as t
-    where t._user_id = ${userId}::bigint and ${rest.left}
-    order by ${rest.order} limit ${BATCH}`;
-  const last = rows.at(-1);
-  if (last === undefined) return undefined;
-  let conflicts = 0;
-  const filled = rows.flatMap(({ id, raw }) => {
-    const fields = fieldSources(raw);
-    const value = column.derived === undefined ? fields.get(column.field) : column.derived.value(fields);
-    if (value === undefined || value === 'null') return [];
-    const { others, conflicts: unfit } = otherValues(fields, table.name, [column]);
-    if (!rest.isCounted(id)) conflicts += unfit.length;
-    const only = column.derived === undefined ? `{${JSON.stringify(column.field)}:${value}}` : '{}';
-    return [`{"c":${id},"r":${only}${others === undefined ? '' : `,"o":${others}`}}`];
-  });
-  if (filled.length > 0) {
-    await trx.sql`
-      update ${rest.table} as t set ${sql.id(column.name)} = ${columnExpression(column)}
-      from jsonb_to_recordset(${`[${filled.join(',')}]`}::text::jsonb) as x (c bigint, o jsonb, r jsonb)
-      where t._user_id = ${userId}::bigint and ${rest.left} and ${rest.upTo(last)} and t._change_id = x.c`;
-  }
+): Promise<BatchEnd | undefined> {
+  const filled = await fillBatch(trx, table, userId, rest, column);
+  if (filled === undefined) return undefined;
+  const conflicts = filled.unfit.filter((id) => !rest.isCounted(id)).length;
   if (conflicts > 0) {
     const scope = { userId, collection: table.name as CollectionName, parent: '' };
     await countConflicts(trx, scope, new Map([[column.field, conflicts]]), at);
   }
-  return last;
+  return filled.last;
 }

@@ -3,12 +3,15 @@ import type { ColumnType } from '../rows/column-value.ts';
 import { historyColumns } from '../history/archive.ts';
 import { domainColumn } from './domain-column.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
+import { replacedBy } from '../../model/shadow-column.ts';
 import { DOMAIN_COLUMN, keyColumns, relation, type Table } from '../table.ts';
 
 /** What is known of a collection's fields; `mirror.columns` shows it to readers. */
 export interface ColumnRegistry {
   /** Fields that are written into columns, those of the key left out. */
   readonly columns: readonly FieldColumn[];
+  /** Columns that are about to replace one of them (src/mirror/retype): pages are not written into them. */
+  readonly shadows: readonly FieldColumn[];
   /** Every registered field. */
   readonly fields: ReadonlySet<string>;
   /** Fields without a column so far: the table was full or locked, or MIRROR_SCHEMA_DRIFT is `raw`. */
@@ -21,6 +24,9 @@ export interface ColumnRegistry {
   readonly archived: readonly string[];
 }
 
+/** The table's columns have changed: read them again, and write the page again. */
+export class StaleColumns extends Error {}
+
 export interface WaitingField {
   readonly field: string;
   readonly type: ColumnType;
@@ -31,6 +37,8 @@ interface RegistryRow {
   /** Null: the field has no column so far. */
   readonly name: string | null;
   readonly type: ColumnType;
+  /** `pg_attribute.attnum`. */
+  readonly number: number | null;
   /** The column has the registered type: nobody dropped or changed it. */
   readonly usable: boolean;
 }
@@ -44,7 +52,7 @@ export async function readRegistry(db: Db, table: Table): Promise<ColumnRegistry
     where attrelid = ${relation(table, '_history')}
       and attnum > 0 and not attisdropped and attname not in ('_valid_from', '_valid_to', '_op')`;
   const registered = await db.sql<RegistryRow>`
-    select r.field, r.column_name as name, r.type, a.attname is not null as usable
+    select r.field, r.column_name as name, r.type, a.attnum as number, a.attname is not null as usable
     from ${db.table('_columns')} r
     left join pg_attribute a on a.attrelid = ${relation(table)} and a.attname = r.column_name and not a.attisdropped
       and format_type(a.atttypid, a.atttypmod) = case r.type when 'timestamptz' then 'timestamp with time zone' else r.type end
@@ -52,7 +60,12 @@ export async function readRegistry(db: Db, table: Table): Promise<ColumnRegistry
   const keys = new Set(keyColumns(table));
   const taken = new Set(names.rows.map(({ name }) => name));
   const domain = taken.has(DOMAIN_COLUMN) ? domainColumn(table.name) : undefined;
+  const shadows = [...taken].flatMap((name): FieldColumn[] => {
+    const replaced = registered.rows.find(({ number }) => number !== null && number === replacedBy(name));
+    return replaced === undefined ? [] : [{ field: replaced.field, name, type: replaced.type }];
+  });
   return {
+    shadows,
     columns: [
       ...registered.rows.flatMap(({ field, name, type, usable }) =>
         name !== null && usable && !keys.has(name) ? [{ field, name, type }] : [],

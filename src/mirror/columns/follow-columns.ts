@@ -8,7 +8,7 @@ import { sqlState } from '../../db/connection/sql-state.ts';
 /** How long processes that change columns wait for each other. */
 const TURN_TIMEOUT = '5s';
 /** How long a change may wait for a table or a view: everybody else waits behind it. */
-const LOCK_TIMEOUT = '300ms';
+export const LOCK_TIMEOUT = '300ms';
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** Begins a change of columns, and of what names them: processes take turns until their transaction ends. */

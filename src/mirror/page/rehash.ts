@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { fieldSources } from '../../model/json/json-text.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
+import { type ColumnRegistry, StaleColumns, tableVersion } from '../columns/column-registry.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { type ContentRule, isComparable } from '../rows/content-hash.ts';
 import { isSameContent, type StoredItem, withoutFields } from '../rows/same-content.ts';
@@ -19,8 +20,10 @@ const MORE_BYTES = 65_536;
  * No row stores by which rule it was hashed, so a stop, or a process with another configuration, leaves nothing
  * wrong. The price is one more read of rows that did change. (`_raw` alone can't be hashed again: it has lost how
  * numbers were spelled, so that the next page would find them changed.)
- * @param columns of the table; those of fields that are never stored are emptied, what derives from them is derived anew
+ * @param registry of the table: columns of fields that are never stored are emptied, what derives from them is derived
+ *   anew
  * @returns the rows that are unchanged
+ * @throws StaleColumns
  */
 export async function rehashSame(
   trx: Db,
@@ -29,7 +32,7 @@ export async function rehashSame(
   differing: readonly ChangedRow[],
   stored: ReadonlyMap<string, StoredRow>,
   rule: ContentRule,
-  columns: readonly FieldColumn[],
+  registry: Pick<ColumnRegistry, 'columns' | 'shadows' | 'version'>,
 ): Promise<ReadonlySet<ChangedRow>> {
   const asked = differing.filter(
     ({ key, change }) => change === 'updated' && isComparable(stored.get(key)?.hash ?? ''),
@@ -49,7 +52,10 @@ export async function rehashSame(
     scope,
     same.filter((row) => purged.get(row) === undefined),
   );
-  const emptied = columns.filter(({ field, derived }) =>
+  // A column that is not known here would keep the field.
+  const purges = [...purged.values()].some((item) => item !== undefined);
+  if (purges && (await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
+  const emptied = [...registry.columns, ...registry.shadows].filter(({ field, derived }) =>
     (derived?.from ?? [field]).some((each) => rule.exclude.has(each)),
   );
   for (const [row, item] of purged) {

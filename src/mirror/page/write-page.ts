@@ -13,7 +13,7 @@ import {
   type SortedPage,
   withoutForgotten,
 } from '../rows/classify.ts';
-import { type ColumnRegistry, tableVersion } from '../columns/column-registry.ts';
+import { type ColumnRegistry, StaleColumns, tableVersion } from '../columns/column-registry.ts';
 import type { ContentRule } from '../rows/content-hash.ts';
 import { countConflicts, countRows } from '../rows/counters.ts';
 import { contradicting } from '../deletion/deferred.ts';
@@ -43,9 +43,6 @@ export class NewFields extends Error {
     this.fields = fields;
   }
 }
-
-/** The table's columns have changed: read them again, and write the page again. */
-export class StaleColumns extends Error {}
 
 /** What a page is written with. */
 export interface PageContext {
@@ -92,7 +89,7 @@ export async function writePage(
   const sentAt = new Date(at.getTime() - (context.clock.monotonic() - write.sentAfter));
   const hashed = changedRows(page.keyed, stored.rows);
   const { rule, registry } = context;
-  const same = await rehashSame(trx, table, scope, hashed, stored.rows, rule, registry.columns);
+  const same = await rehashSame(trx, table, scope, hashed, stored.rows, rule, registry);
   const differing = hashed.filter((row) => !same.has(row));
   const early = await contradicting(trx, table, scope, differing, stored.rows, {
     graceStart: new Date(sentAt.getTime() - context.gracePeriodMs),

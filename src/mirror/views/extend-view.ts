@@ -30,14 +30,37 @@ export async function extendView(trx: Db, table: Table, view: TableView): Promis
   const mayMakeAnew = present !== undefined && !isInOrder && view.isOpen(before);
   if (added.length === 0 && !mayMakeAnew) return;
   if (present !== undefined && !(await isOurs(trx, table, view, present))) return;
-  const options = present?.options ? sql`with (${sql.raw(present.options)})` : sql``;
-  const name = dataTable(table, view.suffix);
-  const create = (columns: readonly string[]): Promise<unknown> =>
-    trx.sql`create or replace view ${name} ${options} as ${view.query(columns)}`;
+  const create = (columns: readonly string[]): Promise<void> =>
+    createView(trx, table, view, { columns, options: present?.options ?? null });
   const isAnew = mayMakeAnew && (await makeAnew(trx, table, view.suffix, before, () => create(view.columns)));
   if (added.length === 0) return;
   if (!isAnew) await create([...before, ...added]);
   await describe(trx, table, view, added);
+}
+
+/** A view as it stands. */
+export interface StandingView {
+  /** In its order. */
+  readonly columns: readonly string[];
+  /** `security_invoker=true`, …; replacing a view drops them. */
+  readonly options: string | null;
+}
+
+/** The view as it stands, unless there is none, or somebody rebuilt it. */
+export async function ownView(trx: Db, table: Table, view: TableView): Promise<StandingView | undefined> {
+  const present = await presentView(trx, table, view.suffix);
+  return present !== undefined && (await isOurs(trx, table, view, present)) ? present : undefined;
+}
+
+/** Makes the view with these columns, in this order. */
+export async function createView(
+  trx: Db,
+  table: Table,
+  view: TableView,
+  { columns, options }: StandingView,
+): Promise<void> {
+  const given = options === null || options === '' ? sql`` : sql`with (${sql.raw(options)})`;
+  await trx.sql`create or replace view ${dataTable(table, view.suffix)} ${given} as ${view.query(columns)}`;
 }
 
 /** Copies the comments of the table's columns: BI tools show those of the view's. */
@@ -55,13 +78,10 @@ async function describe(trx: Db, table: Table, view: TableView, added: readonly 
   }
 }
 
-interface PresentView {
-  readonly columns: readonly string[];
+interface PresentView extends StandingView {
   readonly definition: string;
   /** This database user may replace it. */
   readonly owned: boolean;
-  /** `security_invoker=true`, …; replacing a view drops them. */
-  readonly options: string | null;
 }
 
 async function presentView(db: Db, table: Table, suffix: string): Promise<PresentView | undefined> {

@@ -134,6 +134,8 @@ export interface WebhookStatus {
   readonly host: string | null;
   /** What an operator should know of it, with the remedy. */
   readonly error: string | null;
+  /** When ours was last found removed or changed at the service; null: not in the last day, or it is not registered again. */
+  readonly renewedSince: string | null;
   /** When an event was stored last; null: none that is kept. */
   readonly lastEventAt: string | null;
   /** Rows and scopes that events named, to be read again. */

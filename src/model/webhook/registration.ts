@@ -55,6 +55,12 @@ export const SUSPECT_MISMATCHES = 3;
 /** The secret was replaced if so many changes were not announced, and found by our own reading. */
 export const SUSPECT_MISSED = 3;
 
+/**
+ * So many changes that nothing announced are a reason to look whether ours is still registered. One or two may be
+ * changes of which the service sends no event, or whose event was lost; a look more costs one request.
+ */
+export const SILENT_CHANGES = 3;
+
 /** For so long (ms) after a new secret, deliveries may be signed with an earlier one: no reason to suspect it. */
 export const LATE_DELIVERIES_MS = 10 * 60_000;
 

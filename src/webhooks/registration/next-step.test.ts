@@ -24,6 +24,8 @@ const SETTINGS: RegistrationSettings = {
   fresh: false,
   lost: 0,
   weighedAt: undefined,
+  countedAt: NOW,
+  unannounced: 0,
 };
 const REGISTERED: Registration = {
   ...UNREGISTERED,

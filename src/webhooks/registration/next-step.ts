@@ -1,18 +1,22 @@
 import {
   isLately,
   type Registration,
+  SILENT_CHANGES,
   type StoredRegistration,
   SUSPECT_MISMATCHES,
 } from '../../model/webhook/registration.ts';
-import { ON_HOLD, NO_SECRET } from './remedies.ts';
+import { ON_HOLD, NO_SECRET, saysNothingArrives } from './remedies.ts';
 import {
   AGAIN_MS,
   CHECK_MS,
+  COUNT_MS,
   EFFECT_MS,
   LEAST_CHECK_MS,
   LOST_MS,
   type RegistrationSettings,
   type NextStep,
+  SILENT_MS,
+  UNDER_WAY_MS,
   WEIGH_MS,
 } from './registration-step.ts';
 
@@ -29,8 +33,14 @@ export function nextStep(stored: StoredRegistration, settings: RegistrationSetti
     if (registration.state === 'suspect' && !isMistrusted(registration, now)) {
       return { kind: 'record', change: { state: 'registered', error: null } };
     }
+    const { error, verifiedAt, checkedAt } = registration;
+    if (saysNothingArrives(error) && verifiedAt !== null && checkedAt !== null && verifiedAt > checkedAt) {
+      return { kind: 'record', change: { error: null } };
+    }
     const weigh = whatToWeigh(registration, settings, now);
     if (weigh !== undefined) return weigh;
+    const count = whatToCount(registration, settings, now);
+    if (count !== undefined) return count;
   }
   const due = lookDue(stored, settings);
   return due.getTime() <= now.getTime() ? { kind: 'look' } : { kind: 'wait', until: due };
@@ -60,6 +70,25 @@ function whatToWeigh(
   return since < until ? { kind: 'weigh', since, until } : undefined;
 }
 
+/**
+ * A webhook that was removed at the service, or that nothing reaches, shows by changes that our own reading found since
+ * the last delivery that was right.
+ */
+function whatToCount(
+  registration: Registration,
+  { countedAt }: RegistrationSettings,
+  now: Date,
+): NextStep | undefined {
+  const { state, registeredAt, verifiedAt } = registration;
+  if (state !== 'registered' || registeredAt === null || isMistrusted(registration, now)) return undefined;
+  if (countedAt !== undefined && isLately(countedAt, COUNT_MS, now)) return undefined;
+  // What changed before events came is announced by none.
+  const shows = new Date(registeredAt.getTime() + EFFECT_MS);
+  const since = verifiedAt === null || verifiedAt < shows ? shows : verifiedAt;
+  const until = new Date(now.getTime() - UNDER_WAY_MS);
+  return since < until ? { kind: 'count', since, until } : undefined;
+}
+
 /** When the service is to be asked again what is registered. */
 function lookDue(stored: StoredRegistration, settings: RegistrationSettings): Date {
   const { registration, now } = stored;
@@ -79,7 +108,7 @@ function lookDue(stored: StoredRegistration, settings: RegistrationSettings): Da
 /** When there is reason to ask the service earlier than usual. */
 function reasonToLook(
   { registration, onHold, now }: StoredRegistration,
-  { wanted }: RegistrationSettings,
+  { wanted, unannounced }: RegistrationSettings,
 ): Date | undefined {
   const { state, checkedAt, registeredAt, suspectAt, error } = registration;
   if (wanted === undefined || onHold) return undefined;
@@ -87,5 +116,6 @@ function reasonToLook(
   if (state === 'suspect') return suspectAt === null ? now : new Date(suspectAt.getTime() + AGAIN_MS);
   if (state !== 'registered' || registeredAt === null) return undefined;
   const shows = new Date(registeredAt.getTime() + EFFECT_MS);
-  return checkedAt === null || checkedAt < shows ? shows : undefined;
+  if (checkedAt === null || checkedAt < shows) return shows;
+  return unannounced >= SILENT_CHANGES ? new Date(checkedAt.getTime() + SILENT_MS) : undefined;
 }

@@ -193,4 +193,24 @@ describe('the registration of a webhook', () => {
       { numRuns: runs(8, 40) },
     );
   });
+
+  it('is made again within eight minutes after it was removed, where something changes each minute', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        manners.map((each) => ({ ...each, lateMs: 0 })),
+        fc.integer({ min: 5 * 60, max: 2 * 60 * 60 }),
+        async (each, seconds) => {
+          const world = new RegistrationWorld(each);
+          await world.clock.advance(seconds * 1_000);
+          world.service.webhook = undefined;
+          await world.clock.advance(8 * MINUTE);
+          world.kill();
+          expect(world.isRegistered()).toBe(true);
+          expect(world.service.count('POST')).toBe(2);
+          expect(world.broken).toEqual([]);
+        },
+      ),
+      { numRuns: runs(10, 60) },
+    );
+  });
 });

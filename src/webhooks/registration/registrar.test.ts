@@ -116,6 +116,8 @@ describe('the registrar', () => {
     await world.clock.advance(HOUR);
     world.kill();
     world.publicUrl = 'https://moved.example.com';
+    // Its deliveries come to the first URL alone.
+    world.changing = false;
     world.service.faults = [400, 400, 400];
     world.start();
     await world.clock.advance(3 * HOUR - 10 * MINUTE);
@@ -223,5 +225,58 @@ describe('the registrar', () => {
     world.kill();
     expect(world.said.at(-1)).toContain('other.example.com');
     expect(world.said.join()).not.toContain('token');
+  });
+
+  it('looks soon where changes are announced no more: what was removed is registered again, and said', async () => {
+    const world = new RegistrationWorld();
+    await world.clock.advance(HOUR + 3 * MINUTE);
+    const looks = world.service.count('GET');
+    world.service.webhook = undefined;
+    await world.clock.advance(7 * MINUTE);
+    expect(world.isRegistered()).toBe(true);
+    // The second one shows that it is there again.
+    expect(world.service.count('GET') - looks).toBe(2);
+    expect(world.warned.at(-1)).toBe(
+      'account 1001: our webhook was removed at the service: it is registered again',
+    );
+    expect(world.store.registration.replacedAt).toHaveLength(1);
+    await world.clock.advance(HOUR);
+    world.kill();
+    expect(world.service.count('POST')).toBe(2);
+    expect(world.store.registration.error).toBeNull();
+  });
+
+  it('says that nothing arrives where it is still registered, until something does', async () => {
+    const world = new RegistrationWorld();
+    await world.clock.advance(HOUR);
+    world.delivering = false;
+    await world.clock.advance(10 * MINUTE);
+    expect(world.store.registration).toMatchObject({ state: 'registered' });
+    expect(world.store.registration.error).toMatch(
+      /^it is registered, but no event arrives: \d+ changes were found by polls alone\. "research-mirror doctor"/,
+    );
+    const looks = world.service.count('GET');
+    await world.clock.advance(HOUR);
+    // Every few minutes, since there is new evidence.
+    expect(world.service.count('GET') - looks).toBeLessThanOrEqual(20);
+    expect(world.service.count('POST')).toBe(1);
+    world.delivering = true;
+    await world.clock.advance(5 * MINUTE);
+    world.kill();
+    expect(world.store.registration.error).toBeNull();
+  });
+
+  it('asks no more often than usual where little changes, or events come late', async () => {
+    const world = new RegistrationWorld();
+    world.changing = false;
+    await world.clock.advance(HOUR + MINUTE);
+    const looks = world.service.count('GET');
+    for (const minutes of [10, 20]) {
+      world.store.changes.push({ at: new Date(world.clock.now() + minutes * MINUTE), announced: false });
+    }
+    await world.clock.advance(HOUR);
+    world.kill();
+    expect(world.service.count('GET') - looks).toBe(4);
+    expect(world.store.registration.error).toBeNull();
   });
 });

@@ -5,6 +5,7 @@ import {
   type RegistrationStore,
   type Seen,
   type StoredRegistration,
+  SILENT_CHANGES,
   SUSPECT_MISSED,
 } from '../../model/webhook/registration.ts';
 import type { RegistrationState } from '../../model/webhook/webhook-secrets.ts';
@@ -23,7 +24,7 @@ import {
   WebhookProblem,
   type WebhookService,
 } from './service-calls.ts';
-import { SUSPECT_SIGNATURES } from './remedies.ts';
+import { goneAtService, nothingArrives, SUSPECT_SIGNATURES } from './remedies.ts';
 import { AGAIN_MS, CHECK_MS, type RegistrationSettings } from './registration-step.ts';
 
 export interface RegistrarOptions {
@@ -92,6 +93,10 @@ class Registrar {
   /** By the database's clock: when mismatches last made it check the secret, and read the changes. */
   #weighedAt: Date | undefined;
   #readAt: Date | undefined;
+  /** By the database's clock: when it was last counted what no event announced; what that gave, now and at the last look. */
+  #countedAt: Date | undefined;
+  #unannounced = 0;
+  #unannouncedAtLook = 0;
 
   constructor(options: RegistrarOptions) {
     this.#options = options;
@@ -137,9 +142,19 @@ class Registrar {
       case 'weigh':
         await this.#weigh(step.since, step.until, stored.now);
         return 0;
+      case 'count':
+        await this.#count(step.since, step.until, stored.now);
+        return 0;
       case 'look':
         return this.#look(signal);
     }
+  }
+
+  /** How many changes were not announced. */
+  async #count(since: Date, until: Date, now: Date): Promise<void> {
+    this.#countedAt = now;
+    this.#unannounced = await this.#options.store.missed(since, until);
+    this.#unannouncedAtLook = Math.min(this.#unannouncedAtLook, this.#unannounced);
   }
 
   /**
@@ -162,6 +177,7 @@ class Registrar {
     const stored = await this.#load();
     const verdict = judgeSeen(stored, seen, this.#settings());
     const { kind, change } = verdict;
+    this.#unannouncedAtLook = this.#unannounced;
     switch (kind) {
       case 'register':
         return this.#register(verdict.url, seen, stored.registration, signal);
@@ -171,10 +187,13 @@ class Registrar {
           this.#fresh = false;
         }
         return 0;
-      case 'record':
-        await store.save((now) => ({ ...change, checkedAt: now }), seen);
+      case 'record': {
+        const silent = change.state === 'registered' && this.#unannounced >= SILENT_CHANGES;
+        const found = silent ? { ...change, error: nothingArrives(this.#unannounced) } : change;
+        await store.save((now) => ({ ...found, checkedAt: now }), seen);
         this.#fresh = false;
         return 0;
+      }
     }
   }
 
@@ -189,8 +208,14 @@ class Registrar {
 
   async #register(url: string, seen: Seen, before: Registration, signal: AbortSignal): Promise<number> {
     const { service, store, hide } = this.#options;
+    const inForce = before.state === 'registered' && before.secret !== null;
     const outcome = await register(service, url, () => this.#claim('register', seen), signal);
     if (outcome === undefined) return 0;
+    if (inForce && outcome.kind === 'accepted') {
+      this.#options.log.warn(`account ${this.#options.userId}: ${goneAtService(seen)}`);
+    }
+    this.#unannounced = 0;
+    this.#unannouncedAtLook = 0;
     if (outcome.kind === 'accepted' && outcome.secret !== undefined) hide(outcome.secret);
     const shown = outcome.kind === 'accepted' ? outcome.seen : undefined;
     await store.save((now) => afterRequest(outcome, url, before, now), shown);
@@ -244,6 +269,8 @@ class Registrar {
       fresh: this.#fresh,
       lost: this.#lost,
       weighedAt: this.#weighedAt,
+      countedAt: this.#countedAt,
+      unannounced: this.#unannounced - this.#unannouncedAtLook,
     };
   }
 }

@@ -12,6 +12,10 @@ export interface RegistrationSettings {
   readonly lost: number;
   /** When it was last checked whether the secret was replaced. */
   readonly weighedAt: Date | undefined;
+  /** When it was last counted what no event announced. */
+  readonly countedAt: Date | undefined;
+  /** So many changes were found by our own reading alone since the last delivery that was right, and since the last look. */
+  readonly unannounced: number;
 }
 
 /** What to do before the service is asked. */
@@ -21,6 +25,8 @@ export type NextStep =
   | { readonly kind: 'look' }
   /** Count changes between these moments that only our own reading found. */
   | { readonly kind: 'weigh'; readonly since: Date; readonly until: Date }
+  /** Count changes between these moments, none of which a delivery announced. */
+  | { readonly kind: 'count'; readonly since: Date; readonly until: Date }
   /** Store what the receivers' findings mean. */
   | RecordOnly;
 
@@ -42,6 +48,12 @@ export const CHECK_MS = 15 * 60_000;
 export const LEAST_CHECK_MS = 60_000;
 /** How often (ms), while receivers give reason, it is checked whether the secret was replaced: it costs a query. */
 export const WEIGH_MS = 5 * 60_000;
+/** How often (ms) it is counted what no event announced: one look into an index where nothing changed. */
+export const COUNT_MS = 60_000;
+/** For so long (ms) after a change, its event may still be under way. */
+export const UNDER_WAY_MS = 60_000;
+/** So long (ms) after the last look, changes that no event announced are a reason for the next one. */
+export const SILENT_MS = 3 * 60_000;
 /** After a lost answer: by then (ms) the request has taken effect, or never will. Doubled for each further one. */
 export const LOST_MS = 60_000;
 /** An accepted registration shows by then (ms); what is seen before proves nothing. */

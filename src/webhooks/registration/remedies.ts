@@ -1,4 +1,5 @@
 import type { Seen } from '../../model/webhook/registration.ts';
+import { countOf } from '@research-mirror/runtime/figures';
 import { hostOf } from './same-url.ts';
 
 /**
@@ -24,4 +25,23 @@ export function leftAlone(seen: Seen, takeover: string): string {
 
 export function nothingThere(): string {
   return 'no webhook is registered, and MIRROR_WEBHOOK_TAKEOVER=never registers none: only polls find changes. Set it to "if-empty", or unset MIRROR_PUBLIC_URL';
+}
+
+/** How a message of `nothingArrives` begins. */
+const SILENT = 'it is registered, but no event arrives: ';
+
+/** @param changes found by our own reading since the last delivery that was right */
+export function nothingArrives(changes: number): string {
+  return `${SILENT}${countOf(changes, 'change')} ${changes === 1 ? 'was' : 'were'} found by polls alone. "research-mirror doctor" looks whether deliveries can reach MIRROR_PUBLIC_URL`;
+}
+
+export function saysNothingArrives(error: string | null): boolean {
+  return error?.startsWith(SILENT) === true;
+}
+
+/** What was found in place of ours, for the log. */
+export function goneAtService(seen: Seen): string {
+  if (seen === 'none') return 'our webhook was removed at the service: it is registered again';
+  if (seen.active === false) return 'our webhook was switched off at the service: it is registered again';
+  return `our webhook was changed at the service (it leads to ${hostOf(seen.url)}): it is registered again`;
 }

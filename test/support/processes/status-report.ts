@@ -140,6 +140,7 @@ export function sampleWebhook(changes: Partial<WebhookStatus> = {}): WebhookStat
     state: 'registered',
     host: 'mirror.example.com',
     error: null,
+    renewedSince: null,
     lastEventAt: before(45),
     hintsWaiting: 2,
     changes: { announced: 950, polled: 50 },

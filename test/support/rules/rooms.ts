@@ -33,6 +33,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['accounts', 'process'],
     },
     indexes: { has: 'optional indexes: listed, made, dropped, kept', imports: [] },
+    columns: { has: 'columns made for fields: listed, given another type', imports: [] },
     daemon: {
       has: 'the daemon: its services, and what wakes them',
       imports: ['accounts', 'indexes', 'process', 'quarantine', 'status', 'sync', 'verify'],
@@ -70,6 +71,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['sql', 'steps', 'terminal'],
     },
     indexes: { has: 'indexes, with its texts', imports: ['steps', 'terminal'] },
+    columns: { has: 'columns, with its texts', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
     doctor: { has: 'doctor, with its text', imports: ['steps', 'terminal'] },
     mcp: { has: 'the mirror for language models', imports: ['sql', 'terminal'] },
@@ -126,6 +128,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     indexes: {
       has: 'optional indexes: which there may be, which are wanted, making them',
       imports: ['views'],
+    },
+    retype: {
+      has: 'another type for a column: tried, filled beside it, put in its place',
+      imports: ['columns', 'history', 'indexes', 'rows', 'views'],
     },
     quarantine: {
       has: 'items that can’t be mirrored: found one by one, kept, tried again',

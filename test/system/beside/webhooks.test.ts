@@ -69,17 +69,16 @@ async function shown(note: string): Promise<void> {
 }
 
 /** While a secret is young, another one may be on its way: signatures that do not match say nothing yet. */
-async function aged(): Promise<void> {
+async function aged(by = '11 minutes'): Promise<void> {
   await system.db.query(
     `update mirror_sync.registration r set
        (secret_at, registering_at, registered_at, checked_at, verified_at) =
          (select secret_at - ago, registering_at - ago, registered_at - ago, checked_at - ago, verified_at - ago
-          from (values (interval '11 minutes')) as past (ago))`,
+          from (values ($1::interval)) as past (ago))`,
+    [by],
   );
   // What is registered is known by its moment.
-  await system.db.query(
-    `update mirror_sync.own_url set registered_at = registered_at - interval '11 minutes'`,
-  );
+  await system.db.query(`update mirror_sync.own_url set registered_at = registered_at - $1::interval`, [by]);
 }
 
 /** Three jobs come finished, and only a reading finds them: eleven minutes ago. */
@@ -258,6 +257,29 @@ describe('a daemon with a public URL', () => {
     await shown('after');
     expect(await storedEvents()).toContain(event);
     expect((await system.run(['status'])).code).toBe(0);
+    await daemon.stop();
+  });
+
+  it('registers again what was removed at the service, minutes before it would have looked', async () => {
+    system = await still();
+    const { publicUrl, env } = await reachable();
+    const daemon = await registered(env);
+    const { url, key } = system.sandbox;
+    const headers = { authorization: `Bearer ${key}` };
+    expect((await fetch(`${url}/v1/webhooks`, { method: 'DELETE', headers })).ok).toBe(true);
+    await finishedUnheard();
+    await aged('10 minutes');
+    // It looked five minutes ago, and would look again in ten: longer than this test waits.
+    await system.db.query(`update mirror_sync.registration set checked_at = now() - interval '5 minutes'`);
+    await eventually(
+      'another registration',
+      async () => (await system.sandbox.control.webhook())?.url === deliveryUrl(publicUrl),
+    );
+    await eventually('the note', async () => {
+      const { stdout } = await system.run(['status']);
+      return stdout.includes('it was removed or changed at the service');
+    });
+    expect(daemon.output()).toContain('our webhook was removed at the service: it is registered again');
     await daemon.stop();
   });
 

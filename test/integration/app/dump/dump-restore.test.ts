@@ -15,6 +15,7 @@ import {
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { dumpTo, restoreFrom, rowsOf } from '../../../support/dump/dumped-mirror.ts';
+import { retype } from '../../../support/mirror/retyping.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { createTestDatabase } from '../../../support/postgres/postgres.ts';
 import { makeFolder } from '../../../support/processes/program.ts';
@@ -79,6 +80,7 @@ async function fill(database: MigratedDatabase): Promise<void> {
     update mirror.lists set my_note = 'noted', my_own = 'x'`);
   const account = await MirroredAccount.make(database, '2');
   await account.page('lists', '[{"list_id": 9, "name": "", "later": 1}]');
+  await retype(database.db, 'lists.later', 'jsonb');
   await openInstallation({
     db: database.db,
     host: undefined,

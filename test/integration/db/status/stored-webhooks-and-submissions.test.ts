@@ -44,10 +44,19 @@ describe('the stored status', () => {
       state: 'registered',
       host: 'mirror.example.com:8443',
       error: null,
+      renewedSince: null,
       lastEventAt: '2026-01-02T00:00:00.000Z',
       hintsWaiting: 2,
       changes: null,
     });
+    const renewedAfter = async (registered: string, replaced: string) => {
+      await run(`update mirror_sync.registration set registered_at = now() - interval '${registered}',
+        replaced_at = array[now() - interval '${replaced}', now() - interval '3 days'] where _user_id = 1`);
+      return (await account('1')).webhook.renewedSince;
+    };
+    expect(await renewedAfter('1 hour', '2 hours')).toMatch(/^2\d{3}-.*Z$/);
+    expect(await renewedAfter('1 hour', '25 hours')).toBeNull();
+    expect(await renewedAfter('2 hours', '1 hour')).toBeNull();
     expect(JSON.stringify(await readStoredStatus(database.db))).not.toContain('hidden');
   });
 

@@ -1,0 +1,92 @@
+import { sql } from 'kysely';
+import { sqlState } from '../../db/connection/sql-state.ts';
+import type { Db } from '../../db/connection/db.ts';
+import { dataTable, tableOf } from '../../mirror/table.ts';
+import { shortened } from '../../mirror/retype/try-type.ts';
+
+/** A field of a collection's items, and the column that the mirror made for it. */
+export interface ReportedColumn {
+  readonly table: string;
+  /** Null: the field stays in `_raw`. */
+  readonly column: string | null;
+  readonly field: string;
+  readonly type: string;
+  /** The service's specification names it: its type stays. */
+  readonly documented: boolean;
+  readonly firstSeenAt: Date;
+  /** Values that did not fit so far, over all accounts: NULL in the column, whole in `_raw`. */
+  readonly conflicts: number;
+  /** The beginning of one that is still there, as JSON; null: none is, or looking for it takes long. */
+  readonly example: string | null;
+  /** A type that would take every value that is there; null: none is known, or counting takes long. */
+  readonly suggestion: { readonly type: string; readonly values: number } | null;
+}
+
+/** How long (ms) the values of one column are looked at: without an end there is neither example nor suggestion. */
+const LOOK_MS = 5_000;
+const BROKEN_OFF = '57014';
+
+/** Every registered field, those with values that did not fit first. */
+export async function reportColumns(db: Db): Promise<readonly ReportedColumn[]> {
+  const { rows } = await db.sql<
+    Omit<ReportedColumn, 'conflicts' | 'example' | 'suggestion'> & { conflicts: string }
+  >`
+    select c.collection as table, c.column_name as column, c.field, c.type, c.documented,
+      c.first_seen_at as "firstSeenAt", c.conflicts
+    from ${db.table('columns')} as c
+    order by (c.conflicts > 0) desc, c.collection, c.column_name nulls last, c.field`;
+  const reported: ReportedColumn[] = [];
+  for (const row of rows) {
+    const conflicts = Number(row.conflicts);
+    const found =
+      conflicts === 0 || row.column === null ? NOTHING : await lookAt(db, row.table, row.column, row);
+    reported.push({ ...row, conflicts, ...found });
+  }
+  return reported;
+}
+
+type Found = Pick<ReportedColumn, 'example' | 'suggestion'>;
+
+const NOTHING: Found = { example: null, suggestion: null };
+
+async function lookAt(
+  db: Db,
+  collection: string,
+  column: string,
+  { field, type, documented }: Pick<ReportedColumn, 'field' | 'type' | 'documented'>,
+): Promise<Found> {
+  const table = tableOf(db.schema, collection);
+  const values = (suffix: string) => sql`
+    select t._raw -> ${field}::text as value, t.${sql.id(column)} is null as unfit from ${dataTable(table, suffix)} as t
+    where coalesce(t._raw -> ${field}::text, 'null') <> 'null'`;
+  try {
+    const { rows } = await db.transaction(async (trx) => {
+      await trx.sql`select set_config('statement_timeout', ${String(LOOK_MS)}, true)`;
+      return trx.sql<{ kind: string; count: string; example: string | null }>`
+        select jsonb_typeof(v.value) as kind, count(*) as count,
+          min(left(v.value::text, 200)) filter (where v.unfit) as example
+        from (${values('')} union all ${values('_history')}) as v group by 1 order by 1`;
+    });
+    const example = rows.flatMap((row) => row.example ?? [])[0];
+    const suggested = documented ? undefined : typeFor(rows.map(({ kind }) => kind));
+    const count = rows.reduce((sum, row) => sum + Number(row.count), 0);
+    return {
+      example: example === undefined ? null : shortened(example),
+      suggestion:
+        suggested === undefined || suggested === type || example === undefined
+          ? null
+          : { type: suggested, values: count },
+    };
+  } catch (error) {
+    if (sqlState(error) !== BROKEN_OFF) throw error;
+    return NOTHING;
+  }
+}
+
+/** The plainest type that takes every JSON value of these kinds. */
+export function typeFor(kinds: readonly string[]): string | undefined {
+  const [first, ...others] = kinds;
+  if (first === undefined) return undefined;
+  if (others.length > 0) return 'jsonb';
+  return { string: 'text', number: 'numeric', boolean: 'boolean' }[first] ?? 'jsonb';
+}
