@@ -93,7 +93,7 @@ async function passes(stage: Stage): Promise<Pass[]> {
       };
       const first = await fresh('first');
       const versions = await rowVersions(client);
-      await settle(client);
+      await sweep(client);
       const again = await fresh('again');
       const daemon = await secondPass(setting, client, requests);
       claims.check((await rowVersions(client)) === versions, 'an unchanged pass wrote rows');
@@ -129,7 +129,7 @@ async function secondPass(
     return rows.length > 0 || undefined;
   });
   await sync();
-  await settle(client, false);
+  await sweep(client, false);
   const before = await counters(client, await requests());
   const used = processSeconds(pid);
   await sync();
@@ -182,7 +182,7 @@ function minus(after: Counters, before: Counters): Omit<Pass, 'wall' | 'client' 
 }
 
 /** Hint bits are set, as autovacuum would do: with data checksums the first reader pays for them in WAL. */
-async function settle(client: pg.Client, vacuum = true): Promise<void> {
+async function sweep(client: pg.Client, vacuum = true): Promise<void> {
   if (vacuum) await client.query('vacuum analyze');
   await client.query('checkpoint');
 }
