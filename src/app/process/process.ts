@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type GateNews, ServiceGate } from '../../api/service-gate.ts';
+import { KnownHashes } from '../../mirror/page/known-hashes.ts';
+import { KnownPages } from '../../model/memo/known-pages.ts';
 import { createTransport } from '../../api/transport.ts';
 import type { Exchange } from '../../api/api.ts';
 import type { ServiceConfig } from '../../config/config.ts';
@@ -124,6 +126,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
           return wire.send(request);
         },
       },
+      known: { pages: new KnownPages(), hashes: new KnownHashes() },
       gate: new ServiceGate(clock, Math.random, (news) => tellGate(log, news)),
       share: config.budgetShare,
       clock,

@@ -7,6 +7,8 @@ const DIGITS = 32;
 
 /** Which fields of a collection's items count as their content. */
 export interface ContentRule {
+  /** The same for rules that hash every item alike, and only for those. */
+  readonly name: string;
   /** Fields that do not count: ignored, or never stored. */
   readonly leaveOut: ReadonlySet<string>;
   /** Those of them that are never stored. */
@@ -21,8 +23,10 @@ export const EVERY_FIELD = contentRule([], []);
 /** @param ignore MIRROR_IGNORE_FIELDS of the collection, as `exclude` has its MIRROR_EXCLUDE_FIELDS */
 export function contentRule(ignore: Iterable<string>, exclude: Iterable<string>): ContentRule {
   const excluded = new Set(exclude);
+  const leaveOut = new Set([...excluded, ...ignore]);
   return {
-    leaveOut: new Set([...excluded, ...ignore]),
+    name: JSON.stringify([[...leaveOut].toSorted(), [...excluded].toSorted()]),
+    leaveOut,
     exclude: excluded,
     canonical: new LearntCanonical(),
   };
