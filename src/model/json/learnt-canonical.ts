@@ -118,6 +118,7 @@ export class LearntCanonical {
         at = this.#at;
       } else {
         const end = first === QUOTE ? stringEnd(text, at) : scalarEnd(text, at);
+        if (end === at) return undefined; // no JSON: it would stand here for ever
         result += text.slice(at, end);
         at = end;
       }
