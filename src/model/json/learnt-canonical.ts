@@ -11,8 +11,8 @@ import {
   valueStart,
 } from './json-scan.ts';
 
-/** Objects nested deeper are left to `canonicalText`. */
-const DEEPEST = 16;
+/** Objects nested deeper are left to `canonicalText`: each level may be read twice before it is learnt. */
+const DEEPEST = 6;
 /** With more fields an object is a dictionary: the next one has others. */
 const MOST_FIELDS = 300;
 
@@ -24,9 +24,14 @@ interface Shape {
   readonly order: readonly number[];
   /** Shapes of the members that are objects, or arrays of objects. */
   readonly inner: (Shape | undefined)[];
+  /** The shape before this one: finished and unfinished rows take turns. */
+  readonly other: Shape | undefined;
 }
 
-const UNKNOWN: Shape = { names: [], order: [], inner: [] };
+/** Which shape an object is read by. */
+type Which = 'known' | 'other' | 'learnt';
+
+const UNKNOWN: Shape = { names: [], order: [], inner: [], other: undefined };
 
 /**
  * Canonical texts of items that resemble each other, as those of one collection do: which fields an object has, and
@@ -49,15 +54,15 @@ export class LearntCanonical {
     this.#text = source;
     this.#at = valueStart(source, 0);
     const isObject = source.charCodeAt(this.#at) === OPEN_BRACE;
-    return isObject ? this.#object(this.#root, 0, 0, false) : undefined;
+    return isObject ? this.#object(this.#root, 0, 0, 'known') : undefined;
   }
 
   /**
    * Reads the object at `#at`, which is behind it afterwards.
    * @param place of its shape in `shapes`
-   * @param learnt the shape was made of this object
+   * @param shape of the last object, the one before, or made of this very object
    */
-  #object(shapes: (Shape | undefined)[], place: number, depth: number, learnt: boolean): string | undefined {
+  #object(shapes: (Shape | undefined)[], place: number, depth: number, shape: Which): string | undefined {
     const text = this.#text;
     const begin = this.#at;
     const { names, order, inner } = shapes[place] ?? UNKNOWN;
@@ -86,19 +91,26 @@ export class LearntCanonical {
       at = valueStart(text, at);
       if (text.charCodeAt(at) === COMMA) at = valueStart(text, at + 1);
     }
-    if (members.length === names.length && text.charCodeAt(at) !== QUOTE && (learnt || names.length > 0)) {
+    if (
+      members.length === names.length &&
+      text.charCodeAt(at) !== QUOTE &&
+      (shape === 'learnt' || names.length > 0)
+    ) {
       this.#at = at + 1;
       return inOrder(members, order);
     }
-    const shape = learnt ? undefined : shapeAt(text, begin);
-    if (shape === undefined) return undefined;
-    shapes[place] = shape;
+    const last = shapes[place];
+    if (shape === 'learnt') return undefined;
+    const next = shape === 'known' && last?.other !== undefined ? 'other' : 'learnt';
+    const made = next === 'other' ? last?.other : shapeAt(text, begin);
+    if (made === undefined) return undefined;
+    shapes[place] = { ...made, other: last === undefined ? undefined : { ...last, other: undefined } };
     this.#at = begin;
-    return this.#object(shapes, place, depth, true);
+    return this.#object(shapes, place, depth, next);
   }
 
   #inner(shapes: (Shape | undefined)[], place: number, depth: number): string | undefined {
-    return depth === DEEPEST ? undefined : this.#object(shapes, place, depth + 1, false);
+    return depth === DEEPEST ? undefined : this.#object(shapes, place, depth + 1, 'known');
   }
 
   /** Reads the array at `#at`; its objects share a shape. */
@@ -152,5 +164,5 @@ function shapeAt(text: string, begin: number): Shape | undefined {
   }
   if (new Set(names).size < names.length) return undefined;
   const order = [...names.keys()].sort((a, b) => ((names[a] ?? '') < (names[b] ?? '') ? -1 : 1));
-  return { names, order, inner: names.map(() => undefined) };
+  return { names, order, inner: names.map(() => undefined), other: undefined };
 }
