@@ -16,6 +16,8 @@ export interface SyncRun {
   readonly report: SyncReport;
   /** Of the whole process, its start included. */
   readonly seconds: number;
+  /** Processor time of the process, user and system. */
+  readonly cpuSeconds: number;
   readonly peakBytes: number;
   readonly pages: number;
   readonly items: number;
@@ -35,8 +37,12 @@ export function programOptions({ sandbox, folder, env }: Setting): ProgramOption
   };
 }
 
-/** Runs it to its end. @throws where it does not end with 0 */
-export async function runSync(setting: Setting): Promise<SyncRun> {
+/**
+ * Runs it to its end.
+ * @param nodeArguments for Node itself: a profile, for example
+ * @throws where it does not end with 0
+ */
+export async function runSync(setting: Setting, nodeArguments: readonly string[] = []): Promise<SyncRun> {
   const peakFile = join(setting.folder, 'peak');
   await rm(peakFile, { force: true });
   const options = programOptions(setting);
@@ -44,7 +50,7 @@ export async function runSync(setting: Setting): Promise<SyncRun> {
   const { ended } = startProgram(['sync', '--full', '--json'], {
     ...options,
     env: { ...options.env, BENCH_PEAK_FILE: peakFile },
-    nodeArguments: ['--import', PRELOAD],
+    nodeArguments: ['--import', PRELOAD, ...nodeArguments],
   });
   const { code, stdout, stderr } = await ended;
   const seconds = (performance.now() - begin) / 1000;
@@ -53,5 +59,6 @@ export async function runSync(setting: Setting): Promise<SyncRun> {
   const sum = (figure: 'pages' | 'items'): number =>
     report.collections.reduce((total, each) => total + each[figure], 0);
   const peakBytes = Number(await readFile(peakFile, 'utf8'));
-  return { report, seconds, peakBytes, pages: sum('pages'), items: sum('items') };
+  const cpuSeconds = Number(await readFile(`${peakFile}-seconds`, 'utf8'));
+  return { report, seconds, cpuSeconds, peakBytes, pages: sum('pages'), items: sum('items') };
 }

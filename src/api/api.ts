@@ -3,6 +3,7 @@ import { NotSent } from '../budget/not-sent.ts';
 import { readRateHeaders } from '../budget/evidence/rate-headers.ts';
 import type { KeyType } from '../model/collections.ts';
 import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
+import type { KnownPages } from '../model/memo/known-pages.ts';
 import type { Page } from '../model/page.ts';
 import type { Random } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -58,13 +59,15 @@ export interface ApiOptions extends ApiContext {
   readonly transport: Transport;
   readonly random: Random;
   readonly retries?: RetryLimits;
+  /** Of the process: bodies that come again are not read again. */
+  readonly known?: KnownPages | undefined;
 }
 
 /** What to read out of the body and headers of a 2xx. @throws MalformedAnswer */
 type Read<T> = (text: string, headers: AnswerHeaders) => T;
 
 export function createApi(options: ApiOptions): Api {
-  const { transport, key, clock, random, scrub } = options;
+  const { transport, key, clock, random, scrub, known } = options;
 
   /** Makes one attempt; every failure of the service is a value. */
   const outcomeOf = async <T>(
@@ -111,11 +114,14 @@ export function createApi(options: ApiOptions): Api {
   };
 
   return {
-    page: (asked) =>
-      request(asked, pagePath(asked), (text, headers) => ({
-        ...readPage(text, asked.keyField, asked.keyType),
+    page: (asked) => {
+      const { keyField, keyType } = asked;
+      const read = (text: string): Page => readPage(text, keyField, keyType);
+      return request(asked, pagePath(asked), (text, headers) => ({
+        ...(known?.read(text, `${keyField} ${keyType}`, read) ?? read(text)),
         served: servedBy(headers),
-      })),
+      }));
+    },
     object: (asked) =>
       request(asked, asked.path, (text, headers) => ({ ...readObject(text), served: servedBy(headers) })),
     once: (asked) => sendOnce(options, asked),

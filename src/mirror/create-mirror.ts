@@ -5,19 +5,22 @@ import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import { applyDeletions } from './deletion/apply-deletions.ts';
 import { backfill } from './columns/backfill.ts';
-import { sortPage } from './rows/classify.ts';
+import { type KeyedItem, sortPage } from './rows/classify.ts';
 import { contentRule } from './rows/content-hash.ts';
 import { logWalk, saveCollection } from './scope/log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
 import { recordSuspects } from './deletion/save-suspects.ts';
+import { PreparedPages } from './page/prepared-pages.ts';
+import type { RowContent } from './rows/row-payload.ts';
 import { RefusedItems } from './quarantine/refused-items.ts';
 import { saveScope } from './scope/scope-row.ts';
 import { StaleColumns } from './columns/column-registry.ts';
 import { TableColumns } from './columns/table-columns.ts';
 import { tableOf } from './table.ts';
 import { isDataError } from './quarantine/write-carefully.ts';
-import { NewFields, writePage } from './page/write-page.ts';
+import { NewFields } from './page/write-changed.ts';
+import { type PageBefore, readBefore, writePage } from './page/write-page.ts';
 
 /** New fields, columns changed by others, and refused values each cost one more attempt; more is a defect. */
 const MAX_ATTEMPTS = 8;
@@ -36,23 +39,27 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
   };
 
   const applyPage = async (fence: Fence, write: PageWrite): Promise<PageResult> => {
-    const { table, columns, rule, refused } = stateOfTable(write.scope.collection);
+    const { table, columns, rule, refused, prepared } = stateOfTable(write.scope.collection);
     if (write.again === true) refused.forget(write.items);
-    const page = sortPage(write.items, rule, (item) => refused.reason(item));
+    const { items } = write;
+    const page = sortPage(items, rule, (item) => refused.reason(item), prepared.hashesOf(items));
     let careful = false;
     for (let attempt = 1; ; attempt += 1) {
       const registry = await columns.forPage();
       try {
-        const written = await fenced(db, fence, (trx, now) =>
-          writePage(
-            trx,
-            now,
-            { table, registry, rule, history, hard, gracePeriodMs, careful, clock },
-            page,
-            write,
-          ),
+        const contentOf = (row: KeyedItem): RowContent => prepared.contentOf(items, row, registry.columns);
+        const context = { table, contentOf, registry, rule, history, hard, gracePeriodMs, careful, clock };
+        const written = await fenced(
+          db,
+          fence,
+          (trx, now, before: PageBefore) => writePage(trx, now, context, page, write, before),
+          undefined,
+          (trx) => readBefore(trx, table, page, write),
         );
-        if (written.state === 'applied') refused.remember(written.refused);
+        if (written.state === 'applied') {
+          refused.remember(written.refused);
+          prepared.noteWritten(items, written.counts.inserted + written.counts.updated);
+        }
         return written;
       } catch (error) {
         if (attempt >= MAX_ATTEMPTS) throw error;
@@ -65,6 +72,10 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
   };
 
   return {
+    prepare: (name, page) => {
+      const { prepared, columns } = stateOfTable(name);
+      prepared.prepare(page, columns.known);
+    },
     applyPage,
     applySingle: (fence, { collection, item, ...write }) =>
       applyPage(fence, {
@@ -96,10 +107,12 @@ type TableState = ReturnType<typeof tableState>;
 
 function tableState(db: Db, options: MirrorOptions, name: CollectionName) {
   const table = tableOf(db.schema, name);
+  const rule = contentRule(options.ignoreFields[name], options.excludeFields[name]);
   return {
     table,
     columns: new TableColumns(db, table, options.schemaDrift),
-    rule: contentRule(options.ignoreFields[name], options.excludeFields[name]),
+    rule,
+    prepared: new PreparedPages(name, rule, options.hashes),
     refused: new RefusedItems(),
   };
 }

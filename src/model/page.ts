@@ -13,6 +13,8 @@ export interface Page {
   readonly nextCursor: string | null | undefined;
   /** Left out: nothing is known of it. */
   readonly served?: Served;
+  /** Of the body: the same for the same text alone. Left out: not computed. */
+  readonly digest?: string;
 }
 
 /** What an answer says of its freshness. */

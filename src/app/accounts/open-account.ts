@@ -104,6 +104,7 @@ async function compose(context: AccountContext, fence: Fence, keys: readonly Sec
     ...config,
     history: config.history.kept,
     clock: context.clock,
+    hashes: link.known?.hashes,
   });
   const reader = new AccountReader(
     {

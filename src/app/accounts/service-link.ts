@@ -5,6 +5,8 @@ import type { Budget, BudgetEvent } from '../../budget/budget.ts';
 import { createBudget } from '../../budget/create-budget.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { BudgetStore } from '../../budget/store/store.ts';
+import type { KnownHashes } from '../../mirror/page/known-hashes.ts';
+import type { KnownPages } from '../../model/memo/known-pages.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { pingedOwner } from '../../sync/ownership/owner-of.ts';
@@ -15,6 +17,8 @@ export interface ServiceLink {
   readonly transport: Transport;
   /** Of the service: one for all keys. */
   readonly gate?: ServiceGate;
+  /** Of the process: what was read before, of any account. */
+  readonly known?: KnownAnswers;
   readonly share: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -22,6 +26,12 @@ export interface ServiceLink {
   /** @param userId whose it was; undefined: the key's owner was asked for */
   readonly onExchange: (exchange: Exchange, userId?: string) => void;
   readonly onBudgetEvent: (keyHash: string, event: BudgetEvent) => void;
+}
+
+/** What a process remembers of pages, by their text. */
+export interface KnownAnswers {
+  readonly pages: KnownPages;
+  readonly hashes: KnownHashes;
 }
 
 /** A key with its client and its budget. */
@@ -34,6 +44,7 @@ export interface LinkedKey {
 /** Makes the key's client and its budget, which starts from what is stored. */
 export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore): Promise<LinkedKey> {
   const { transport, gate, share, clock, random, scrub, onExchange } = link;
+  const known = link.known?.pages;
   const keyHash = hashOfKey(key);
   const budget = createBudget({
     keyHash,
@@ -43,7 +54,17 @@ export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore
     loaded: await store.load(keyHash),
     onEvent: (event) => link.onBudgetEvent(keyHash, event),
   });
-  const api = createApi({ transport, gate, key: key.reveal(), budget, clock, random, scrub, onExchange });
+  const api = createApi({
+    transport,
+    gate,
+    known,
+    key: key.reveal(),
+    budget,
+    clock,
+    random,
+    scrub,
+    onExchange,
+  });
   return { keyHash, api, budget };
 }
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { type GateNews, ServiceGate } from '../../api/service-gate.ts';
+import { KnownHashes } from '../../mirror/page/known-hashes.ts';
+import { KnownPages } from '../../model/memo/known-pages.ts';
 import { createTransport } from '../../api/transport.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import { createHeartbeat, type Heartbeat } from '../../db/ownership/heartbeat.ts';
@@ -130,6 +132,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
           return wire.send(request);
         },
       },
+      known: { pages: new KnownPages(), hashes: new KnownHashes() },
       gate: new ServiceGate(clock, Math.random, (news) => tellGate(log, news)),
       share: config.budgetShare,
       clock,

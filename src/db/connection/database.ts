@@ -11,7 +11,7 @@ import {
 } from 'kysely';
 import type { PoolClient } from 'pg';
 import { Db } from './db.ts';
-import { createPool, resolveConnection, type ConnectionOptions } from './pool.ts';
+import { BEGIN, createPool, resolveConnection, type ConnectionOptions } from './pool.ts';
 
 export interface DatabaseOptions extends ConnectionOptions {
   /** MIRROR_SCHEMA. */
@@ -77,7 +77,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
-/** Begins each transaction and sets its bounds in one round trip. */
+/** Begins each transaction and sets its bounds, together with its first statement (pool.ts). */
 class BoundedDriver extends PostgresDriver {
   readonly #bounds: string;
 
@@ -96,8 +96,6 @@ class BoundedDriver extends PostgresDriver {
     // lock's owner committed.
     const level = settings.isolationLevel ?? 'read committed';
     const access = settings.accessMode === undefined ? '' : ` ${settings.accessMode}`;
-    await connection.executeQuery(
-      CompiledQuery.raw(`begin isolation level ${level}${access}; ${this.#bounds}`),
-    );
+    await connection.executeQuery(CompiledQuery.raw(`${BEGIN} ${level}${access}; ${this.#bounds}`));
   }
 }

@@ -1,6 +1,9 @@
 import {
   CompiledQuery,
   type Kysely,
+  type KyselyPlugin,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
   type QueryExecutor,
   type QueryExecutorProvider,
   type QueryResult,
@@ -8,6 +11,7 @@ import {
   sql,
 } from 'kysely';
 import type { MirrorTables } from './mirror-tables.ts';
+import { sqlState } from './sql-state.ts';
 import type { StateTables } from './state-tables.ts';
 
 /**
@@ -17,10 +21,13 @@ import type { StateTables } from './state-tables.ts';
 export class Db implements QueryExecutorProvider {
   readonly kysely: Kysely<unknown>;
   readonly schema: string;
+  readonly #executor: QueryExecutor | undefined;
 
-  constructor(kysely: Kysely<unknown>, schema: string) {
+  /** @param executor for `sql`; left out: that of `kysely` */
+  constructor(kysely: Kysely<unknown>, schema: string, executor?: QueryExecutor) {
     this.kysely = kysely;
     this.schema = schema;
+    this.#executor = executor;
   }
 
   /** `<schema>_sync`. */
@@ -30,7 +37,7 @@ export class Db implements QueryExecutorProvider {
 
   /** So that Kysely's statements can be executed on it. */
   getExecutor(): QueryExecutor {
-    return this.kysely.getExecutor();
+    return this.#executor ?? this.kysely.getExecutor();
   }
 
   /** Queries on `<schema>`. */
@@ -58,9 +65,22 @@ export class Db implements QueryExecutorProvider {
     return sql<Row>(text, ...values).execute(this);
   }
 
-  /** Runs `work` in a transaction, with the bounds that the pool sets (database.ts). */
+  /**
+   * Runs `work` in a transaction, with the bounds that the pool sets (database.ts). Its `sql` statements are sent at
+   * once, in the order of the calls, also while earlier ones are unanswered: those that do not need each other's
+   * answers cost one round trip together. Where Postgres refuses one, it refuses all behind it. When `work` has ended,
+   * well or not, what it left under way can send nothing more: it would be outside of the transaction.
+   */
   transaction<T>(work: (trx: Db) => Promise<T>): Promise<T> {
-    return this.kysely.transaction().execute((trx) => work(new Db(trx, this.schema)));
+    return this.kysely.transaction().execute(async (trx) => {
+      const end = new TransactionEnd();
+      const kysely = trx.withPlugin(end);
+      try {
+        return await work(new Db(kysely, this.schema, await sendingAtOnce(kysely.getExecutor())));
+      } finally {
+        end.reached = true;
+      }
+    });
   }
 
   /** Runs `work` on one snapshot, read-only. */
@@ -78,9 +98,48 @@ export class Db implements QueryExecutorProvider {
   }
 }
 
+/** Lets statements pass until the transaction's work has ended. */
+class TransactionEnd implements KyselyPlugin {
+  reached = false;
+
+  transformQuery({ node }: PluginTransformQueryArgs): PluginTransformQueryArgs['node'] {
+    if (this.reached) throw new RangeError('the transaction has ended');
+    return node;
+  }
+
+  transformResult({ result }: PluginTransformResultArgs): Promise<PluginTransformResultArgs['result']> {
+    return Promise.resolve(result);
+  }
+}
+
+/** Kysely itself sends a transaction's statement when the one before it is answered. */
+async function sendingAtOnce(executor: QueryExecutor): Promise<QueryExecutor> {
+  const connection = await executor.provideConnection((own) => Promise.resolve(own));
+  return executor.withConnectionProvider({ provideConnection: (use) => use(connection) });
+}
+
 /** The row of a statement that always gives one. @throws RangeError: it gave none (a defect of ours) */
 export function onlyRow<Row>({ rows }: QueryResult<Row>): Row {
   const [row] = rows;
   if (row === undefined) throw new RangeError('a statement that always gives a row gave none');
   return row;
+}
+
+/** Postgres refuses every statement behind one that failed. */
+const TRANSACTION_FAILED = '25P02';
+
+type Answers<T extends readonly unknown[]> = { -readonly [K in keyof T]: Awaited<T[K]> };
+
+/**
+ * Waits for statements of a transaction that were sent together, and for what follows from each, until all are over:
+ * none of it is left under way.
+ * @throws the error of the first one that failed by itself, not because another one had
+ */
+export async function allSent<T extends readonly unknown[]>(...work: T): Promise<Answers<T>> {
+  const settled = await Promise.allSettled(work);
+  const errors = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+  if (errors.length > 0) {
+    throw errors.find((error) => sqlState(error) !== TRANSACTION_FAILED) ?? errors[0];
+  }
+  return settled.map((each) => (each.status === 'fulfilled' ? each.value : undefined)) as Answers<T>;
 }

@@ -86,11 +86,14 @@ export interface PoolOptions {
 
 /** A pool for Kysely that classifies errors, and keeps no connection in an unknown state. */
 export function createPool(config: pg.ClientConfig, options: PoolOptions): PostgresPool {
+  // COPY reads until its end what comes behind it: such connections send one statement after the other.
+  const pipeline = options.onConnect === undefined;
   const pool = new pg.Pool({
     ...config,
     types: valueParsers,
     max: options.max,
     query_timeout: options.answerWithin,
+    pipeline,
   });
   // The pool replaces an idle connection that breaks; the next query meets the cause.
   pool.on('error', () => {});
@@ -98,7 +101,7 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
   // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
   // listener ends the process.
   pool.on('connect', (client) => {
-    guarded.set(client, new GuardedClient(client));
+    guarded.set(client, new GuardedClient(client, pipeline));
     options.onConnect?.(client);
   });
   return {
@@ -116,13 +119,23 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
   };
 }
 
+/** The first statement of a transaction, which is sent together with the next one. */
+export const BEGIN = 'begin isolation level';
+
+const BEGUN = { command: 'BEGIN', rowCount: null, rows: [], oid: 0, fields: [] };
+
 /** A connection of the pool as Kysely uses it: without cursors. */
 class GuardedClient {
   readonly #client: pg.PoolClient;
+  readonly #pipeline: boolean;
   #broken = false;
+  /** A transaction's beginning that was sent, while the next statement is not. */
+  #begun: Promise<pg.QueryResult> | undefined;
 
-  constructor(client: pg.PoolClient) {
+  /** @param pipeline statements are sent while others are unanswered */
+  constructor(client: pg.PoolClient, pipeline: boolean) {
     this.#client = client;
+    this.#pipeline = pipeline;
     // It broke while in use: the current statement, or the next one, is rejected with the error.
     client.on('error', () => {
       this.#broken = true;
@@ -133,7 +146,25 @@ class GuardedClient {
     return (this.#client as pg.PoolClient & { readonly processID: number }).processID;
   }
 
+  /**
+   * The beginning of a transaction costs no round trip of its own: the next statement is sent with it, and answers for
+   * both. (If it fails there is no transaction, but then there is no connection either.)
+   */
   async query(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
+    if (this.#pipeline && text.startsWith(BEGIN)) {
+      this.#begun = this.#send(text, parameters);
+      this.#begun.catch(() => {});
+      return BEGUN;
+    }
+    const begun = this.#begun;
+    this.#begun = undefined;
+    const answer = this.#send(text, parameters);
+    if (begun === undefined) return answer;
+    const [, result] = await Promise.all([begun, answer]);
+    return result;
+  }
+
+  async #send(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
     try {
       const result = (await this.#client.query(text, [...parameters])) as pg.QueryResult | pg.QueryResult[];
       // Of several statements in one text, as at the beginning of a transaction, the last one's result.

@@ -12,10 +12,14 @@ export interface IdClockOptions {
   readonly now: bigint;
   /** `installation.change_floor`: the clock may be behind the one that gave the last IDs. */
   readonly floor: bigint;
+  /** The account's `change_id`, whose row the transaction has locked; left out: not known. */
+  readonly current?: bigint;
   readonly monotonic: () => number;
 }
 
-interface IdClock extends IdClockOptions {
+interface IdClock extends Omit<IdClockOptions, 'current'> {
+  /** The account's `change_id` as the transaction leaves it so far; undefined: not known. */
+  current: bigint | undefined;
   /** The last ID that the transaction took. */
   last: bigint | undefined;
   /** When it took the first one: milliseconds, monotonic. */
@@ -27,7 +31,7 @@ const clocks = new WeakMap<Db, IdClock>();
 
 /** Lets the fenced transaction `trx` take change IDs. */
 export function beginChangeIds(trx: Db, options: IdClockOptions): void {
-  clocks.set(trx, { ...options, last: undefined, firstTakenAt: undefined });
+  clocks.set(trx, { current: undefined, ...options, last: undefined, firstTakenAt: undefined });
 }
 
 /**
@@ -52,9 +56,12 @@ export function endChangeIds(trx: Db): bigint | undefined {
  * @returns the ID before the first one
  */
 export async function takeChangeIds(trx: Db, userId: string, count: number): Promise<bigint> {
-  const clock = clocks.get(trx);
-  if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');
-  clock.firstTakenAt ??= clock.monotonic();
+  const clock = clockOf(trx);
+  if (clock.current !== undefined) {
+    const { before, stored } = sendChangeIds(trx, userId, count);
+    await stored;
+    return before;
+  }
   const { rows } = await trx.sql<{ last: string }>`
     update ${trx.stateTable('account')}
     set change_id = greatest(change_id, ${String(clock.floor)}::bigint, ${String(clock.now)}::bigint) + ${count}::bigint
@@ -63,4 +70,37 @@ export async function takeChangeIds(trx: Db, userId: string, count: number): Pro
   if (last === undefined) throw new Error(`account ${userId} has no row`);
   clock.last = BigInt(last);
   return clock.last - BigInt(count);
+}
+
+/**
+ * The same where the transaction has locked the account's row and knows its `change_id`: the IDs are computed here,
+ * and what follows needs not wait for the answer.
+ * @returns the ID before the first one, and the statement that stores the last one, on its way
+ */
+export function sendChangeIds(
+  trx: Db,
+  userId: string,
+  count: number,
+): { readonly before: bigint; readonly stored: Promise<void> } {
+  const clock = clockOf(trx);
+  if (clock.current === undefined) throw new RangeError('the account’s change_id is not known');
+  const before = [clock.current, clock.floor, clock.now].reduce((a, b) => (a > b ? a : b));
+  const last = before + BigInt(count);
+  clock.current = last;
+  clock.last = last;
+  return { before, stored: storeChangeId(trx, userId, last) };
+}
+
+async function storeChangeId(trx: Db, userId: string, last: bigint): Promise<void> {
+  const { numAffectedRows } = await trx.sql`
+    update ${trx.stateTable('account')} set change_id = ${String(last)}::bigint
+    where _user_id = ${userId}::bigint`;
+  if (numAffectedRows !== 1n) throw new Error(`account ${userId} has no row`);
+}
+
+function clockOf(trx: Db): IdClock {
+  const clock = clocks.get(trx);
+  if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');
+  clock.firstTakenAt ??= clock.monotonic();
+  return clock;
 }

@@ -61,23 +61,25 @@ interface FenceRow {
  * The same statement finds out whether the database went back under its owner (invariant 4): then a server writes
  * another timeline, or the account's `change_id`, which nobody else moves, is not the one that this owner committed
  * last. An owner's first transaction compares with what this process committed under earlier fences. Round trips:
- * begin, fence, commit, and those of `work`; two more the first time.
- * @param work gets the transaction and the time, by the database's clock
+ * fence, commit, and those of `work`; two more the first time.
+ * @param work gets the transaction, the time by the database's clock, and what `read` gave
+ * @param read is sent with the fence, and takes no round trip of its own: it runs behind the lock, and only reads
  * @param monotonic milliseconds; bounds a transaction that takes change IDs
  * @throws LeaseLost, nothing written; DatabaseWentBack, nothing written; OutcomeUnknown, where the commit was not
  *   answered; DatabaseUnavailable, nothing written; errors of `work`
  */
-export async function fenced<T>(
+export async function fenced<T, R = undefined>(
   db: Db,
   fence: Fence,
-  work: (trx: Db, now: Date) => Promise<T>,
+  work: (trx: Db, now: Date, read: R) => Promise<T>,
   monotonic: () => number = () => systemClock.monotonic(),
+  read?: (trx: Db) => Promise<R>,
 ): Promise<T> {
   const ownership = ownershipOf(fence);
   return ownership.line.run(async () => {
     if (ownership.over !== undefined) throw ownership.over;
     try {
-      return await inTransaction(db, fence, ownership, work, monotonic);
+      return await inTransaction(db, fence, ownership, work, monotonic, read);
     } catch (error) {
       if (error instanceof DatabaseWentBack) ownership.over = error;
       throw error;
@@ -113,25 +115,29 @@ async function whyNotOwner(trx: Db, { userId, token }: Fence): Promise<LeaseLost
     : new LeaseLost(`account ${userId} has another owner now: this process writes nothing more for it`);
 }
 
-async function inTransaction<T>(
+async function inTransaction<T, R>(
   db: Db,
   fence: Fence,
   ownership: Ownership,
-  work: (trx: Db, now: Date) => Promise<T>,
+  work: (trx: Db, now: Date, read: R) => Promise<T>,
   monotonic: () => number,
+  read: ((trx: Db) => Promise<R>) | undefined,
 ): Promise<T> {
   const node = await nodeExpression(db);
   /** The account before and after, once only the commit is left. */
   let moved: { readonly from: KnownCommit; readonly to: KnownCommit } | undefined;
   try {
     const result = await db.transaction(async (trx) => {
-      const { rows } = await trx.sql<FenceRow>`
+      const locked = trx.sql<FenceRow>`
         select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros, change_id as "changeId",
           created_at as "createdAt", ${node} as node, ${PLANNED_WITHOUT_VALUES}
         from ${trx.stateTable('account')}
         where _user_id = ${fence.userId} and owner = ${fence.owner} and token = ${fence.token}
         for no key update`;
-      const [row] = rows;
+      const reading = read?.(trx);
+      // Whatever became of it: without the fence it does not matter.
+      reading?.catch(() => {});
+      const [row] = (await locked).rows;
       if (row === undefined) throw await whyNotOwner(trx, fence);
       const from = BigInt(row.changeId);
       const createdAt = row.createdAt.getTime();
@@ -151,8 +157,8 @@ async function inTransaction<T>(
           'commits',
         );
       }
-      beginChangeIds(trx, { now: BigInt(row.micros), floor, monotonic });
-      const done = await work(trx, new Date(Number(row.micros) / 1000));
+      beginChangeIds(trx, { now: BigInt(row.micros), floor, current: from, monotonic });
+      const done = await work(trx, new Date(Number(row.micros) / 1000), (await reading) as R);
       const before = { changeId: from, createdAt, recovery };
       moved = { from: before, to: { ...before, changeId: endChangeIds(trx) ?? from } };
       return done;

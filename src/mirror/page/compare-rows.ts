@@ -8,7 +8,7 @@ import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
 import { forgottenAmong } from '../forgotten/forgotten-keys.ts';
 import { itemHash, quarantinedAmong, storableText } from '../quarantine/update-quarantine.ts';
-import { payloadText, rowPayload, type RowPayload } from '../rows/row-payload.ts';
+import { payloadText, rowContent, type RowContent } from '../rows/row-payload.ts';
 import { inScope, keyTypeName, dataTable, type Table, tableOf } from '../table.ts';
 import { isDataError } from '../quarantine/write-carefully.ts';
 import { columnExpression } from '../rows/write-rows.ts';
@@ -73,9 +73,10 @@ export async function compareItems(
   // In this order: a column that is added in between is not compared, and an older one is known as not yet filled.
   const registry = await readRegistry(db, table);
   const filled = await unfilledColumns(db, scope);
-  const payloads = page.keyed.map((row) =>
-    rowPayload({ ...row, change: 'updated' }, exclude, table.name, registry.columns),
-  );
+  const payloads = page.keyed.map((row) => ({
+    row,
+    ...rowContent(row, exclude, table.name, registry.columns),
+  }));
   const compared = await comparePayloads(db, { table, scope, registry, filled, ignore }, payloads);
 
   const unequal = page.keyed.flatMap((row) => judge(row, compared, rule, ignore.size > 0));
@@ -155,11 +156,15 @@ function shown(value: string | null): string | null {
   return value === null || value.length <= SHOWN ? value : `${value.slice(0, SHOWN).toWellFormed()}…`;
 }
 
+interface ComparedItem extends RowContent {
+  readonly row: KeyedItem;
+}
+
 /** Halves what Postgres can't read until the bad item is alone; it counts as having no row. */
 async function comparePayloads(
   db: Db,
   comparison: Comparison,
-  payloads: readonly RowPayload[],
+  payloads: readonly ComparedItem[],
 ): Promise<Map<string, Compared>> {
   const [first] = payloads;
   if (first === undefined) return new Map();
@@ -191,7 +196,7 @@ interface DifferenceRow {
 async function comparePart(
   db: Db,
   { table, scope, registry, filled, ignore }: Comparison,
-  payloads: readonly RowPayload[],
+  payloads: readonly ComparedItem[],
 ): Promise<Map<string, Compared>> {
   const columns = registry.columns
     .filter(({ field, derived }) => !(derived?.from ?? [field]).some((each) => ignore.has(each)))

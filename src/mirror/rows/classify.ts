@@ -34,11 +34,13 @@ export interface ChangedRow extends KeyedItem {
 /**
  * Sorts a page's items by key before anything is looked up.
  * @param knownBad why Postgres refused an item before; undefined for items that it did not refuse
+ * @param hashes the items' content hashes, where they are known
  */
 export function sortPage(
   items: readonly Item[],
   rule: ContentRule,
   knownBad: (item: Item) => string | undefined,
+  hashes?: readonly string[],
 ): SortedPage {
   const lastOf = new Map<string, number>();
   const bad: BadItem[] = [];
@@ -53,7 +55,7 @@ export function sortPage(
   for (const [index, item] of items.entries()) {
     if (badAt.has(index) || item.key === undefined) continue;
     if (lastOf.get(item.key) === index) {
-      keyed.push({ index, key: item.key, hash: contentHash(item.source, rule), item });
+      keyed.push({ index, key: item.key, hash: hashes?.[index] ?? contentHash(item.source, rule), item });
     } else duplicates.push(index);
   }
   return { keyed, duplicates, bad };

@@ -1,15 +1,20 @@
 import { hash } from 'node:crypto';
 import { canonicalText } from '../../model/json/json-text.ts';
+import { LearntCanonical } from '../../model/json/learnt-canonical.ts';
 
 /** Hexadecimal digits of a content hash: 128 bits of SHA-256. */
 const DIGITS = 32;
 
 /** Which fields of a collection's items count as their content. */
 export interface ContentRule {
+  /** The same for rules that hash every item alike, and only for those. */
+  readonly name: string;
   /** Fields that do not count: ignored, or never stored. */
   readonly leaveOut: ReadonlySet<string>;
   /** Those of them that are never stored. */
   readonly exclude: ReadonlySet<string>;
+  /** Makes canonical texts of these items, where no field is left out. */
+  readonly canonical: LearntCanonical;
 }
 
 /** Every field counts. */
@@ -18,7 +23,13 @@ export const EVERY_FIELD = contentRule([], []);
 /** @param ignore MIRROR_IGNORE_FIELDS of the collection, as `exclude` has its MIRROR_EXCLUDE_FIELDS */
 export function contentRule(ignore: Iterable<string>, exclude: Iterable<string>): ContentRule {
   const excluded = new Set(exclude);
-  return { leaveOut: new Set([...excluded, ...ignore]), exclude: excluded };
+  const leaveOut = new Set([...excluded, ...ignore]);
+  return {
+    name: JSON.stringify([[...leaveOut].toSorted(), [...excluded].toSorted()]),
+    leaveOut,
+    exclude: excluded,
+    canonical: new LearntCanonical(),
+  };
 }
 
 /**
@@ -27,8 +38,11 @@ export function contentRule(ignore: Iterable<string>, exclude: Iterable<string>)
  * only ignored before, looks different and loses it.
  * @returns hexadecimal digits
  */
-export function contentHash(itemSource: string, { leaveOut, exclude }: ContentRule): string {
-  const text = canonicalText(itemSource, leaveOut.size === 0 ? undefined : leaveOut);
+export function contentHash(itemSource: string, { leaveOut, exclude, canonical }: ContentRule): string {
+  const text =
+    leaveOut.size === 0
+      ? (canonical.of(itemSource) ?? canonicalText(itemSource))
+      : canonicalText(itemSource, leaveOut);
   const never = exclude.size === 0 ? '' : JSON.stringify([...exclude].toSorted());
   return hash('sha256', text + never, 'hex').slice(0, DIGITS);
 }

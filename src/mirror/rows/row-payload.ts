@@ -1,5 +1,5 @@
 import { canonicalText, fieldSources } from '../../model/json/json-text.ts';
-import type { ChangedRow } from './classify.ts';
+import type { ChangedRow, KeyedItem } from './classify.ts';
 import { columnValue, type ColumnType, type ColumnValue } from './column-value.ts';
 import { creditsText } from './credits.ts';
 import { jsonbText } from '../../model/json/jsonb-text.ts';
@@ -21,8 +21,12 @@ interface DerivedValue {
 }
 
 /** A changed row as the write statement takes it. */
-export interface RowPayload {
+export interface RowPayload extends RowContent {
   readonly row: ChangedRow;
+}
+
+/** What is sent of an item, whatever it is to the mirror. */
+export interface RowContent {
   /** Source texts of the fields that are stored. */
   readonly fields: ReadonlyMap<string, string>;
   /** A JSON object without its closing brace: the change ID is added when the row is sent. */
@@ -32,16 +36,16 @@ export interface RowPayload {
 }
 
 /**
- * What is sent of a changed row: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text where `_raw` had
+ * What is sent of an item: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text where `_raw` had
  * to replace characters, and `o` the columns whose value is not simply the field's text in `_raw` (null: NULL).
  * @param exclude fields that are never stored
  */
-export function rowPayload(
-  row: ChangedRow,
+export function rowContent(
+  row: Pick<KeyedItem, 'key' | 'hash' | 'item'>,
   exclude: ReadonlySet<string>,
   collection: string,
   columns: readonly FieldColumn[],
-): RowPayload {
+): RowContent {
   const source = exclude.size === 0 ? row.item.source : canonicalText(row.item.source, exclude);
   const fields = fieldSources(source);
   const { raw, verbatim } = jsonbText(source);
@@ -52,7 +56,7 @@ export function rowPayload(
     ...(verbatim === undefined ? [] : [`"v":${JSON.stringify(verbatim)}`]),
     `"r":${raw}`,
   ];
-  return { row, fields, json: parts.join(','), conflicts };
+  return { fields, json: parts.join(','), conflicts };
 }
 
 /**
@@ -96,6 +100,6 @@ function fit(collection: string, column: FieldColumn, source: string): ColumnVal
 }
 
 /** The statement's one JSON parameter: the rows with their change IDs, counted on from `before`. */
-export function payloadText(rows: readonly RowPayload[], before: bigint): string {
+export function payloadText(rows: readonly RowContent[], before: bigint): string {
   return `[${rows.map(({ json }, index) => `${json},"c":${before + BigInt(index) + 1n}}`).join(',')}]`;
 }

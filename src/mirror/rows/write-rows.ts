@@ -1,4 +1,4 @@
-import type { Db } from '../../db/connection/db.ts';
+import { allSent, type Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { archiveRows } from '../history/archive.ts';
@@ -31,11 +31,11 @@ export async function writeRows(
 ): Promise<void> {
   if (rows.length === 0) return;
   const { table, scope, columns, at, archived } = write;
-  if (archived !== undefined) {
-    const updated = rows.filter(({ row }) => row.change === 'updated');
-    const superseded = updated.map(({ row }) => row.key);
-    await archiveRows(trx, { table, scope, keys: superseded, at, op: 'update', columns: archived });
-  }
+  const superseded = rows.filter(({ row }) => row.change === 'updated').map(({ row }) => row.key);
+  const archive =
+    archived === undefined
+      ? undefined
+      : archiveRows(trx, { table, scope, keys: superseded, at, op: 'update', columns: archived });
   const keys = keyColumns(table);
   const values = [
     ...columns.map((column) => column.name),
@@ -49,7 +49,7 @@ export async function writeRows(
   const keyValues: RawBuilder<unknown>[] = [sql`a._user_id`];
   if (table.parent !== undefined) keyValues.push(sql`${scope.parent}::${typeName(table.parent)}`);
   if (table.key !== undefined) keyValues.push(sql`x.k`);
-  const result = await trx.sql`
+  const insert = trx.sql`
     insert into ${dataTable(table)} as t (${sql.join(names)})
     select ${sql.join(keyValues)}, ${at}::timestamptz, ${at}::timestamptz, ${sql.join([
       ...columns.map(columnExpression),
@@ -63,6 +63,8 @@ export async function writeRows(
     set _changed_at = greatest(excluded._changed_at, t._changed_at),
       ${sql.join(values.map((name) => sql`${sql.id(name)} = excluded.${sql.id(name)}`))}
     where t._hash is distinct from excluded._hash or t._deleted_at is not null`;
+  // Both are on their way, in this order.
+  const [result] = await allSent(insert, archive);
   const written = Number(result.numAffectedRows ?? 0n);
   if (written !== rows.length) {
     throw new Error(`${table.name}: ${rows.length} rows were sent to Postgres, ${written} were written`);

@@ -29,20 +29,47 @@ const NINE = 57;
  */
 export function sliceElements(text: string, path: readonly string[]): string[] {
   let at = valueStart(text, 0);
-  for (const field of path) {
+  for (const field of path.slice(0, -1)) {
     at =
       text.charCodeAt(at) === OPEN_BRACE ? (findField(text, at, field)?.start ?? text.length) : text.length;
   }
-  if (text.charCodeAt(at) !== OPEN_BRACKET) throw new RangeError(`no array at /${path.join('/')}`);
+  const last = path.at(-1);
+  const elements = last === undefined ? cutArray(text, at)?.elements : arrayField(text, at, last);
+  if (elements === undefined) throw new RangeError(`no array at /${path.join('/')}`);
+  return elements;
+}
+
+/** The elements of a field's array, cut while its end is looked for: the array is nearly all of the text. */
+function arrayField(text: string, at: number, field: string): string[] | undefined {
+  if (text.charCodeAt(at) !== OPEN_BRACE) return undefined;
+  const literal = JSON.stringify(field);
+  let elements: string[] | undefined;
+  eachMember(
+    text,
+    at,
+    () => {},
+    (name, start) => {
+      if (canonicalString(name) !== literal) return valueEnd(text, start);
+      const cut = cutArray(text, start);
+      // Of duplicates the last one counts.
+      elements = cut?.elements;
+      return cut?.end ?? valueEnd(text, start);
+    },
+  );
+  return elements;
+}
+
+function cutArray(text: string, open: number): { elements: string[]; end: number } | undefined {
+  if (text.charCodeAt(open) !== OPEN_BRACKET) return undefined;
   const elements: string[] = [];
-  at = valueStart(text, at + 1);
+  let at = valueStart(text, open + 1);
   while (at < text.length && text.charCodeAt(at) !== CLOSE_BRACKET) {
     const end = valueEnd(text, at);
     elements.push(text.slice(at, end));
     at = valueStart(text, end);
     if (text.charCodeAt(at) === COMMA) at = valueStart(text, at + 1);
   }
-  return elements;
+  return { elements, end: at + 1 };
 }
 
 /**
@@ -182,18 +209,23 @@ function findField(text: string, at: number, field: string): { start: number; en
   return found;
 }
 
-/** Calls `visit` for each member of the object that opens at `at`: name as spelled, start and end of the value. */
+/**
+ * Calls `visit` for each member of the object that opens at `at`: name as spelled, start and end of the value.
+ * @param endOf where the value that begins at `start` ends
+ */
 function eachMember(
   text: string,
   at: number,
   visit: (name: string, start: number, end: number) => void,
+  endOf = (_name: string, start: number): number => valueEnd(text, start),
 ): void {
   let next = valueStart(text, at + 1);
   while (next < text.length && text.charCodeAt(next) === QUOTE) {
     const nameEnd = stringEnd(text, next);
     const start = valueStart(text, afterColon(text, nameEnd));
-    const end = valueEnd(text, start);
-    visit(text.slice(next, nameEnd), start, end);
+    const name = text.slice(next, nameEnd);
+    const end = endOf(name, start);
+    visit(name, start, end);
     next = valueStart(text, end);
     if (text.charCodeAt(next) === COMMA) next = valueStart(text, next + 1);
   }

@@ -55,6 +55,7 @@ describe('a walk whose page can’t be written', () => {
       },
       mirror: {
         endWalk: async () => {},
+        prepare: () => {},
         applyPage: async () => {
           written += 1;
           await second.promise;
@@ -103,6 +104,7 @@ describe('a page', () => {
         },
       },
       mirror: {
+        prepare: () => {},
         applyPage: async (_: unknown, { sentAfter }: { readonly sentAfter: number }) => {
           await clock.sleep(70);
           age = clock.monotonic() - sentAfter;

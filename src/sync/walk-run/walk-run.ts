@@ -144,16 +144,21 @@ class WalkRun {
   }
 
   #turn(ask: PageAsk): Promise<Turn> {
+    const { scope } = this.#session;
     const turn = this.#session.exchange(
-      () =>
-        askPage(this.#context, ask, {
+      async () => {
+        const asked = await askPage(this.#context, ask, {
           ...this.#options,
-          scope: this.#session.scope,
+          scope,
           broken: this.#broken.signal,
           onExchange: ({ status }) => {
             this.#totals = addTotals(this.#totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
           },
-        }),
+        });
+        // Now, while the page before it is written.
+        if (asked.page !== undefined) this.#context.mirror.prepare(scope.collection, asked.page);
+        return asked;
+      },
       (asked, obs) => this.#process(asked, obs),
     );
     this.#latest = turn;

@@ -107,12 +107,15 @@ export class MirroredAccount {
       readonly sentAgo?: number;
       readonly obs?: number;
       readonly after?: number;
+      /** The same items, as something else than `itemsOf` makes them. */
+      readonly items?: readonly Item[];
     } = {},
   ): Promise<PageResult> {
-    const { parent = '', proof, contradiction = false, sentAgo = 0, obs, after } = page;
+    const { parent = '', proof, contradiction = false, sentAgo = 0, obs, after, items } = page;
     const seen = itemsOf(name, itemsJson).flatMap(({ key }) => key ?? []);
     return this.page(name, itemsJson, {
       parent,
+      ...(items === undefined ? {} : { items }),
       ...(obs === undefined ? {} : { obs }),
       ...(after === undefined ? {} : { after }),
       ...(proof === undefined ? {} : { proof }),

@@ -183,6 +183,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
   },
   model: {
     json: { has: 'JSON text, from which no digit is lost', imports: [] },
+    memo: { has: 'what was computed of a text before, within a bound of bytes', imports: [] },
     webhook: { has: 'words of events and of the registration', imports: [] },
     status: { has: 'words of the status report, and of what is wrong', imports: ['webhook'] },
     lookup: {

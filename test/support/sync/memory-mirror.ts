@@ -35,7 +35,8 @@ export class MemoryMirror {
 
   /** What writes pages. */
   writer(): Mirror {
-    const mirror: Pick<Mirror, 'applyPage' | 'endWalk'> = {
+    const mirror: Pick<Mirror, 'prepare' | 'applyPage' | 'endWalk'> = {
+      prepare: () => {},
       applyPage: (_, write) => this.#apply(write),
       endWalk: () => Promise.resolve(),
     };

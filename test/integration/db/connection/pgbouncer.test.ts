@@ -14,6 +14,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { isPgbouncerTested, startPgbouncer, type Pooler } from '../../../support/databases/pgbouncer.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 
 describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () => {
@@ -74,6 +75,25 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
       (select count(*) from mirror_sync.slot_block) as blocks`;
     expect(rows).toEqual([{ changes: '8', blocks: '8' }]);
     await heartbeat.stop();
+  });
+
+  it('writes pages whose statements are sent together, good and refused ones, with more writers than connections', async () => {
+    const behind = { ...open, url: pooler.url, drop: () => Promise.resolve() };
+    const users = ['101', '102', '103', '104', '105', '106', '107', '108'];
+    await Promise.all(
+      users.map(async (userId) => {
+        const account = await MirroredAccount.make(behind, userId);
+        for (const value of ['1', '2', '1e200000', '2']) {
+          const items = [1, 2, 3].map((key) => `{"job_id":${key},"status":"open","value":${value}}`);
+          expect(await account.page('research_jobs', `[${items.join()}]`)).toMatchObject({
+            state: 'applied',
+          });
+        }
+      }),
+    );
+    const { rows } = await open.db.sql`
+      select count(*)::int as rows, min(value)::int as least, max(value)::int as most from mirror.research_jobs`;
+    expect(rows).toEqual([{ rows: 3 * users.length, least: 2, most: 2 }]);
   });
 
   it('leaves no setting of a transaction behind for the connection’s next user', async () => {
