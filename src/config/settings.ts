@@ -98,7 +98,7 @@ export const SETTINGS = {
   MIRROR_POLL_CRON: {
     parse: parseCronLine,
     default: '* * * * *',
-    means: 'polls: when to look for new and changed rows, UTC; `never`',
+    means: 'polls: when to look for new and changed rows, UTC, spread by account; `never`',
     readme: true,
   },
   MIRROR_FULL_CRON: {

@@ -11,14 +11,24 @@ export interface NextRuns {
 
 /** The cron lines of the configuration. Moments are the database's. */
 export interface Schedule {
-  /** The account's next runs after `now`: full walks are spread by account. */
+  /** The account's next runs after `now`: both are spread by account. */
   after(userId: string, name: CollectionName, now: Date): NextRuns;
   /** No account's next runs are later than these. */
   latest(name: CollectionName, now: Date): NextRuns;
 }
 
-/** Full walks of many accounts begin within this time (ms) after their cron line, not all at its moment. */
-const LONGEST_SPREAD_MS = 3_600_000;
+/**
+ * Many accounts begin within some time after their cron line, not all at its moment: a part of the line's interval, or
+ * so long (ms) where that is less.
+ */
+interface Spread {
+  readonly part: number;
+  readonly longest: number;
+}
+const SPREAD = {
+  poll: { part: 0.75, longest: 45_000 },
+  full: { part: 0.25, longest: 3_600_000 },
+} as const satisfies Readonly<Record<string, Spread>>;
 
 export function createSchedule({ cron }: Pick<Config, 'cron'>): Schedule {
   const lines = new Map<string, CronLine>();
@@ -28,23 +38,18 @@ export function createSchedule({ cron }: Pick<Config, 'cron'>): Schedule {
     lines.set(expression, known);
     return known;
   };
-  const nextPollAt = (name: CollectionName, now: Date): Date | null =>
-    line(cron[name].poll)?.next(now) ?? null;
   return {
     after: (userId, name, now) => {
-      const full = line(cron[name].full);
+      const share = shareOf(userId);
       return {
-        nextPollAt: nextPollAt(name, now),
-        nextFullAt: full === undefined ? null : nextSpread(full, shareOf(userId), now),
+        nextPollAt: nextSpread(line(cron[name].poll), SPREAD.poll, share, now),
+        nextFullAt: nextSpread(line(cron[name].full), SPREAD.full, share, now),
       };
     },
-    latest: (name, now) => {
-      const full = line(cron[name].full);
-      const run = full?.next(now) ?? null;
-      const nextFullAt =
-        full === undefined || run === null ? null : new Date(run.getTime() + widthAt(full, run));
-      return { nextPollAt: nextPollAt(name, now), nextFullAt };
-    },
+    latest: (name, now) => ({
+      nextPollAt: latestRun(line(cron[name].poll), SPREAD.poll, now),
+      nextFullAt: latestRun(line(cron[name].full), SPREAD.full, now),
+    }),
   };
 }
 
@@ -56,18 +61,24 @@ function shareOf(userId: string): number {
 /**
  * The account's first moment after `now`: the line's own moment may be past, its place in the spread still to come.
  */
-function nextSpread(line: CronLine, share: number, now: Date): Date | null {
-  let run = line.next(new Date(now.getTime() - LONGEST_SPREAD_MS));
+function nextSpread(line: CronLine | undefined, spread: Spread, share: number, now: Date): Date | null {
+  if (line === undefined) return null;
+  let run = line.next(new Date(now.getTime() - spread.longest));
   while (run !== null) {
-    const at = run.getTime() + Math.floor(widthAt(line, run) * share);
+    const at = run.getTime() + Math.floor(widthAt(line, spread, run) * share);
     if (at > now.getTime()) return new Date(at);
     run = line.next(run);
   }
   return null;
 }
 
-/** Over how long (ms) the full walks of a run are spread: an hour, or a quarter of the line's interval if shorter. */
-function widthAt(line: CronLine, run: Date): number {
+function latestRun(line: CronLine | undefined, spread: Spread, now: Date): Date | null {
+  const run = line?.next(now) ?? null;
+  return line === undefined || run === null ? null : new Date(run.getTime() + widthAt(line, spread, run));
+}
+
+/** Over how long (ms) the accounts of a run are spread. */
+function widthAt(line: CronLine, { part, longest }: Spread, run: Date): number {
   const following = line.next(run);
-  return following === null ? 0 : Math.min(LONGEST_SPREAD_MS, (following.getTime() - run.getTime()) / 4);
+  return following === null ? 0 : Math.min(longest, (following.getTime() - run.getTime()) * part);
 }

@@ -52,6 +52,20 @@ describe('the schedule', () => {
     expect(again(13)).toEqual(again(14));
   });
 
+  it('spreads polls over three quarters of their minute, and each account keeps its second', () => {
+    const moments = users.map((user) => schedule.after(user, 'lists', at(12, 0)).nextPollAt?.getTime() ?? 0);
+    expect(Math.min(...moments)).toBeGreaterThan(at(12, 0).getTime());
+    expect(Math.max(...moments)).toBeLessThan(at(12, 1).getTime() + 45_000);
+    for (const quarter of [0, 1, 2]) {
+      const within = moments.filter((moment) => Math.floor((moment % 60_000) / 15_000) === quarter);
+      expect(within.length).toBeGreaterThan(40);
+    }
+    for (const [index, user] of users.entries()) {
+      const next = schedule.after(user, 'lists', new Date(moments[index] ?? 0)).nextPollAt;
+      expect(next?.getTime()).toBe((moments[index] ?? 0) + 60_000);
+    }
+  });
+
   it('does not skip an account whose place comes after the moment of its line', () => {
     for (const user of users) {
       const scheduledRuns = schedule.after(user, 'lists', at(23, 0)).nextFullAt ?? at(0, 0);
@@ -65,9 +79,11 @@ describe('the schedule', () => {
 
   it('has no run later than its latest', () => {
     for (const now of [at(0, 20), at(12, 0), at(23, 59)]) {
-      const latest = schedule.latest('lists', now).nextFullAt?.getTime() ?? 0;
+      const latest = schedule.latest('lists', now);
       for (const user of users) {
-        expect(schedule.after(user, 'lists', now).nextFullAt?.getTime()).toBeLessThanOrEqual(latest);
+        const { nextPollAt, nextFullAt } = schedule.after(user, 'lists', now);
+        expect(nextPollAt?.getTime()).toBeLessThanOrEqual(latest.nextPollAt?.getTime() ?? 0);
+        expect(nextFullAt?.getTime()).toBeLessThanOrEqual(latest.nextFullAt?.getTime() ?? 0);
       }
     }
   });

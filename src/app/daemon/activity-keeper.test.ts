@@ -33,7 +33,7 @@ function keeper(start: string) {
 }
 
 describe('the activity of accounts', () => {
-  it('is stored half a minute after polls begin, of all owned accounts, and counted once', async () => {
+  it('is stored once a minute, behind the minute’s polls, of all owned accounts, and counted once', async () => {
     const { clock, count, stored, service } = keeper('2026-01-01T12:00:10Z');
     await service.start();
     count.pageWritten({ scope: lists('1'), inserted: 2, updated: 3 });
@@ -41,7 +41,7 @@ describe('the activity of accounts', () => {
     count.requestEnded('1', { error: undefined });
     count.requestEnded('1', { error: new TransportError('reset') });
     count.requestEnded('1', { error: new TransportError('no address', { sent: false }) });
-    await clock.advance(80_000);
+    await clock.advance(110_000);
     await service.stop();
     const [one, none] = [
       { userId: '1', changes: 9, requests: 2 },
@@ -49,9 +49,9 @@ describe('the activity of accounts', () => {
     ];
     const two = { userId: '2', changes: 0, requests: 0 };
     expect(stored).toEqual([
-      ['12:00:30', [one, two]],
-      ['12:01:30', [none, two]],
-      ['12:01:30', [none, two]],
+      ['12:00:57', [one, two]],
+      ['12:01:57', [none, two]],
+      ['12:02:00', [none, two]],
     ]);
   });
 
@@ -67,7 +67,7 @@ describe('the activity of accounts', () => {
     world.away = false;
     await clock.advance(60_000);
     expect(stored.map(([at, work]) => [at, work[0]?.changes, work[1]?.changes])).toEqual([
-      ['12:02:30', 2, 0],
+      ['12:02:57', 2, 0],
     ]);
     expect(failures).toHaveLength(1);
   });
@@ -86,7 +86,7 @@ describe('the activity of accounts', () => {
       const { clock, count, stored, failures, world, service } = keeper('2026-01-01T12:00:00Z');
       await service.start();
       world.away = away;
-      await clock.advance(30_000);
+      await clock.advance(58_000);
       count.requestEnded('1', { error: undefined });
       await service.stop();
       expect(stored.at(-1)?.[1].find(({ userId }) => userId === '1')?.requests).toBe(away ? undefined : 1);

@@ -16,10 +16,10 @@ export interface ActivityKeeperOptions {
 
 const MINUTE_MS = 60_000;
 /**
- * Within the minute (ms). Polls begin with the minute: half a minute later what they did is counted, and a bucket of
- * five minutes has that of five polls, neither four nor six.
+ * Within the minute (ms). Polls of a line that fires each minute begin in its first 45 s (next-runs.ts): what they did
+ * is counted behind them, and a bucket of five minutes has that of five polls, neither four nor six.
  */
-const OFFSET_MS = 30_000;
+const OFFSET_MS = 57_000;
 
 /**
  * Stores once a minute, and at a stop, what this process did for its accounts. While the database is away it is kept and

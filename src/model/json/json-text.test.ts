@@ -80,6 +80,9 @@ describe('sliceElements', () => {
     expect(() => sliceElements('{"data":{}}', ['data'])).toThrow('no array at /data');
     expect(() => sliceElements('{"a":[]}', ['data', 'rows'])).toThrow('no array at /data/rows');
     expect(() => sliceElements('3', ['data'])).toThrow(RangeError);
+    // No JSON, but it ends.
+    expect(() => sliceElements('[}', [])).toThrow(RangeError);
+    expect(() => sliceElements('{"data":[}', ['data'])).toThrow(RangeError);
   });
 });
 

@@ -65,6 +65,8 @@ function cutArray(text: string, open: number): { elements: string[]; end: number
   let at = valueStart(text, open + 1);
   while (at < text.length && text.charCodeAt(at) !== CLOSE_BRACKET) {
     const end = valueEnd(text, at);
+    // No value begins here: the text is no JSON, and going on would not end.
+    if (end === at) return undefined;
     elements.push(text.slice(at, end));
     at = valueStart(text, end);
     if (text.charCodeAt(at) === COMMA) at = valueStart(text, at + 1);
