@@ -27,11 +27,12 @@ const PACKAGES = {
 };
 /**
  * What V8 may leave uncollected. Its young generation, in MB, grows to three times 16 by itself before anything is
- * collected; the old one may grow by this part over what is in use. The two take 80 MB off a daemon's peak and cost a
- * tenth of a first load's processor time (bench/README.md). NODE_OPTIONS goes first.
+ * collected; the old one may grow by this part over what is in use. This takes 80 MB off the peak of a first load and
+ * costs a twentieth of its processor time; 30 takes 100 MB off, and costs two fifths (bench/README.md). NODE_OPTIONS goes
+ * first.
  */
 const YOUNG_HEAP = '--max-semi-space-size=4';
-const OLD_HEAP = '--heap-growing-percent=30';
+const OLD_HEAP = '--heap-growing-percent=100';
 /** Signals that end a program and that can be handed on. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const EXIT_USAGE = 2;

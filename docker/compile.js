@@ -11,7 +11,7 @@ const PROGRAM = join(DIST, 'program');
 const MAIN = 'main.js';
 
 // As the launcher does: what was compiled under other flags is not taken.
-setFlagsFromString('--heap-growing-percent=30');
+setFlagsFromString('--heap-growing-percent=100');
 enableCompileCache(join(DIST, 'compile-cache'));
 for (const file of readdirSync(PROGRAM)) {
   if (file.endsWith('.js') && file !== MAIN && file !== 'page.js') await import(join(PROGRAM, file));

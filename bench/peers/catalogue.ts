@@ -97,7 +97,7 @@ function ours(name: string, title: string, how: string, find: () => Promise<stri
           file: process.execPath,
           args: [
             '--max-semi-space-size=4',
-            '--heap-growing-percent=30',
+            '--heap-growing-percent=100',
             main,
             'sync',
             'research_jobs',
