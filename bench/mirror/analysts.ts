@@ -9,7 +9,7 @@ import type pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { recipes } from '../../test/support/rules/recipes.ts';
 import { readFlags } from '../support/flags.ts';
-import { Claims, print, printMachine, printTable } from '../support/report.ts';
+import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
 import { runSync } from '../support/run-sync.ts';
 import { onStage, withClient } from '../support/stage.ts';
 
@@ -152,10 +152,9 @@ async function ask(client: pg.Client, questions: readonly Question[]): Promise<v
       claims.check(false, `${title}: ${(error as Error).message}`);
       continue;
     }
-    const sorted = times.toSorted((a, b) => a - b);
-    const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-    rows.push([title, String(answered), median.toFixed(1), (times[0] ?? Number.NaN).toFixed(1)]);
-    if (within !== undefined) claims.check(median < within, `${title}: ${median.toFixed(0)} ms`);
+    const mid = median(times);
+    rows.push([title, String(answered), mid.toFixed(1), (times[0] ?? Number.NaN).toFixed(1)]);
+    if (within !== undefined) claims.check(mid < within, `${title}: ${mid.toFixed(0)} ms`);
   }
   printTable(['question', 'rows', 'median ms', 'first ms'], rows);
 }

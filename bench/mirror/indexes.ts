@@ -17,7 +17,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { MirroredAccount } from '../../test/support/mirror/mirrored-account.ts';
 import { MIGRATIONS } from '../../src/app/program-files.ts';
 import { readFlags } from '../support/flags.ts';
-import { Claims, mean, print, printMachine, printTable, quantile } from '../support/report.ts';
+import { Claims, mean, median, print, printMachine, printTable } from '../support/report.ts';
 import { onStage, type Stage } from '../support/stage.ts';
 
 const PAGE = 500;
@@ -171,12 +171,6 @@ async function walPosition({ database }: Mirror): Promise<number> {
   );
   return Number(rows[0]?.bytes);
 }
-
-const median = (values: readonly number[]): number =>
-  quantile(
-    values.toSorted((a, b) => a - b),
-    0.5,
-  );
 
 const QUESTIONS: readonly (readonly [string, string])[] = [
   ['key', `select * from mirror.research_jobs_live where _key = '1:4711'`],

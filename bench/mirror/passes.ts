@@ -8,14 +8,14 @@
  * Wall time is the process's, its start included; of the daemon's pass the walk's, as `sync_log` has it. Processor
  * time is user and system. Linux, and a Postgres on this machine: its processor time is read from /proc.
  */
-import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { runProgram, startProgram } from '../../test/support/processes/program.ts';
 import { readFlags } from '../support/flags.ts';
+import { residentOf } from '../support/memory/peak-resident.ts';
 import { processSeconds, serverSeconds } from '../support/processor-time.ts';
-import { Claims, print, printMachine, printTable } from '../support/report.ts';
+import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
 import { programOptions, runSync, type Setting } from '../support/run-sync.ts';
 import { onStage, type Stage, withClient } from '../support/stage.ts';
 
@@ -44,17 +44,17 @@ await onStage(flags.postgres, async (stage) => {
   printTable(
     titles,
     PHASES.map((phase, index) => {
-      const median = (of: (pass: Pass) => number): number =>
-        middle(runs.flatMap((run) => run[index] ?? []).map(of));
+      const mid = (of: (pass: Pass) => number): number =>
+        median(runs.flatMap((run) => run[index] ?? []).map(of));
       return [
         phase,
-        median(({ wall }) => wall).toFixed(2),
-        median(({ client }) => client).toFixed(2),
-        median(({ server }) => server).toFixed(2),
-        (median(({ peakBytes }) => peakBytes) / 1e6).toFixed(0),
-        (median(({ walBytes }) => walBytes) / 1e6).toFixed(2),
-        String(median(({ dead }) => dead)),
-        String(median(({ requests }) => requests)),
+        mid(({ wall }) => wall).toFixed(2),
+        mid(({ client }) => client).toFixed(2),
+        mid(({ server }) => server).toFixed(2),
+        (mid(({ peakBytes }) => peakBytes) / 1e6).toFixed(0),
+        (mid(({ walBytes }) => walBytes) / 1e6).toFixed(2),
+        String(mid(({ dead }) => dead)),
+        String(mid(({ requests }) => requests)),
       ];
     }),
   );
@@ -139,13 +139,13 @@ async function secondPass(
     `select extract(epoch from ended_at - started_at)::float8 as wall from mirror.sync_log
      where kind = 'full' order by walk_id desc limit 1`,
   );
-  const peak = /VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  const peakBytes = residentOf(pid)?.most ?? 0;
   daemon.child.kill('SIGTERM');
   await daemon.ended;
   return {
     wall: rows[0]?.wall ?? Number.NaN,
     client: cpu,
-    peakBytes: Number(peak) * 1024,
+    peakBytes,
     ...minus(after, before),
   };
 }
@@ -198,8 +198,4 @@ function profiled(name: string): string[] {
   return flags.profile === ''
     ? []
     : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`, `--cpu-prof-name=${name}.cpuprofile`];
-}
-
-function middle(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

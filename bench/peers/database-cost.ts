@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { serverSeconds } from './processes.ts';
+import { serverSeconds } from '../support/processor-time.ts';
 
 /** Where a database stands; what a step cost is the difference of two. */
 export interface Standing {

@@ -5,12 +5,13 @@
  *     node bench/service/idle.ts [--accounts 1] [--jobs 500] [--lists 2] [--items 20] [--minutes 5]
  *       [--node '--max-semi-space-size=4 --heap-growing-percent=30'] [--postgres URL]
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { startProgram } from '../../test/support/processes/program.ts';
 import { readFlags } from '../support/flags.ts';
+import { residentOf } from '../support/memory/peak-resident.ts';
 import { pause } from '../support/pause.ts';
+import { processSeconds, serverSeconds } from '../support/processor-time.ts';
 import { print, printMachine, printTable } from '../support/report.ts';
 import { programOptions } from '../support/run-sync.ts';
 import { onStage, withClient } from '../support/stage.ts';
@@ -25,8 +26,6 @@ const flags = readFlags({
   postgres: '',
 });
 const MINUTE = 60_000;
-/** Of the kernel's clock ticks, by which processor time is counted. */
-const TICKS_PER_SECOND = 100;
 
 await onStage(flags.postgres, async (stage) => {
   const users = Array.from({ length: flags.accounts }, (_, index) => 1001 + index);
@@ -54,14 +53,14 @@ await onStage(flags.postgres, async (stage) => {
       const begun = performance.now();
       while (!(await isMirrored(client, users.length * 6))) await pause(1000);
       const loaded = (performance.now() - begun) / 1000;
-      const atWork = memoryOf(pid, 'VmHWM');
+      const atWork = residentOf(pid)?.most ?? Number.NaN;
       // What the first readings leave to be done: second readings, columns that are filled.
       await pause(1.5 * MINUTE);
       const before = await stand(client, pid);
       const resident: number[] = [];
       for (let second = 0; second < flags.minutes * 60; second += 5) {
         await pause(5000);
-        resident.push(memoryOf(pid, 'VmRSS'));
+        resident.push(residentOf(pid)?.now ?? Number.NaN);
       }
       const after = await stand(client, pid);
       const per = (figure: keyof Stand): number => after[figure] - before[figure];
@@ -109,17 +108,16 @@ await onStage(flags.postgres, async (stage) => {
   }
 
   async function stand(client: pg.Client, daemonPid: number): Promise<Stand> {
-    const { rows } = await client.query<Record<'wal' | 'transactions' | 'walks' | 'backend', string>>(
-      `select pg_current_wal_insert_lsn() - '0/0' as wal, pg_backend_pid()::text as backend,
+    const { rows } = await client.query<Record<'wal' | 'transactions' | 'walks', string>>(
+      `select pg_current_wal_insert_lsn() - '0/0' as wal,
          (select xact_commit from pg_stat_database where datname = current_database()) as transactions,
          (select count(*) from mirror.sync_log) as walks`,
     );
     const [row] = rows;
-    const server = statOf(Number(row?.backend)).parent;
     return {
       at: performance.now(),
-      daemon: statOf(daemonPid).own,
-      postgres: serverSeconds(server),
+      daemon: processSeconds(daemonPid),
+      postgres: await serverSeconds(client),
       wal: Number(row?.wal),
       transactions: Number(row?.transactions),
       walks: Number(row?.walks),
@@ -134,43 +132,6 @@ async function isMirrored(client: pg.Client, collections: number): Promise<boole
      from mirror.freshness where polled_at is not null`,
   );
   return rows[0]?.ok === true;
-}
-
-/** Processor seconds of the server: of its living processes, and of those that it has seen end. */
-function serverSeconds(server: number): number {
-  let seconds = statOf(server).own + statOf(server).ended;
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const { parent, own } = statOf(Number(name));
-      if (parent === server) seconds += own;
-    } catch {
-      // It ended just now.
-    }
-  }
-  return seconds;
-}
-
-/** Processor seconds of a process, and of its children that have ended. */
-function statOf(pid: number): { parent: number; own: number; ended: number } {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ')
-    .map(Number);
-  const [parent = 0, user = 0, system = 0, endedUser = 0, endedSystem = 0] = [1, 11, 12, 13, 14].map(
-    (index) => fields[index],
-  );
-  return {
-    parent,
-    own: (user + system) / TICKS_PER_SECOND,
-    ended: (endedUser + endedSystem) / TICKS_PER_SECOND,
-  };
-}
-
-/** Bytes. */
-function memoryOf(pid: number, line: 'VmRSS' | 'VmHWM'): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(new RegExp(`^${line}:\\s*(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
 }
 
 function megabytes(bytes: number): string {

@@ -18,7 +18,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sourceHash } from '../../bin/source-hash.js';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { readFlags } from '../support/flags.ts';
-import { print, printMachine, printTable, quantile } from '../support/report.ts';
+import { treeSeconds } from '../support/processor-time.ts';
+import { median, print, printMachine, printTable } from '../support/report.ts';
 import { onStage } from '../support/stage.ts';
 import { ROOT } from '../../test/support/rules/source-files.ts';
 
@@ -28,8 +29,6 @@ interface Cost {
   readonly cpu: number;
 }
 
-/** Linux counts processor time in hundredths of a second. */
-const TICK = 0.01;
 const LOOK_MS = 2;
 const MiB = 1024 * 1024;
 
@@ -59,7 +58,7 @@ await onStage(flags.postgres, async (stage) => {
       if (index > 0) costs.push(cost);
     }
     const peak = args[0] === 'start' ? '' : (await peakOf(args, env, stage.folder)).toFixed(0);
-    rows.push([title, median(costs.map(({ wall }) => wall)), median(costs.map(({ cpu }) => cpu)), peak]);
+    rows.push([title, seconds(costs.map(({ wall }) => wall)), seconds(costs.map(({ cpu }) => cpu)), peak]);
   };
   await row('--version', ['--version'], server);
   await row('--help', ['--help'], server);
@@ -72,18 +71,15 @@ await onStage(flags.postgres, async (stage) => {
   printTable(['command', 'wall s', 'CPU s', 'peak MB'], rows);
 });
 
+function seconds(values: readonly number[]): string {
+  return median(values).toFixed(2);
+}
+
 /** As the launcher decides. */
 function isBuilt(root: string): boolean {
   if (!existsSync(join(root, 'src'))) return true;
   const stamp = join(root, 'dist', 'program', 'sources.sha256');
   return existsSync(stamp) && readFileSync(stamp, 'utf8').trim() === sourceHash(root);
-}
-
-function median(values: readonly number[]): string {
-  return quantile(
-    values.toSorted((a, b) => a - b),
-    0.5,
-  ).toFixed(2);
 }
 
 function environment(env: Readonly<Record<string, string>>, folder: string): Record<string, string> {
@@ -144,7 +140,7 @@ async function untilReady(
       if (child.exitCode !== null) throw new Error(`start ended with ${child.exitCode}`);
       await sleep(LOOK_MS);
     }
-    return { wall: (performance.now() - begun) / 1000, cpu: await cpuOf(child.pid ?? 0) };
+    return { wall: (performance.now() - begun) / 1000, cpu: treeSeconds(child.pid ?? 0) };
   } finally {
     child.kill('SIGTERM');
     await ended;
@@ -158,15 +154,4 @@ function isReady(port: number): Promise<boolean> {
       done(answer.statusCode === 200);
     }).on('error', () => done(false));
   });
-}
-
-/** Seconds of a process and those below it, so far. */
-async function cpuOf(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // Fields behind the name, which may contain anything: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const own = (Number(fields[11]) + Number(fields[12])) * TICK;
-  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ');
-  const below = await Promise.all(children.filter((each) => each !== '').map((each) => cpuOf(Number(each))));
-  return below.reduce((sum, each) => sum + each, own);
 }

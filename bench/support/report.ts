@@ -50,6 +50,14 @@ export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
+/** In any order. */
+export function median(values: readonly number[]): number {
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
+}
+
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
