@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import pg from 'pg';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
-import { Places } from '@research-mirror/runtime/places';
+import { Places } from '@research-mirror/runtime/concurrency/places';
 import { readDsn, type PgVariables } from './dsn.ts';
 import { valueParsers } from './moment-parser.ts';
 import { breaksConnection, databaseError } from './sql-state.ts';

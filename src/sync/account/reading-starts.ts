@@ -1,5 +1,5 @@
 import type { Clock } from '@research-mirror/runtime/clock';
-import { Places } from '@research-mirror/runtime/places';
+import { Places } from '@research-mirror/runtime/concurrency/places';
 
 /** So many readings may be in their first seconds (ms) at a time. Two for each connection to Postgres keep it busy. */
 const AT_ONCE = 16;

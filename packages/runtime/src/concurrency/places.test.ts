@@ -11,7 +11,7 @@ describe('places', () => {
         fc.array(step, { maxLength: 60 }),
         async (count, steps) => {
           const places = new Places(count);
-          const holding: { id: number; leave: () => void }[] = [];
+          const inside: { id: number; leave: () => void }[] = [];
           const waiting: { id: number; stop: AbortController }[] = [];
           const served: number[] = [];
           let next = 0;
@@ -26,19 +26,19 @@ describe('places', () => {
                     waiting.findIndex((one) => one.id === id),
                     1,
                   );
-                  holding.push({ id, leave });
+                  inside.push({ id, leave });
                   served.push(id);
                 },
                 () => {},
               );
             } else if (each === 'leave') {
-              const [first] = holding.splice(0, 1);
+              const [first] = inside.splice(0, 1);
               first?.leave();
               first?.leave();
             } else waiting.pop()?.stop.abort(new Error('stopped'));
             await settled();
-            expect(holding.length).toBeLessThanOrEqual(count);
-            if (waiting.length > 0) expect(holding).toHaveLength(count);
+            expect(inside.length).toBeLessThanOrEqual(count);
+            if (waiting.length > 0) expect(inside).toHaveLength(count);
           }
           expect(served).toEqual(served.toSorted((a, b) => a - b));
         },

@@ -16,10 +16,10 @@ export class Places {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
     else await this.#wait(signal);
-    let held = true;
+    let taken = true;
     return () => {
-      if (held) this.#giveUp();
-      held = false;
+      if (taken) this.#giveUp();
+      taken = false;
     };
   }
 
