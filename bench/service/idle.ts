@@ -3,8 +3,9 @@
  * daemon as it is shipped, a poll each minute, in real minutes; the service's data stand still. Linux only.
  *
  *     node bench/service/idle.ts [--accounts 1] [--jobs 500] [--lists 2] [--items 20] [--minutes 5]
- *       [--node '--max-semi-space-size=4 --heap-growing-percent=30'] [--postgres URL]
+ *       [--core 0: the only one that the daemon may use] [--node '--max-semi-space-size=4 --heap-growing-percent=30'] [--postgres URL]
  */
+import { execFileSync } from 'node:child_process';
 import type pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { startProgram } from '../../test/support/processes/program.ts';
@@ -22,6 +23,7 @@ const flags = readFlags({
   lists: 2,
   items: 20,
   minutes: 5,
+  core: -1,
   node: '',
   postgres: '',
 });
@@ -47,6 +49,7 @@ await onStage(flags.postgres, async (stage) => {
     nodeArguments: flags.node.split(' ').filter((each) => each !== ''),
   });
   const pid = daemon.child.pid ?? 0;
+  if (flags.core >= 0) execFileSync('taskset', ['-a', '-c', '-p', String(flags.core), String(pid)]);
   try {
     await daemon.until('status page http');
     await withClient(url, async (client) => {
@@ -83,6 +86,11 @@ await onStage(flags.postgres, async (stage) => {
           ['rows of sync_log a minute', minutely('walks')],
           ['requests a minute', minutely('requests')],
           ['all accounts: first load', `${loaded.toFixed(0)} s`],
+          [
+            'processor seconds of the first load',
+            `${before.daemon.toFixed(0)} + ${before.postgres.toFixed(0)}`,
+          ],
+          ['runs overdue by more than a minute', String(after.overdue)],
           ['resident, least', megabytes(Math.min(...resident))],
           ['resident, most', megabytes(Math.max(...resident))],
           ['resident, at the first load', megabytes(atWork)],
@@ -104,14 +112,16 @@ await onStage(flags.postgres, async (stage) => {
     readonly wal: number;
     readonly transactions: number;
     readonly walks: number;
+    readonly overdue: number;
     readonly requests: number;
   }
 
   async function stand(client: pg.Client, daemonPid: number): Promise<Stand> {
-    const { rows } = await client.query<Record<'wal' | 'transactions' | 'walks', string>>(
+    const { rows } = await client.query<Record<'wal' | 'transactions' | 'walks' | 'overdue', string>>(
       `select pg_current_wal_insert_lsn() - '0/0' as wal,
          (select xact_commit from pg_stat_database where datname = current_database()) as transactions,
-         (select count(*) from mirror.sync_log) as walks`,
+         (select count(*) from mirror.sync_log) as walks,
+         (select count(*) from mirror._collections where next_poll_at < now() - interval '1 minute') as overdue`,
     );
     const [row] = rows;
     return {
@@ -121,6 +131,7 @@ await onStage(flags.postgres, async (stage) => {
       wal: Number(row?.wal),
       transactions: Number(row?.transactions),
       walks: Number(row?.walks),
+      overdue: Number(row?.overdue),
       requests: (await sandbox.control.counters()).requests,
     };
   }

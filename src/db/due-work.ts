@@ -4,30 +4,38 @@ import {
   dueRuns,
   type DueRunsRow,
   type LatestRuns,
+  nextRun,
   runsOf,
 } from './accounts/due-collections.ts';
 import type { Db } from './connection/db.ts';
 import { accountsWithDueHints } from './events/hint-store.ts';
 import { accountsWithSubmissions } from './submissions/stored-submissions.ts';
 
-/** What a process's accounts have to do. */
-export interface DueWork {
-  readonly runs: readonly CollectionRuns[];
+/** What others left for accounts. */
+export interface WaitingWork {
   /** Accounts that have due hints. */
   readonly hinted: ReadonlySet<string>;
   /** Accounts that have submissions to be sent. */
   readonly submitting: ReadonlySet<string>;
+}
+
+/** What a process's accounts have to do. */
+export interface DueWork extends WaitingWork {
+  readonly runs: readonly CollectionRuns[];
+  /** When the next run is due that is not due yet; null: none is known. */
+  readonly nextRunAt: Date | null;
   /** Accounts whose rows lack values of a new column. */
   readonly filling: ReadonlySet<string>;
 }
 
-type Row = Omit<DueRunsRow, 'collection'> & {
-  readonly what: 'run' | 'hint' | 'submission' | 'column';
+type Row = Omit<DueRunsRow, 'collection' | 'userId'> & {
+  readonly what: 'run' | 'next' | 'hint' | 'submission' | 'column';
+  readonly userId: string | null;
   readonly collection: DueRunsRow['collection'] | null;
 };
 
 /**
- * Looks for it in one statement: it is asked each second, and costs even where nothing is to be done.
+ * Looks for it in one statement.
  * @param userIds whose runs are looked for
  */
 export async function dueWork(
@@ -40,15 +48,34 @@ export async function dueWork(
     select ${sql.lit(what)}, q."userId", null, null, null, null, null from (${query}) as q`;
   const { rows } = await db.sql<Row>`
     select 'run' as what, r.* from (${dueRuns(db, userIds, latest, now)}) as r
+    union all select 'next', null, null, n.at, null, null, null from (${nextRun(db, userIds, now)}) as n
     union all ${accounts('hint', accountsWithDueHints(db))}
     union all ${accounts('submission', accountsWithSubmissions(db))}
     union all ${accounts('column', accountsToFill(db))}`;
-  const of = (what: Row['what']): Set<string> =>
-    new Set(rows.flatMap((row) => (row.what === what ? [row.userId] : [])));
-  const runs = rows.flatMap(({ what, collection, ...row }) =>
-    what === 'run' && collection !== null ? [runsOf({ ...row, collection }, now)] : [],
+  const runs = rows.flatMap(({ what, userId, collection, ...row }) =>
+    what === 'run' && userId !== null && collection !== null
+      ? [runsOf({ ...row, userId, collection }, now)]
+      : [],
   );
-  return { runs, hinted: of('hint'), submitting: of('submission'), filling: of('column') };
+  return {
+    runs,
+    nextRunAt: rows.find(({ what }) => what === 'next')?.pollAt ?? null,
+    hinted: accountsIn(rows, 'hint'),
+    submitting: accountsIn(rows, 'submission'),
+    filling: accountsIn(rows, 'column'),
+  };
+}
+
+/** Looks only for what has no stored moment that is known before: it is asked each second. */
+export async function waitingWork(db: Db): Promise<WaitingWork> {
+  const { rows } = await db.sql<Pick<Row, 'what' | 'userId'>>`
+    select 'hint' as what, h."userId" from (${accountsWithDueHints(db)}) as h
+    union all select 'submission', s."userId" from (${accountsWithSubmissions(db)}) as s`;
+  return { hinted: accountsIn(rows, 'hint'), submitting: accountsIn(rows, 'submission') };
+}
+
+function accountsIn(rows: readonly Pick<Row, 'what' | 'userId'>[], what: Row['what']): ReadonlySet<string> {
+  return new Set(rows.flatMap((row) => (row.what === what && row.userId !== null ? [row.userId] : [])));
 }
 
 function accountsToFill(db: Db): RawBuilder<unknown> {

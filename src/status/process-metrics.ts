@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, type Registry } from '@prometheus-io/client';
+import { collectLoopLag, REPLACED_LAGS } from './loop-lag.ts';
 
 /** Those of the library whose names break the rules of Prometheus: `promtool check metrics` complains of them. */
 const BADLY_NAMED = [
@@ -8,11 +9,16 @@ const BADLY_NAMED = [
   'nodejs_eventloop_utilization_histogram',
   'nodejs_eventloop_utilization_summary',
 ];
-/** Milliseconds, the longest timer of Node: the utilisation, which is not shown, need not be measured ten times a second. */
+/** Milliseconds, the longest timer of Node: what is not shown, or measured otherwise, need not be sampled. */
 const NEVER = 2_147_483_647;
 
 /** Memory, processor time, open files, event loop and garbage collection of this process. */
 export function collectProcessMetrics(registry: Registry): void {
-  collectDefaultMetrics({ register: registry, eventLoopUtilizationTimeout: NEVER });
-  for (const name of BADLY_NAMED) registry.removeSingleMetric(name);
+  collectDefaultMetrics({
+    register: registry,
+    eventLoopUtilizationTimeout: NEVER,
+    eventLoopMonitoringPrecision: NEVER,
+  });
+  for (const name of [...BADLY_NAMED, ...REPLACED_LAGS]) registry.removeSingleMetric(name);
+  collectLoopLag(registry);
 }

@@ -144,6 +144,7 @@ function serviceOf(
     reader,
     collections: config.collections,
     companions: loops,
+    starts: context.starts,
     clock: link.clock,
     random: link.random,
     ping: (stop) => source.ping({ signal: new AbortController().signal, stop }),

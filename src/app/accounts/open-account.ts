@@ -23,6 +23,7 @@ import { createAccountStore, type AccountStore } from '../../sync/reader/account
 import { Ownership } from '../../sync/ownership/ownership.ts';
 import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
+import type { ReadingStarts } from '../../sync/account/reading-starts.ts';
 import type { FailureLog } from '../failure-log.ts';
 import type { Schedule } from './next-runs.ts';
 import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
@@ -49,6 +50,8 @@ export interface RunnerContext extends AccountContext {
   readonly processId: string;
   readonly failures: FailureLog;
   readonly identity: ProcessIdentity;
+  /** Accounts are opened, and readings begun, a few at a time. */
+  readonly starts: ReadingStarts;
   /** Monotonic moment until which this process may send for its accounts. */
   readonly ownsUntil: () => number;
   /** Takes a secret that was learnt while running: no output shows it then. */

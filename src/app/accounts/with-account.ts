@@ -50,7 +50,9 @@ export async function withAccount<T>(
   if (taken.state === 'owned') return taken;
   const noting = <R>(task: () => Promise<R>): Promise<R> =>
     notingRecovery(context, taken.fence, signal, task);
-  const account = await noting(() => openAccount(context, taken.fence, servable.keys));
+  const account = await noting(() =>
+    context.starts.begin(() => openAccount(context, taken.fence, servable.keys), signal),
+  );
   try {
     return { state: 'done', result: await noting(() => work(account)) };
   } finally {

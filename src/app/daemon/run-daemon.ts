@@ -45,6 +45,7 @@ import type { StatusReport } from '../../model/status/status-report.ts';
 import { problemLog } from './problem-log.ts';
 import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
 import { type WebhookListener, webhookListener } from './webhook-listener.ts';
+import { startDueWork, startWaitingWork } from './start-due-work.ts';
 import { workFinder } from './work-finder.ts';
 
 export interface DaemonOptions extends WorkOptions {
@@ -175,8 +176,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       problemLog({ report: () => report(false), clock, log }),
       keeperOfIndexes(config, mirror, clock, log),
       workFinder({
-        context,
-        runners,
+        startDue: () => startDueWork(context, runners()),
+        startWaiting: () => startWaitingWork(context, runners()),
         bell: work,
         clock,
         onFailure: (error) => failures.failed('work', 'looking for work', error),

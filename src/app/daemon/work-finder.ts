@@ -1,42 +1,51 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { type Service, service } from '@research-mirror/runtime/service';
-import type { AccountRunner } from '../accounts/account-runner.ts';
-import type { RunnerContext } from '../accounts/open-account.ts';
-import { startDueWork } from './start-due-work.ts';
 
 export interface WorkFinderOptions {
-  readonly context: Pick<RunnerContext, 'db' | 'config' | 'schedule' | 'clock'>;
-  readonly runners: () => readonly AccountRunner[];
+  /** Starts all that is due. @returns milliseconds until a run is due, as far as known; 0: look again soon */
+  readonly startDue: () => Promise<number>;
+  /** Starts only what others may have left: cheaper. */
+  readonly startWaiting: () => Promise<void>;
   /** Rung when another process may have left something. */
   readonly bell: Doorbell;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
   readonly onFailure: (error: unknown) => void;
 }
 
 /** How often (ms) it looks: `submit()` sends no NOTIFY, since NOTIFY locks the commits of the whole cluster. */
 const LOOK_MS = 1_000;
+/** How often (ms) it looks for runs though none is known to be due: their stored moments may be moved. */
+const ALL_MS = 10_000;
 
 /**
  * Rings the accounts of this process that have something to read or to send: one statement each second, however
  * many accounts there are. Due work is found by stored moments that have passed: a process that was not running at
- * the moment finds it later.
+ * the moment finds it later. The statement asks for runs only where one is due, somebody rang, or some time has passed.
  */
-export function workFinder({ context, runners, bell, clock, onFailure }: WorkFinderOptions): Service {
+export function workFinder({ startDue, startWaiting, bell, clock, onFailure }: WorkFinderOptions): Service {
   return service('work finder', async ({ signal, ready }) => {
     ready();
     let failing = false;
+    /** When to look for all, on `clock.monotonic()`. */
+    let allAt = Number.NEGATIVE_INFINITY;
     for (;;) {
+      const now = clock.monotonic();
       try {
-        await startDueWork(context, runners());
+        if (now >= allAt) allAt = now + Math.max(LOOK_MS, Math.min(ALL_MS, await startDue()));
+        else await startWaiting();
         failing = false;
       } catch (error) {
         if (!failing) onFailure(error);
         failing = true;
+        allAt = Number.NEGATIVE_INFINITY;
       }
       const over = new AbortController();
       const either = AbortSignal.any([signal, over.signal]);
-      await Promise.race([bell.heard(either), clock.sleep(LOOK_MS, either)]).finally(() => over.abort());
+      const rung = bell.heard(either).then(() => {
+        allAt = Number.NEGATIVE_INFINITY;
+      });
+      await Promise.race([rung, clock.sleep(LOOK_MS, either)]).finally(() => over.abort());
     }
   });
 }

@@ -9,7 +9,7 @@ import {
   TransportError,
 } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { forEachConcurrently } from '@research-mirror/runtime/for-each-concurrently';
+import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { messageOf } from '@research-mirror/runtime/message';
 import { programVersion } from '../program-files.ts';
 import { pingOnce, type Pinged } from './ask-service.ts';

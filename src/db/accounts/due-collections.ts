@@ -48,6 +48,14 @@ export function dueRuns(
         or c.next_full_at > b.full_by)`;
 }
 
+/** A query of the next moment after `now` at which a run of these accounts is due; null: there is none. */
+export function nextRun(db: Db, userIds: readonly string[], now: Date): RawBuilder<{ at: Date | null }> {
+  return sql<{ at: Date | null }>`
+    select least(min(c.next_poll_at) filter (where c.next_poll_at > ${now}),
+      min(c.next_full_at) filter (where c.next_full_at > ${now})) as at
+    from ${db.table('_collections')} as c where c._user_id = any(${[...userIds]}::bigint[])`;
+}
+
 export function runsOf({ userId, collection, ...row }: DueRunsRow, now: Date): CollectionRuns {
   return {
     userId,

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import pg from 'pg';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
+import { Places } from '@research-mirror/runtime/concurrency/places';
 import { readDsn, type PgVariables } from './dsn.ts';
 import { valueParsers } from './moment-parser.ts';
 import { breaksConnection, databaseError } from './sql-state.ts';
@@ -84,7 +85,12 @@ export interface PoolOptions {
   readonly onConnect?: (client: pg.PoolClient) => void;
 }
 
-/** A pool for Kysely that classifies errors, and keeps no connection in an unknown state. */
+/**
+ * A pool for Kysely that classifies errors, and keeps no connection in an unknown state. Who finds every connection in
+ * use waits in line, however long: that the program is busy is no failure of the database. (The time-out of pg's own
+ * pool holds for its line, too: a thousand accounts at work failed in turns, and tried again for ever.) Where a
+ * connection can't be made, all who wait in line get the error.
+ */
 export function createPool(config: pg.ClientConfig, options: PoolOptions): PostgresPool {
   // COPY reads until its end what comes behind it: such connections send one statement after the other.
   const pipeline = options.onConnect === undefined;
@@ -97,6 +103,7 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
   });
   // The pool replaces an idle connection that breaks; the next query meets the cause.
   pool.on('error', () => {});
+  const places = new Places(options.max);
   const guarded = new WeakMap<pg.PoolClient, GuardedClient>();
   // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
   // listener ends the process.
@@ -108,13 +115,17 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
     options: pool.options,
     end: () => pool.end(),
     async connect(): Promise<PostgresPoolClient> {
-      let client: pg.PoolClient;
+      const leave = await places.take();
       try {
-        client = await pool.connect();
+        const client = guarded.get(await pool.connect());
+        client?.taken(leave);
+        return client as unknown as PostgresPoolClient;
       } catch (error) {
-        throw databaseError(error);
+        const failure = databaseError(error);
+        places.refuse(failure);
+        leave();
+        throw failure;
       }
-      return guarded.get(client) as unknown as PostgresPoolClient;
     },
   };
 }
@@ -129,6 +140,7 @@ class GuardedClient {
   readonly #client: pg.PoolClient;
   readonly #pipeline: boolean;
   #broken = false;
+  #leave = (): void => {};
   /** A transaction's beginning that was sent, while the next statement is not. */
   #begun: Promise<pg.QueryResult> | undefined;
 
@@ -140,6 +152,11 @@ class GuardedClient {
     client.on('error', () => {
       this.#broken = true;
     });
+  }
+
+  /** @param leave gives up the place of who has the connection now */
+  taken(leave: () => void): void {
+    this.#leave = leave;
   }
 
   get processID(): number {
@@ -179,5 +196,6 @@ class GuardedClient {
 
   release(discard?: boolean): void {
     this.#client.release(this.#broken || discard === true);
+    this.#leave();
   }
 }

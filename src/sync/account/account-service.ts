@@ -5,6 +5,7 @@ import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { isStopped, type Service, service } from '@research-mirror/runtime/service';
 import type { AccountReader } from './account-reader.ts';
 import type { ReadOutcome } from './read-outcome.ts';
+import type { ReadingStarts } from './reading-starts.ts';
 
 export interface AccountServiceOptions {
   readonly reader: AccountReader;
@@ -18,6 +19,8 @@ export interface AccountServiceOptions {
   readonly onFailure: (what: string, error: Error) => void;
   /** More loops that run and end with the account's own; default none. */
   readonly companions?: readonly Companion[];
+  /** Shared with other accounts of the process; left out: readings begin at once. */
+  readonly starts?: ReadingStarts;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -53,7 +56,7 @@ const BEGIN_AGAIN_MS = { poll: 60_000, full: 300_000 };
 
 /** Keeps one account mirrored until it is stopped, or until it is somebody else's. */
 export function accountService(options: AccountServiceOptions): AccountService {
-  const { reader, clock, random } = options;
+  const { reader, clock, random, starts } = options;
   const bells = new Map(
     options.collections.map((name) => [
       name,
@@ -104,7 +107,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
       busy.set(what, 'reads');
       let error: Error | undefined;
       try {
-        const outcome = await act();
+        const outcome = await (starts?.begin(act, signal) ?? act());
         ({ error } = outcome);
         follow(outcome);
       } catch (thrown) {

@@ -13,7 +13,7 @@ import {
   readingOf,
   SecondReadings,
 } from './second-readings.ts';
-import { forEachConcurrently } from '@research-mirror/runtime/for-each-concurrently';
+import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import type { ReadWhole, WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
 import { whyNotProven } from '../reader/account-source.ts';

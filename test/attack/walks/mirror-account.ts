@@ -1,5 +1,6 @@
 import { keysOnDisk } from '@research-mirror/runtime/testing/keys-on-disk';
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
+import { ReadingStarts } from '../../../src/sync/account/reading-starts.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
 import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
 import { failureLog } from '../../../src/app/failure-log.ts';
@@ -74,6 +75,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     failures: failureLog(log, systemClock, 'daemon'),
     observers: [given.observer],
     owned: new OwnedAccounts(),
+    starts: new ReadingStarts(systemClock),
     keys: keysOnDisk,
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,

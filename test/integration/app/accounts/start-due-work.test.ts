@@ -6,7 +6,7 @@ import { createTestAccount, type TestAccount } from '../../../support/sync/read-
 
 let account: TestAccount;
 let service: AccountsService;
-let look: () => Promise<void>;
+let look: () => Promise<number>;
 beforeEach(async () => {
   account = await createTestAccount();
   await account.current.close();
@@ -85,6 +85,25 @@ describe('a run whose moment has passed', () => {
       async () => (await freshness('lists')).next_full_at > new Date(),
     );
     expect(walks('full')).toBe(before + 2);
+  });
+});
+
+describe('a look for due work', () => {
+  it('says how long nothing will be due: until the earliest run of any collection, or that one is due now', async () => {
+    const others = `update mirror._collections set next_poll_at = null, next_full_at = null`;
+    await account.query(`${others} where collection <> 'lists'`);
+    await schedule(
+      `next_poll_at = now() + interval '30 seconds', next_full_at = now() + interval '40 seconds'`,
+    );
+    const untilPoll = await look();
+    expect(untilPoll).toBeGreaterThan(0);
+    expect(untilPoll).toBeLessThanOrEqual(30_000);
+    await schedule(`next_poll_at = null`);
+    const untilFull = await look();
+    expect(untilFull).toBeGreaterThan(untilPoll);
+    expect(untilFull).toBeLessThanOrEqual(40_000);
+    await schedule(`next_poll_at = now() - interval '1 second'`);
+    expect(await look()).toBe(0);
   });
 });
 

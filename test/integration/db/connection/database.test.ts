@@ -122,6 +122,27 @@ describe('an open database', () => {
     await own.drop();
   });
 
+  it('has who finds every connection in use wait for longer than a connection may take to be made', async () => {
+    const url = new URL(database.url);
+    url.searchParams.set('connect_timeout', '2');
+    const narrow = await openTestDatabase(url.href, { max: 1 });
+    const answers = await Promise.all([
+      narrow.db.sql`select pg_sleep(2.2), 'first' as which`,
+      narrow.db.sql`select 'second' as which`,
+    ]);
+    expect(answers.map(({ rows }) => rows[0])).toMatchObject([{ which: 'first' }, { which: 'second' }]);
+    await narrow.close();
+  });
+
+  it('tells all who wait in line that no connection can be made', async () => {
+    const own = await createTestDatabase();
+    const narrow = await openTestDatabase(own.url, { max: 1 });
+    await own.drop();
+    const asked = Array.from({ length: 50 }, () => narrow.db.sql`select 1`);
+    for (const each of await Promise.allSettled(asked)) expect(each.status).toBe('rejected');
+    await narrow.close();
+  });
+
   it('replaces connections that the server has ended', async () => {
     const end = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`;
