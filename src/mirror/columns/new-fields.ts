@@ -7,7 +7,10 @@ import type { RowPayload } from '../rows/row-payload.ts';
 const MAX_FIELDS = 2000;
 
 /** Fields of changed rows that are not registered, with their values; nulls decide nothing. */
-export function newFields(rows: readonly Pick<RowPayload, 'fields'>[], registry: ColumnRegistry): SeenFields {
+export function newFields(
+  rows: readonly Pick<RowPayload, 'fields'>[],
+  registry: Pick<ColumnRegistry, 'fields'>,
+): SeenFields {
   const found = new Map<string, string[]>();
   /** Names of items that have registered fields only. */
   const registered = new Set<readonly string[]>();
