@@ -11,13 +11,13 @@ export class ItemFields implements FieldSources {
   readonly #places: ReadonlyMap<string, number>;
   readonly #source: string;
   /** Begin and end of each value, in the order of `names`. */
-  readonly #bounds: Readonly<Int32Array>;
+  readonly #bounds: readonly number[];
 
   constructor(
     source: string,
     names: readonly string[],
     places: ReadonlyMap<string, number>,
-    bounds: Readonly<Int32Array>,
+    bounds: readonly number[],
   ) {
     this.#source = source;
     this.names = names;
@@ -40,7 +40,7 @@ export class ItemFields implements FieldSources {
 }
 
 /** Makes places in a text's UTF-8, in rising order, places in the text. */
-export function toCharacters(places: Int32Array, source: string): void {
+export function toCharacters(places: number[], source: string): void {
   let byte = 0;
   let at = 0;
   for (let next = 0; next < places.length; next += 1) {

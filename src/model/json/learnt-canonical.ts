@@ -70,10 +70,10 @@ export class LearntCanonical {
   /** The fields of the item that `of` has just done. */
   fields(): ItemFields {
     const { fields, places } = this.#root[0] ?? UNKNOWN;
-    const bounds = new Int32Array(2 * fields.length);
+    // No typed array: of this size it is made outside of the heap, which takes longer than reading the item.
+    const bounds: number[] = [];
     for (let member = 0; member < fields.length; member += 1) {
-      bounds[2 * member] = members[member * KEPT + 1] ?? 0;
-      bounds[2 * member + 1] = members[member * KEPT + 2] ?? 0;
+      bounds.push(members[member * KEPT + 1] ?? 0, members[member * KEPT + 2] ?? 0);
     }
     if (length !== this.#source.length) toCharacters(bounds, this.#source);
     return new ItemFields(this.#source, fields, places, bounds);
