@@ -3,7 +3,7 @@ import { readAccount } from '../../db/ownership/account-plans.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { Item } from '../../model/page.ts';
-import { shortened } from '../../model/shortened.ts';
+import { shortened } from '../../model/status/shortened.ts';
 import { type KeyedItem, sortPage } from '../rows/classify.ts';
 import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { fieldSources } from '../../model/json/json-text.ts';
 import { neededOf } from '../columns/fill-batch.ts';
 import type { ColumnType } from '../rows/column-value.ts';
-import { shortened } from '../../model/shortened.ts';
+import { shortened } from '../../model/status/shortened.ts';
 import { otherValues } from '../rows/row-payload.ts';
 import { dataTable, keyColumns, type Table } from '../table.ts';
 import type { RetypableColumn } from './retypable-column.ts';

@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import type { CollectionName } from '../../model/collections.ts';
 import { type ChangeOp, type LatestChange, manyRows } from '../../model/status/latest-change.ts';
 import { changedRow, rowPath } from '../../model/lookup/row-address.ts';
-import { shortened } from '../../model/shortened.ts';
+import { shortened } from '../../model/status/shortened.ts';
 import { count, type Html } from './page-figures.ts';
 import { chip, moment, type PageColumn, table } from './page-table.ts';
 
