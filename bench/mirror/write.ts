@@ -30,6 +30,7 @@ import type { Scope } from '../../src/model/collections.ts';
 import { fieldSource, sliceElements } from '../../src/model/json/json-text.ts';
 import { readKey } from '../../src/model/key.ts';
 import type { Item } from '../../src/model/page.ts';
+import { noFields } from '../../test/support/mirror/mirrored-account.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 
 const PAGE = 500;
@@ -87,18 +88,10 @@ function itemsOf(text: string): Item[] {
 async function ours(db: Db, userId: string, pages: number, history: boolean): Promise<Way> {
   await sql`insert into ${sql.id(`${SCHEMA}_sync`, 'account')} (_user_id, owner, token, created_at)
     values (${userId}::bigint, 'bench', 1, now())`.execute(db);
-  const fields = () => ({
-    account: [],
-    research_jobs: [],
-    bulk_research_jobs: [],
-    lists: [],
-    list_items: [],
-    watchlist: [],
-  });
   const mirror = createMirror(db, {
     schemaDrift: 'add',
-    ignoreFields: fields(),
-    excludeFields: fields(),
+    ignoreFields: noFields(),
+    excludeFields: noFields(),
     gracePeriodMs: 60_000,
     deletes: 'soft',
     history,

@@ -2,7 +2,10 @@ import { sql } from 'kysely';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { dataTable, tableOf } from '../../mirror/table.ts';
-import { shortened } from '../../mirror/retype/try-type.ts';
+import { shortened } from '../../model/status/shortened.ts';
+
+/** Characters of a value that are shown. */
+const SHOWN = 60;
 
 /** A field of a collection's items, and the column that the mirror made for it. */
 export interface ReportedColumn {
@@ -71,7 +74,7 @@ async function lookAt(
     const suggested = documented ? undefined : typeFor(rows.map(({ kind }) => kind));
     const count = rows.reduce((sum, row) => sum + Number(row.count), 0);
     return {
-      example: example === undefined ? null : shortened(example),
+      example: example === undefined ? null : shortened(example, SHOWN),
       suggestion:
         suggested === undefined || suggested === type || example === undefined
           ? null

@@ -1,5 +1,6 @@
 import { collection } from '../../model/collections.ts';
 import { domainOf } from '../../model/domain.ts';
+import type { FieldSources } from '../../model/json/item-fields.ts';
 import { valueKind } from '../rows/column-value.ts';
 import { DOMAIN_COLUMN } from '../table.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
@@ -23,7 +24,7 @@ export function domainColumn(name: string): FieldColumn | undefined {
 /** The first of these fields that has a domain decides. */
 const firstDomain =
   (from: readonly string[]) =>
-  (fields: ReadonlyMap<string, string>): string | undefined => {
+  (fields: FieldSources): string | undefined => {
     for (const field of from) {
       const source = fields.get(field);
       if (source === undefined || valueKind(source) !== 'string') continue;

@@ -7,9 +7,19 @@ import type { RowPayload } from '../rows/row-payload.ts';
 const MAX_FIELDS = 2000;
 
 /** Fields of changed rows that are not registered, with their values; nulls decide nothing. */
-export function newFields(rows: readonly RowPayload[], registry: ColumnRegistry): SeenFields {
+export function newFields(
+  rows: readonly Pick<RowPayload, 'fields'>[],
+  registry: Pick<ColumnRegistry, 'fields'>,
+): SeenFields {
   const found = new Map<string, string[]>();
+  /** Names of items that have registered fields only. */
+  const registered = new Set<readonly string[]>();
   for (const { fields } of rows) {
+    const { names } = fields;
+    if (names !== undefined && !registered.has(names) && names.every((name) => registry.fields.has(name))) {
+      registered.add(names);
+    }
+    if (names !== undefined && registered.has(names)) continue;
     for (const [field, value] of fields) {
       if (registry.fields.has(field) || value === 'null' || !storableName(field)) continue;
       const values = found.get(field);

@@ -3,6 +3,7 @@ import { readAccount } from '../../db/ownership/account-plans.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { Item } from '../../model/page.ts';
+import { shortened } from '../../model/status/shortened.ts';
 import { type KeyedItem, sortPage } from '../rows/classify.ts';
 import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
@@ -153,7 +154,7 @@ function isSameVerbatim(
 }
 
 function shown(value: string | null): string | null {
-  return value === null || value.length <= SHOWN ? value : `${value.slice(0, SHOWN).toWellFormed()}…`;
+  return value === null ? null : shortened(value, SHOWN);
 }
 
 interface ComparedItem extends RowContent {

@@ -1,7 +1,8 @@
+import type { FieldSources } from '../../model/json/item-fields.ts';
 import type { Item, Page } from '../../model/page.ts';
 import type { ColumnRegistry } from '../columns/column-registry.ts';
 import type { KeyedItem } from '../rows/classify.ts';
-import { contentHash, type ContentRule } from '../rows/content-hash.ts';
+import { contentHash, type ContentRule, hashedContent } from '../rows/content-hash.ts';
 import type { KnownHashes } from './known-hashes.ts';
 import { rowContent, type RowContent } from '../rows/row-payload.ts';
 
@@ -33,23 +34,26 @@ export class PreparedPages {
 
   /** @param registry of the columns, as far as it is known */
   prepare({ items, digest }: Pick<Page, 'items' | 'digest'>, registry: ColumnRegistry | undefined): void {
+    const columns = this.#mostlyNew ? registry?.columns : undefined;
+    const fields: (FieldSources | undefined)[] = [];
     const hash = (): string[] =>
-      items.map((item) => (item.key === undefined ? '' : contentHash(item.source, this.#rule)));
+      items.map(({ key, source }, index) => {
+        if (key === undefined) return '';
+        if (columns === undefined) return contentHash(source, this.#rule);
+        const hashed = hashedContent(source, this.#rule);
+        fields[index] = hashed.fields;
+        return hashed.hash;
+      });
     const hashes =
       digest === undefined || this.#known === undefined ? hash() : this.#known.of(digest, this.#rule, hash);
-    const columns = this.#mostlyNew ? registry?.columns : undefined;
     const contents =
       columns === undefined
         ? undefined
         : items.map((item, index) => {
             const { key } = item;
             if (key === undefined) return undefined;
-            return rowContent(
-              { key, hash: hashes[index] ?? '', item },
-              this.#rule.exclude,
-              this.#collection,
-              columns,
-            );
+            const row = { key, hash: hashes[index] ?? '', item };
+            return rowContent(row, this.#rule.exclude, this.#collection, columns, fields[index]);
           });
     this.#pages.set(items, { hashes, contents, columns });
   }

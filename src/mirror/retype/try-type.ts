@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { fieldSources } from '../../model/json/json-text.ts';
 import { neededOf } from '../columns/fill-batch.ts';
 import type { ColumnType } from '../rows/column-value.ts';
+import { shortened } from '../../model/status/shortened.ts';
 import { otherValues } from '../rows/row-payload.ts';
 import { dataTable, keyColumns, type Table } from '../table.ts';
 import type { RetypableColumn } from './retypable-column.ts';
@@ -63,7 +64,7 @@ export async function tryType(
           const fields = fieldSources(item);
           if (otherValues(fields, column.table.name, [typed]).conflicts.length === 0) continue;
           unfit += 1;
-          const value = shortened(fields.get(column.field) ?? '');
+          const value = shortened(fields.get(column.field) ?? '', SHOWN);
           if (examples.length < EXAMPLES) examples.push({ userId, key, value });
         }
         onRows((read += batch.length));
@@ -99,8 +100,4 @@ function shownKey(table: Table): RawBuilder<unknown> {
   const [, ...names] = keyColumns(table);
   if (names.length === 0) return sql`''`;
   return sql`concat_ws(':', ${sql.join(names.map((name) => sql`t.${sql.id(name)}::text`))})`;
-}
-
-export function shortened(value: string): string {
-  return value.length <= SHOWN ? value : `${value.slice(0, SHOWN).toWellFormed()}…`;
 }

@@ -33,6 +33,19 @@ describe('columnValue', () => {
   });
 });
 
+it('stores an integer as it is only where integerText spells it alike', () => {
+  const number = fc.oneof(
+    fc.stringMatching(/^-?(0|[1-9][0-9]{0,19})(\.0)?$/),
+    fc.constantFrom('-0', '0', '1e2'),
+  );
+  fc.assert(
+    fc.property(number, (source) => {
+      if (columnValue('bigint', source).as === 'stored') expect(integerText(source)).toBe(source);
+    }),
+  );
+  expect(columnValue('bigint', '123456789012345678').as).toBe('stored');
+});
+
 describe('integerText', () => {
   it('keeps every digit of a 64-bit integer and takes no other number', () => {
     fc.assert(

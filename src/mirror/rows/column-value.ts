@@ -1,4 +1,4 @@
-import { timestampText } from '../../model/json/timestamp-text.ts';
+import { isPlainMoment, timestampText } from '../../model/json/timestamp-text.ts';
 
 /** Types of the columns that fields become (docs/tables.md, "Columns for fields"). */
 export const COLUMN_TYPES = ['text', 'timestamptz', 'numeric', 'bigint', 'boolean', 'jsonb'] as const;
@@ -31,6 +31,9 @@ export type ColumnValue =
   /** It does not fit: NULL in the column, counted, whole in `_raw`. */
   | { readonly as: 'conflict' };
 
+const ZERO = 48;
+const NINE = 57;
+
 const STORED: ColumnValue = { as: 'stored' };
 const CONFLICT: ColumnValue = { as: 'conflict' };
 
@@ -52,9 +55,24 @@ export function columnValue(type: ColumnType, source: string): ColumnValue {
   const kind = valueKind(source);
   if (kind === 'null' || type === 'jsonb') return STORED;
   if (kind !== KIND_OF[type]) return CONFLICT;
+  if (type === 'bigint' && isPlainInteger(source)) return STORED;
+  if (type === 'timestamptz' && isPlainMoment(source)) return STORED;
   if (type === 'bigint') return asText(integerText(source));
   if (type === 'timestamptz') return asText(timestampText(JSON.parse(source) as string));
   return STORED;
+}
+
+/** Digits that are certainly within 64 bits; others are looked at by `integerText`. */
+const SURE_DIGITS = 18;
+
+/** An integer as `integerText` spells it. */
+function isPlainInteger(source: string): boolean {
+  if (source.length > SURE_DIGITS || (source.length > 1 && source.charCodeAt(0) === ZERO)) return false;
+  for (let at = 0; at < source.length; at += 1) {
+    const code = source.charCodeAt(at);
+    if (code < ZERO || code > NINE) return false;
+  }
+  return true;
 }
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

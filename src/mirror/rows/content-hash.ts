@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { ItemFields } from '../../model/json/item-fields.ts';
 import { canonicalText } from '../../model/json/json-text.ts';
 import { LearntCanonical } from '../../model/json/learnt-canonical.ts';
 
@@ -44,7 +45,25 @@ export function contentHash(itemSource: string, { leaveOut, exclude, canonical }
       ? (canonical.of(itemSource) ?? canonicalText(itemSource))
       : canonicalText(itemSource, leaveOut);
   const never = exclude.size === 0 ? '' : JSON.stringify([...exclude].toSorted());
-  return hash('sha256', text + never, 'hex').slice(0, DIGITS);
+  return digits(typeof text === 'string' ? text + never : text);
+}
+
+/**
+ * The same, and the item's fields, where they were found on the way: the text is read once for both.
+ * @returns `fields` undefined: `fieldSources` finds them
+ */
+export function hashedContent(
+  itemSource: string,
+  rule: ContentRule,
+): { readonly hash: string; readonly fields: ItemFields | undefined } {
+  const known = rule.leaveOut.size === 0 ? rule.canonical.of(itemSource) : undefined;
+  return known === undefined
+    ? { hash: contentHash(itemSource, rule), fields: undefined }
+    : { hash: digits(known), fields: rule.canonical.fields() };
+}
+
+function digits(text: string | Uint8Array): string {
+  return hash('sha256', text, 'hex').slice(0, DIGITS);
 }
 
 /** Whether a stored hash (hexadecimal digits) is complete. Where somebody emptied it, the row is written again. */

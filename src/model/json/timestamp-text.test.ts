@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { latestMoment, timestampText } from './timestamp-text.ts';
+import { isPlainMoment, latestMoment, timestampText } from './timestamp-text.ts';
 
 describe('timestampText', () => {
   it.each([
@@ -63,5 +63,29 @@ describe('the latest moment of an item', () => {
       nested: { at: '2026-03-01T00:00:00Z' },
     };
     expect(latestMoment(fields)).toBeUndefined();
+  });
+});
+
+describe('isPlainMoment', () => {
+  it('is true only of what timestampText spells alike', () => {
+    const digits = fc.stringMatching(/^20[0-9]{2}-[0-3][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9]Z$/);
+    fc.assert(
+      fc.property(fc.oneof(digits, fc.stringMatching(/^[-0-9T:Z. ]{19,21}$/)), (text) => {
+        const spelled = isPlainMoment(JSON.stringify(text)) ? timestampText(text) : text;
+        expect(spelled).toBe(text);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is true of usual moments, and of nothing near them', () => {
+    expect(isPlainMoment('"2026-11-28T23:59:59Z"')).toBe(true);
+    const others = [
+      '2026-11-28T23:59:59',
+      '2026-11-00T23:59:59Z',
+      '0000-01-01T00:00:00Z',
+      '2026-1a-01T00:00:00Z',
+    ];
+    for (const text of others) expect(isPlainMoment(`"${text}"`)).toBe(false);
   });
 });

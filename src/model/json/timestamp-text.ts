@@ -31,6 +31,42 @@ export function timestampText(text: string): string | undefined {
   return `${year}-${month}-${day}T${hour}:${minute}:${second}${point}${offset}`;
 }
 
+const ZERO = 48;
+const NINE = 57;
+/** `0` stands for any digit. */
+const PLAIN = '"0000-00-00T00:00:00Z"';
+/** Days that every month has. */
+const LEAST_DAYS = 28;
+
+/**
+ * Whether a JSON string is a moment as most are spelled, and as `timestampText` spells it, too. Others may be moments
+ * nevertheless.
+ */
+export function isPlainMoment(source: string): boolean {
+  if (source.length !== PLAIN.length) return false;
+  for (let at = 0; at < PLAIN.length; at += 1) {
+    const code = source.charCodeAt(at);
+    const wanted = PLAIN.charCodeAt(at);
+    if (wanted === ZERO ? code < ZERO || code > NINE : code !== wanted) return false;
+  }
+  const month = twoDigits(source, 6);
+  const day = twoDigits(source, 9);
+  return (
+    (source.charCodeAt(1) !== ZERO || twoDigits(source, 2) > 0) &&
+    month >= 1 &&
+    month <= 12 &&
+    day >= 1 &&
+    day <= LEAST_DAYS &&
+    twoDigits(source, 12) <= 23 &&
+    twoDigits(source, 15) <= 59 &&
+    twoDigits(source, 18) <= 59
+  );
+}
+
+function twoDigits(text: string, at: number): number {
+  return (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
+}
+
 /**
  * The latest moment in any of an item's own fields, whatever their names: the specification (section 2.5) names none.
  * @returns milliseconds since the epoch; undefined where no field holds an ISO 8601 moment

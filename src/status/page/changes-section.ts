@@ -3,6 +3,7 @@ import { html } from 'hono/html';
 import type { CollectionName } from '../../model/collections.ts';
 import { type ChangeOp, type LatestChange, manyRows } from '../../model/status/latest-change.ts';
 import { changedRow, rowPath } from '../../model/lookup/row-address.ts';
+import { shortened } from '../../model/status/shortened.ts';
 import { count, type Html } from './page-figures.ts';
 import { chip, moment, type PageColumn, table } from './page-table.ts';
 
@@ -40,7 +41,9 @@ export function changesSection(changes: readonly LatestChange[], at: string, sev
 
 /** A link to the row's own page. @param key as in the view `changes` */
 export function rowLink(userId: string, collection: CollectionName, key: string): Html {
-  return html`<a class="key" href="${rowPath(changedRow(userId, collection, key))}">${cut(key, KEY)}</a>`;
+  return html`<a class="key" href="${rowPath(changedRow(userId, collection, key))}"
+    >${shortened(key, KEY)}</a
+  >`;
 }
 
 function rowOf(change: LatestChange): Html {
@@ -53,7 +56,7 @@ function rowOf(change: LatestChange): Html {
 function fieldOf({ field, before, after, moreFields }: LatestChange): Html {
   if (field === null) return html`<span class="quiet none">–</span>`;
   return html`<span class="long"
-    ><b>${cut(field, FIELD)}</b>: ${value(before)} <span aria-hidden="true">→</span
+    ><b>${shortened(field, FIELD)}</b>: ${value(before)} <span aria-hidden="true">→</span
     ><span class="unseen"> becomes </span> ${value(after)}
     ${moreFields === 0 ? '' : html`<small>and ${countOf(moreFields, 'field')} more</small>`}</span
   >`;
@@ -61,8 +64,4 @@ function fieldOf({ field, before, after, moreFields }: LatestChange): Html {
 
 function value(text: string | null): Html {
   return text === null ? html`<span class="quiet">nothing</span>` : html`<code>${text}</code>`;
-}
-
-function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text;
 }

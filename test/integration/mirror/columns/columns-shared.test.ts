@@ -1,33 +1,13 @@
-import { type QueryResult, sql } from 'kysely';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { Db } from '../../../../src/db/connection/db.ts';
 import { registerOnly } from '../../../../src/mirror/columns/add-columns.ts';
 import { tableOf } from '../../../../src/mirror/table.ts';
 import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
+import { DbWhere } from '../../../support/mirror/db-where.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
-
-/** A database where something else happens just before the first table is altered. */
-class DbBeforeAlter extends Db {
-  readonly #happens: () => Promise<unknown>;
-
-  constructor({ kysely, schema }: Db, happens: () => Promise<unknown>) {
-    super(kysely, schema);
-    let happened: Promise<unknown> | undefined;
-    this.#happens = () => (happened ??= happens());
-  }
-
-  override transaction<T>(work: (trx: Db) => Promise<T>): Promise<T> {
-    return super.transaction((trx) => work(new DbBeforeAlter(trx, this.#happens)));
-  }
-
-  override async sql<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<QueryResult<Row>> {
-    if (text[0]?.startsWith('alter table') === true) await this.#happens();
-    return super.sql<Row>(text, ...values);
-  }
-}
 
 describe('columns among several hands', () => {
   it('are made once by processes that see the field at the same time', async () => {
@@ -144,9 +124,15 @@ describe('columns among several hands', () => {
   it('are filled in rows that another process, which could make none, wrote just before', async () => {
     await inOwnDatabase(async (own) => {
       const without = await MirroredAccount.make(own, '1', { schemaDrift: 'raw' });
-      const db = new DbBeforeAlter(own.db, async () => {
-        await registerOnly(own.db, tableOf('other', 'research_jobs'), new Map([['colour', ['1']]]));
-        await without.page('research_jobs', '[{"job_id":1,"colour":"red"}]');
+      const db = new DbWhere(own.db, {
+        once: {
+          when: 'before',
+          statement: 'alter table',
+          happens: async () => {
+            await registerOnly(own.db, tableOf('other', 'research_jobs'), new Map([['colour', ['1']]]));
+            await without.page('research_jobs', '[{"job_id":1,"colour":"red"}]');
+          },
+        },
       });
       const maker = await MirroredAccount.make({ ...own, db }, '2');
       await maker.page('research_jobs', '[{"job_id":2,"colour":"blue"}]');

@@ -1,15 +1,15 @@
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { type QueryResult, sql } from 'kysely';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Db } from '../../../../src/db/connection/db.ts';
 import { tableShape } from '../../../../src/db/dump/table-shape.ts';
 import { RetypeRefused } from '../../../../src/model/errors.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
-import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { DbWhere } from '../../../support/mirror/db-where.ts';
+import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 import { retype } from '../../../support/mirror/retyping.ts';
 
 let own: MigratedDatabase;
@@ -66,9 +66,11 @@ describe('a column that gets another type', () => {
   it('is written by its new type at once, also by a process that read its columns while it was filled', async () => {
     await account.page('research_jobs', '[{"job_id":1,"score":1}]');
     let transactions = 0;
-    const watched = new DbBeforeTransaction(own.db, async () => {
-      transactions += 1;
-      if (transactions === 3) await account.page('research_jobs', '[{"job_id":4,"score":4}]');
+    const watched = new DbWhere(own.db, {
+      beforeTransaction: async () => {
+        transactions += 1;
+        if (transactions === 3) await account.page('research_jobs', '[{"job_id":4,"score":4}]');
+      },
     });
     await retype(watched, 'research_jobs.score', 'text');
     const written = await account.page('research_jobs', '[{"job_id":2,"score":2},{"job_id":3,"score":"x"}]');
@@ -172,14 +174,20 @@ describe('a column that gets another type', () => {
   it('does not wait for readers who wait for it', async () => {
     await account.page('research_jobs', '[{"job_id":1,"score":1}]');
     const readers: Promise<unknown>[] = [];
-    const busy = new DbAfterLock(own.db, async () => {
-      readers.push(account.query('select score from mirror.research_jobs_live'));
-      await eventually('the reader waits', async () => {
-        const waiting = await account.query(
-          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        return waiting.length === 1;
-      });
+    const busy = new DbWhere(own.db, {
+      once: {
+        when: 'after',
+        statement: 'lock table only',
+        happens: async () => {
+          readers.push(account.query('select score from mirror.research_jobs_live'));
+          await eventually('the reader waits', async () => {
+            const waiting = await account.query(
+              `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+            );
+            return waiting.length === 1;
+          });
+        },
+      },
     });
     const impatient = { ...systemClock, sleep: () => Promise.reject(new Error('it was tried again')) };
     await retype(busy, 'research_jobs.score', 'jsonb', { clock: impatient });
@@ -189,7 +197,7 @@ describe('a column that gets another type', () => {
   it('loses a field that is never stored from now on, also while it is filled', async () => {
     await account.page('research_jobs', '[{"job_id":1,"score":1},{"job_id":2,"score":2}]');
     const strict = await MirroredAccount.make(own, '42', {
-      excludeFields: { ...noneExcluded, research_jobs: ['score'] },
+      excludeFields: { ...noFields(), research_jobs: ['score'] },
     });
     // It knows the columns before the shadow is there.
     await strict.page('research_jobs', '[]');
@@ -209,15 +217,6 @@ describe('a column that gets another type', () => {
     ]);
   });
 });
-
-const noneExcluded = {
-  account: [],
-  research_jobs: [],
-  bulk_research_jobs: [],
-  lists: [],
-  list_items: [],
-  watchlist: [],
-};
 
 describe('a column that can’t get another type', () => {
   const columnsOf = () =>
@@ -335,10 +334,12 @@ describe('a retype that is broken off', () => {
   it('by another one that begins meanwhile says so, and leaves that one alone', async () => {
     await account.page('research_jobs', '[{"job_id":1,"score":1}]');
     let transactions = 0;
-    const interrupted = new DbBeforeTransaction(own.db, async () => {
-      transactions += 1;
-      // The obstacles, the shadow, and then the first batch.
-      if (transactions === 3) await retype(own.db, 'research_jobs.score', 'jsonb');
+    const interrupted = new DbWhere(own.db, {
+      beforeTransaction: async () => {
+        transactions += 1;
+        // The obstacles, the shadow, and then the first batch.
+        if (transactions === 3) await retype(own.db, 'research_jobs.score', 'jsonb');
+      },
     });
     await expect(retype(interrupted, 'research_jobs.score', 'text')).rejects.toThrow(
       'another "columns retype" of research_jobs has begun',
@@ -349,39 +350,3 @@ describe('a retype that is broken off', () => {
     expect(await account.query('select score from mirror.research_jobs')).toEqual([{ score: 1 }]);
   });
 });
-
-/** A database where something else happens before each transaction begins. */
-class DbBeforeTransaction extends Db {
-  readonly #happens: () => Promise<void>;
-
-  constructor({ kysely, schema }: Db, happens: () => Promise<void>) {
-    super(kysely, schema);
-    this.#happens = happens;
-  }
-
-  override async transaction<T>(work: (trx: Db) => Promise<T>): Promise<T> {
-    await this.#happens();
-    return super.transaction(work);
-  }
-}
-
-/** A database where something else happens when the first table was locked. */
-class DbAfterLock extends Db {
-  readonly #happens: () => Promise<unknown>;
-
-  constructor({ kysely, schema }: Db, happens: () => Promise<unknown>) {
-    super(kysely, schema);
-    let happened: Promise<unknown> | undefined;
-    this.#happens = () => (happened ??= happens());
-  }
-
-  override transaction<T>(work: (trx: Db) => Promise<T>): Promise<T> {
-    return super.transaction((trx) => work(new DbAfterLock(trx, this.#happens)));
-  }
-
-  override async sql<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<QueryResult<Row>> {
-    const result = await super.sql<Row>(text, ...values);
-    if (text[0]?.startsWith('lock table only') === true) await this.#happens();
-    return result;
-  }
-}
