@@ -1,6 +1,6 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Answers } from './answers.ts';
-import type { Reply } from './http/reply.ts';
+import type { PageReply } from './http/page-reply.ts';
 import { reportView, unavailable } from './page/view.ts';
 
 /** Milliseconds between two reports. */
@@ -14,7 +14,7 @@ export function liveReply(options: {
   readonly answers: Answers;
   readonly clock: Clock;
   readonly stopped: AbortSignal;
-}): Reply {
+}): PageReply {
   const headers = { 'content-type': 'text/event-stream' };
   return {
     status: 200,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Asked, jsonReply, type Reply, type Route } from './reply.ts';
+import { type Asked, jsonReply, type PageReply, type Route } from './page-reply.ts';
 
 /** Of every answer; a page has a policy of its own. */
 const HEADERS = {
@@ -35,7 +35,11 @@ export async function takeRequest(
   }
 }
 
-function replyTo(method: string | undefined, asked: Asked | undefined, route: Route): Reply | Promise<Reply> {
+function replyTo(
+  method: string | undefined,
+  asked: Asked | undefined,
+  route: Route,
+): PageReply | Promise<PageReply> {
   if (method !== 'GET' && method !== 'HEAD') {
     return jsonReply({ error: 'only GET and HEAD are answered here' }, 405, { allow: 'GET, HEAD' });
   }
@@ -51,7 +55,7 @@ function readRequest({ url = '', headers }: IncomingMessage): Asked | undefined 
   return { path: pathname, query: searchParams, header: (name) => headers[name] };
 }
 
-async function sendReply(response: ServerResponse, reply: Reply, onlyHead: boolean): Promise<void> {
+async function sendReply(response: ServerResponse, reply: PageReply, onlyHead: boolean): Promise<void> {
   const { status, headers, body } = reply;
   if (typeof body === 'string') {
     const length = { 'content-length': Buffer.byteLength(body) };

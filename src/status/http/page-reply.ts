@@ -8,7 +8,7 @@ export interface Asked {
 }
 
 /** An answer, which for HEAD is sent without its body. */
-export interface Reply {
+export interface PageReply {
   readonly status: number;
   /** By their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -23,14 +23,14 @@ export interface Reply {
 export type Stream = (write: (text: string) => Promise<void>, gone: AbortSignal) => Promise<void>;
 
 /** Answers a request. */
-export type Route = (asked: Asked) => Reply | Promise<Reply>;
+export type Route = (asked: Asked) => PageReply | Promise<PageReply>;
 
-export function jsonReply(value: unknown, status = 200, headers: Reply['headers'] = {}): Reply {
+export function jsonReply(value: unknown, status = 200, headers: PageReply['headers'] = {}): PageReply {
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(value) };
 }
 
 /** @param policy its `Content-Security-Policy` */
-export function htmlReply(text: string, policy: string, status = 200): Reply {
+export function htmlReply(text: string, policy: string, status = 200): PageReply {
   const headers = { 'content-type': 'text/html; charset=UTF-8', 'content-security-policy': policy };
   return { status, headers, body: text };
 }
