@@ -64,9 +64,10 @@ export function leanPackages(): Plugin {
   const used = new Set<Lean>();
   return {
     name: 'lean packages',
-    resolveId(source, importer) {
+    resolveId(source, importer, { kind }) {
       if (source.startsWith(PREFIX)) return source;
-      if (importer === undefined) return undefined;
+      // What is required of Node itself is not read as a whole: it stays what it is.
+      if (importer === undefined || (kind === 'require-call' && source.startsWith('node:'))) return undefined;
       const index = LEAN.findIndex(
         (each) =>
           each.source === source &&
