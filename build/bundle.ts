@@ -1,6 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { rolldown } from 'rolldown';
+import { rolldown, type Plugin } from 'rolldown';
+import { leanPackages } from './lean-packages.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** What the program reads beside its own file. */
@@ -34,6 +35,7 @@ export async function bundle(
     input: { ...entries },
     platform: 'node',
     external: OUTSIDE,
+    plugins: [leanPackages(), asciiText()],
     logLevel: 'silent',
   });
   try {
@@ -43,6 +45,8 @@ export async function bundle(
       entryFileNames: '[name].js',
       // Flat: what lies beside a module in the sources lies beside its chunk here.
       chunkFileNames: '[name]-[hash].js',
+      // Names stay: they are in stacks.
+      minify: { compress: true, mangle: false },
     });
     for (const file of BESIDE) await copyFile(join(ROOT, file), join(folder, file.split('/').at(-1) ?? file));
     return output
@@ -51,4 +55,26 @@ export async function bundle(
   } finally {
     await build.close();
   }
+}
+
+/**
+ * Writes what is not ASCII as escapes: V8 keeps a text with a single other character at two bytes for each one.
+ * @throws Error where they would not mean the same
+ */
+function asciiText(): Plugin {
+  return {
+    name: 'ASCII text',
+    generateBundle(_, files) {
+      for (const file of Object.values(files)) {
+        if (file.type !== 'chunk') continue;
+        if (/String\.raw`[^`]*[^\0-\x7f]/.test(file.code)) {
+          throw new Error(`${file.fileName} has a raw text that is not ASCII`);
+        }
+        file.code = file.code.replace(
+          /[^\0-\x7f]/g,
+          (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+        );
+      }
+    },
+  };
 }

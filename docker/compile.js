@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { OLD_HEAP } from '../bin/heap.js';
 
 const DIST = join(import.meta.dirname, '..', 'dist');
 const PROGRAM = join(DIST, 'program');
@@ -11,7 +12,7 @@ const PROGRAM = join(DIST, 'program');
 const MAIN = 'main.js';
 
 // As the launcher does: what was compiled under other flags is not taken.
-setFlagsFromString('--heap-growing-percent=100');
+setFlagsFromString(OLD_HEAP);
 enableCompileCache(join(DIST, 'compile-cache'));
 for (const file of readdirSync(PROGRAM)) {
   if (file.endsWith('.js') && file !== MAIN && file !== 'page.js') await import(join(PROGRAM, file));

@@ -1,6 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { bundle } from '../build/bundle.ts';
 import { licenceFile, thirdParties } from '../build/third-party.ts';
@@ -55,14 +58,14 @@ describe('what a command loads', () => {
     expect([...command('status/status')].filter((path) => /^src\/(api|sync|walk)\//.test(path))).toEqual([]);
   });
 
-  it('has an HTTP client but no server for sync, and a server for start', () => {
+  it('has an HTTP client but no server for sync, and a server of its own for start', () => {
     expect(command('sync/sync')).toContain('undici');
     expect(packagesIn(command('sync/sync'))).not.toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^(hono|@hono|@prometheus-io|zod|@modelcontextprotocol)/),
       ]),
     );
-    expect(command('daemon/start')).toContain('hono');
+    expect([...command('daemon/start')]).toContain('src/status/server.ts');
   });
 
   it('has the emulated service for demo and sandbox only, and the protocol of models for mcp only', () => {
@@ -75,6 +78,34 @@ describe('what a command loads', () => {
 });
 
 const FOREIGN = /^(undici|hono|@hono|@prometheus-io|zod|@modelcontextprotocol|p-queue|hyparquet)/;
+
+describe('what a program has in memory once it is loaded', () => {
+  /** Loads a module of the bundle in a process of its own. @returns what of Node itself came with it */
+  async function builtinsOf(module: string): Promise<readonly string[]> {
+    const chunk = chunks.find((each) => each.modules.includes(join(ROOT, module)));
+    const url = pathToFileURL(join(folder, 'dist', 'program', chunk?.file ?? module)).href;
+    const script = `await import(${JSON.stringify(url)}); process.stdout.write(JSON.stringify(process.moduleLoadList));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+    return JSON.parse(stdout) as string[];
+  }
+
+  it('is neither Node’s own undici, which is 19 MB, nor HTTP/2, TLS or SQLite, until they are used', async () => {
+    const loaded = await builtinsOf('src/cli/daemon/start-action.ts');
+    expect(loaded).toContain('NativeModule http');
+    for (const dear of ['internal/deps/undici/undici', 'http2', 'tls', 'sqlite']) {
+      expect(loaded).not.toContain(`NativeModule ${dear}`);
+    }
+  }, 60_000);
+
+  it('is text of one byte a character', () => {
+    for (const { file } of chunks) {
+      expect([file, /[^\0-\x7f]/.test(readFileSync(join(folder, 'dist', 'program', file), 'utf8'))]).toEqual([
+        file,
+        false,
+      ]);
+    }
+  });
+});
 
 describe('the licences of what is bundled', () => {
   it('are carried along, each with its text', () => {

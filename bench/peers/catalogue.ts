@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { OLD_HEAP, YOUNG_HEAP } from '../../bin/heap.js';
 import { ROOT } from '../../test/support/rules/source-files.ts';
 import { programVersion } from '../../src/app/program-files.ts';
 import { npmPackages, pythonPackages } from './packages.ts';
@@ -96,8 +97,8 @@ function ours(name: string, title: string, how: string, find: () => Promise<stri
         command: (order) => ({
           file: process.execPath,
           args: [
-            '--max-semi-space-size=4',
-            '--heap-growing-percent=100',
+            YOUNG_HEAP,
+            OLD_HEAP,
             main,
             'sync',
             'research_jobs',

@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serverBehind } from '../../test/support/databases/server-behind.ts';
@@ -182,6 +183,38 @@ describe('the status server', () => {
       body: '{"error":"nothing is here: see / or /api/status"}',
     });
     expect(await ask(url, {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  });
+
+  it('answers whole addresses, as proxies send them, and refuses what is none', async () => {
+    const server = await start({ token: 's3cret' });
+    const { port } = new URL(server.url());
+    const statusOf = (target: string): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const socket = connect(Number(port), '127.0.0.1', () =>
+          socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`),
+        );
+        socket.once('data', (chunk: Buffer) => resolve(chunk.toString().slice(9, 12)));
+        socket.once('error', reject);
+      });
+    expect(await statusOf('http://mirror.example/healthz')).toBe('200');
+    expect(await statusOf('http://mirror.example/api/status')).toBe('401');
+    expect(await statusOf('//healthz')).toBe('401');
+    for (const target of ['*', 'a:constructor', 'a:__proto__', 'http://']) {
+      expect([target, await statusOf(target)]).toEqual([target, '400']);
+    }
+  });
+
+  it('answers a defect with 500, and logs it', async () => {
+    const lines: string[] = [];
+    const search = async (): Promise<never> => {
+      throw new TypeError('a defect');
+    };
+    const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
+    const url = (await start({ lookups: sampleLookups({ search }), log })).url();
+    expect(await ask(`${url}search?q=1`)).toMatchObject({ status: 500, body: '{"error":"internal error"}' });
+    expect(lines).toEqual([expect.stringMatching(/"path":"\/search".*could not answer/)]);
+    expect(lines[0]).toContain('a defect');
+    expect((await ask(`${url}healthz`)).status).toBe(200);
   });
 
   it('sends the view to open pages when it changes, and ends them at a stop', async () => {

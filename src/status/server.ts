@@ -1,5 +1,4 @@
-import { createAdaptorServer } from '@hono/node-server';
-import type { Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { listenProblem } from '../model/webhook/listen-problem.ts';
 import type { StatusReport } from '../model/status/status-report.ts';
@@ -10,6 +9,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import type { Service } from '@research-mirror/runtime/service';
 import { isLoopbackName } from './access.ts';
 import { answersOf, type Ready } from './answers.ts';
+import { takeRequest } from './http/take-request.ts';
 import { fewLookups, type Lookups } from './lookup/lookups.ts';
 import type { Metrics } from './metrics.ts';
 import { createRoutes } from './routes.ts';
@@ -59,15 +59,11 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
       token,
       onlyLoopbackNames: token === undefined,
       clock,
-      log,
       stopped,
     });
-    // Of the default kind: HTTP/1, as nothing else is asked for.
-    return createAdaptorServer({
-      fetch: routes.fetch,
-      hostname: host,
-      overrideGlobalObjects: false,
-    }) as Server;
+    const onError = (error: unknown, path: string): void =>
+      log.error({ err: error, path }, 'the status server could not answer');
+    return createServer((request, response) => void takeRequest(request, response, routes, onError));
   });
   return { ...server, url: () => urlOf(host, server.address()) };
 }

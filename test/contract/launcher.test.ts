@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sourceHash } from '../../bin/source-hash.js';
@@ -15,47 +24,70 @@ const cwd = folder.path;
 afterAll(() => folder.remove());
 
 /** Makes the launcher believe that it runs on an older Node: what it then starts is the pinned one. */
-const OLD_NODE = [
+const asNode = (more: string): readonly string[] => [
   '--import',
-  `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'18.0.0'}})`,
+  `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'18.0.0'}});${more}`,
 ];
+/** One that can't become another program. */
+const OLD_NODE = asNode('delete process.execve');
+const OLDER_NODES = [
+  ['starts it', OLD_NODE],
+  ['becomes it', asNode('')],
+] as const;
 
-async function startSandbox(): Promise<Running> {
+async function startSandbox(nodeArguments: readonly string[]): Promise<Running> {
   const running = startProgram(['sandbox', '--port', '0', '--control-port', '0'], {
     cwd,
     script: LAUNCHER,
-    nodeArguments: OLD_NODE,
+    nodeArguments,
   });
   await running.until('API key');
   return running;
 }
 
-describe('the launcher under an older Node', () => {
+describe.each(OLDER_NODES)('the launcher under an older Node, where it %s', (how, nodeArguments) => {
   it('runs the program on the pinned one, with its streams and its exit code', async () => {
-    const version = await runProgram(['--version'], { cwd, script: LAUNCHER, nodeArguments: OLD_NODE });
+    const version = await runProgram(['--version'], { cwd, script: LAUNCHER, nodeArguments });
     expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string });
-    expect((await runProgram(['nonsense'], { cwd, script: LAUNCHER, nodeArguments: OLD_NODE })).code).toBe(2);
+    expect((await runProgram(['nonsense'], { cwd, script: LAUNCHER, nodeArguments })).code).toBe(2);
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('hands %s on: the program stops cleanly', async (signal) => {
-    const running = await startSandbox();
+    const running = await startSandbox(nodeArguments);
     running.child.kill(signal);
     expect(await running.ended).toMatchObject({ code: 0, signal: null });
   });
 
   it('takes a Ctrl-C that arrives twice at once for one', async () => {
-    const running = await startSandbox();
+    const running = await startSandbox(nodeArguments);
     running.child.kill('SIGINT');
     running.child.kill('SIGINT');
     expect(await running.ended).toMatchObject({ code: 0, signal: null });
   });
 
   it('takes the program with it when it is killed', async () => {
-    const running = await startSandbox();
+    const running = await startSandbox(nodeArguments);
     running.child.kill('SIGKILL');
     // The program holds the streams open as long as it lives: they close only when it has gone, too.
     expect(await running.ended).toMatchObject({ code: null, signal: 'SIGKILL' });
   });
+
+  it.runIf(process.platform === 'linux')(
+    `leaves ${how === 'starts it' ? 'itself' : 'nothing'} beside the program`,
+    async () => {
+      const running = await startSandbox(nodeArguments);
+      const { pid } = running.child;
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+      const script = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        .split('\0')
+        .find((each) => /\.[jt]s$/.test(each));
+      expect([script === LAUNCHER, children !== '']).toEqual(
+        how === 'starts it' ? [true, true] : [false, false],
+      );
+      running.child.kill('SIGTERM');
+      expect(await running.ended).toMatchObject({ code: 0, signal: null });
+    },
+  );
 });
 
 /** The program signals itself when it begins to load its commands, and loads them when somebody has heard it. */

@@ -76,6 +76,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   let ownsUntil = (): number => -Infinity;
   let workload: (() => Promise<Workload>) | undefined;
   let lastDay: StatusSources['activity'];
+  let arranged: Promise<void> | undefined;
   const followed = followChanges(clock);
   let unreached = 'the database is not reached or not migrated yet';
   const ready = async (): Promise<Ready> =>
@@ -119,9 +120,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         unreached = `the database is not reached or not migrated yet: ${scrub(messageOf(error))}`;
       },
     });
-    await arrangeLiveViews(mirror.db).catch((error: unknown) =>
-      log.warn(`the order of columns in views: ${messageOf(error)}`),
-    );
     // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
     const failures = failureLog(log, clock, 'daemon');
     const activity = new ActivityCount();
@@ -210,6 +208,10 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       started.push(...carriers, ...workers);
       log.info({ url: server.url() }, `mirroring into ${mirror.words}; status page ${server.url()}`);
       options.onReady?.({ statusUrl: server.url() });
+      // Only now: it asks eight things of each view, one after the other, and nothing waits for it.
+      arranged = arrangeLiveViews(mirror.db).catch((error: unknown) =>
+        log.warn(`the order of columns in views: ${messageOf(error)}`),
+      );
       await firstEnd(started, signal);
     } finally {
       // Side by side: each may wait for a request that was sent, and a stop has 8 s for all of them.
@@ -219,6 +221,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     }
   } finally {
     await server.stop();
+    await arranged;
     await mirror?.close();
   }
 }

@@ -2,7 +2,7 @@ import type { Db } from '../../db/connection/db.ts';
 import type { Config } from '../../config/config.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../db/migrations/run-migrations.ts';
-import type { ConnectionOptions } from '../../db/connection/pool.ts';
+import { type ConnectionOptions, triedConnection } from '../../db/connection/pool.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
@@ -41,9 +41,11 @@ export async function openMirror(config: Config, options: OpenOptions): Promise<
     for (const each of closers.toReversed()) await each();
   };
   try {
-    await bringUp(config, reached.direct, options);
-    const db = await open(reached.connection, {});
-    const heartbeatDb = await open(reached.connection, { max: 1 });
+    const tried = await triedConnection(reached.connection);
+    const isDirect = reached.direct.url === reached.connection.url;
+    await bringUp(config, isDirect ? tried : reached.direct, options);
+    const db = await open(tried, {});
+    const heartbeatDb = await open(tried, { max: 1 });
     const openPool = (max: number): Promise<Db> => open(reached.connection, { max });
     return { db, heartbeatDb, openPool, direct: reached.direct, words: reached.words, close };
   } catch (error) {

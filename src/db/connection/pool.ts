@@ -16,17 +16,29 @@ export interface ConnectionOptions {
   readonly program: string;
   /** Logs in as this user instead of the URL's, without a password: the server asks for none, or `.pgpass` has it. */
   readonly as?: string;
+  /** What one attempt has found out (`triedConnection`); left out: it is made each time. */
+  readonly settings?: pg.ClientConfig;
+}
+
+/**
+ * The same with what one attempt has found out: pools that are opened one after the other need no attempt each. For
+ * moments, not for ever: whether the server wants TLS may change.
+ * @throws DatabaseUnavailable, Unusable
+ */
+export async function triedConnection(options: ConnectionOptions): Promise<ConnectionOptions> {
+  return { ...options, settings: await resolveConnection(options) };
 }
 
 /** Milliseconds to wait for a connection. */
 const CONNECT_TIMEOUT = 10_000;
 
 /**
- * The settings of a connection, after one attempt, which also finds out whether the server wants TLS where sslmode
- * leaves that open. They have no startup options, which a transaction pooler refuses.
+ * The settings of a connection, after one attempt (unless it was made already), which also finds out whether the server
+ * wants TLS where sslmode leaves that open. They have no startup options, which a transaction pooler refuses.
  * @throws DatabaseUnavailable, Unusable
  */
 export async function resolveConnection(options: ConnectionOptions): Promise<pg.ClientConfig> {
+  if (options.settings !== undefined) return options.settings;
   const dsn = readDsn(options.url, options.variables ?? {});
   const user = options.as ?? dsn.user ?? userInfo().username;
   const plan = tlsPlan(dsn.tls);

@@ -192,8 +192,9 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
   },
   status: {
+    http: { has: 'requests taken, answers written', imports: [] },
     page: { has: 'the status page', imports: [] },
-    lookup: { has: 'the search, and the page of a row', imports: ['page'] },
+    lookup: { has: 'the search, and the page of a row', imports: ['http', 'page'] },
   },
   webhooks: {
     signature: { has: 'schemes and their strength', imports: [] },

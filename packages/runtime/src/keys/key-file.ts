@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { getBuiltinModule } from 'node:process';
+import type { DatabaseSync } from 'node:sqlite';
 
 const NAME = /^kept-keys-[\da-f-]{36}$/;
 /** KiB of the file that SQLite keeps in memory; what is read again and again are the upper levels of its trees. */
@@ -116,8 +117,10 @@ function openIn(folder: string, mostBytes: number): DatabaseSync {
   }
   writeFileSync(path, '', { mode: 0o600, flag: 'wx' });
   try {
+    // Loaded here: few walks need it.
+    const { DatabaseSync: Database } = getBuiltinModule('node:sqlite');
     // Defensive, as it is by default, it would keep its journal, in a second file.
-    const database = new DatabaseSync(path, { defensive: false });
+    const database = new Database(path, { defensive: false });
     database.exec(
       `pragma journal_mode = off; pragma synchronous = off; pragma locking_mode = exclusive;
        pragma temp_store = memory; pragma cache_size = -${CACHE_KIB}; pragma page_size = ${PAGE_BYTES};

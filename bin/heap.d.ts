@@ -1,0 +1,2 @@
+export const YOUNG_HEAP: string;
+export const OLD_HEAP: string;
