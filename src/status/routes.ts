@@ -2,7 +2,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { isLoopbackHostHeader, tokenCheck } from './access.ts';
 import type { Answers } from './answers.ts';
 import { contentPolicy } from './content-policy.ts';
-import { type PageRequest, htmlReply, jsonReply, type PageReply, type Route } from './http/page-reply.ts';
+import { type PageQuestion, htmlReply, jsonReply, type PageReply, type Route } from './http/page-reply.ts';
 import { liveReply } from './live.ts';
 import { lookupRoutes } from './lookup/lookup-routes.ts';
 import type { Lookups } from './lookup/lookups.ts';
@@ -29,7 +29,7 @@ export interface RoutesOptions {
  */
 export function createRoutes(options: RoutesOptions): Route {
   const permitted = options.token === undefined ? undefined : tokenCheck(options.token);
-  const refusal = ({ header }: PageRequest): PageReply | undefined => {
+  const refusal = ({ header }: PageQuestion): PageReply | undefined => {
     if (options.onlyLoopbackNames && !isLoopbackHostHeader(header('host'))) {
       const error = 'open this page as http://localhost, or set MIRROR_STATUS_TOKEN to use other names';
       return jsonReply({ error }, 403);

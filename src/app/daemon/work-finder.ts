@@ -42,10 +42,9 @@ export function workFinder({ startDue, startWaiting, bell, clock, onFailure }: W
       }
       const over = new AbortController();
       const either = AbortSignal.any([signal, over.signal]);
-      const rung = bell.heard(either).then(() => {
-        allAt = Number.NEGATIVE_INFINITY;
-      });
-      await Promise.race([rung, clock.sleep(LOOK_MS, either)]).finally(() => over.abort());
+      const rung = bell.heard(either).then(() => true);
+      const slept = clock.sleep(LOOK_MS, either).then(() => false);
+      if (await Promise.race([rung, slept]).finally(() => over.abort())) allAt = Number.NEGATIVE_INFINITY;
     }
   });
 }

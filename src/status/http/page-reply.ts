@@ -1,5 +1,5 @@
 /** What a GET or HEAD asks for. */
-export interface PageRequest {
+export interface PageQuestion {
   /** As it was sent, without query: decoding it would make a part's slash a new part. */
   readonly path: string;
   readonly query: URLSearchParams;
@@ -23,7 +23,7 @@ export interface PageReply {
 export type Stream = (write: (text: string) => Promise<void>, gone: AbortSignal) => Promise<void>;
 
 /** Answers a request. */
-export type Route = (asked: PageRequest) => PageReply | Promise<PageReply>;
+export type Route = (asked: PageQuestion) => PageReply | Promise<PageReply>;
 
 export function jsonReply(value: unknown, status = 200, headers: PageReply['headers'] = {}): PageReply {
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(value) };

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type PageRequest, jsonReply, type PageReply, type Route } from './page-reply.ts';
+import { type PageQuestion, jsonReply, type PageReply, type Route } from './page-reply.ts';
 
 /** Of every answer; a page has a policy of its own. */
 const HEADERS = {
@@ -37,7 +37,7 @@ export async function takeRequest(
 
 function replyTo(
   method: string | undefined,
-  asked: PageRequest | undefined,
+  asked: PageQuestion | undefined,
   route: Route,
 ): PageReply | Promise<PageReply> {
   if (method !== 'GET' && method !== 'HEAD') {
@@ -47,7 +47,7 @@ function replyTo(
 }
 
 /** @returns undefined for an address that is none */
-function readRequest({ url = '', headers }: IncomingMessage): PageRequest | undefined {
+function readRequest({ url = '', headers }: IncomingMessage): PageQuestion | undefined {
   // A proxy may be asked with a whole address; of two slashes at the beginning the rest is no host.
   const address = url.startsWith('/') ? `http://localhost${url}` : url;
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) return undefined;

@@ -5,7 +5,7 @@ import type { RowStory } from '../../model/lookup/row-story.ts';
 import type { Found, SearchAnswer } from '../../model/lookup/search-answer.ts';
 import { LONGEST_QUERY } from '../../model/lookup/search-terms.ts';
 import { contentPolicy } from '../content-policy.ts';
-import { type PageRequest, htmlReply, jsonReply, type PageReply, type Route } from '../http/page-reply.ts';
+import { type PageQuestion, htmlReply, jsonReply, type PageReply, type Route } from '../http/page-reply.ts';
 import type { Html } from '../page/page-figures.ts';
 import { type StillPage, stillPage } from '../page/status-page.ts';
 import type { Lookups } from './lookups.ts';
@@ -38,7 +38,7 @@ export function lookupRoutes(lookups: Lookups): (path: string) => Route | undefi
 
 type Story = (path: string, entries: number) => Promise<RowStory | undefined>;
 
-async function searchForPrograms(lookups: Lookups, { query: asked }: PageRequest): Promise<PageReply> {
+async function searchForPrograms(lookups: Lookups, { query: asked }: PageQuestion): Promise<PageReply> {
   const query = asked.get('q') ?? '';
   if (query.trim() === '') return jsonReply({ error: 'nothing is asked for: /api/search?q=…' }, 400);
   if (query.length > LONGEST_QUERY) return jsonReply({ error: TOO_LONG }, 400);
@@ -46,7 +46,7 @@ async function searchForPrograms(lookups: Lookups, { query: asked }: PageRequest
   return 'why' in answer ? jsonReply({ error: answer.why }, 503) : jsonReply(withPaths(answer.value));
 }
 
-async function searchForPeople(lookups: Lookups, { query: asked }: PageRequest): Promise<PageReply> {
+async function searchForPeople(lookups: Lookups, { query: asked }: PageQuestion): Promise<PageReply> {
   const query = asked.get('q') ?? '';
   const frame = { title: 'Search – research-mirror', root: '', query };
   if (query.trim() === '') return pageReply(200, searchHelpView(), frame);
@@ -59,7 +59,7 @@ async function searchForPeople(lookups: Lookups, { query: asked }: PageRequest):
     : pageReply(200, resultsView(answer.value), frame);
 }
 
-async function rowForPrograms(story: Story, asked: PageRequest): Promise<PageReply> {
+async function rowForPrograms(story: Story, asked: PageQuestion): Promise<PageReply> {
   const answer = await answered(story(asked.path.slice('/api/'.length), entriesOf(asked)));
   if ('why' in answer) return jsonReply({ error: answer.why }, 503);
   return answer.value === undefined
@@ -67,7 +67,7 @@ async function rowForPrograms(story: Story, asked: PageRequest): Promise<PageRep
     : jsonReply(answer.value);
 }
 
-async function rowForPeople(story: Story, asked: PageRequest): Promise<PageReply> {
+async function rowForPeople(story: Story, asked: PageQuestion): Promise<PageReply> {
   const path = asked.path.slice(1);
   const root = '../'.repeat(path.split('/').length - 1);
   const frame = { title: 'Row – research-mirror', root, query: '' };
@@ -88,7 +88,7 @@ async function pageReply(status: number, view: Html, frame: StillPage): Promise<
   return htmlReply(String(await stillPage(view, nonce, frame)), policy, status);
 }
 
-function entriesOf({ query }: PageRequest): number {
+function entriesOf({ query }: PageQuestion): number {
   const entries = Number(query.get('entries') ?? ENTRIES);
   return Number.isInteger(entries) && entries > 0 ? Math.min(entries, MOST_ENTRIES) : ENTRIES;
 }

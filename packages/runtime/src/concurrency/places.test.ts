@@ -15,22 +15,24 @@ describe('places', () => {
           const waiting: { id: number; stop: AbortController }[] = [];
           const served: number[] = [];
           let next = 0;
+          const enter = async (
+            from: Places,
+            { id, stop }: { id: number; stop: AbortController },
+          ): Promise<void> => {
+            const leave = await from.take(stop.signal);
+            waiting.splice(
+              waiting.findIndex((one) => one.id === id),
+              1,
+            );
+            inside.push({ id, leave });
+            served.push(id);
+          };
           for (const each of steps) {
             if (each === 'take') {
               const id = next++;
               const stop = new AbortController();
               waiting.push({ id, stop });
-              places.take(stop.signal).then(
-                (leave) => {
-                  waiting.splice(
-                    waiting.findIndex((one) => one.id === id),
-                    1,
-                  );
-                  inside.push({ id, leave });
-                  served.push(id);
-                },
-                () => {},
-              );
+              void enter(places, { id, stop }).catch(() => {});
             } else if (each === 'leave') {
               const [first] = inside.splice(0, 1);
               first?.leave();
