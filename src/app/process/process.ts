@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
 import { type GateNews, ServiceGate } from '../../api/service-gate.ts';
 import { KnownHashes } from '../../mirror/page/known-hashes.ts';
 import { KnownPages } from '../../model/memo/known-pages.ts';
@@ -22,6 +23,7 @@ import type { FailureLog } from '../failure-log.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
 import type { ServiceLink } from '../accounts/service-link.ts';
+import { longWalkHeap } from './long-walk-heap.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 
@@ -107,7 +109,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     identity,
     log,
     failures: options.failures,
-    observers: options.observers,
+    observers: [...options.observers, longWalkHeap(setFlagsFromString)],
     onChanged: (change) => notifications.changed(change),
     schedule: createSchedule(config),
     clock: {
