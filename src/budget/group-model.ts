@@ -13,8 +13,8 @@ import { GUARD_MS, HIGH_MEMORY_MS, LESSON_MEMORY_MS, LIMIT_MEMORY_MS, WINDOW_MS 
 /** Least slots of a group that spreads them over the window while requests of high priority come. */
 const SPREAD_FROM = 12;
 
-/** Bursts that are not proven are no faster than a whole window's slots in this time: a little faster than they come free. */
-const NEARLY_EVEN_MS = 0.6 * WINDOW_MS;
+/** In how much of a window all slots may be sent beside others: a slot that is free must seldom wait for its turn. */
+const EVEN_MS = 0.9 * WINDOW_MS;
 
 /** So few that others seem to use of a paced group are how its limiter rounds. */
 const ROUNDING = 2;
@@ -136,7 +136,7 @@ export class GroupModel {
   #even(now: number, size: number): number {
     const others = this.#othersSeen(now) && this.#remaining.tested;
     if (!others && this.log.inFlight < this.bursts.mostInFlight(now, size)) return now;
-    return this.#lastSentAt + (others ? WINDOW_MS : NEARLY_EVEN_MS) / size;
+    return this.#lastSentAt + (others ? EVEN_MS / size : this.bursts.spacingMs(size));
   }
 
   /** When paced: an interval after the last sending or, after a second lesson, after the last answer. */

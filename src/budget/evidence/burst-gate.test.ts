@@ -13,7 +13,7 @@ function burst(gate: BurstGate, from: number, every: number): boolean {
   return isProof;
 }
 
-describe('requests under way beyond an even pace', () => {
+describe('requests under way that are not spaced', () => {
   it('are one, where nothing is known', () => {
     expect(new BurstGate(false).mostInFlight(0, SIZE)).toBe(1);
   });
@@ -46,6 +46,19 @@ describe('requests under way beyond an even pace', () => {
     for (let i = 0; i < 5; i++) expect(burst(even, i * 60_000, 6_000)).toBe(false);
     const apart = new BurstGate(false);
     for (let i = 0; i < 5; i++) expect(burst(apart, i * 120_000, 100)).toBe(false);
+  });
+
+  it('may follow each other sooner with each window’s worth that was accepted, and no sooner after a 429', () => {
+    const gate = new BurstGate(false);
+    const spacings = [gate.spacingMs(SIZE)];
+    for (let i = 0; i < 20; i++) {
+      burst(gate, i * 100_000, 9_000);
+      spacings.push(gate.spacingMs(SIZE));
+    }
+    expect(spacings.slice(0, 3)).toEqual([3_600, 2_520, expect.closeTo(1_764)]);
+    expect(spacings.at(-1)).toBe(300);
+    gate.refused();
+    expect(gate.spacingMs(SIZE)).toBe(3_600);
   });
 
   it('are not held up in a group of thousands, of which headers tell', () => {

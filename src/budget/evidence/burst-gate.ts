@@ -8,14 +8,20 @@ const TOGETHER_MS = 1_000;
 const BURST_MS = WINDOW_MS / 2;
 /** The second of two bursts that prove bursts must begin this soon after the first one: as its slots come free. */
 const AGAIN_MS = WINDOW_MS + 15_000;
+/**
+ * In how much of a window the slots may be sent whatever is under way, at first, and by how much that shrinks with each
+ * as many requests accepted in a row. It must be faster than slots come free: else they wait for their turns, and waits
+ * add to their way round.
+ */
+const SPACED = { firstMs: 0.6 * WINDOW_MS, faster: 0.7, leastMs: 0.05 * WINDOW_MS } as const;
 /** Larger groups are told by their headers: a proof would take too many requests. */
 const MOST_PROVEN = 500;
 
 /**
- * How many requests may be under way beyond an even pace (docs/design/rate-limit.md, "Bursts"). Token buckets and
+ * How many requests may be under way, unless they are spaced (docs/design/rate-limit.md, "Bursts"). Token buckets and
  * sliding counters refuse bursts that a sliding log accepts; whatever is under way when they do is refused, too. So
  * until two bursts in a row were accepted, no more is under way than the service just said it would accept, and
- * where it says nothing, one. An even pace is never held up: in the long run it costs nothing.
+ * where it says nothing, one. Spaced ones are never held up: in the long run it costs nothing.
  */
 export class BurstGate {
   #proven: boolean;
@@ -23,6 +29,8 @@ export class BurstGate {
   #left: { readonly at: number; readonly remaining: number }[] = [];
   /** Sendings of the last accepted requests, two bursts at most. */
   #sent: number[] = [];
+
+  #inARow = 0;
 
   /** @param proven an earlier process had its bursts accepted */
   constructor(proven: boolean) {
@@ -33,7 +41,7 @@ export class BurstGate {
     return this.#proven;
   }
 
-  /** Most requests under way of which one is sent sooner than an even pace has it. @param size slots of the group */
+  /** Most requests under way of which one is sent sooner than `spacingMs` after the last one. @param size slots of the group */
   mostInFlight(now: number, size: number): number {
     if (this.#proven || size > MOST_PROVEN) return Infinity;
     if ((this.#left.at(-1)?.at ?? -Infinity) + FRESH_MS <= now) return 1;
@@ -42,12 +50,19 @@ export class BurstGate {
     return Math.max(1, Math.floor(least / 2));
   }
 
+  /** Least time between two sendings of which the second goes beyond `mostInFlight`. */
+  spacingMs(size: number): number {
+    const shrunk = SPACED.firstMs * SPACED.faster ** Math.floor(this.#inARow / size);
+    return Math.max(SPACED.leastMs, shrunk) / size;
+  }
+
   /** @param size slots of the group @returns whether this answer proved bursts */
   accepted(sentAt: number, at: number, remaining: number | undefined, size: number): boolean {
     if (remaining !== undefined) {
       this.#left = this.#left.filter((each) => each.at + TOGETHER_MS > at);
       this.#left.push({ at, remaining });
     }
+    this.#inARow += 1;
     if (this.#proven || size > MOST_PROVEN) return false;
     this.#sent.push(sentAt);
     if (this.#sent.length > 2 * size) this.#sent.splice(0, this.#sent.length - 2 * size);
@@ -58,6 +73,7 @@ export class BurstGate {
 
   refused(): void {
     this.#proven = false;
+    this.#inARow = 0;
     this.#sent = [];
     this.forgetRemaining();
   }

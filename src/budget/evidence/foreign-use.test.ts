@@ -38,4 +38,8 @@ describe('use by others', () => {
     foreign.observe(122_000, 33);
     expect(foreign.headroom(122_000)).toBe(33 + 3 + 1);
   });
+
+  it('is one slot where it is one for two windows: the service counts so', () => {
+    expect([headroom(1, 0), headroom(1, 1), headroom(1, 2), headroom(2, 0)]).toEqual([1, 1, 4, 3]);
+  });
 });

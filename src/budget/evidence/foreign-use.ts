@@ -78,8 +78,9 @@ export class ForeignUse {
 /**
  * Slots to leave to others who used `use` slots of a window: those, and twice the deviation of a Poisson count of that
  * mean, since the next window is another sample, or only as much as two windows differed; and one more against
- * rounding.
+ * rounding. A steady use of one is how the service counts, and not somebody else's.
  */
 export function headroom(use: number, spread: number = Infinity): number {
-  return use <= 0 ? 0 : use + Math.min(Math.ceil(2 * Math.sqrt(use)), spread) + 1;
+  if (use <= 0 || (use === 1 && spread <= 1)) return Math.max(0, use);
+  return use + Math.min(Math.ceil(2 * Math.sqrt(use)), spread) + 1;
 }

@@ -2,6 +2,7 @@ import type { Budget, BudgetEvent } from '../../../src/budget/budget.ts';
 import { createBudget } from '../../../src/budget/create-budget.ts';
 import { NotSent } from '../../../src/budget/not-sent.ts';
 import { PRIORITY } from '../../../src/budget/priorities.ts';
+import type { BudgetStore } from '../../../src/budget/store/store.ts';
 import type { RateGroup } from '../../../src/budget/rate-groups.ts';
 import type { Random } from '@research-mirror/runtime/clock';
 import { EmulatedService, type Network, type ServiceReport } from '../network/emulated-service.ts';
@@ -20,6 +21,11 @@ export interface Scenario {
   readonly workers?: number;
   readonly share?: number;
   readonly group?: RateGroup;
+  /**
+   * In place of the kill another process takes the account over, and the first one, which does not know it, goes on
+   * for so long.
+   */
+  readonly goesOnMs?: number;
   /** SIGKILL this often; the next process starts half a second later with what the store holds. */
   readonly killEveryMs?: number;
   /** Part of the attempts that write nothing: a refused connection, a claim that says no. */
@@ -41,6 +47,14 @@ export interface Outcome extends ServiceReport {
   readonly budget: Budget;
 }
 
+/** A process that works with the key. */
+interface Process {
+  readonly budget: Budget;
+  readonly kill: () => void;
+  readonly stop: () => Promise<void>;
+  readonly takeOver: () => void;
+}
+
 export async function play(scenario: Scenario): Promise<Outcome> {
   const { seed, minutes, killEveryMs, workers = 8 } = scenario;
   const random = seeded(seed);
@@ -50,21 +64,23 @@ export async function play(scenario: Scenario): Promise<Outcome> {
   const events: BudgetEvent[] = [];
   scenario.onStart?.(clock, store);
 
-  const startProcess = async (): Promise<{ budget: Budget; kill: () => void; stop: () => Promise<void> }> => {
+  const startProcess = async (): Promise<Process> => {
+    const fenced = store.fenced();
     const budget = createBudget({
       keyHash: 'key',
       clock,
       share: scenario.share ?? 1,
-      store,
+      store: fenced.store,
       loaded: await store.load('key'),
       onEvent: (event) => events.push(event),
     });
     const killed = new AbortController();
     const all = Array.from({ length: workers }, () =>
-      work(scenario, budget, service, store, clock, random, killed.signal),
+      work(scenario, budget, service, fenced.store, clock, random, killed.signal),
     );
     return {
       budget,
+      takeOver: fenced.takeOver,
       stop: async () => {
         killed.abort(new Error('stopped'));
         budget.close(new Error('stopped'));
@@ -84,6 +100,12 @@ export async function play(scenario: Scenario): Promise<Outcome> {
   while (clock.monotonic() < end) {
     await clock.advance(Math.min(killEveryMs ?? end, end - clock.monotonic()));
     if (killEveryMs === undefined || clock.monotonic() >= end) break;
+    if (scenario.goesOnMs !== undefined) {
+      running.takeOver();
+      clock.after(scenario.goesOnMs, running.kill);
+      running = await startProcess();
+      continue;
+    }
     if (random() < (scenario.graceful ?? 0)) await clock.runUntil(running.stop());
     else running.kill();
     await clock.advance(500);
@@ -98,7 +120,7 @@ async function work(
   scenario: Scenario,
   budget: Budget,
   service: EmulatedService,
-  store: MemoryBudgetStore,
+  store: BudgetStore,
   clock: VirtualClock,
   random: Random,
   signal: AbortSignal,
@@ -118,7 +140,8 @@ async function work(
       });
       if (random() < (scenario.pages ?? 1)) await page(scenario, budget, store, random, signal);
     } catch {
-      // No answer, or killed: the next request, if any, tells.
+      // No answer, or killed: the next request, if any, tells. Who was taken over asks again and again.
+      if (scenario.goesOnMs !== undefined) await clock.sleep(250);
     }
   }
 }
@@ -126,7 +149,7 @@ async function work(
 async function page(
   scenario: Scenario,
   budget: Budget,
-  store: MemoryBudgetStore,
+  store: BudgetStore,
   random: Random,
   signal: AbortSignal,
 ): Promise<void> {
