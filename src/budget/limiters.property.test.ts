@@ -7,6 +7,7 @@ import {
   slidingCounter,
   slidingLog,
   tokenBucket,
+  wholeSeconds,
   withRemaining,
   type Limiter,
 } from '../../test/support/budget/limiters.ts';
@@ -42,21 +43,24 @@ const life = fc.record({
   lost: fc.constantFrom(0, 0.02, 0.2),
   unsent: fc.constantFrom(0, 0.02, 0.5),
   kills: fc.option(fc.integer({ min: 1_000, max: 90_000 })),
+  graceful: fc.constantFrom(0, 0.3),
+  goesOnMs: fc.option(fc.integer({ min: 100, max: 30_000 })),
   pages: fc.constantFrom(0, 0.5, 1),
   failingPages: fc.constantFrom(0, 0.5),
 });
 const LIMITS = { other: 60, sequence: 20, clay_enrich: 5, bulk_lists: 2, research_enrich: 10 } as const;
 
 describe.each(Object.entries(honest))('against %s', (_name, limiter) => {
-  it('no request is refused: not by jitter, lost answers, lost pages or kills', async () => {
+  it('no request is refused: not by jitter, lost answers, lost pages, kills or takeovers', async () => {
     await fc.assert(
-      fc.asyncProperty(seed, life, async (seed, { kills, lost, ...rest }) => {
+      fc.asyncProperty(seed, life, async (seed, { kills, goesOnMs, lost, ...rest }) => {
         const outcome = await play({
           seed,
           minutes: 6,
           limiter: limiter(LIMITS[rest.group], seed % 60_000),
           network: { lost },
           ...(kills === null ? {} : { killEveryMs: kills }),
+          ...(goesOnMs === null ? {} : { goesOnMs }),
           ...rest,
         });
         expect(outcome.refusedAt).toEqual([]);
@@ -151,6 +155,60 @@ describe('somebody else with the same key', () => {
     expect(refused / sent).toBeLessThan(0.005);
     expect(sent / 240).toBeGreaterThan(12);
     expect(foreignRefused / foreignSent).toBeLessThan(0.2);
+  });
+});
+
+describe('somebody else with the same key, beside the usual share of it', () => {
+  it.each(['evenly', 'at random', 'in bursts'] as const)(
+    'who wants half of it, %s, is refused less than 1 % after two windows, and we nothing',
+    async (foreignComes) => {
+      const others = { foreignPerMinute: 30, foreignComes, share: 0.8, network: near };
+      const outcome = await play({ seed: 1, minutes: 15, limiter: slidingLog(60), ...others });
+      const late = (moments: readonly number[]): number => moments.filter((at) => at > 2 * MINUTE).length;
+      expect(late(outcome.refusedAt)).toBe(0);
+      expect(late(outcome.foreignRefusedAt) / late(outcome.foreignAt)).toBeLessThan(0.01);
+      expect(outcome.sentAt.length / 15).toBeGreaterThan(8);
+      expect(outcome.events.map((event) => event.kind)).not.toContain('remaining-ignored');
+    },
+  );
+});
+
+describe('one 429 is enough', () => {
+  const odd: Record<string, () => Limiter> = {
+    'a sliding counter': () => slidingCounter(60),
+    'a log of whole seconds': () => wholeSeconds(60),
+    'a token bucket with a burst of 20': () => tokenBucket(60, 20),
+  };
+
+  it.each(Object.entries(odd))('to keep to %s and to use it', async (_name, limiter) => {
+    const outcome = await play({ seed: 1, minutes: 20, limiter: limiter(), network: near, workers: 60 });
+    expect(outcome.refusedAt).toHaveLength(1);
+    const sent = outcome.sentAt.filter((at) => at > 10 * MINUTE);
+    const possible = (60 * MINUTE) / (60_250 + outcome.meanResponseMs);
+    expect(sent.length / 10).toBeGreaterThan(0.97 * possible);
+  });
+
+  it('where answers say nothing: a token bucket without headers refuses one request, not all under way', async () => {
+    const silent = { ...near, headers: () => ({}) };
+    const outcome = await play({
+      seed: 1,
+      minutes: 5,
+      limiter: tokenBucket(60, 5),
+      network: silent,
+      workers: 60,
+    });
+    expect(outcome.refusedAt).toHaveLength(1);
+  });
+});
+
+describe('answers that take up to ten seconds', () => {
+  it('cost neither a 429 nor slots: 99 % of what is possible is sent', async () => {
+    const network = { latency: (random: () => number) => 20 + random() * 4_980, timeoutMs: 30_000 };
+    const outcome = await play({ seed: 1, minutes: 30, limiter: slidingLog(60), network, workers: 100 });
+    expect(outcome.refusedAt).toEqual([]);
+    const returns = outcome.sentAt.slice(60).map((at, index) => at - (outcome.sentAt[index] ?? at));
+    const mean = returns.reduce((sum, each) => sum + each, 0) / returns.length;
+    expect((60_250 + outcome.meanResponseMs) / mean).toBeGreaterThan(0.99);
   });
 });
 
