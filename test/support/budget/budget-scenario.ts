@@ -80,7 +80,7 @@ export async function play(scenario: Scenario): Promise<Outcome> {
     );
     return {
       budget,
-      takeOver: fenced.takeOver,
+      takeOver: () => fenced.takeOver(),
       stop: async () => {
         killed.abort(new Error('stopped'));
         budget.close(new Error('stopped'));
