@@ -30,11 +30,11 @@ for (const [name, scenario] of Object.entries(CASES)) {
   let [sent, refused, responseMs, foreignSent, foreignRefused] = [0, 0, 0, 0, 0];
   for (const seed of SEEDS) {
     const outcome = await play({ ...scenario, seed, limiter: slidingLog(LIMIT) });
-    sent += outcome.sent;
-    refused += outcome.refused;
+    sent += outcome.sentAt.length;
+    refused += outcome.refusedAt.length;
     responseMs += outcome.meanResponseMs / SEEDS.length;
-    foreignSent += outcome.foreignSent;
-    foreignRefused += outcome.foreignRefused;
+    foreignSent += outcome.foreignAt.length;
+    foreignRefused += outcome.foreignRefusedAt.length;
   }
   const perMinute = sent / SEEDS.length / scenario.minutes;
   const size = Math.floor(LIMIT * (scenario.share ?? 1));

@@ -13,7 +13,7 @@ export function refusedEvent(
     'overall-limit': `there is a limit over all endpoints, taken as ${String(overallLimit)} per 60 s`,
     'lower-limit': `the service's limit is ${String(group.limit(receivedAt))} per 60 s now`,
     'foreign-use': 'somebody else uses this key, more is left to them',
-    unexplained: `no use of this key explains it, from now on one request each ${seconds(group.pace.intervalMs(receivedAt) ?? 0)}`,
+    unexplained: `no use of this key explains it, from now on one request each ${seconds(group.pacedMs(receivedAt) ?? 0)}`,
   };
   const wait = seconds(group.pausedUntil - receivedAt);
   return {

@@ -62,10 +62,21 @@ describe('the first requests', () => {
   it('to a group are at most four at once until ten were accepted', async () => {
     const setup = new BudgetSetup();
     const budget = await setup.budget();
+    setup.answer = () => ({ status: 200, headers: { 'x-ratelimit-remaining': '40' } });
     await setup.sendMany(budget, 10);
     expect(setup.mostInFlight).toBe(4);
     await setup.sendMany(budget, 20);
     expect(setup.mostInFlight).toBe(20);
+  });
+
+  it('are one at a time where no header says that more would be accepted, until two bursts were', async () => {
+    const setup = new BudgetSetup();
+    const budget = await setup.budget();
+    await setup.sendMany(budget, 120);
+    expect(setup.mostInFlight).toBe(1);
+    await setup.clock.advance(61_000);
+    await setup.sendMany(budget, 60);
+    expect(setup.mostInFlight).toBe(60);
   });
 
   it('of a used key without rows are one ping, and then the window is waited out', async () => {
@@ -97,6 +108,8 @@ describe('a 429', () => {
   it('shortens no wait that an earlier one asked for', async () => {
     const setup = new BudgetSetup();
     const budget = await setup.acquainted();
+    setup.answer = () => ({ status: 200, headers: { 'x-ratelimit-remaining': '40' } });
+    await setup.sendMany(budget, 1);
     setup.answer = (name) => ({ status: 429, headers: { 'retry-after': name } });
     await setup.clock.runUntil(Promise.all([setup.send(budget, '90'), setup.send(budget, '1')]));
     setup.answer = () => ({ status: 200, headers: {} });
@@ -115,7 +128,7 @@ describe('a 429', () => {
     await setup.clock.advance(5);
     const next = await setup.budget();
     const other = next.snapshot().groups.find((each) => each.group === 'other');
-    expect(other?.pacedMs).toBeCloseTo(60_000 / 59);
+    expect(other?.pacedMs).toBeCloseTo(60_000 / 58);
     expect(other?.pausedForMs).toBeGreaterThan(60_000);
   });
 

@@ -1,5 +1,6 @@
+import { BurstGate } from './evidence/burst-gate.ts';
 import { FirstContact } from './evidence/first-contact.ts';
-import { ForeignUse, headroom } from './evidence/foreign-use.ts';
+import { ForeignUse } from './evidence/foreign-use.ts';
 import { Pace } from './evidence/pace.ts';
 import { pauseAfter, type RateHeaders } from './evidence/rate-headers.ts';
 import { defaultLimit, type RateGroup } from './rate-groups.ts';
@@ -11,6 +12,15 @@ import { GUARD_MS, HIGH_MEMORY_MS, LESSON_MEMORY_MS, LIMIT_MEMORY_MS, WINDOW_MS 
 
 /** Least slots of a group that spreads them over the window while requests of high priority come. */
 const SPREAD_FROM = 12;
+
+/** In how much of a window all slots may be sent beside others: a slot that is free must seldom wait for its turn. */
+const EVEN_MS = 0.9 * WINDOW_MS;
+
+/** So few that others seem to use of a paced group are how its limiter rounds. */
+const ROUNDING = 2;
+
+/** Weight of one answer in the mean response time. */
+const RESPONSE_WEIGHT = 0.02;
 
 /** Whether a request may be sent now; if not, when to ask again (undefined: when an answer comes). */
 export type Admission = 'go' | { readonly at: number | undefined };
@@ -36,6 +46,7 @@ export class GroupModel {
   readonly #remaining = new RemainingCheck();
   pace = new Pace();
   contact = new FirstContact(false);
+  bursts = new BurstGate(false);
   /** A Retry-After stops the group until then. */
   pausedUntil = -Infinity;
   /** `Remaining` is not believed until then. */
@@ -43,6 +54,8 @@ export class GroupModel {
   /** No limit above the specification's is believed until then. */
   ceilingUntil = -Infinity;
   refusals = 0;
+  /** Moving mean of the time from sending to answer. */
+  #responseMs = 0;
   #lastSentAt = -Infinity;
   #lastEndedAt = -Infinity;
   #lastHighAt = -Infinity;
@@ -70,7 +83,7 @@ export class GroupModel {
     const shared = this.#shareOf(limit);
     const left = Math.max(
       this.#remaining.tested ? 1 : SUSPECT_REPEATS,
-      limit - headroom(this.foreign.highest(now)),
+      this.#othersSeen(now) ? limit - this.foreign.headroom(now) : limit,
     );
     return Math.min(shared, left, this.pace.lesson(now)?.limit ?? Infinity);
   }
@@ -78,6 +91,11 @@ export class GroupModel {
   #shareOf(limit: number): number {
     // The tiny addition mends products such as 0.29 × 100 = 28.999999999999996.
     return Math.max(1, Math.floor(this.#share * limit + 1e-9));
+  }
+
+  /** Others use the key, as far as that matters. */
+  #othersSeen(now: number): boolean {
+    return this.foreign.highest(now) > (this.pace.lesson(now) === undefined ? 0 : ROUNDING);
   }
 
   used(now: number): number {
@@ -103,7 +121,7 @@ export class GroupModel {
       const unkept = kept === 1 && !highWaits ? keepUntil : undefined;
       return { at: earliest(this.nextFree(now), this.foreign.nextChange(now), unkept) };
     }
-    const spread = high ? now : this.#spread(now, size);
+    const spread = Math.max(high ? now : this.#spread(now, size), this.#even(now, size));
     return spread > now ? { at: earliest(spread, this.nextFree(now)) } : this.#turn(now);
   }
 
@@ -114,14 +132,26 @@ export class GroupModel {
     return this.#lastLowAt + WINDOW_MS / size;
   }
 
+  /** When the next request may go although bursts are not proven, or others use the key: evenly. */
+  #even(now: number, size: number): number {
+    const others = this.#othersSeen(now) && this.#remaining.tested;
+    if (!others && this.log.inFlight < this.bursts.mostInFlight(now, size)) return now;
+    return this.#lastSentAt + (others ? EVEN_MS / size : this.bursts.spacingMs(size));
+  }
+
   /** When paced: an interval after the last sending or, after a second lesson, after the last answer. */
   #turn(now: number): Admission {
-    const interval = this.pace.intervalMs(now);
+    const interval = this.pacedMs(now);
     if (interval === undefined) return 'go';
     const strict = this.pace.lesson(now)?.fromAnswer === true;
     if (strict && this.log.inFlight > 0) return { at: undefined };
     const turn = (strict ? this.#lastEndedAt : this.#lastSentAt) + interval;
     return turn > now ? { at: turn } : 'go';
+  }
+
+  /** Time between two requests of a paced group; undefined: not paced. */
+  pacedMs(now: number): number | undefined {
+    return this.pace.intervalMs(now, this.#responseMs);
   }
 
   sent(now: number, high: boolean): void {
@@ -151,6 +181,10 @@ export class GroupModel {
     this.log.answered(now);
     this.#lastEndedAt = now;
     if (this.contact.accepted()) findings.push('noted');
+    const remaining = this.remainingIgnoredUntil > now ? undefined : headers.remaining;
+    if (this.bursts.accepted(answer.sentAt, now, remaining, this.#shareOf(this.limit(now))))
+      findings.push('noted');
+    this.#responseMs += (now - answer.sentAt - this.#responseMs) * RESPONSE_WEIGHT;
     if (headers.limit !== undefined && this.limits.observe(route, headers.limit, now)) findings.push('noted');
     if (this.limit(now) !== before) findings.push('limit');
     if (headers.limit !== undefined && headers.remaining !== undefined) this.#readRemaining(answer, findings);
@@ -168,12 +202,18 @@ export class GroupModel {
       this.remainingIgnoredUntil = now + LESSON_MEMORY_MS;
       this.foreign.clear();
       this.#remaining.clear();
+      this.bursts.forgetRemaining();
       findings.push('remaining-broken');
       return;
     }
     this.foreign.observe(now, use);
-    // Others' use, seen right after the first lesson, explains that 429: no need to go on pacing.
-    if (use > 0 && this.#lessonOpenUntil > now && !this.#blamedForeign(now)) {
+    // Others' use, seen right after the first lesson, explains that 429: no need to go on pacing. What a sliding
+    // counter still weighs of our own last window looks like others' use, too.
+    if (
+      use > this.log.leftWindow(sentAt - WINDOW_MS, sentAt) &&
+      this.#lessonOpenUntil > now &&
+      !this.#blamedForeign(now)
+    ) {
       this.pace.forget();
       this.#lessonOpenUntil = -Infinity;
       this.#foreignBlamedAt = now;
@@ -199,6 +239,7 @@ export class GroupModel {
     this.refusals += 1;
     this.pausedUntil = Math.max(this.pausedUntil, now + pauseAfter(headers) + GUARD_MS);
     this.contact.refused();
+    this.bursts.refused();
     this.#remaining.refused();
     if (sentAt <= this.#lastRefusedAt) return undefined;
     this.#lastRefusedAt = now;
@@ -212,11 +253,11 @@ export class GroupModel {
   }
 
   /** The 429 is not explained: pace, and believe no limit above the specification's. */
-  learnPace(size: number, now: number): void {
+  learnPace(now: number): void {
     const granted = defaultLimit(this.name);
     if ((this.limits.smallest(now) ?? 0) > granted) this.ceilingUntil = now + LESSON_MEMORY_MS;
     const first = this.pace.lesson(now) === undefined;
-    this.pace.learn(Math.min(size, this.#shareOf(granted)), now);
+    this.pace.learn(this.#shareOf(Math.min(this.limit(now), granted)), now);
     this.#lessonOpenUntil = first ? this.pausedUntil + WINDOW_MS : -Infinity;
   }
 

@@ -91,11 +91,11 @@ export class KeyModel {
       usedOverall: this.#sum((each) => each.used(now)),
       paced: lesson !== undefined,
     });
-    this.#learn(group, cause, facts.size, answer);
+    this.#learn(group, cause, answer);
     return [refusedEvent(group, cause, answer, this.overallLimit(now))];
   }
 
-  #learn(group: GroupModel, cause: Cause, size: number, answer: Answered): void {
+  #learn(group: GroupModel, cause: Cause, answer: Answered): void {
     const now = answer.receivedAt;
     switch (cause.kind) {
       case 'overall-limit': {
@@ -111,7 +111,7 @@ export class KeyModel {
         group.blameForeign(now);
         break;
       case 'unexplained':
-        group.learnPace(size, now);
+        group.learnPace(now);
         break;
     }
   }

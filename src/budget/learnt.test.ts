@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BurstGate } from './evidence/burst-gate.ts';
 import { KeyModel } from './key-model.ts';
 import { inheritLearnt, learntRow } from './learnt.ts';
 import { StoreTime } from './store/store-time.ts';
@@ -60,8 +61,16 @@ describe('what was learnt', () => {
   });
 
   it('is the pace', () => {
-    const next = nextProcess((model) => void model.group('other').pace.learn(31, NOW));
-    expect(next.group('other').pace.intervalMs(LATER)).toBe(2_000);
+    const next = nextProcess((model) => void model.group('other').pace.learn(30, NOW));
+    expect(next.group('other').pace.intervalMs(LATER, 0)).toBeCloseTo(60_250 / 29);
+  });
+
+  it('is that bursts were accepted', () => {
+    const next = nextProcess((model) => {
+      model.group('other').bursts = new BurstGate(true);
+    });
+    expect(next.group('other').bursts.proven).toBe(true);
+    expect(nextProcess(() => {}).group('other').bursts.proven).toBe(false);
   });
 
   it('is each route’s limit, and that the group accepts requests', () => {
@@ -80,7 +89,7 @@ describe('what was learnt', () => {
       -Infinity,
       -Infinity,
     ]);
-    expect([next.contact.proven, next.pace.intervalMs(LATER)]).toEqual([false, undefined]);
+    expect([next.contact.proven, next.pace.intervalMs(LATER, 0)]).toEqual([false, undefined]);
   });
 });
 

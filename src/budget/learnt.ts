@@ -1,3 +1,4 @@
+import { BurstGate } from './evidence/burst-gate.ts';
 import { FirstContact } from './evidence/first-contact.ts';
 import type { GroupModel } from './group-model.ts';
 import type { KeyModel } from './key-model.ts';
@@ -33,6 +34,7 @@ function learntOf(group: GroupModel, now: number, time: StoreTime): LearntRate {
     .map(({ route, limit, seenAt }) => [route, { limit, seenAt: time.toStore(seenAt) }] as const);
   return {
     contacted: group.contact.proven,
+    bursts: group.bursts.proven,
     limits: Object.fromEntries(limits),
     ...(lesson === undefined ? {} : { paced: { ...lesson, until: time.toStore(lesson.until) } }),
     ...(group.ceilingUntil > now ? { grantedOnlyUntil: time.toStore(group.ceilingUntil) } : {}),
@@ -64,6 +66,7 @@ export function inheritLearnt(
 
 function inherit(group: GroupModel, learnt: LearntRate, now: number, time: StoreTime): void {
   group.contact = new FirstContact(learnt.contacted === true);
+  group.bursts = new BurstGate(learnt.bursts === true);
   for (const [route, { limit, seenAt }] of Object.entries(learnt.limits ?? {})) {
     if (Number.isInteger(limit) && limit > 0) group.limits.inherit(route, limit, time.fromStore(seenAt));
   }

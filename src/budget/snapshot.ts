@@ -25,7 +25,7 @@ function groupSnapshot({ model, queue }: EndpointGroup, now: number): GroupSnaps
     waiting: queue.waiting,
     freeInMs: admission === 'go' ? 0 : admission.at === undefined ? undefined : admission.at - now,
     foreignUse: model.foreign.highest(now),
-    pacedMs: model.pace.intervalMs(now),
+    pacedMs: model.pacedMs(now),
     pausedForMs: Math.max(0, model.pausedUntil - now),
     sent: model.log.sent,
     refused: model.refusals,

@@ -26,6 +26,20 @@ describe('use by others', () => {
   });
 
   it('is left to them with twice its deviation and one more', () => {
-    expect([0, 1, 4, 30].map(headroom)).toEqual([0, 4, 9, 42]);
+    expect([0, 1, 4, 30].map((use) => headroom(use))).toEqual([0, 4, 9, 42]);
+  });
+
+  it('is left to them with one more where two windows did not differ', () => {
+    const foreign = new ForeignUse();
+    for (let at = 0; at < 119_000; at += 7_000) foreign.observe(at, 30);
+    expect(foreign.headroom(119_000)).toBe(42);
+    foreign.observe(121_000, 30);
+    expect(foreign.headroom(121_000)).toBe(31);
+    foreign.observe(122_000, 33);
+    expect(foreign.headroom(122_000)).toBe(33 + 3 + 1);
+  });
+
+  it('is one slot where it is one for two windows: the service counts so', () => {
+    expect([headroom(1, 0), headroom(1, 1), headroom(1, 2), headroom(2, 0)]).toEqual([1, 1, 4, 3]);
   });
 });

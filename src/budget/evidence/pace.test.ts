@@ -3,20 +3,26 @@ import { Pace } from './pace.ts';
 import { GUARD_MS, LESSON_MEMORY_MS, WIDEST_GUARD_MS } from '../slots/timing.ts';
 
 describe('pacing', () => {
-  it('spaces evenly, one below the limit', () => {
+  it('spaces evenly, below the limit by a thirtieth', () => {
     const pace = new Pace();
-    expect(pace.intervalMs(0)).toBeUndefined();
-    pace.learn(61, 0);
-    expect(pace.intervalMs(0)).toBe(1_000);
+    expect(pace.intervalMs(0, 0)).toBeUndefined();
+    pace.learn(60, 0);
+    expect(pace.intervalMs(0, 0)).toBeCloseTo(60_000 / 58);
     expect(pace.guardMs(0)).toBeGreaterThan(GUARD_MS);
   });
 
-  it('counts from the answers after a second lesson, and slows down from the third on', () => {
+  it('is slower where answers take long: slots come free no sooner', () => {
+    const pace = new Pace();
+    pace.learn(60, 0);
+    expect(pace.intervalMs(0, 5_000)).toBeCloseTo((60_000 + GUARD_MS + 5_000) / 59);
+  });
+
+  it('is a little slower after a second lesson, counts from the answers after a third, and slows down from then on', () => {
     const pace = new Pace();
     const lessons = [0, 1, 2, 3].map((now) => pace.learn(60, now));
     expect(lessons.map((each) => [each.limit, each.fromAnswer])).toEqual([
       [60, false],
-      [60, true],
+      [57, false],
       [54, true],
       [48, true],
     ]);
@@ -25,9 +31,9 @@ describe('pacing', () => {
   it('ends neither below one request a window nor with an endless guard', () => {
     const pace = new Pace();
     for (let i = 0; i < 100; i++) pace.learn(60, 0);
-    expect([pace.lesson(0)?.limit, pace.intervalMs(0), pace.guardMs(0)]).toEqual([
+    expect([pace.lesson(0)?.limit, pace.intervalMs(0, 0), pace.guardMs(0)]).toEqual([
       1,
-      60_000,
+      60_250,
       WIDEST_GUARD_MS,
     ]);
   });
@@ -35,7 +41,7 @@ describe('pacing', () => {
   it('is tried without after a day', () => {
     const pace = new Pace();
     pace.learn(60, 0);
-    expect(pace.intervalMs(LESSON_MEMORY_MS)).toBeUndefined();
+    expect(pace.intervalMs(LESSON_MEMORY_MS, 0)).toBeUndefined();
     expect(pace.guardMs(LESSON_MEMORY_MS)).toBe(GUARD_MS);
   });
 });

@@ -1,7 +1,10 @@
 import { GUARD_MS, LESSON_MEMORY_MS, WIDEST_GUARD_MS, WINDOW_MS } from '../slots/timing.ts';
 
 /** Guard after the first lesson, and by how much each further one widens it and lowers the rate. */
-const STEP = { guardMs: 1_000, widen: 2, lower: 0.9 } as const;
+const STEP = { guardMs: 1_000, widen: 2, little: 0.95, lower: 0.9 } as const;
+
+/** One slot of so many stays free: a request that is late joins the next window's. */
+const SLACK = 30;
 
 /** The lesson of a 429 that nothing explains: remembered for key and group. */
 export interface PaceLesson {
@@ -37,8 +40,8 @@ export class Pace {
       before === undefined
         ? { limit: size, guardMs: STEP.guardMs, fromAnswer: false, until: now + LESSON_MEMORY_MS }
         : {
-            limit: before.fromAnswer ? Math.max(1, Math.floor(before.limit * STEP.lower)) : before.limit,
-            fromAnswer: true,
+            limit: Math.max(1, Math.floor(before.limit * (before.fromAnswer ? STEP.lower : STEP.little))),
+            fromAnswer: before.guardMs > STEP.guardMs,
             guardMs: Math.min(WIDEST_GUARD_MS, before.guardMs * STEP.widen),
             until: now + LESSON_MEMORY_MS,
           };
@@ -53,9 +56,15 @@ export class Pace {
     return this.lesson(now)?.guardMs ?? GUARD_MS;
   }
 
-  /** Least time between the sendings of two requests; undefined: not paced. */
-  intervalMs(now: number): number | undefined {
+  /**
+   * Least time between the sendings of two requests; undefined: not paced.
+   * @param responseMs mean time from sending to answer: a slot is not used again sooner, in any schedule
+   */
+  intervalMs(now: number, responseMs: number): number | undefined {
     const lesson = this.lesson(now);
-    return lesson === undefined ? undefined : WINDOW_MS / Math.max(1, lesson.limit - 1);
+    if (lesson === undefined) return undefined;
+    const { limit } = lesson;
+    const slots = (WINDOW_MS + GUARD_MS + responseMs) / Math.max(1, limit - 1);
+    return Math.max(slots, WINDOW_MS / Math.max(1, limit - Math.ceil(limit / SLACK)));
   }
 }

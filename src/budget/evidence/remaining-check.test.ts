@@ -30,4 +30,19 @@ describe('Remaining', () => {
     expect(judge(still)).toBe(5);
     expect(judge(still.map((each) => ({ ...each, foreign: 0 })))).toBe(-1);
   });
+
+  it('that moved before is broken when it stays although our own use changes, and not beside even use', () => {
+    const before = { at: -1_000, remaining: 30, foreign: 3 };
+    const even = [0, 1, 2, 3, 4, 5].map((i) => ({ at: i * 30_000, remaining: 4, foreign: 25 }));
+    expect(judge([before, ...even])).toBe(-1);
+    expect(judge([before, ...even, { at: 180_000, remaining: 4, foreign: 22 }])).toBe(7);
+  });
+
+  it('that stays leaves us requests again: else nothing would find it broken', () => {
+    const check = new RemainingCheck();
+    check.refused();
+    expect(check.tested).toBe(true);
+    for (let i = 0; i < 6; i++) check.isBroken({ at: i * 30_000, remaining: 0, foreign: 59 }, () => false);
+    expect(check.tested).toBe(false);
+  });
 });

@@ -14,6 +14,8 @@ export const SUSPECT_REPEATS = 5;
 const BURST_MS = 1_000;
 /** A value that does not move for longer measures no window. */
 const STILL_MS = 2 * WINDOW_MS;
+/** By so much our own use must have changed meanwhile. */
+const UNMOVED_BY = 3;
 
 /**
  * Recognises a `Remaining` that does not count our requests: always 0, another bucket's, a burst allowance
@@ -22,14 +24,22 @@ const STILL_MS = 2 * WINDOW_MS;
  *   it;
  * - in 5 successive answers over more than two windows, each claiming that others used the key: a token bucket's
  *   small burst looks so to somebody who waits for it to fill, and would keep us at one request a window for ever.
+ *   Where it has moved before, our own use must have changed meanwhile: others who come evenly, beside requests of
+ *   ours that are even, too, leave it where it is.
  */
 export class RemainingCheck {
   #same: RemainingSample[] = [];
+  #leastForeign = Infinity;
+  #mostForeign = -Infinity;
   #moved = false;
+  #still = false;
 
-  /** The value has moved, or a 429 has confirmed it. Until then it must leave us requests to find it broken. */
+  /**
+   * The value has moved, or a 429 has confirmed it, and it is not still now. Else it must leave us requests to find
+   * it broken.
+   */
   get tested(): boolean {
-    return this.#moved;
+    return this.#moved && !this.#still;
   }
 
   refused(): void {
@@ -40,15 +50,18 @@ export class RemainingCheck {
   isBroken(sample: RemainingSample, cameFree: (from: number, to: number) => boolean): boolean {
     if (this.#same[0]?.remaining !== sample.remaining) {
       this.#moved ||= this.#same.length > 0;
-      this.#same = [];
+      this.clear();
     }
     this.#same.push(sample);
+    this.#leastForeign = Math.min(this.#leastForeign, sample.foreign);
+    this.#mostForeign = Math.max(this.#mostForeign, sample.foreign);
     if (this.#same.length < SUSPECT_REPEATS) return false;
     const first = this.#same[this.#same.length - SUSPECT_REPEATS];
     const oldest = this.#same[0];
     if (first === undefined || oldest === undefined) return false;
     const burst = sample.at - first.at <= BURST_MS && !cameFree(first.at - BURST_MS, sample.at);
-    const still = sample.at - oldest.at > STILL_MS && this.#same.every((each) => each.foreign > 0);
+    this.#still = sample.at - oldest.at > STILL_MS && this.#leastForeign > 0;
+    const still = this.#still && (!this.#moved || this.#mostForeign - this.#leastForeign >= UNMOVED_BY);
     // Keeps the oldest, for the span, and the last few, for the burst.
     if (this.#same.length > SUSPECT_REPEATS) this.#same.splice(1, 1);
     return burst || still;
@@ -56,5 +69,8 @@ export class RemainingCheck {
 
   clear(): void {
     this.#same = [];
+    this.#leastForeign = Infinity;
+    this.#mostForeign = -Infinity;
+    this.#still = false;
   }
 }

@@ -2,9 +2,10 @@ import type { Budget, BudgetEvent } from '../../../src/budget/budget.ts';
 import { createBudget } from '../../../src/budget/create-budget.ts';
 import { NotSent } from '../../../src/budget/not-sent.ts';
 import { PRIORITY } from '../../../src/budget/priorities.ts';
+import type { BudgetStore } from '../../../src/budget/store/store.ts';
 import type { RateGroup } from '../../../src/budget/rate-groups.ts';
 import type { Random } from '@research-mirror/runtime/clock';
-import { EmulatedService, type Network } from '../network/emulated-service.ts';
+import { EmulatedService, type Network, type ServiceReport } from '../network/emulated-service.ts';
 import type { Limiter } from './limiters.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';
 import { exponential, seeded } from '../random.ts';
@@ -20,6 +21,11 @@ export interface Scenario {
   readonly workers?: number;
   readonly share?: number;
   readonly group?: RateGroup;
+  /**
+   * In place of the kill another process takes the account over, and the first one, which does not know it, goes on
+   * for so long.
+   */
+  readonly goesOnMs?: number;
   /** SIGKILL this often; the next process starts half a second later with what the store holds. */
   readonly killEveryMs?: number;
   /** Part of the attempts that write nothing: a refused connection, a claim that says no. */
@@ -27,27 +33,30 @@ export interface Scenario {
   /** Part of the pages whose transaction carries freed slots, and part of those that fail. */
   readonly pages?: number;
   readonly failingPages?: number;
-  /** Somebody else's requests with the same key, per minute. */
+  /** Part of the stops that are graceful: what is under way is waited for, unused slots are given back. */
+  readonly graceful?: number;
+  /** Somebody else's requests with the same key, per minute, and how they come: at random where nothing is said. */
   readonly foreignPerMinute?: number;
+  readonly foreignComes?: 'at random' | 'evenly' | 'in bursts';
   readonly onStart?: (clock: VirtualClock, store: MemoryBudgetStore) => void;
 }
 
-export interface Outcome {
-  readonly sent: number;
-  readonly refused: number;
-  /** Refusals by minute of arrival. */
-  readonly refusedAt: readonly number[];
-  /** Of the requests that were answered, from sending to the response's headers. */
-  readonly meanResponseMs: number;
-  readonly foreignSent: number;
-  readonly foreignRefused: number;
+export interface Outcome extends ServiceReport {
   readonly reservations: number;
   readonly events: readonly BudgetEvent[];
   readonly budget: Budget;
 }
 
+/** A process that works with the key. */
+interface Process {
+  readonly budget: Budget;
+  readonly kill: () => void;
+  readonly stop: () => Promise<void>;
+  readonly takeOver: () => void;
+}
+
 export async function play(scenario: Scenario): Promise<Outcome> {
-  const { seed, minutes, killEveryMs, foreignPerMinute, workers = 8 } = scenario;
+  const { seed, minutes, killEveryMs, workers = 8 } = scenario;
   const random = seeded(seed);
   const clock = new VirtualClock();
   const store = new MemoryBudgetStore(clock);
@@ -55,20 +64,29 @@ export async function play(scenario: Scenario): Promise<Outcome> {
   const events: BudgetEvent[] = [];
   scenario.onStart?.(clock, store);
 
-  const startProcess = async (): Promise<{ budget: Budget; kill: () => void }> => {
+  const startProcess = async (): Promise<Process> => {
+    const fenced = store.fenced();
     const budget = createBudget({
       keyHash: 'key',
       clock,
       share: scenario.share ?? 1,
-      store,
+      store: fenced.store,
       loaded: await store.load('key'),
       onEvent: (event) => events.push(event),
     });
     const killed = new AbortController();
-    for (let i = 0; i < workers; i++)
-      void work(scenario, budget, service, store, clock, random, killed.signal);
+    const all = Array.from({ length: workers }, () =>
+      work(scenario, budget, service, fenced.store, clock, random, killed.signal),
+    );
     return {
       budget,
+      takeOver: () => fenced.takeOver(),
+      stop: async () => {
+        killed.abort(new Error('stopped'));
+        budget.close(new Error('stopped'));
+        await Promise.all(all);
+        await budget.flush();
+      },
       kill: () => {
         killed.abort(new Error('killed'));
         budget.close(new Error('killed'));
@@ -76,13 +94,20 @@ export async function play(scenario: Scenario): Promise<Outcome> {
     };
   };
 
-  if (foreignPerMinute !== undefined) disturb(clock, service, random, foreignPerMinute);
+  if (scenario.foreignPerMinute !== undefined) disturb(clock, service, random, scenario);
   const end = minutes * 60_000;
   let running = await startProcess();
   while (clock.monotonic() < end) {
     await clock.advance(Math.min(killEveryMs ?? end, end - clock.monotonic()));
     if (killEveryMs === undefined || clock.monotonic() >= end) break;
-    running.kill();
+    if (scenario.goesOnMs !== undefined) {
+      running.takeOver();
+      clock.after(scenario.goesOnMs, running.kill);
+      running = await startProcess();
+      continue;
+    }
+    if (random() < (scenario.graceful ?? 0)) await clock.runUntil(running.stop());
+    else running.kill();
     await clock.advance(500);
     running = await startProcess();
   }
@@ -95,7 +120,7 @@ async function work(
   scenario: Scenario,
   budget: Budget,
   service: EmulatedService,
-  store: MemoryBudgetStore,
+  store: BudgetStore,
   clock: VirtualClock,
   random: Random,
   signal: AbortSignal,
@@ -115,7 +140,8 @@ async function work(
       });
       if (random() < (scenario.pages ?? 1)) await page(scenario, budget, store, random, signal);
     } catch {
-      // No answer, or killed: the next request, if any, tells.
+      // No answer, or killed: the next request, if any, tells. Who was taken over asks again and again.
+      if (scenario.goesOnMs !== undefined) await clock.sleep(250);
     }
   }
 }
@@ -123,7 +149,7 @@ async function work(
 async function page(
   scenario: Scenario,
   budget: Budget,
-  store: MemoryBudgetStore,
+  store: BudgetStore,
   random: Random,
   signal: AbortSignal,
 ): Promise<void> {
@@ -133,13 +159,19 @@ async function page(
   else await store.record(freed);
 }
 
-/** Another user of the key, at random moments. */
-function disturb(clock: VirtualClock, service: EmulatedService, random: Random, perMinute: number): void {
-  const next = (): void => {
-    clock.after(exponential(random, 60_000 / perMinute), () => {
+/** Another user of the key. Bursts are a minute's requests within two seconds. */
+function disturb(clock: VirtualClock, service: EmulatedService, random: Random, scenario: Scenario): void {
+  const { foreignPerMinute: perMinute = 0, foreignComes = 'at random' } = scenario;
+  const waits = {
+    'at random': () => exponential(random, 60_000 / perMinute),
+    evenly: () => 60_000 / perMinute,
+    'in bursts': (count: number) => (count % perMinute === 0 ? 58_000 : 2_000 / perMinute),
+  } as const;
+  const next = (count: number): void => {
+    clock.after(waits[foreignComes](count), () => {
       service.foreign();
-      next();
+      next(count + 1);
     });
   };
-  next();
+  next(0);
 }

@@ -92,6 +92,26 @@ export function tokenBucket(limit: number, capacity: number = limit): Limiter {
   };
 }
 
+/** A sliding log of whole seconds: a request counts in its own second and the 60 after it. */
+export function wholeSeconds(limit: number): Limiter {
+  let log: number[] = [];
+  return {
+    ask(now) {
+      const second = Math.floor(now / 1_000);
+      log = log.filter((each) => each >= second - 60);
+      const accepted = log.length < limit;
+      if (accepted) log.push(second);
+      return {
+        accepted,
+        limit,
+        remaining: limit - log.length,
+        // Rounded down, as such servers have it: obeyed to the letter it is a second too early.
+        retryInMs: ((log[0] ?? second) + 60 - second) * 1_000,
+      };
+    },
+  };
+}
+
 /** Both must accept; the headers are those of the one that refuses, else of `inner`. */
 export function both(inner: Limiter, outer: Limiter): Limiter {
   return {

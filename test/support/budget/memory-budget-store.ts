@@ -35,10 +35,16 @@ export class MemoryBudgetStore implements BudgetStore {
     });
   }
 
-  async reserve(_keyHash: string, block: NewBlock, freed: FreedSlots): Promise<{ readonly now: number }> {
+  async reserve(
+    _keyHash: string,
+    block: NewBlock,
+    freed: FreedSlots,
+    check: () => void = () => {},
+  ): Promise<{ readonly now: number }> {
     await this.#clock.sleep(this.#commitMs / 2);
     const now = this.#clock.now();
     this.#throwIfFailing();
+    check();
     const { group, blockId, size, validForMs } = block;
     const id = `${group}/${String(blockId)}`;
     if (this.#blocks.has(id)) throw new Error(`block ${id} is there already`);
@@ -50,10 +56,30 @@ export class MemoryBudgetStore implements BudgetStore {
     return { now };
   }
 
-  async record(freed: FreedSlots): Promise<void> {
+  async record(freed: FreedSlots, check: () => void = () => {}): Promise<void> {
     await this.#clock.sleep(this.#commitMs);
     this.#throwIfFailing();
+    check();
     this.#apply(freed);
+  }
+
+  /** What one process has of it: its writes fail once another has taken the account over. */
+  fenced(): { readonly store: BudgetStore; takeOver(): void } {
+    let lost = false;
+    const check = (): void => {
+      if (lost) throw new Error('the account was taken over');
+    };
+    return {
+      store: {
+        largestBlock: this.largestBlock,
+        load: (keyHash) => this.load(keyHash),
+        reserve: (keyHash, block, freed) => this.reserve(keyHash, block, freed, check),
+        record: (freed) => this.record(freed, check),
+      },
+      takeOver: () => {
+        lost = true;
+      },
+    };
   }
 
   /** As after a restore of only part of the database. */

@@ -13,6 +13,20 @@ export interface Network {
   readonly lateMs: number;
   /** When the client gives a request up. */
   readonly timeoutMs: number;
+  /** How the service tells its verdict. */
+  readonly headers: (verdict: Verdict) => Record<string, string>;
+}
+
+/** What a service saw; moments are milliseconds of its clock, in order. */
+export interface ServiceReport {
+  /** When requests were sent, and when some of them arrived to be refused. */
+  readonly sentAt: readonly number[];
+  readonly refusedAt: readonly number[];
+  /** Somebody else's, with the same key. */
+  readonly foreignAt: readonly number[];
+  readonly foreignRefusedAt: readonly number[];
+  /** Of the requests that were answered, from sending to the response's headers. */
+  readonly meanResponseMs: number;
 }
 
 /** Tens of milliseconds; one direction in fifty takes up to five seconds. */
@@ -27,24 +41,25 @@ export class EmulatedService {
   readonly #limiter: Limiter;
   readonly #random: Random;
   readonly #network: Network;
-  #sent = 0;
   #answered = 0;
   #responseMs = 0;
-  #foreignSent = 0;
-  #foreignRefused = 0;
+  readonly #sentAt: number[] = [];
   readonly #refusedAt: number[] = [];
+  readonly #foreignAt: number[] = [];
+  readonly #foreignRefusedAt: number[] = [];
 
   constructor(clock: VirtualClock, limiter: Limiter, random: Random, network: Partial<Network>) {
     this.#clock = clock;
     this.#limiter = limiter;
     this.#random = random;
-    this.#network = { latency: jittery, lost: 0, lateMs: 30_000, timeoutMs: 10_000, ...network };
+    const usual = { latency: jittery, lost: 0, lateMs: 30_000, timeoutMs: 10_000, headers: headersOf };
+    this.#network = { ...usual, ...network };
   }
 
   async send(): Promise<AnswerMeta> {
-    const { latency, lost, lateMs, timeoutMs } = this.#network;
+    const { latency, lost, lateMs, timeoutMs, headers } = this.#network;
     const sentAt = this.#clock.monotonic();
-    this.#sent += 1;
+    this.#sentAt.push(sentAt);
     if (this.#random() < lost) {
       this.#clock.after(this.#random() * lateMs, () => this.#judge());
       await this.#clock.sleep(timeoutMs);
@@ -58,43 +73,38 @@ export class EmulatedService {
     this.#responseMs += receivedAt - sentAt;
     return {
       status: verdict.accepted ? 200 : 429,
-      headers: headersOf(verdict),
+      headers: headers(verdict),
       receivedAt,
     };
   }
 
-  /** A request of somebody else with the same key. */
-  foreign(): void {
-    this.#foreignSent += 1;
-    if (!this.#limiter.ask(this.#clock.monotonic()).accepted) this.#foreignRefused += 1;
+  /** A request of somebody else with the same key. @returns whether it was accepted */
+  foreign(): boolean {
+    const now = this.#clock.monotonic();
+    const { accepted } = this.#limiter.ask(now);
+    this.#foreignAt.push(now);
+    if (!accepted) this.#foreignRefusedAt.push(now);
+    return accepted;
   }
 
-  report(): {
-    readonly sent: number;
-    readonly refused: number;
-    readonly refusedAt: readonly number[];
-    readonly meanResponseMs: number;
-    readonly foreignSent: number;
-    readonly foreignRefused: number;
-  } {
+  report(): ServiceReport {
     return {
-      sent: this.#sent,
-      refused: this.#refusedAt.length,
+      sentAt: this.#sentAt,
       refusedAt: this.#refusedAt,
+      foreignAt: this.#foreignAt,
+      foreignRefusedAt: this.#foreignRefusedAt,
       meanResponseMs: this.#responseMs / Math.max(1, this.#answered),
-      foreignSent: this.#foreignSent,
-      foreignRefused: this.#foreignRefused,
     };
   }
 
   #judge(): Verdict {
     const verdict = this.#limiter.ask(this.#clock.monotonic());
-    if (!verdict.accepted) this.#refusedAt.push(Math.floor(this.#clock.monotonic() / 60_000));
+    if (!verdict.accepted) this.#refusedAt.push(this.#clock.monotonic());
     return verdict;
   }
 }
 
-function headersOf({ accepted, limit, remaining, retryInMs }: Verdict): Record<string, string> {
+export function headersOf({ accepted, limit, remaining, retryInMs }: Verdict): Record<string, string> {
   return {
     'x-ratelimit-limit': String(limit),
     'x-ratelimit-remaining': String(remaining),

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { BurstGate } from './burst-gate.ts';
+
+const SIZE = 10;
+
+/** Ten accepted requests from `from` on, `every` ms apart, answered at once. */
+function burst(gate: BurstGate, from: number, every: number): boolean {
+  let isProof = false;
+  for (let i = 0; i < SIZE; i++) {
+    const at = from + i * every;
+    isProof = gate.accepted(at, at, undefined, SIZE) || isProof;
+  }
+  return isProof;
+}
+
+describe('requests under way that are not spaced', () => {
+  it('are one, where nothing is known', () => {
+    expect(new BurstGate(false).mostInFlight(0, SIZE)).toBe(1);
+  });
+
+  it('are half of what the service said it would accept, for some seconds', () => {
+    const gate = new BurstGate(false);
+    gate.accepted(0, 100, 8, SIZE);
+    expect([gate.mostInFlight(200, SIZE), gate.mostInFlight(10_100, SIZE)]).toEqual([4, 1]);
+  });
+
+  it('heed the least of answers that may have overtaken each other', () => {
+    const gate = new BurstGate(false);
+    gate.accepted(0, 100, 2, SIZE);
+    gate.accepted(10, 110, 8, SIZE);
+    expect(gate.mostInFlight(200, SIZE)).toBe(1);
+    gate.accepted(20, 1_200, 8, SIZE);
+    expect(gate.mostInFlight(1_200, SIZE)).toBe(4);
+  });
+
+  it('are as many as one likes after two bursts, a window apart, and one again after a 429', () => {
+    const gate = new BurstGate(false);
+    expect([burst(gate, 0, 1_000), burst(gate, 61_000, 1_000)]).toEqual([false, true]);
+    expect(gate.mostInFlight(90_000, SIZE)).toBe(Infinity);
+    gate.refused();
+    expect(gate.mostInFlight(90_000, SIZE)).toBe(1);
+  });
+
+  it('are not proven by even requests, nor by bursts with a pause between them, in which a bucket fills', () => {
+    const even = new BurstGate(false);
+    for (let i = 0; i < 5; i++) expect(burst(even, i * 60_000, 6_000)).toBe(false);
+    const apart = new BurstGate(false);
+    for (let i = 0; i < 5; i++) expect(burst(apart, i * 120_000, 100)).toBe(false);
+  });
+
+  it('may follow each other sooner with each window’s worth that was accepted, and no sooner after a 429', () => {
+    const gate = new BurstGate(false);
+    const spacings = [gate.spacingMs(SIZE)];
+    for (let i = 0; i < 20; i++) {
+      burst(gate, i * 100_000, 9_000);
+      spacings.push(gate.spacingMs(SIZE));
+    }
+    expect(spacings.slice(0, 3)).toEqual([3_600, 2_520, expect.closeTo(1_764)]);
+    expect(spacings.at(-1)).toBe(300);
+    gate.refused();
+    expect(gate.spacingMs(SIZE)).toBe(3_600);
+  });
+
+  it('are not held up in a group of thousands, of which headers tell', () => {
+    expect(new BurstGate(false).mostInFlight(0, 5_000)).toBe(Infinity);
+  });
+});
