@@ -1,14 +1,8 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { VARIABLES } from '../../src/config/settings.ts';
 import { freePort } from '@research-mirror/embedded-postgres/ports';
 import { ROOT } from '../support/rules/source-files.ts';
-
-export interface CommandOutcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { type CommandOutcome, execute, executeWell } from './docker.ts';
 
 /** The compose file as a project of its own, on free ports, with nothing of the developer's configuration. */
 export interface ComposeProject {
@@ -49,11 +43,7 @@ export async function composeProject({
   const name = `research-mirror-test-${process.pid}-${httpPort}`;
   const chosen = ['docker-compose.yml', ...files].flatMap((file) => ['--file', join(ROOT, file)]);
   const prefix = [...program, '--project-name', name, '--profile', 'sandbox', ...chosen];
-  const checked = async (command: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await run(command);
-    if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}\n${stdout}${stderr}`);
-    return stdout;
-  };
+  const checked = (command: readonly string[]): Promise<string> => executeWell(command, env);
   const idOf = async (service: string): Promise<string> =>
     (await checked([...prefix, 'ps', '--quiet', '--all', service])).trim();
   return {
@@ -74,16 +64,4 @@ async function composeProgram(
     if ((await run([...program, 'version'])).code === 0) return program;
   }
   throw new Error('neither "docker compose" nor "docker-compose" is installed');
-}
-
-function execute(
-  [file = '', ...args]: readonly string[],
-  env: Record<string, string>,
-): Promise<CommandOutcome> {
-  return new Promise((resolve) => {
-    execFile(file, args, { cwd: ROOT, env, maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
-      const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : 127;
-      resolve({ code, stdout, stderr });
-    });
-  });
 }

@@ -6,12 +6,17 @@ import { ROOT } from '../support/rules/source-files.ts';
 
 /**
  * `npm run test:containers [-- WHAT…]`: what needs Docker. `15` to `18`: the tests that use a database, on that
- * PostgreSQL in a container; `compose`: the image and the compose file, really built and run. Without WHAT: all.
+ * PostgreSQL in a container; `compose`: the image and the compose file, really built and run; `kubernetes`: containers
+ * that run as the manifests say, several at once. Without WHAT: all.
  * Everything is run, with one line each at the end. 0 all passed, 1 some failed, 2 no such WHAT, 3 no Docker.
  */
 const MAJORS = ['15', '16', '17', '18'];
-const COMPOSE = 'compose';
-const ALL = [...MAJORS, COMPOSE];
+/** What has tests of its own beside this file, `<what>*.docker-test.ts`. */
+const IMAGE_TESTS: Readonly<Record<string, string>> = {
+  compose: 'image and compose file',
+  kubernetes: 'containers as in the Kubernetes manifests',
+};
+const ALL = [...MAJORS, ...Object.keys(IMAGE_TESTS)];
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((what) => !ALL.includes(what));
@@ -32,10 +37,11 @@ try {
 
 const lines: string[] = [];
 for (const what of asked.length > 0 ? asked : ALL) {
-  const name = what === COMPOSE ? 'image and compose file' : `PostgreSQL ${what}`;
+  const image = IMAGE_TESTS[what];
+  const name = image ?? `PostgreSQL ${what}`;
   process.stdout.write(`\n${name}\n`);
   const begun = performance.now();
-  const passed = (await (what === COMPOSE ? composeTests() : databaseTests(what))) === 0;
+  const passed = (await (image === undefined ? databaseTests(what) : imageTests(what))) === 0;
   if (!passed) process.exitCode = 1;
   lines.push(
     `${name}: ${passed ? 'passed' : 'FAILED'} in ${Math.round((performance.now() - begun) / 1000)} s\n`,
@@ -64,8 +70,9 @@ function databaseTests(major: string): Promise<number | null> {
   );
 }
 
-function composeTests(): Promise<number | null> {
-  return vitest(['--config', join(ROOT, 'test', 'containers', 'vitest.config.ts')], {});
+function imageTests(what: string): Promise<number | null> {
+  const config = join(ROOT, 'test', 'containers', 'vitest.config.ts');
+  return vitest(['--config', config, join('test', 'containers', what)], {});
 }
 
 /** @returns its exit code */

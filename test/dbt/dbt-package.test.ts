@@ -3,7 +3,8 @@ import type { Mutation } from '@research-mirror/sandbox/control/mutation';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { type DbtProject, openDbtProject } from '../support/dbt/dbt-project.ts';
 import { changeService } from '../support/dbt/increments.ts';
-import { pythonEnvironment } from '../support/dbt/python-environment.ts';
+import { DBT_REQUIREMENTS } from '../support/dbt/dbt-python.ts';
+import { pythonEnvironment } from '../support/python/python-environment.ts';
 import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
 import { createSystem, type Environment, type System } from '../support/processes/system.ts';
 
@@ -209,6 +210,8 @@ describe('the dbt package, over two accounts of which one is far ahead of the ot
 
 describe('Python', () => {
   it('is asked for by name where there is none', async () => {
-    await expect(pythonEnvironment('no-such-python')).rejects.toThrow('apt-get install python3-venv');
+    await expect(pythonEnvironment(DBT_REQUIREMENTS, 'no-such-python')).rejects.toThrow(
+      'apt-get install python3-venv',
+    );
   });
 });

@@ -25,11 +25,12 @@ export const PROJECTS = [
     provide: { effort: 'long' },
   },
   {
-    // dbt itself, which needs Python: neither `npm test` nor `npm run verify` has it, `npm run test:dbt` does.
+    // dbt, and Kubernetes' schemas, which need Python: neither `npm test` nor `npm run verify` has them, `npm run
+    // test:python` does.
     ...ISOLATED,
-    name: 'dbt',
-    include: ['test/dbt/**/*.test.ts'],
-    globalSetup: 'test/support/dbt/python-environment.ts',
+    name: 'python',
+    include: ['test/{dbt,kubernetes}/**/*.test.ts'],
+    globalSetup: 'test/support/dbt/dbt-python.ts',
     provide: { effort: 'long' },
   },
   {

@@ -4,36 +4,23 @@ import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { TestProject } from 'vitest/node';
 import { ROOT } from '../rules/source-files.ts';
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** Python with dbt installed. */
-    python: string;
-  }
-}
-
-const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
 const run = promisify(execFile);
 
-/** Vitest's set-up of the project `dbt`: without Python the run fails, it does not pass over its tests. */
-export async function setup(project: TestProject): Promise<void> {
-  project.provide('python', await pythonEnvironment());
-}
-
 /**
- * Python in a virtual environment with the packages of requirements.txt. It is made once for each version of that file,
- * in `dist`, from PyPI (or what pip is configured to ask).
+ * Python in a virtual environment with the packages of a requirements file. It is made once for each version of that
+ * file, in `dist`, from PyPI (or what pip is configured to ask).
+ * @param requirements path of the file: every package, at an exact version
  * @param system the Python to make it with; 3.11 or newer
  * @returns path of its interpreter
  * @throws with the remedy, where there is no such Python, it has no venv, or packages can't be installed
  */
-export async function pythonEnvironment(system = 'python3'): Promise<string> {
+export async function pythonEnvironment(requirements: string, system = 'python3'): Promise<string> {
   const version = await versionOf(system);
-  const packages = await readFile(REQUIREMENTS);
+  const packages = await readFile(requirements);
   const name = createHash('sha256').update(version).update(packages).digest('hex').slice(0, 12);
-  const folder = join(ROOT, 'dist', 'dbt', name);
+  const folder = join(ROOT, 'dist', 'python', name);
   const python = join(folder, 'bin', 'python');
   const complete = join(folder, 'complete');
   if (existsSync(complete)) return python;
@@ -43,10 +30,10 @@ export async function pythonEnvironment(system = 'python3'): Promise<string> {
       cause: error,
     });
   });
-  await run(python, ['-m', 'pip', 'install', '--quiet', '--no-deps', '--requirement', REQUIREMENTS]).catch(
+  await run(python, ['-m', 'pip', 'install', '--quiet', '--no-deps', '--requirement', requirements]).catch(
     (error: unknown) => {
       throw new Error(
-        `dbt could not be installed: is ${system} 3.11 or newer, PyPI reachable, or pip’s index-url right?`,
+        `${requirements} could not be installed: is ${system} 3.11 or newer, PyPI reachable, or pip’s index-url right?`,
         {
           cause: error,
         },
@@ -61,7 +48,7 @@ export async function pythonEnvironment(system = 'python3'): Promise<string> {
 async function versionOf(system: string): Promise<string> {
   const { stdout } = await run(system, ['--version']).catch((error: unknown) => {
     throw new Error(
-      `the tests of the dbt package need Python 3.11 or newer, and "${system}" does not run: ` +
+      `these tests need Python 3.11 or newer, and "${system}" does not run: ` +
         'on Debian, apt-get install python3-venv (npm test needs no Python)',
       { cause: error },
     );
