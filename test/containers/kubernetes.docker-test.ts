@@ -8,6 +8,7 @@ const ACCOUNTS = 12;
 const DAEMONS = 4;
 /** Milliseconds. */
 const PATIENCE = 60_000;
+const WAIT = { timeout: 2 * PATIENCE, interval: 500 };
 
 /** In this order, on one set of daemons: each test finds what the one before has left. */
 describe('four daemons that run as the Deployment says', () => {
@@ -49,25 +50,14 @@ describe('four daemons that run as the Deployment says', () => {
     );
     return rows.map(({ owned }) => owned).toSorted((a, b) => a - b);
   };
-  const shared = (among: number): Promise<unknown> =>
-    eventually(
-      `${ACCOUNTS} accounts shared among ${among}`,
-      async () => (await shares()).join() === Array.from({ length: among }, () => ACCOUNTS / among).join(),
-      PATIENCE,
+  const evenly = (among: number): number[] => Array.from({ length: among }, () => ACCOUNTS / among);
+  const polledSince = async (moment: Date): Promise<number | undefined> => {
+    const [row] = await query<{ polled: number }>(
+      `select count(*)::int as polled from mirror.freshness
+       where collection = 'research_jobs' and polled_at > '${moment.toISOString()}'`,
     );
-  /** True when every account has been polled since that moment. */
-  const polledSince = (moment: Date): Promise<unknown> =>
-    eventually(
-      'a poll of every account',
-      async () => {
-        const [row] = await query<{ polled: number }>(
-          `select count(*)::int as polled from mirror.freshness
-           where collection = 'research_jobs' and polled_at > '${moment.toISOString()}'`,
-        );
-        return row?.polled === ACCOUNTS;
-      },
-      120_000,
-    );
+    return row?.polled;
+  };
 
   it('are alive and ready by the probes, and show their page to who has the one token', async () => {
     for (const pod of daemons.pods) {
@@ -79,11 +69,12 @@ describe('four daemons that run as the Deployment says', () => {
   });
 
   it('share the accounts evenly', async () => {
-    await shared(DAEMONS);
+    await expect.poll(shares, WAIT).toEqual(evenly(DAEMONS));
   });
 
   it('mirror every account', async () => {
-    await polledSince(new Date(0));
+    const since = new Date(0);
+    await expect.poll(() => polledSince(since), WAIT).toBe(ACCOUNTS);
     const [row] = await query<{ accounts: number }>(
       'select count(distinct _user_id)::int as accounts from mirror.research_jobs',
     );
@@ -94,9 +85,9 @@ describe('four daemons that run as the Deployment says', () => {
     const [, second] = daemons.pods;
     if (second === undefined) throw new Error('there is no second one');
     await daemons.kill(second);
-    await shared(DAEMONS - 1);
+    await expect.poll(shares, WAIT).toEqual(evenly(DAEMONS - 1));
     await daemons.start(second);
-    await shared(DAEMONS);
+    await expect.poll(shares, WAIT).toEqual(evenly(DAEMONS));
   });
 
   it('are restarted one after another, and every account is polled on', async () => {
@@ -105,7 +96,8 @@ describe('four daemons that run as the Deployment says', () => {
       await daemons.start(pod);
       await eventually(`${pod.name} ready`, async () => (await answers(pod, '/readyz')) === 200, PATIENCE);
     }
-    await polledSince(new Date());
+    const since = new Date();
+    await expect.poll(() => polledSince(since), WAIT).toBe(ACCOUNTS);
   });
 
   it('were never refused by the rate limit, and nobody reads a secret in what Docker tells', async () => {
