@@ -10,7 +10,11 @@ interface Room {
  */
 export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
   app: {
-    accounts: { has: 'what one account consists of, and the accounts that this process owns', imports: [] },
+    accounts: {
+      has: 'what one account consists of, and the accounts that this process owns',
+      imports: ['fleet'],
+    },
+    fleet: { has: 'accounts are shared out among daemons', imports: [] },
     process: {
       has: 'what any process of the program consists of; how a command works on accounts, or asks the daemon to',
       imports: ['accounts'],
