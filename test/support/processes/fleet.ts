@@ -16,12 +16,16 @@ export interface TestFleet {
   ownedBy(daemon: Daemon | undefined): Promise<string[]>;
   /** Adds a research job to each account. */
   change(): Promise<void>;
-  /** Waits until each account has all research jobs. */
+  /** Has the owners read all accounts, and waits until each has all research jobs. */
   mirrorsAll(): Promise<void>;
   close(): Promise<void>;
 }
 
 const JOBS = 20;
+
+function keysOf(users: readonly number[]): string {
+  return users.map((user) => `key-${user}`).join();
+}
 
 export async function createFleet(
   accounts: number,
@@ -57,8 +61,7 @@ export async function createFleet(
     daemons,
     async start(some = users) {
       const daemon = await system.daemon({
-        MIRROR_API_KEY: some.map((user) => `key-${user}`).join(),
-        MIRROR_POLL_CRON: '*/5 * * * * *',
+        MIRROR_API_KEY: keysOf(some),
       });
       daemons.push(daemon);
       void daemon.ended.then(() => daemons.splice(daemons.indexOf(daemon), 1));
@@ -86,6 +89,7 @@ export async function createFleet(
       }
     },
     async mirrorsAll() {
+      await system.sync([], { env: { MIRROR_API_KEY: keysOf(users) } });
       await eventually('all research jobs', async () => {
         const { rows } = await system.db.query<{ count: number }>(
           'select count(*)::int as count from mirror.research_jobs where _deleted_at is null group by _user_id',
