@@ -1,5 +1,6 @@
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { OwnershipWatch } from './ownership-watch.ts';
 import { createSystem, type Daemon, type System } from './system.ts';
 
 /** Some daemons on one database, with the keys of some accounts from 1001 on. */
@@ -7,7 +8,9 @@ export interface TestFleet {
   readonly system: System;
   /** Those that run, in the order in which they were started. */
   readonly daemons: readonly Daemon[];
-  /** @param users whose keys it has; default all */
+  /** Looks at who owns what from now on, until the fleet is closed. */
+  watch(): OwnershipWatch;
+  /** As others see it, it runs on a machine of its own: they must wait for its heartbeat to run out. @param users whose keys it has; default all */
   start(users?: readonly number[]): Promise<Daemon>;
   /** How many accounts each daemon that runs owns, the least first. */
   counts(): Promise<number[]>;
@@ -42,6 +45,8 @@ export async function createFleet(
   });
   await system.sandbox.control.clock({ freeze: true });
   const daemons: Daemon[] = [];
+  const over = new AbortController();
+  const watching: Promise<void>[] = [];
   let jobs = JOBS;
   const owners = async (): Promise<readonly { userId: string; pid: number }[]> => {
     const { rows } = await system.db.query<{ userId: string; pid: number }>(
@@ -64,6 +69,10 @@ export async function createFleet(
         MIRROR_API_KEY: keysOf(some),
       });
       daemons.push(daemon);
+      // Its own identity is in its memory.
+      await system.db.query('update mirror_sync.process set machine = process_id where pid = $1', [
+        daemon.child.pid,
+      ]);
       void daemon.ended.then(() => daemons.splice(daemons.indexOf(daemon), 1));
       return daemon;
     },
@@ -97,6 +106,15 @@ export async function createFleet(
         return rows.length === accounts && rows.every(({ count }) => count === jobs);
       });
     },
-    close: () => system.close(),
+    watch() {
+      const watch = new OwnershipWatch(system.db, (pid) => daemons.some(({ child }) => child.pid === pid));
+      watching.push(watch.run(over.signal));
+      return watch;
+    },
+    async close() {
+      over.abort();
+      await Promise.all(watching);
+      await system.close();
+    },
   };
 }

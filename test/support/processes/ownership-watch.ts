@@ -1,5 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { pause } from './pause.ts';
 
 /** A time in which no living daemon owned an account. */
 export interface Gap {
@@ -10,7 +10,7 @@ export interface Gap {
 }
 
 /**
- * Looks all the time which living daemon owns which account. Who lives is what the bench knows, not what heartbeats
+ * Looks all the time which living daemon owns which account. Who lives is what the caller knows, not what heartbeats
  * say: an account is without an owner from the moment of a SIGKILL on.
  */
 export class OwnershipWatch {
