@@ -9,7 +9,6 @@ it('calls during a run share the next one, which begins after them', async () =>
     return run.promise;
   });
   const first = call();
-  await Promise.resolve().then(() => {});
   await new Promise(setImmediate);
   expect(runs).toHaveLength(1);
   const [second, third] = [call(), call()];

@@ -121,7 +121,7 @@ describe('a daemon that is alone', () => {
     scene.owners.set('a', 'sync');
     await scene.start();
     await scene.clock.advance(4_500);
-    expect(scene.news()).toEqual(['offer a', 'look', 'a is held: sync', 'look', 'look']);
+    expect(scene.news()).toEqual(['offer a', 'look', 'look', 'a is held: sync', 'look']);
     scene.owners.set('a', null);
     scene.bell.ring();
     await scene.clock.advance(0);
@@ -132,7 +132,8 @@ describe('a daemon that is alone', () => {
     scene = new Scene(['a']);
     scene.retired.add('a');
     await scene.start();
-    expect(scene.news()).toEqual(['offer a', 'look', 'a is held: retired']);
+    await scene.clock.advance(2_100);
+    expect(scene.news()).toEqual(['offer a', 'look', 'look', 'a is held: retired']);
     scene.retired.delete('a');
     await scene.clock.advance(3_000);
     expect(scene.news()).toEqual(['look', 'take a']);

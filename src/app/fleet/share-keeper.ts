@@ -29,7 +29,10 @@ export interface ShareKeeperOptions {
   /** Rung when an account here, or another daemon, may have changed. */
   readonly bell: Doorbell;
   readonly clock: Clock;
-  /** An account can't be had: it is retired, or a process has it that takes no part. Told once for each holder. */
+  /**
+   * An account can't be had: it is retired, or a process has it that takes no part. Told once for each holder, at the
+   * second look: one that is stopping is gone by then.
+   */
   readonly onHeld: (userId: string, holder: LivingProcess | 'retired') => void;
   /** This daemon's part has changed. */
   readonly onShare: (share: Share) => void;
@@ -66,7 +69,7 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
   const { store, self, clock, bell, hasOthers } = options;
   let offered: string | undefined;
   let shared = '';
-  const held = new Map<string, string>();
+  const held = new Map<string, { readonly by: string; readonly told: boolean }>();
 
   const tellHeld = ({ living, accounts, retired }: SeenFleet, waiting: ReadonlySet<string>): void => {
     const holders = new Map<string, LivingProcess | 'retired'>();
@@ -78,9 +81,11 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
     }
     for (const userId of held.keys()) if (!holders.has(userId)) held.delete(userId);
     for (const [userId, holder] of holders) {
-      const name = holder === 'retired' ? holder : holder.processId;
-      if (held.get(userId) !== name) options.onHeld(userId, holder);
-      held.set(userId, name);
+      const by = holder === 'retired' ? holder : holder.processId;
+      const before = held.get(userId);
+      const again = before?.by === by;
+      if (again && !before.told) options.onHeld(userId, holder);
+      held.set(userId, { by, told: again });
     }
   };
 

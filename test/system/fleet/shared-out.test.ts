@@ -62,7 +62,11 @@ describe('daemons with different keys', () => {
     await fleet.shares([3, 3]);
     await all.stop();
     // It takes another for a moment, to store that nobody is asked to mirror it.
-    await eventually('its own alone', async () => (await fleet.ownedBy(three)).join() === '1001,1002,1003');
+    const own = await eventually('three of its own', async () => {
+      const owned = await fleet.ownedBy(three);
+      return owned.length === 3 && owned;
+    });
+    expect(own).toEqual(['1001', '1002', '1003']);
   });
 });
 
