@@ -25,7 +25,7 @@ import { startProgram, type Running } from '../../test/support/processes/program
 import { seeded } from '../../test/support/random.ts';
 import { readFlags } from '../support/flags.ts';
 import { residentOf } from '../support/memory/peak-resident.ts';
-import { OwnershipWatch } from '../../test/support/processes/ownership-watch.ts';
+import { OwnershipWatch } from '../../test/support/fleet/ownership-watch.ts';
 import { pause } from '../support/pause.ts';
 import { processSeconds, serverSeconds } from '../support/processor-time.ts';
 import { Claims, print, printMachine, printTable, quantile } from '../support/report.ts';

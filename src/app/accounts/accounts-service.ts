@@ -93,7 +93,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
     hasOthers: context.hasOthers,
     bell,
     clock: context.clock,
-    onHeld: (userId, holder) =>
+    onUnavailable: (userId, holder) =>
       log.info(
         holder === 'retired'
           ? `account ${userId} is retired; MIRROR_API_KEY has a key of it, which is not used`

@@ -32,7 +32,7 @@ class Scene {
       hasOthers: () => this.others,
       bell: this.bell,
       clock: this.clock,
-      onHeld: (userId, holder) =>
+      onUnavailable: (userId, holder) =>
         this.done.push(`${userId} is held: ${holder === 'retired' ? holder : holder.processId}`),
       onShare: (share) => this.shares.push(share),
       onFailure: (error) => this.done.push(`failed: ${(error as Error).message}`),

@@ -33,7 +33,7 @@ export interface ShareKeeperOptions {
    * An account can't be had: it is retired, or a process has it that takes no part. Told once for each holder, at the
    * second look: one that is stopping is gone by then.
    */
-  readonly onHeld: (userId: string, holder: LivingProcess | 'retired') => void;
+  readonly onUnavailable: (userId: string, holder: LivingProcess | 'retired') => void;
   /** This daemon's part has changed. */
   readonly onShare: (share: Share) => void;
   readonly onFailure: (error: unknown) => void;
@@ -51,7 +51,7 @@ export interface Share {
 /** Between two looks (ms) while other daemons live, where nothing wakes this one and no heartbeat runs out. */
 const LOOK_MS = 4_000;
 /** The same while a process has an account that this daemon waits for, and no other daemon lives. */
-const HELD_MS = 2_000;
+const TAKEN_MS = 2_000;
 /** The same while accounts change hands; accounts that are given up in that time at most. */
 const ROUND_MS = 1_000;
 const MOST_GIVEN_UP = 16;
@@ -69,9 +69,9 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
   const { store, self, clock, bell, hasOthers } = options;
   let offered: string | undefined;
   let shared = '';
-  const held = new Map<string, { readonly by: string; readonly told: boolean }>();
+  const unavailable = new Map<string, { readonly by: string; readonly told: boolean }>();
 
-  const tellHeld = ({ living, accounts, retired }: SeenFleet, waiting: ReadonlySet<string>): void => {
+  const tellUnavailable = ({ living, accounts, retired }: SeenFleet, waiting: ReadonlySet<string>): void => {
     const holders = new Map<string, LivingProcess | 'retired'>();
     for (const userId of waiting) if (retired.has(userId)) holders.set(userId, 'retired');
     for (const { userId, owner } of accounts) {
@@ -79,13 +79,13 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
       if (holder !== undefined && holder.serves === undefined && waiting.has(userId))
         holders.set(userId, holder);
     }
-    for (const userId of held.keys()) if (!holders.has(userId)) held.delete(userId);
+    for (const userId of unavailable.keys()) if (!holders.has(userId)) unavailable.delete(userId);
     for (const [userId, holder] of holders) {
       const by = holder === 'retired' ? holder : holder.processId;
-      const before = held.get(userId);
+      const before = unavailable.get(userId);
       const again = before?.by === by;
-      if (again && !before.told) options.onHeld(userId, holder);
-      held.set(userId, { by, told: again });
+      if (again && !before.told) options.onUnavailable(userId, holder);
+      unavailable.set(userId, { by, told: again });
     }
   };
 
@@ -107,7 +107,7 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
       // Its row was removed, and made anew by a heartbeat.
       offered = undefined;
     }
-    tellHeld(seen, waiting);
+    tellUnavailable(seen, waiting);
     const fleet = fleetOf(seen, self, new Set(serves));
     const { take, giveUp } = roundOf(fleet, self, MOST_GIVEN_UP);
     const byId = new Map(all.map((each) => [each.userId, each]));
@@ -122,7 +122,7 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
     tellShare(fleet, take, giveUp);
     if (isNew && others) await store.wakeOthers();
     if (take.length > 0 || giveUp.length > 0) return ROUND_MS;
-    return Math.min(others ? LOOK_MS : HELD_MS, seen.expiresInMs + RUN_OUT_MS);
+    return Math.min(others ? LOOK_MS : TAKEN_MS, seen.expiresInMs + RUN_OUT_MS);
   };
 
   const tellShare = (

@@ -20,7 +20,7 @@ export interface FleetAccount {
 }
 
 /** A daemon with what it is to own, in piles: each of accounts that the same daemons serve. */
-interface Holding {
+interface Portion {
   readonly daemon: FleetDaemon;
   count: number;
   readonly piles: Map<string, Pile>;
@@ -43,18 +43,18 @@ interface Pile {
  * @returns daemon by user ID, for accounts that nobody owns, or a daemon that serves them; left out: who can't be served
  */
 export function shareOut({ daemons, accounts }: Fleet): ReadonlyMap<string, string> {
-  const holdings = new Map(
+  const portions = new Map(
     daemons
       .toSorted((a, b) => order(a.id, b.id))
-      .map((daemon): [string, Holding] => [daemon.id, { daemon, count: 0, piles: new Map() }]),
+      .map((daemon): [string, Portion] => [daemon.id, { daemon, count: 0, piles: new Map() }]),
   );
-  const takers = [...holdings.values()].filter(({ daemon }) => daemon.prompt);
+  const takers = [...portions.values()].filter(({ daemon }) => daemon.prompt);
   const free: FleetAccount[] = [];
   for (const account of accounts.toSorted((a, b) => order(a.userId, b.userId))) {
     if (account.owner === undefined) free.push(account);
     else {
-      const holding = holdings.get(account.owner);
-      if (holding?.daemon.serves.has(account.userId) === true) put(holding, account.userId, takers);
+      const portion = portions.get(account.owner);
+      if (portion?.daemon.serves.has(account.userId) === true) put(portion, account.userId, takers);
     }
   }
   for (const { userId } of free) {
@@ -62,21 +62,21 @@ export function shareOut({ daemons, accounts }: Fleet): ReadonlyMap<string, stri
     const least = servers.toSorted((a, b) => a.count - b.count)[0];
     if (least !== undefined) put(least, userId, takers);
   }
-  while (evenOut(holdings));
+  while (evenOut(portions));
   return new Map(
-    [...holdings].flatMap(([id, { piles }]) =>
+    [...portions].flatMap(([id, { piles }]) =>
       [...piles.values()].flatMap((pile) => pile.accounts.map((userId): [string, string] => [userId, id])),
     ),
   );
 }
 
-function put(holding: Holding, userId: string, takers: readonly Holding[]): void {
+function put(portion: Portion, userId: string, takers: readonly Portion[]): void {
   const servedBy = takers.filter(({ daemon }) => daemon.serves.has(userId)).map(({ daemon }) => daemon.id);
-  toPile(holding, servedBy).accounts.push(userId);
-  holding.count += 1;
+  toPile(portion, servedBy).accounts.push(userId);
+  portion.count += 1;
 }
 
-function toPile({ piles }: Holding, servedBy: readonly string[]): Pile {
+function toPile({ piles }: Portion, servedBy: readonly string[]): Pile {
   const name = servedBy.join(' ');
   const pile = piles.get(name) ?? { servedBy, accounts: [] };
   piles.set(name, pile);
@@ -84,17 +84,17 @@ function toPile({ piles }: Holding, servedBy: readonly string[]): Pile {
 }
 
 /** Moves one account from a daemon with many, or one on each step of a way. @returns false: it is even */
-function evenOut(holdings: ReadonlyMap<string, Holding>): boolean {
-  const most = [...holdings.values()].toSorted((a, b) => b.count - a.count);
+function evenOut(portions: ReadonlyMap<string, Portion>): boolean {
+  const most = [...portions.values()].toSorted((a, b) => b.count - a.count);
   for (const from of most) {
-    const way = wayFrom(from, holdings);
+    const way = wayFrom(from, portions);
     if (way === undefined) continue;
-    for (const { holder, name, to } of way) {
-      const pile = holder.piles.get(name);
+    for (const { giver, name, to } of way) {
+      const pile = giver.piles.get(name);
       const userId = pile?.accounts.pop();
       if (pile === undefined || userId === undefined) continue;
       toPile(to, pile.servedBy).accounts.push(userId);
-      holder.count -= 1;
+      giver.count -= 1;
       to.count += 1;
     }
     return true;
@@ -103,25 +103,25 @@ function evenOut(holdings: ReadonlyMap<string, Holding>): boolean {
 }
 
 interface Step {
-  readonly holder: Holding;
+  readonly giver: Portion;
   /** Of the pile of which one account goes. */
   readonly name: string;
-  readonly to: Holding;
+  readonly to: Portion;
 }
 
 /** The shortest way to a daemon with two fewer at least; the one with the fewest, of those that are equally near. */
-function wayFrom(from: Holding, holdings: ReadonlyMap<string, Holding>): readonly Step[] | undefined {
-  const reached = new Map<Holding, Step | undefined>([[from, undefined]]);
-  let edge: readonly Holding[] = [from];
-  while (edge.length > 0) {
-    const next: Holding[] = [];
-    for (const holder of edge) {
-      for (const [name, { servedBy, accounts }] of holder.piles) {
+function wayFrom(from: Portion, portions: ReadonlyMap<string, Portion>): readonly Step[] | undefined {
+  const reached = new Map<Portion, Step | undefined>([[from, undefined]]);
+  let nearest: readonly Portion[] = [from];
+  while (nearest.length > 0) {
+    const next: Portion[] = [];
+    for (const giver of nearest) {
+      for (const [name, { servedBy, accounts }] of giver.piles) {
         if (accounts.length === 0) continue;
         for (const id of servedBy) {
-          const to = holdings.get(id);
+          const to = portions.get(id);
           if (to === undefined || reached.has(to)) continue;
-          reached.set(to, { holder, name, to });
+          reached.set(to, { giver, name, to });
           next.push(to);
         }
       }
@@ -129,15 +129,15 @@ function wayFrom(from: Holding, holdings: ReadonlyMap<string, Holding>): readonl
     const ends = next.filter(({ count }) => count <= from.count - 2);
     const end = ends.toSorted((a, b) => a.count - b.count)[0];
     if (end !== undefined) return stepsTo(end, reached);
-    edge = next;
+    nearest = next;
   }
   return undefined;
 }
 
 /** The last step first: each daemon on the way gets one before it gives one. */
-function stepsTo(end: Holding, reached: ReadonlyMap<Holding, Step | undefined>): readonly Step[] {
+function stepsTo(end: Portion, reached: ReadonlyMap<Portion, Step | undefined>): readonly Step[] {
   const steps: Step[] = [];
-  for (let step = reached.get(end); step !== undefined; step = reached.get(step.holder)) steps.push(step);
+  for (let step = reached.get(end); step !== undefined; step = reached.get(step.giver)) steps.push(step);
   return steps;
 }
 

@@ -11,7 +11,7 @@ import { wake } from '../../db/notify/wakeups.ts';
 import { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { LeaseLost } from '../../model/errors.ts';
-import { coalesced } from '@research-mirror/runtime/coalesced';
+import { coalesced } from '../../db/notify/coalesced.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import { sweepKeyFiles } from '@research-mirror/runtime/keys/key-file';

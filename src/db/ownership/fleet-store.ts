@@ -40,13 +40,12 @@ export interface FleetStore {
 const LATE_MS = 2_000;
 
 export function createFleetStore(db: Db, processId: string, self: ProcessIdentity): FleetStore {
-  const process = db.stateTable('process');
   return {
     offer: async (serves) => {
-      await db.sql`update ${process} set serves = ${[...serves]}::bigint[] where process_id = ${processId}`;
+      await db.sql`update ${db.stateTable('process')} set serves = ${[...serves]}::bigint[] where process_id = ${processId}`;
     },
     withdraw: async () => {
-      await db.sql`update ${process} set serves = null where process_id = ${processId}`;
+      await db.sql`update ${db.stateTable('process')} set serves = null where process_id = ${processId}`;
     },
     look: async () => {
       const living = new Map<string, LivingProcess>();

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createFleet, type TestFleet } from '../../support/processes/fleet.ts';
+import { createFleet, type TestFleet } from '../../support/fleet/test-fleet.ts';
 import type { StatusReport } from '../../../src/model/status/status-report.ts';
 
 let fleet: TestFleet;

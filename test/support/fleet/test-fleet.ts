@@ -1,7 +1,7 @@
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { OwnershipWatch } from './ownership-watch.ts';
-import { createSystem, type Daemon, type System } from './system.ts';
+import { createSystem, type Daemon, type System } from '../processes/system.ts';
 
 /** Some daemons on one database, with the keys of some accounts from 1001 on. */
 export interface TestFleet {
