@@ -71,7 +71,7 @@ describe('daemons with different keys', () => {
 });
 
 describe('a rolling restart', () => {
-  it('hands accounts over at once, and sends nothing too often', async () => {
+  it('hands accounts over before a daemon ends, and sends nothing too often', async () => {
     fleet = await createFleet(8, { limits: 'on', limitOther: 60, latencyMin: 20, latencyMax: 200 });
     for (let started = 0; started < 3; started += 1) await fleet.start();
     await eventually('even shares', async () => (await fleet.counts()).join() === '2,3,3');
@@ -88,9 +88,8 @@ describe('a rolling restart', () => {
       await fleet.start();
       await eventually('even shares', async () => (await fleet.counts()).join() === '2,3,3');
     }
-    // Who has to wait for the heartbeat of a stopped one to run out waits for 8 s at least.
-    expect(watch.gaps.length).toBeGreaterThan(0);
-    expect(Math.max(...watch.gaps.map(({ ms }) => ms))).toBeLessThan(6_000);
+    // Each was given up before its owner ended: none had to be waited for until a heartbeat ran out.
+    expect(watch.gaps.filter(({ afterKill }) => afterKill)).toEqual([]);
     const { maxInFlightPerScope, rateLimited } = await fleet.system.sandbox.control.counters();
     expect({ maxInFlightPerScope, rateLimited }).toEqual({ maxInFlightPerScope: 1, rateLimited: 0 });
   });
