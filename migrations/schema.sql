@@ -2542,6 +2542,7 @@ create table mirror_sync.process (
   started_at timestamp with time zone not null,
   alive_until timestamp with time zone not null,
   asked jsonb,
+  serves bigint[],
   constraint process_pkey PRIMARY KEY (process_id)
 );
 

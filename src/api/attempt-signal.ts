@@ -1,7 +1,10 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 
-/** How long (ms) a stop waits for an answer on the wire: well within the 8 s that a stop may take. */
-const LINGER_MS = 5_000;
+/**
+ * How long (ms) a stop waits for an answer on the wire: well within the 8 s that a stop may take; and where another
+ * process waits to go on, not so long that it would be noticed.
+ */
+export const LINGER_MS = { alone: 5_000, awaited: 600 } as const;
 
 /** The signal of one attempt. */
 export interface AttemptSignal {
@@ -15,11 +18,12 @@ export interface AttemptSignal {
 /**
  * A stop ends a wait for a slot at once, but not a request on the wire: its slot is spent, and its answer brings a
  * page. An abort ends either at once.
+ * @param lingerMs how long a stop waits for it, asked at the stop
  */
 export function attemptSignal(
-  abort: AbortSignal,
-  stop: AbortSignal | undefined,
+  { signal: abort, stop }: { readonly signal: AbortSignal; readonly stop?: AbortSignal | undefined },
   clock: Clock,
+  lingerMs: () => number,
 ): AttemptSignal {
   const controller = new AbortController();
   const over = new AbortController();
@@ -28,7 +32,7 @@ export function attemptSignal(
   const onStop = (): void => {
     if (!onWire) controller.abort(stop?.reason);
     else
-      clock.sleep(LINGER_MS, over.signal).then(
+      clock.sleep(lingerMs(), over.signal).then(
         () => controller.abort(stop?.reason),
         () => {},
       );

@@ -5,7 +5,7 @@ import { NotSent } from '../budget/not-sent.ts';
 import type { Priority } from '../budget/priorities.ts';
 import { rateGroup } from '../budget/rate-groups.ts';
 import { TransportError } from '../model/errors.ts';
-import { attemptSignal } from './attempt-signal.ts';
+import { attemptSignal, LINGER_MS } from './attempt-signal.ts';
 import type { Passage, ServiceGate } from './service-gate.ts';
 import type { HttpAnswer, HttpRequest } from './transport.ts';
 
@@ -21,6 +21,8 @@ export interface ApiContext {
   readonly onExchange?: (exchange: Exchange) => void;
   /** Of the service: shut while it is down. */
   readonly gate?: Pick<ServiceGate, 'enter'> | undefined;
+  /** Whether a stop is waited for by somebody who goes on with the work; left out: no. */
+  readonly isAwaited?: (() => boolean) | undefined;
 }
 
 /** What every request has. */
@@ -73,7 +75,10 @@ export async function attempt<T>(
 ): Promise<T> {
   const { budget, clock } = link;
   const { path, route, priority } = asked;
-  const tried = attemptSignal(asked.signal, asked.stop, clock);
+  const tried = attemptSignal(asked, clock, () =>
+    // Of what changes something in the service, the answer is worth more.
+    method === 'GET' && link.isAwaited?.() === true ? LINGER_MS.awaited : LINGER_MS.alone,
+  );
   const slot = {
     group: rateGroup(method, route),
     route: `${method} ${route}`,

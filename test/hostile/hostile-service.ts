@@ -96,6 +96,7 @@ export async function startHostileService(
         ),
         observers: [],
         owned: new OwnedAccounts(),
+        onReleased: () => Promise.resolve(),
         keys: keysOnDisk,
         onChanged: () => {},
         schedule: createSchedule(config),

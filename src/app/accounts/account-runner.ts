@@ -8,12 +8,15 @@ import { pruneLog } from '../../mirror/scope/prune-log.ts';
 import { AccountMoved, AccountRetired, LeaseLost } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import type { SharedAccount } from '../fleet/share-keeper.ts';
 import { accountService, type AccountService } from '../../sync/account/account-service.ts';
 import { createAccountStore } from '../../sync/reader/account-store.ts';
 import { accountCompanions, type AccountCompanions } from './account-companions.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
 import { correctRuns } from './scheduled-runs.ts';
-import { ownedBy, takeFor, withAccount, withLease } from './with-account.ts';
+import { takeFor, withAccount, withLease } from './with-account.ts';
 
 /** An account that runs. */
 export interface RunningAccount {
@@ -22,28 +25,51 @@ export interface RunningAccount {
   readonly bells: AccountCompanions['bells'];
 }
 
-/** An account in the daemon: taken when it is free, run while this process owns it, taken again after a failure. */
-export interface AccountRunner extends Service {
-  readonly userId: string;
+/** An account in the daemon: taken at its turn, run while this process owns it, waiting again after that. */
+export interface AccountRunner extends Service, SharedAccount {
   /** What runs now; undefined while another process owns the account. */
   current(): RunningAccount | undefined;
 }
 
-/** Waits (ms) before another process's account is tried again, and before a failed one is opened again. */
-const OWNED_ELSEWHERE_MS = 2_000;
+/** Wait (ms) before a failed account is opened again. */
 const BROKEN_MS = 5_000;
 /** How often (ms) columns are tried again that fields wait for while others lock their table. */
 const FILL_MS = 60_000;
 /** How often (ms) rows are deleted whose time of retention is over. */
 const PRUNE_MS = 3_600_000;
 
+/** @param onStanding called when the sharing has to look at the account */
 export function accountRunner(
   context: RunnerContext,
   userId: string,
   keys: readonly Secret[],
+  onStanding: () => void,
 ): AccountRunner {
   const { log, link } = context;
+  const turn = new Doorbell();
   let current: ReturnType<AccountRunner['current']>;
+  let standing: ReturnType<AccountRunner['standing']> = 'busy';
+  const stand = (next: typeof standing): void => {
+    if (standing === next) return;
+    standing = next;
+    // What this daemon itself opens and closes needs no look.
+    if (next === 'waits' || next === 'unable') onStanding();
+  };
+
+  /** Waits for the account's turn, and takes it; another process may have been faster. */
+  const takeAtTurn = async (signal: AbortSignal): Promise<TakeResult> => {
+    for (;;) {
+      stand('waits');
+      await turn.heard(signal);
+      stand('busy');
+      try {
+        const taken = await takeFor(context, userId);
+        if (taken.state === 'taken') return taken;
+      } catch (error) {
+        if (!(error instanceof AccountRetired)) throw error;
+      }
+    }
+  };
 
   const runOnce = async (signal: AbortSignal): Promise<void> => {
     const over = new AbortController();
@@ -54,6 +80,7 @@ export function accountRunner(
       const companions = accountCompanions(context, account);
       const running = serviceOf(context, account, companions);
       current = { account, service: running, bells: companions.bells };
+      stand('works');
       signal.addEventListener('abort', () => void running.stop(), { signal: over.signal });
       if (signal.aborted) return;
       await running.start();
@@ -63,10 +90,13 @@ export function accountRunner(
     const beforeClose = (): void => {
       over.abort();
       current = undefined;
+      stand('busy');
     };
-    const take = (): Promise<TakeResult> => takeWhenFree(context, userId, signal);
+    const take = (): Promise<TakeResult> => takeAtTurn(signal);
     const used = await withAccount(context, { userId, keys, signal, take, beforeClose }, run);
-    if (used.state === 'unservable') await standStill(context, userId, used.why, signal);
+    if (used.state !== 'unservable') return;
+    stand('unable');
+    await standStill(context, userId, used.why, signal);
   };
 
   const body = service(`account ${userId}`, async ({ signal, ready }) => {
@@ -81,35 +111,20 @@ export function accountRunner(
           log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
         else if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
         else log.error({ err: error }, `account ${userId}: ${messageOf(error)}`);
+        // Another daemon may do better, except where it is the database, or another daemon, that was in the way.
+        if (!(error instanceof LeaseLost || error instanceof DatabaseUnavailable)) stand('unable');
         await link.clock.sleep(BROKEN_MS, signal);
       }
     }
   });
-  return { ...body, userId, current: () => current };
-}
-
-/** Waits until no other process owns the account, and takes it. */
-async function takeWhenFree(
-  context: RunnerContext,
-  userId: string,
-  signal: AbortSignal,
-): Promise<TakeResult> {
-  const { log, link } = context;
-  let said = '';
-  for (;;) {
-    let why: string;
-    try {
-      const taken = await takeFor(context, userId);
-      if (taken.state === 'taken') return taken;
-      why = ownedBy(userId, taken.by);
-    } catch (error) {
-      if (!(error instanceof AccountRetired)) throw error;
-      why = `${error.message}; MIRROR_API_KEY has a key of it, which is not used`;
-    }
-    if (why !== said) log.info(why);
-    said = why;
-    await link.clock.sleep(OWNED_ELSEWHERE_MS, signal);
-  }
+  return {
+    ...body,
+    userId,
+    current: () => current,
+    standing: () => standing,
+    take: () => turn.ring(),
+    giveUp: () => void current?.service.stop(),
+  };
 }
 
 /** Does nothing for an account that nothing may be asked for, until the signal aborts; the account's row says why. */

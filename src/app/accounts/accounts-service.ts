@@ -1,12 +1,17 @@
 import type { Secret } from '../../config/secret.ts';
 import { KeyRefused, ServiceDown } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
+import { countOf } from '@research-mirror/runtime/figures';
+import { createFleetStore } from '../../db/ownership/fleet-store.ts';
+import { shareKeeper } from '../fleet/share-keeper.ts';
 import { accountRunner, type AccountRunner } from './account-runner.ts';
 import type { RunnerContext } from './open-account.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
 import { hashOfKey } from './servable-keys.ts';
+import { ownedBy } from './with-account.ts';
 import { refusedKeyWait } from '../../sync/account/account-service.ts';
 
 /** All accounts of the configured keys. A key that is refused, or can't be asked for, delays no other. */
@@ -16,6 +21,8 @@ export interface AccountsService extends Service {
   unknownKeys(): ReadonlyMap<string, string>;
   /** Whether the owner of every key is known: then there are no other accounts. */
   allKnown(): boolean;
+  /** Looks at once whether accounts are to be taken or given up: another process has said something. */
+  lookAround(): void;
 }
 
 /** Longest wait (ms) before the owner of a key is asked for again, where nothing was answered. */
@@ -26,6 +33,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
   const turns = new Mutex();
+  const bell = new Doorbell();
   /** How many keys have no known owner; undefined before they are sorted. */
   let strangers: number | undefined;
 
@@ -39,7 +47,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
       await before?.runner.stop();
       signal.throwIfAborted();
       const all = [...(before?.keys ?? []), ...more];
-      const runner = accountRunner(context, userId, all);
+      const runner = accountRunner(context, userId, all, () => bell.ring());
       runners.set(userId, { runner, keys: all });
       await runner.start();
     });
@@ -78,10 +86,31 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
     }
   };
 
+  const sharing = shareKeeper({
+    store: createFleetStore(context.db, context.processId, context.identity),
+    self: context.processId,
+    accounts: () => [...runners.values()].map(({ runner }) => runner),
+    hasOthers: context.hasOthers,
+    bell,
+    clock: context.clock,
+    onUnavailable: (userId, holder) =>
+      log.info(
+        holder === 'retired'
+          ? `account ${userId} is retired; MIRROR_API_KEY has a key of it, which is not used`
+          : ownedBy(userId, holder),
+      ),
+    onShare: ({ own, of, daemons }) => {
+      if (daemons > 1)
+        log.info(`shares out: ${own} of ${countOf(of, 'account')}, as one of ${daemons} daemons`);
+    },
+    onFailure: (error) => context.failures.failed('sharing', 'sharing accounts out', error),
+  });
+
   const body = service('accounts', async ({ signal, ready }) => {
     try {
       const { byOwner, unknown: toAsk } = await sortKeys(context, keys);
       strangers = toAsk.length;
+      await sharing.start();
       for (const [userId, known] of byOwner) await run(userId, known, signal);
       ready();
       // All of them end before the runners are stopped, so that no runner is begun after that.
@@ -90,7 +119,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
       if (rejected !== undefined) throw rejected.reason;
       await untilAborted(signal);
     } finally {
-      await Promise.all([...runners.values()].map(({ runner }) => runner.stop()));
+      await Promise.all([sharing.stop(), ...[...runners.values()].map(({ runner }) => runner.stop())]);
     }
   });
   return {
@@ -98,5 +127,6 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
     runners: () => [...runners.values()].map(({ runner }) => runner),
     unknownKeys: () => unknown,
     allKnown: () => strangers === 0,
+    lookAround: () => bell.ring(),
   };
 }

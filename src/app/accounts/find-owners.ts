@@ -1,7 +1,7 @@
 import type { Secret } from '../../config/secret.ts';
 import { knownKeys, rememberKey } from '../../db/accounts/api-keys.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
-import { createFirstPingStore } from '../../db/budget/first-ping-store.ts';
+import { createFirstPingStore, OwnerKnown } from '../../db/budget/first-ping-store.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { hashOfKey } from './servable-keys.ts';
@@ -32,7 +32,7 @@ export async function sortKeys(
 }
 
 /**
- * Asks the service whose the key is, and stores the answer. The ping's slot is stored under the key. Whoever takes
+ * Asks the service whose the key is, unless another process has just found out, and stores the answer. The ping's slot is stored under the key. Whoever takes
  * the account reads the key's budget again, since another process may have used it until then.
  * @returns the account
  * @throws KeyRefused, and what requests throw
@@ -44,6 +44,7 @@ export async function askOwner({ db, link }: KeyContext, key: Secret, stop: Abor
     await rememberKey(db, { keyHash, userId, pingedAt: await databaseTime(db), error: undefined });
     return userId;
   } catch (error) {
+    if (error instanceof OwnerKnown) return error.userId;
     if (error instanceof KeyRefused) {
       const pingedAt = await databaseTime(db);
       await rememberKey(db, { keyHash, userId: undefined, pingedAt, error: messageOf(error) });

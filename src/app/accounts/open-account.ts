@@ -41,6 +41,8 @@ export interface AccountContext {
   readonly owned: OwnedAccounts;
   /** Where long walks remember what they saw. */
   readonly keys: KeyStore;
+  /** An account was released: resolves when other daemons are told. Never throws. */
+  readonly onReleased: () => Promise<void>;
   /** For what is stored: `now` is the database's time, whatever this machine's clock says. */
   readonly clock: Clock;
 }
@@ -54,6 +56,8 @@ export interface RunnerContext extends AccountContext {
   readonly starts: ReadingStarts;
   /** Monotonic moment until which this process may send for its accounts. */
   readonly ownsUntil: () => number;
+  /** Whether daemons live besides this process, as of a few seconds ago. */
+  readonly hasOthers: () => boolean;
   /** Takes a secret that was learnt while running: no output shows it then. */
   readonly hide: (secret: string) => void;
   readonly onSubmission: SubmitterOptions['onDone'];
@@ -135,6 +139,7 @@ async function compose(context: AccountContext, fence: Fence, keys: readonly Sec
       const flushed = await Promise.allSettled(all.map(({ budget }) => budget.flush()));
       const released = await Promise.allSettled([releaseAccount(db, fence)]);
       context.owned.remove(fence);
+      await context.onReleased();
       for (const each of [...flushed, ...released]) {
         // The lease may be lost or the database away: then there is nothing to store or to give up.
         if (each.status === 'rejected') {

@@ -20,6 +20,8 @@ export interface ServiceLink {
   /** Of the process: what was read before, of any account. */
   readonly known?: KnownAnswers;
   readonly share: number;
+  /** Whether somebody waits to take over what this process gives up; left out: nobody. */
+  readonly isAwaited?: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly scrub: (text: string) => string;
@@ -43,7 +45,7 @@ export interface LinkedKey {
 
 /** Makes the key's client and its budget, which starts from what is stored. */
 export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore): Promise<LinkedKey> {
-  const { transport, gate, share, clock, random, scrub, onExchange } = link;
+  const { transport, gate, share, isAwaited, clock, random, scrub, onExchange } = link;
   const known = link.known?.pages;
   const keyHash = hashOfKey(key);
   const budget = createBudget({
@@ -60,6 +62,7 @@ export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore
     known,
     key: key.reveal(),
     budget,
+    isAwaited,
     clock,
     random,
     scrub,

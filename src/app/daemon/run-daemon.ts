@@ -188,6 +188,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         onWake: () => {
           commands.ring();
           work.ring();
+          accounts?.lookAround();
         },
       }),
       commandService({

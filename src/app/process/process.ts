@@ -8,9 +8,11 @@ import { createTransport } from '../../api/transport.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import { createHeartbeat, type Heartbeat } from '../../db/ownership/heartbeat.ts';
 import { createNotifications, type Notifications } from '../../db/notify/notifications.ts';
+import { wake } from '../../db/notify/wakeups.ts';
 import { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { LeaseLost } from '../../model/errors.ts';
+import { coalesced } from '../../db/notify/coalesced.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import { sweepKeyFiles } from '@research-mirror/runtime/keys/key-file';
@@ -88,6 +90,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       }
     },
   });
+  const wakeOthers = coalesced(() => wake(mirror.db));
   const notifications = createNotifications(mirror.db, clock);
   const keys = await walkKeys(config.dataDir, log);
   const wire = createTransport({
@@ -118,6 +121,8 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       sleep: (ms, signal) => clock.sleep(ms, signal),
     },
     ownsUntil: () => heartbeat.ownsUntil(),
+    hasOthers: () => heartbeat.hasOthers(),
+    onReleased: wakeOthers,
     keys,
     owned,
     starts: new ReadingStarts(clock),
@@ -139,6 +144,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       known: { pages: new KnownPages(), hashes: new KnownHashes() },
       gate: new ServiceGate(clock, Math.random, (news) => tellGate(log, news)),
       share: config.budgetShare,
+      isAwaited: () => heartbeat.hasOthers(),
       clock,
       random: Math.random,
       scrub: options.scrub,

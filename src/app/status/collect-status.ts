@@ -187,10 +187,12 @@ function budgetsByUser(
 ): ReadonlyMap<string, readonly KeyBudgetStatus[]> {
   const found = new Map<string, readonly KeyBudgetStatus[]>();
   for (const runner of accounts?.runners() ?? []) {
-    const keys = runner.current()?.account.source.keys ?? [];
+    const current = runner.current();
+    // Of an account that another process reads, Postgres knows more.
+    if (current === undefined) continue;
     found.set(
       runner.userId,
-      keys.map(({ keyHash, budget }) => ({
+      current.account.source.keys.map(({ keyHash, budget }) => ({
         key: keyHash.slice(0, 8),
         groups: budget
           .snapshot()

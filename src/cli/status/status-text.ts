@@ -1,7 +1,7 @@
 import { CELL_COLUMNS } from '../../model/collection-columns.ts';
 import { problemLine } from '../../model/status/problem.ts';
 import type { AccountStatus, CollectionStatus, StatusReport } from '../../model/status/status-report.ts';
-import { formatAge, formatCount } from '@research-mirror/runtime/figures';
+import { countOf, formatAge, formatCount } from '@research-mirror/runtime/figures';
 import { changeLine, deletionLine } from './changes-text.ts';
 import { submissionsLine, webhookLine } from './webhook-and-submissions-text.ts';
 import { formatTable, printable } from '../terminal/text-table.ts';
@@ -15,9 +15,11 @@ export function describeStatus(report: StatusReport, width: number | undefined):
     ...report.notes.map((note) => `  note: ${printable(note)}`),
     ...report.processes
       .filter(({ alive }) => alive)
-      .map(({ command, pid, version, startedAt }) => {
+      .map(({ processId, command, pid, version, startedAt }) => {
         const begun = formatAge(now - Date.parse(startedAt));
-        return `  running: ${command} (process ${pid}, version ${version}), begun ${begun}`;
+        const owned = report.accounts.filter(({ owner }) => owner === processId).length;
+        const reads = owned === 0 ? '' : `, reads ${countOf(owned, 'account')}`;
+        return `  running: ${command} (process ${pid}, version ${version}), begun ${begun}${reads}`;
       }),
   ];
   const accounts = report.accounts.map((account) => describeAccount(account, now, width));

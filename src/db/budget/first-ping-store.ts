@@ -24,6 +24,9 @@ export function createFirstPingStore(db: Db): BudgetStore {
       const ping = await db.transaction(async (trx) => {
         await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`${trx.schema} first ping ${keyHash}`}, 0))`;
         await commitDurably(trx);
+        const owner = await ownerOfKey(trx, keyHash);
+        // Its owner is known by now, and may be using all slots that there are: it would not hear of this one.
+        if (owner !== undefined) throw new OwnerKnown(owner);
         const inserted = await trx.sql<ReservedPing>`
           insert into ${trx.stateTable('first_ping')} (key_hash, sent_at)
           values (${keyHash}, clock_timestamp()) returning sent_at as at, sent_at::text as exactly`;
@@ -40,6 +43,25 @@ export function createFirstPingStore(db: Db): BudgetStore {
     },
     record: (freed) => forgetUnsent(db, freed, reserved),
   };
+}
+
+/** Another process has found out meanwhile whose the key is: no ping goes out. */
+export class OwnerKnown extends Error {
+  override readonly name = 'OwnerKnown';
+  readonly userId: string;
+  constructor(userId: string) {
+    super(`the key is known as account ${userId}'s`);
+    this.userId = userId;
+  }
+}
+
+async function ownerOfKey(db: Db, keyHash: string): Promise<string | undefined> {
+  const row = await db.state
+    .selectFrom('api_key')
+    .select('_user_id')
+    .where('key_hash', '=', keyHash)
+    .executeTakeFirst();
+  return row?._user_id ?? undefined;
 }
 
 interface ReservedPing {

@@ -14,6 +14,7 @@ export interface StateTables {
     started_at: Date;
     alive_until: Date;
     asked: Json | null;
+    serves: string[] | null;
   };
   account: {
     _user_id: Bigint;

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Db } from '../connection/db.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -59,6 +60,8 @@ export interface Heartbeat extends Service {
    * early. This machine's time before the first heartbeat.
    */
   databaseNow(): number;
+  /** Whether other daemons live that take part in the sharing, as of the last heartbeat. */
+  hasOthers(): boolean;
 }
 
 /**
@@ -72,6 +75,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   let trustedUntil = -Infinity;
   const databaseClock = new RemoteClock();
   let startedAt: Date | undefined;
+  let hasOthers = false;
 
   const beat = async (): Promise<void> => {
     const begin = clock.monotonic();
@@ -81,7 +85,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     if (expected !== undefined && now.getTime() < expected - CLOCK_BACK) await options.onClockBack?.();
     startedAt ??= now;
     // Inserts the row again where it was removed: the process was taken for dead, and its accounts have new owners.
-    await db.state
+    const stored = await db.state
       .insertInto('process')
       .values({
         process_id: processId,
@@ -99,7 +103,12 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
           .column('process_id')
           .doUpdateSet((row) => ({ alive_until: row.ref('excluded.alive_until') })),
       )
-      .execute();
+      .returning(
+        sql<boolean>`exists (select 1 from ${db.stateTable('process')} as other where other.serves is not null
+          and other.process_id <> ${processId} and other.alive_until > ${now}::timestamptz)`.as('others'),
+      )
+      .executeTakeFirst();
+    hasOthers = stored?.others === true;
     trustedUntil = begin + trustedFor;
   };
 
@@ -137,6 +146,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     processId,
     ownsUntil: () => trustedUntil,
     databaseNow: () => databaseClock.at(clock.monotonic()) ?? clock.now(),
+    hasOthers: () => hasOthers,
   };
 }
 

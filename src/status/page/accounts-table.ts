@@ -1,16 +1,26 @@
 import { html } from 'hono/html';
-import type { AccountStatus } from '../../model/status/status-report.ts';
+import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
 import { count, type Html } from './page-figures.ts';
-import { chip, moment, table } from './page-table.ts';
+import { chip, moment, type PageColumn, table } from './page-table.ts';
 import { smallSparkline } from './sparklines.ts';
 
-/** One line for each account, those with trouble first: with many, what is wrong is seen without scrolling. */
+/**
+ * One line for each account, those with trouble first: with many, what is wrong is seen without scrolling. Who reads it
+ * is told where several programs share accounts out.
+ */
 export function accountsTable(
-  accounts: readonly AccountStatus[],
-  at: string,
+  { accounts, processes, at }: Pick<StatusReport, 'accounts' | 'processes' | 'at'>,
   hasTrouble: (account: AccountStatus) => boolean,
 ): Html {
   const sorted = accounts.toSorted((a, b) => Number(hasTrouble(b)) - Number(hasTrouble(a)));
+  const living = new Map(
+    processes.flatMap(({ alive, processId, host, pid }) =>
+      alive ? [[processId, `${host}, process ${pid}`] as const] : [],
+    ),
+  );
+  const owners = new Set(
+    accounts.flatMap(({ owner }) => (owner !== null && living.has(owner) ? [owner] : [])),
+  );
   return html`<section class="accounts">
     <h2>${count(accounts.length)} accounts</h2>
     ${table(
@@ -33,6 +43,14 @@ export function accountsTable(
         ['Changes, last 24 h', ({ activity }) => smallSparkline('changes', activity)],
         ['Credits', ({ credits }) => (credits === null ? '–' : count(Number(credits.left))), true],
         ['Requests in 60 s', requests, true],
+        ...(owners.size < 2
+          ? []
+          : [
+              [
+                'Read by',
+                ({ owner }) => living.get(owner ?? '') ?? 'nobody now',
+              ] satisfies PageColumn<AccountStatus>,
+            ]),
       ],
       'Accounts',
     )}

@@ -48,6 +48,21 @@ describe('the line of an account', () => {
     expect(view).toContain('id="account-9"');
   });
 
+  it('says who reads it where several programs share accounts out, and their lines how many each', async () => {
+    const { processes } = sampleReport();
+    const [first] = processes;
+    const other = { ...first, processId: 'p2', pid: 77, host: 'west' } as (typeof processes)[number];
+    const accounts = ['1', '2', '3'].map((userId) =>
+      sampleAccount({ userId, owner: userId === '3' ? 'p2' : 'p1' }),
+    );
+    const shared = String(await reportView(sampleReport({ processes: [...processes, other], accounts })));
+    expect(shared.match(/data-label="Read by"[^>]*>west, process 77</g)).toHaveLength(1);
+    expect(shared).toMatch(/process 77, running since[^<]*, reading 1 account\b/);
+    const alone = String(await reportView(sampleReport({ accounts })));
+    expect(alone).not.toContain('Read by');
+    expect(alone).toMatch(/, reading 2 accounts/);
+  });
+
   it('is none where there is one account only', async () => {
     expect(await viewOf(sampleAccount())).not.toContain('class="accounts"');
   });

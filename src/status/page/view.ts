@@ -6,6 +6,7 @@ import { changesSection } from './changes-section.ts';
 import { deletionsSection } from './deletions-section.ts';
 import { affectedBy } from '../../model/status/problem.ts';
 import { creditsFigure } from './credits-figure.ts';
+import { countOf } from '@research-mirror/runtime/figures';
 import { absolute, count, relative, type Html } from './page-figures.ts';
 
 /** So many accounts are shown unfolded at most: all of them, else those with a problem, else none. */
@@ -31,7 +32,7 @@ export function reportView(report: StatusReport): Html {
       </p>
       ${problems(report)}
     </section>
-    ${tiles(report)} ${accounts.length < 2 ? '' : accountsTable(accounts, at, troubled)}
+    ${tiles(report)} ${accounts.length < 2 ? '' : accountsTable(report, troubled)}
     ${deletionsSection(report.deletions, at, accounts.length > 1)} ${sentences('notes', report.notes)}
     ${changesSection(report.latestChanges, at, accounts.length > 1)}
     ${accounts.map((account) => accountSection(account, at, unfolded.has(account)))} ${errors(report)}
@@ -149,15 +150,19 @@ function errors({ errors, at }: StatusReport): Html {
   </section>`;
 }
 
-function processes({ processes, version, at }: StatusReport): Html {
+function processes({ processes, accounts, version, at }: StatusReport): Html {
   return html`<footer class="quiet">
     ${processes.map(
       (each) =>
         html`<p>
           <code>${each.command}</code> ${each.version} on ${each.host}, process ${each.pid}, running since
-          ${absolute(each.startedAt, at)}${each.alive ? '' : ' (no heartbeat: gone or hanging)'}
+          ${absolute(each.startedAt, at)}${ofAccounts(accounts.filter(({ owner }) => owner === each.processId).length)}${each.alive ? '' : ' (no heartbeat: gone or hanging)'}
         </p>`,
     )}
     <p>Shown by version ${version}. Moments are UTC.</p>
   </footer>`;
+}
+
+function ofAccounts(owned: number): string {
+  return owned === 0 ? '' : `, reading ${countOf(owned, 'account')}`;
 }

@@ -79,6 +79,8 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     keys: keysOnDisk,
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,
+    hasOthers: () => false,
+    onReleased: () => Promise.resolve(),
     hide: () => {},
     onSubmission: () => {},
     onRegistration: () => {},

@@ -10,7 +10,11 @@ interface Room {
  */
 export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
   app: {
-    accounts: { has: 'what one account consists of, and the accounts that this process owns', imports: [] },
+    fleet: { has: 'accounts are shared out among daemons', imports: [] },
+    accounts: {
+      has: 'what one account consists of, and the accounts that this process owns',
+      imports: ['fleet'],
+    },
     process: {
       has: 'what any process of the program consists of; how a command works on accounts, or asks the daemon to',
       imports: ['accounts'],
@@ -87,7 +91,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     notify: { has: 'LISTEN and NOTIFY', imports: ['connection'] },
     roles: { has: 'group roles, their rights, logins that only read', imports: ['connection'] },
     migrations: { has: 'bringing a schema to this version', imports: ['connection', 'roles'] },
-    ownership: { has: 'processes, leases and fences: who may write', imports: ['connection'] },
+    ownership: { has: 'processes, leases and fences: who may write', imports: ['connection', 'notify'] },
     accounts: {
       has: 'accounts and keys: identity, what is asked of them, what is due',
       imports: ['connection', 'ownership'],

@@ -104,6 +104,8 @@ export async function createTestAccount(
     keys: keysOnDisk,
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,
+    hasOthers: () => false,
+    onReleased: () => Promise.resolve(),
     hide: () => {},
     onSubmission: () => {},
     onRegistration: () => {},

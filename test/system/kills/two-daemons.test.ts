@@ -12,7 +12,7 @@ async function twoDaemons(): Promise<{ readonly first: Daemon; readonly second: 
   const first = await system.daemon();
   await eventually('the first load', async () => (await differences(system)).length === 0);
   const second = await system.daemon();
-  await second.until(`account 1001 is held by \\"research-mirror start\\" (process ${first.child.pid})`);
+  await second.until('shares out: 0 of 1 account, as one of 2 daemons');
   return { first, second };
 }
 

@@ -80,7 +80,7 @@ describe('a narrowed configuration', () => {
     const other = await system.daemon(BOTH);
     await Promise.all([areAll('current', 1001), areAll('current', 1002)]);
     const narrow = await system.daemon(ONLY_FIRST);
-    await narrow.until('account 1001 is held by');
+    await narrow.until('shares out: 1 of 1 account, as one of 2 daemons');
     const asked = 'select from mirror_sync.process where asked is not null';
     await eventually('both to say', async () => (await system.db.query(asked)).rows.length === 2);
     // On another machine, where no daemon has taken its place.

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FreedSlots, NewBlock } from '../../../../src/budget/store/store.ts';
 import { knownKeys, rememberKey } from '../../../../src/db/accounts/api-keys.ts';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
-import { createFirstPingStore } from '../../../../src/db/budget/first-ping-store.ts';
+import { createFirstPingStore, OwnerKnown } from '../../../../src/db/budget/first-ping-store.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
@@ -97,6 +97,18 @@ describe('the store of first pings', () => {
       validUntil: first + 10_000,
       freed: [],
     });
+  });
+
+  it('reserves none for a key whose owner another program has found meanwhile, and may be reading', async () => {
+    const pings = createFirstPingStore(database.db);
+    await rememberKey(database.db, {
+      keyHash: KEY,
+      userId: '7',
+      pingedAt: new Date(),
+      error: undefined,
+    });
+    await expect(pings.reserve(KEY, { ...block(1), size: 1 }, NOTHING)).rejects.toThrow(new OwnerKnown('7'));
+    expect((await store().load(KEY)).blocks).toEqual([]);
   });
 
   it('forgets a ping that never left, and none that did, however it was answered', async () => {

@@ -1,0 +1,182 @@
+import type { FleetStore, LivingProcess, SeenFleet } from '../../db/ownership/fleet-store.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Doorbell } from '@research-mirror/runtime/doorbell';
+import { type Service, service } from '@research-mirror/runtime/service';
+import { type Fleet, roundOf } from './share-out.ts';
+
+/** An account of this daemon's keys, as the sharing sees it. */
+export interface SharedAccount {
+  readonly userId: string;
+  /**
+   * - `unable`: this daemon can do nothing for it, and leaves it to others
+   * - `waits`: for its turn
+   * - `busy`: being opened, or closed
+   * - `works`: this daemon owns it, and reads it
+   */
+  standing(): 'unable' | 'waits' | 'busy' | 'works';
+  /** It is its turn. */
+  take(): void;
+  /** Ends the work on it and releases it, so that another daemon takes it. */
+  giveUp(): void;
+}
+
+export interface ShareKeeperOptions {
+  readonly store: FleetStore;
+  readonly self: string;
+  readonly accounts: () => readonly SharedAccount[];
+  /** Whether other daemons live: as of a few seconds ago, and for nothing. */
+  readonly hasOthers: () => boolean;
+  /** Rung when an account here, or another daemon, may have changed. */
+  readonly bell: Doorbell;
+  readonly clock: Clock;
+  /**
+   * An account can't be had: it is retired, or a process has it that takes no part. Told once for each holder, at the
+   * second look: one that is stopping is gone by then.
+   */
+  readonly onUnavailable: (userId: string, holder: LivingProcess | 'retired') => void;
+  /** This daemon's part has changed. */
+  readonly onShare: (share: Share) => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export interface Share {
+  /** Accounts that this daemon has, or is about to take. */
+  readonly own: number;
+  /** Accounts of its keys. */
+  readonly of: number;
+  /** Daemons, itself included. */
+  readonly daemons: number;
+}
+
+/** Between two looks (ms) while other daemons live, where nothing wakes this one and no heartbeat runs out. */
+const LOOK_MS = 4_000;
+/** The same while a process has an account that this daemon waits for, and no other daemon lives. */
+const TAKEN_MS = 2_000;
+/** The same while accounts change hands; accounts that are given up in that time at most. */
+const ROUND_MS = 1_000;
+const MOST_GIVEN_UP = 16;
+/** Rings (ms) after a look are answered together. */
+const COALESCE_MS = 100;
+/** A heartbeat has run out for certain (ms) after its time. */
+const RUN_OUT_MS = 20;
+
+/**
+ * Takes and gives up accounts, so that all daemons own equally many (share-out.ts). Each daemon sees the same in
+ * Postgres and comes to the same; who sees something older tries in vain to take an account (lease.ts), or waits for a
+ * moment. A daemon that is alone asks nothing as long as it owns all its accounts.
+ */
+export function shareKeeper(options: ShareKeeperOptions): Service {
+  const { store, self, clock, bell, hasOthers } = options;
+  let offered: string | undefined;
+  let shared = '';
+  const unavailable = new Map<string, { readonly by: string; readonly told: boolean }>();
+
+  const tellUnavailable = ({ living, accounts, retired }: SeenFleet, waiting: ReadonlySet<string>): void => {
+    const holders = new Map<string, LivingProcess | 'retired'>();
+    for (const userId of waiting) if (retired.has(userId)) holders.set(userId, 'retired');
+    for (const { userId, owner } of accounts) {
+      const holder = owner === null ? undefined : living.get(owner);
+      if (holder !== undefined && holder.serves === undefined && waiting.has(userId))
+        holders.set(userId, holder);
+    }
+    for (const userId of unavailable.keys()) if (!holders.has(userId)) unavailable.delete(userId);
+    for (const [userId, holder] of holders) {
+      const by = holder === 'retired' ? holder : holder.processId;
+      const before = unavailable.get(userId);
+      const again = before?.by === by;
+      if (again && !before.told) options.onUnavailable(userId, holder);
+      unavailable.set(userId, { by, told: again });
+    }
+  };
+
+  /** @returns milliseconds until the next look */
+  const look = async (): Promise<number> => {
+    const all = options.accounts();
+    const able = all.filter((each) => each.standing() !== 'unable');
+    const serves = able.map(({ userId }) => userId).toSorted();
+    const waiting = new Set(able.filter((each) => each.standing() === 'waits').map(({ userId }) => userId));
+    const others = hasOthers();
+    const isNew = offered !== serves.join();
+    if (!isNew && !others && waiting.size === 0) return LOOK_MS;
+    if (isNew) {
+      await store.offer(serves);
+      offered = serves.join();
+    }
+    const seen = await store.look();
+    if (seen.living.has(self) && seen.living.get(self)?.serves === undefined) {
+      // Its row was removed, and made anew by a heartbeat.
+      offered = undefined;
+    }
+    tellUnavailable(seen, waiting);
+    const fleet = fleetOf(seen, self, new Set(serves));
+    const { take, giveUp } = roundOf(fleet, self, MOST_GIVEN_UP);
+    const byId = new Map(all.map((each) => [each.userId, each]));
+    for (const userId of take) {
+      const account = byId.get(userId);
+      if (account?.standing() === 'waits') account.take();
+    }
+    for (const userId of giveUp) {
+      const account = byId.get(userId);
+      if (account?.standing() === 'works') account.giveUp();
+    }
+    tellShare(fleet, take, giveUp);
+    if (isNew && others) await store.wakeOthers();
+    if (take.length > 0 || giveUp.length > 0) return ROUND_MS;
+    return Math.min(others ? LOOK_MS : TAKEN_MS, seen.expiresInMs + RUN_OUT_MS);
+  };
+
+  const tellShare = (
+    { daemons, accounts }: Fleet,
+    take: readonly string[],
+    giveUp: readonly string[],
+  ): void => {
+    const serves = daemons.find(({ id }) => id === self)?.serves;
+    const owned = accounts.filter(({ userId, owner }) => owner === self && serves?.has(userId) === true);
+    const own = new Set([...owned.map(({ userId }) => userId), ...take]).size - giveUp.length;
+    const share = { own, of: serves?.size ?? 0, daemons: daemons.length };
+    if (JSON.stringify(share) === shared) return;
+    shared = JSON.stringify(share);
+    options.onShare(share);
+  };
+
+  return service('sharing', async ({ signal, ready }) => {
+    ready();
+    let failing = false;
+    try {
+      for (;;) {
+        let waitMs = ROUND_MS;
+        try {
+          waitMs = await look();
+          failing = false;
+        } catch (error) {
+          if (!failing) options.onFailure(error);
+          failing = true;
+          offered = undefined;
+        }
+        await clock.sleep(Math.min(COALESCE_MS, waitMs), signal);
+        const over = new AbortController();
+        const either = AbortSignal.any([signal, over.signal]);
+        await Promise.race([bell.heard(either), clock.sleep(waitMs, either)]).finally(() => over.abort());
+      }
+    } finally {
+      // Before its accounts are released: nobody leaves them to this daemon then.
+      await store.withdraw().catch(() => {});
+      await store.wakeOthers();
+    }
+  });
+}
+
+function fleetOf({ living, accounts }: SeenFleet, self: string, serves: ReadonlySet<string>): Fleet {
+  const others = [...living].flatMap(([id, process]) =>
+    id === self || process.serves === undefined
+      ? []
+      : [{ id, serves: process.serves, prompt: process.prompt }],
+  );
+  return {
+    daemons: [{ id: self, serves, prompt: true }, ...others],
+    accounts: accounts.map(({ userId, owner }) => ({
+      userId,
+      owner: owner !== null && (owner === self || living.has(owner)) ? owner : undefined,
+    })),
+  };
+}

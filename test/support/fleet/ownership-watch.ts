@@ -1,0 +1,72 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type pg from 'pg';
+
+/** A time in which no living daemon owned an account. */
+export interface Gap {
+  /** Milliseconds. */
+  readonly ms: number;
+  /** Its owner was killed; else it was given up. */
+  readonly afterKill: boolean;
+}
+
+/**
+ * Looks all the time which living daemon owns which account. Who lives is what the caller knows, not what heartbeats
+ * say: an account is without an owner from the moment of a SIGKILL on.
+ */
+export class OwnershipWatch {
+  readonly #ask: () => Promise<pg.QueryResult<{ userId: string; owner: string | null; pid: number | null }>>;
+  readonly #lives: (pid: number) => boolean;
+  readonly #since = new Map<string, { readonly at: number; readonly afterKill: boolean }>();
+  #owned: ReadonlyMap<string, number> = new Map();
+  readonly gaps: Gap[] = [];
+  /** Times at which an account went from one living daemon to another. */
+  moves = 0;
+
+  /** @param pool may be away for a while */
+  constructor(pool: pg.Pool, lives: (pid: number) => boolean) {
+    this.#ask = () =>
+      pool.query(
+        `select a._user_id::text as "userId", a.owner, p.pid from mirror_sync.account a
+         left join mirror_sync.process p on p.process_id = a.owner`,
+      );
+    this.#lives = lives;
+  }
+
+  /** Accounts by the process ID of their owner, where it lives, as of the last look. */
+  get owned(): ReadonlyMap<string, number> {
+    return this.#owned;
+  }
+
+  /** Accounts that each living daemon owns. @param pids of all that live */
+  shares(pids: readonly number[]): number[] {
+    return pids.map((pid) => [...this.#owned.values()].filter((each) => each === pid).length);
+  }
+
+  async run(signal: AbortSignal, everyMs = 50): Promise<void> {
+    while (!signal.aborted) {
+      const at = performance.now();
+      const answer = await this.#ask().catch(() => undefined);
+      if (answer !== undefined) this.#see(answer.rows, at);
+      await pause(everyMs);
+    }
+  }
+
+  #see(rows: readonly { userId: string; owner: string | null; pid: number | null }[], at: number): void {
+    const owned = new Map<string, number>();
+    for (const { userId, owner, pid } of rows) {
+      const isOwned = owner !== null && pid !== null && this.#lives(pid);
+      const since = this.#since.get(userId);
+      if (!isOwned) {
+        if (since === undefined) this.#since.set(userId, { at, afterKill: owner !== null });
+        continue;
+      }
+      owned.set(userId, pid);
+      const before = this.#owned.get(userId);
+      if (before !== undefined && before !== pid) this.moves += 1;
+      if (since === undefined) continue;
+      this.gaps.push({ ms: at - since.at, afterKill: since.afterKill });
+      this.#since.delete(userId);
+    }
+    this.#owned = owned;
+  }
+}

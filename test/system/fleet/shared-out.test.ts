@@ -1,0 +1,96 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createFleet, type TestFleet } from '../../support/fleet/test-fleet.ts';
+import type { StatusReport } from '../../../src/model/status/status-report.ts';
+
+let fleet: TestFleet;
+afterEach(() => fleet.close());
+
+describe('daemons with the same keys', () => {
+  it('share accounts out evenly when one joins, is killed and is stopped, and no change is missed', async () => {
+    fleet = await createFleet(12);
+    await fleet.start();
+    await fleet.shares([12]);
+    await fleet.start();
+    await fleet.shares([6, 6]);
+    const third = await fleet.start();
+    await fleet.shares([4, 4, 4]);
+    await fleet.mirrorsAll();
+
+    await third.stop('SIGKILL');
+    await fleet.shares([6, 6]);
+    await fleet.change();
+    await fleet.mirrorsAll();
+
+    const [first] = fleet.daemons;
+    expect(await first?.stop()).toMatchObject({ code: 0 });
+    await fleet.shares([12]);
+    await fleet.change();
+    await fleet.mirrorsAll();
+    expect((await fleet.system.sandbox.control.counters()).maxInFlightPerScope).toBe(1);
+  });
+
+  it('each tell the state of all accounts, and which daemon has which', async () => {
+    fleet = await createFleet(3);
+    for (let started = 0; started < 3; started += 1) await fleet.start();
+    await fleet.shares([1, 1, 1]);
+    await fleet.mirrorsAll();
+    for (const { statusUrl } of fleet.daemons) {
+      const report = (await (await fetch(`${statusUrl}/api/status`)).json()) as StatusReport;
+      expect(report.accounts.map(({ userId }) => userId)).toEqual(['1001', '1002', '1003']);
+      const pids = report.accounts.map(
+        ({ owner }) => report.processes.find(({ processId }) => processId === owner)?.pid,
+      );
+      expect(pids.toSorted()).toEqual(fleet.daemons.map(({ child }) => child.pid).toSorted());
+      expect(report.accounts.every(({ budgets }) => budgets.length > 0)).toBe(true);
+    }
+  });
+});
+
+describe('daemons with different keys', () => {
+  it('leave an account to the one that can serve it, and share the rest so that it evens out', async () => {
+    fleet = await createFleet(6);
+    // All accounts; then only the last two of them.
+    const all = await fleet.start();
+    await fleet.shares([6]);
+    const some = await fleet.start([1005, 1006]);
+    await fleet.shares([2, 4]);
+    await some.stop();
+    await fleet.shares([6]);
+    // Only it has the keys of three; the other one has all of them.
+    const three = await fleet.start([1001, 1002, 1003]);
+    await fleet.shares([3, 3]);
+    await all.stop();
+    // It takes another for a moment, to store that nobody is asked to mirror it.
+    const own = await eventually('three of its own', async () => {
+      const owned = await fleet.ownedBy(three);
+      return owned.length === 3 && owned;
+    });
+    expect(own).toEqual(['1001', '1002', '1003']);
+  });
+});
+
+describe('a rolling restart', () => {
+  it('hands accounts over before a daemon ends, and sends nothing too often', async () => {
+    fleet = await createFleet(8, { limits: 'on', limitOther: 60, latencyMin: 20, latencyMax: 200 });
+    for (let started = 0; started < 3; started += 1) await fleet.start();
+    await eventually('even shares', async () => (await fleet.counts()).join() === '2,3,3');
+    const watch = fleet.watch();
+    for (let round = 0; round < 3; round += 1) {
+      const [oldest, ...others] = fleet.daemons;
+      const before = await fleet.ownedBy(oldest);
+      const stopped = oldest?.stop();
+      await eventually('the others to have all', async () => {
+        const theirs = await Promise.all(others.map((each) => fleet.ownedBy(each)));
+        return before.every((userId) => theirs.flat().includes(userId));
+      });
+      expect(await stopped).toMatchObject({ code: 0, signal: null });
+      await fleet.start();
+      await eventually('even shares', async () => (await fleet.counts()).join() === '2,3,3');
+    }
+    // Each was given up before its owner ended: none had to be waited for until a heartbeat ran out.
+    expect(watch.gaps.filter(({ afterKill }) => afterKill)).toEqual([]);
+    const { maxInFlightPerScope, rateLimited } = await fleet.system.sandbox.control.counters();
+    expect({ maxInFlightPerScope, rateLimited }).toEqual({ maxInFlightPerScope: 1, rateLimited: 0 });
+  });
+});
