@@ -75,9 +75,19 @@ export async function runDistribute(
   let leftOvers: readonly string[] = [];
   if (!dryRun) {
     if (due.length > 0) {
-      const from = await repeated(context, (trx) => distribute(trx, context, shards));
+      const from = await repeated(context, 'nothing was changed', (trx) => distribute(trx, context, shards));
       pauseMs = context.clock.monotonic() - from;
     }
+    // In a transaction of its own: who reads a view for long would have all that was copied thrown away.
+    await repeated(
+      context,
+      'the views changes and companies fail before: say distribute again',
+      async (trx) => {
+        await takeTurn(trx);
+        await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+        await remakeFollowers(trx);
+      },
+    );
     leftOvers = await clearAway(context);
   }
   const rows = await countRows(db, due);
@@ -140,7 +150,6 @@ async function distribute(
     signal.throwIfAborted();
     onStep(`distributing ${name}`);
   });
-  await remakeFollowers(trx);
   onStep('committing on all nodes');
   return from;
 }
@@ -152,7 +161,7 @@ async function clearAway(context: DistributeContext): Promise<readonly string[]>
     // A page or two are the table's own: an empty one with a TOAST table has one.
     if (!distributed || bytesHere <= EMPTY) continue;
     try {
-      await repeated(context, async (trx) => {
+      await repeated(context, 'its old rows stay', async (trx) => {
         await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
         await trx.sql`select truncate_local_data_after_distributing_table(${name}::regclass)`;
       });
@@ -189,9 +198,10 @@ async function shardCount(
   return rows[0]?.n ?? 0;
 }
 
-/** Repeats a transaction that met a lock. */
+/** Repeats a transaction that met a lock. @param otherwise what follows where it stays so */
 async function repeated<T>(
   { db, clock, signal }: DistributeContext,
+  otherwise: string,
   work: (trx: Db) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -202,7 +212,7 @@ async function repeated<T>(
       if (!WORTH_ANOTHER.has(sqlState(error) ?? '')) throw error;
       if (attempt === MAX_ATTEMPTS) {
         throw new DatabaseUnavailable(
-          'the tables could not be locked: somebody else has one open in a long transaction (pg_stat_activity shows who); nothing was changed',
+          `tables or views could not be locked: somebody has one open in a long transaction (pg_stat_activity shows who); ${otherwise}`,
           { cause: error },
         );
       }
