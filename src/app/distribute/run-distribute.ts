@@ -3,7 +3,11 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import type { Db } from '../../db/connection/db.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
-import { type CitusCluster, readCluster } from '../../db/distribution/citus-cluster.ts';
+import {
+  type CitusCluster,
+  loginsMissingOnWorkers,
+  readCluster,
+} from '../../db/distribution/citus-cluster.ts';
 import {
   distributeTables,
   type TableOfAccounts,
@@ -44,6 +48,8 @@ export interface DistributeReport extends CitusCluster {
   readonly tables: readonly DistributedTable[];
   /** For how long writes waited, in milliseconds; null where no table was distributed. */
   readonly pauseMs: number | null;
+  /** Logins that may use the mirror, and that some worker lacks: an administrator makes them there. */
+  readonly missingLogins: readonly string[];
   /** Tables whose old rows still lie on the coordinator, hidden: somebody reads them without end. */
   readonly leftOvers: readonly string[];
 }
@@ -101,6 +107,7 @@ export async function runDistribute(
       outcome: distributed ? 'there' : dryRun ? 'would be distributed' : 'distributed',
     })),
     pauseMs,
+    missingLogins: await loginsMissingOnWorkers(db),
     leftOvers,
   };
 }
@@ -114,7 +121,7 @@ function check(tables: readonly TableOfAccounts[]): void {
     );
   }
   const obstacles = tables.flatMap(({ name, distributed, obstacles: all }) =>
-    distributed ? [] : all.map((each) => `${each} of ${name}`),
+    distributed ? [] : all.toSorted().map((each) => `${each} of ${name}`),
   );
   if (obstacles.length > 0) {
     throw new Unusable(

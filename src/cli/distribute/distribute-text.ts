@@ -4,13 +4,20 @@ import { formatTable } from '../terminal/text-table.ts';
 
 /** A table of what was spread, or would be, and one line for people. */
 export function describeDistributed(report: DistributeReport, width: number | undefined): string {
-  const { version, workers, shards, tables, pauseMs, leftOvers } = report;
+  const { version, workers, shards, tables, pauseMs, leftOvers, missingLogins } = report;
   const cluster = `Citus ${version}, ${countOf(workers.length, 'node')} with shards (${workers.join(', ')})`;
   const spread = tables.filter(({ outcome }) => outcome !== 'there');
-  const rest = leftOvers.map(
-    (name) =>
-      `${name}: its old rows still lie on the coordinator, unseen, since somebody reads it without end: say distribute again later\n`,
-  );
+  const rest = [
+    ...leftOvers.map(
+      (name) =>
+        `${name}: its old rows still lie on the coordinator, unseen, since somebody reads it without end: say distribute again later\n`,
+    ),
+    ...missingLogins.map(
+      (name) =>
+        `login ${name} is not on every worker, and can read nothing there: on the coordinator, with its own groups, ` +
+        `SELECT run_command_on_workers('CREATE ROLE … LOGIN IN ROLE …')\n`,
+    ),
+  ];
   if (spread.length === 0) {
     return `the mirror is distributed: ${countOf(tables.length, 'table')} in ${countOf(shards, 'shard')}; ${cluster}\n${rest.join('')}`;
   }

@@ -54,14 +54,14 @@ export async function readCluster(db: Db): Promise<CitusCluster> {
   const { rows: members } = await db.sql<Member>`
     select nodename || ':' || nodeport as address, groupid as "group", isactive as active, shouldhaveshards as "takesShards"
     from pg_dist_node where noderole = 'primary' order by groupid`;
+  if (!members.some(({ group }) => group === 0)) {
+    throw new Unusable(`the workers do not know this coordinator; nothing was touched. ${REMEDY}`);
+  }
   const here = await db.sql<{ coordinator: boolean }>`select citus_is_coordinator() as coordinator`;
   if (!onlyRow(here).coordinator) {
     throw new Unusable(
       `this is a worker of the cluster: set DATABASE_URL to its coordinator${at(members)}; nothing was touched`,
     );
-  }
-  if (!members.some(({ group }) => group === 0)) {
-    throw new Unusable(`the workers do not know this coordinator; nothing was touched. ${REMEDY}`);
   }
   const workers = members.filter(({ active, takesShards }) => active && takesShards);
   if (workers.length === 0) {
@@ -86,4 +86,19 @@ async function checkHealth(db: Db): Promise<void> {
 function at(members: readonly Member[]): string {
   const coordinator = members.find(({ group }) => group === 0);
   return coordinator === undefined ? '' : ` (${coordinator.address})`;
+}
+
+/**
+ * Logins that may use the mirror, and that some worker does not have: their queries fail there. Citus makes roles on all
+ * nodes that are made once it is there, but not those that were there before.
+ */
+export async function loginsMissingOnWorkers(db: Db): Promise<readonly string[]> {
+  const { rows } = await db.sql<{ name: string }>`
+    select r.rolname as name from pg_roles r
+    where r.rolcanlogin and has_schema_privilege(r.oid, ${db.schema}, 'usage')
+      and exists (
+        select 1 from run_command_on_workers(format('select count(*) from pg_roles where rolname = %L', r.rolname)) as c
+        where c.success and c.result = '0')
+    order by 1`;
+  return rows.map(({ name }) => name);
 }

@@ -5,7 +5,7 @@ import type { StartedPostgreSqlContainer } from '@testcontainers/postgresql';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { isAlive } from '@research-mirror/embedded-postgres/postmaster';
-import { dropTemplates, removeTestServer, type TestServer } from './postgres.ts';
+import { dropTemplates, type GivenServer, removeTestServer, type TestServer } from './postgres.ts';
 import { QUICK_FOLDERS, quickFolder } from './quick-folder.ts';
 
 /**
@@ -27,12 +27,10 @@ let container: StartedPostgreSqlContainer | undefined;
 let folder: string | undefined;
 
 async function chooseServer(): Promise<TestServer> {
-  const templates = `template_${randomBytes(6).toString('hex')}_`;
+  const templates = templatePrefix();
   const { TEST_DATABASE_URL: url, TEST_POSTGRES: kind, TEST_POSTGRES_IMAGE: image } = process.env;
   const { TEST_CITUS: citus } = process.env;
-  if (citus !== undefined && citus !== '') {
-    return { kind: 'given', url: citus, templates, workers: await workersOf(citus) };
-  }
+  if (citus !== undefined && citus !== '') return clusterAt(citus);
   if (url !== undefined && url !== '') return { kind: 'given', url, templates, workers: [] };
   if (kind === 'testcontainers') {
     // Loaded only where wanted: it is large.
@@ -61,7 +59,16 @@ export async function teardown(): Promise<void> {
   if (folder !== undefined) await removeTestServer(folder);
 }
 
-/** URLs of the workers of a coordinator. */
+function templatePrefix(): string {
+  return `template_${randomBytes(6).toString('hex')}_`;
+}
+
+/** A Citus cluster, by its coordinator, as the server of tests. */
+export async function clusterAt(coordinator: string): Promise<GivenServer> {
+  const workers = await workersOf(coordinator);
+  return { kind: 'given', url: coordinator, templates: templatePrefix(), workers };
+}
+
 async function workersOf(coordinator: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: coordinator });
   await client.connect();

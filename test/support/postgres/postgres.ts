@@ -6,16 +6,18 @@ import { inject } from 'vitest';
 import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
 
-/** Where this run's test databases live (chosen in postgres-server.ts). */
-export type TestServer = (
-  | { readonly kind: 'given'; readonly url: string }
-  | { readonly kind: 'embedded'; readonly folder: string }
-) & {
+interface Places {
   /** Databases that the run makes once and copies begin with it. */
   readonly templates: string;
   /** URLs of the workers, where the server is the coordinator of a Citus cluster; else none. */
   readonly workers: readonly string[];
-};
+}
+
+/** A server that somebody else started, by the URL of a user who may create databases. */
+export type GivenServer = Places & { readonly kind: 'given'; readonly url: string };
+
+/** Where this run's test databases live (chosen in postgres-server.ts). */
+export type TestServer = GivenServer | (Places & { readonly kind: 'embedded'; readonly folder: string });
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -79,7 +81,7 @@ async function createDatabase(how: string, nodes: readonly string[]): Promise<Te
   return {
     url: url.href,
     drop: async () => {
-      for (const node of nodes) await onServer(node, `drop database if exists ${name} with (force)`);
+      await onEachNode(nodes, `drop database if exists ${name} with (force)`);
     },
   };
 }
@@ -139,6 +141,11 @@ export async function removeTestServer(folder: string): Promise<void> {
 
 function contentOf(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch(() => undefined);
+}
+
+/** Runs a statement on each server, one after another. */
+export async function onEachNode(nodes: readonly string[], statement: string): Promise<void> {
+  for (const node of nodes) await onServer(node, statement);
 }
 
 function onServer(url: string, statement: string): Promise<void> {
