@@ -174,6 +174,16 @@ begin
   end loop;
 end $$;
 
+-- Reason: the same columns and rows. Which field stands in which column is the same for all accounts, and lies on one
+-- node: Citus joins it with what is counted of all accounts, but asks for no count of each of its rows.
+create or replace view "{schema}".columns as
+  select c.collection, c.field, c.column_name, c.type, c.documented, c.first_seen_at,
+    coalesce(x.conflicts, 0)::bigint as conflicts
+  from "{schema}"._columns c
+    left join (
+      select collection, field, sum(conflicts) as conflicts from "{schema}"._conflicts group by collection, field) x
+      on x.collection = c.collection and x.field = c.field;
+
 -- Condition, for format(condition, table, alias), that its reader may read a table himself. A reader who may not is
 -- stopped before anything is read. Citus on PostgreSQL 15 and 16 refuses outer joins beside a condition that names no
 -- column: there it names one, and is true or false for each row.

@@ -995,16 +995,19 @@ UNION ALL
           WHERE h._user_id = s._user_id AND h.id = s.id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".watchlist'::text, 'select'::text) AND has_table_privilege('"mirror".watchlist_history'::text, 'select'::text);
 
 create view mirror.columns as
- SELECT collection,
-    field,
-    column_name,
-    type,
-    documented,
-    first_seen_at,
-    COALESCE(( SELECT sum(x.conflicts) AS sum
-           FROM mirror._conflicts x
-          WHERE x.collection = c.collection AND x.field = c.field), 0::numeric)::bigint AS conflicts
-   FROM mirror._columns c;
+ SELECT c.collection,
+    c.field,
+    c.column_name,
+    c.type,
+    c.documented,
+    c.first_seen_at,
+    COALESCE(x.conflicts, 0::numeric)::bigint AS conflicts
+   FROM mirror._columns c
+     LEFT JOIN ( SELECT _conflicts.collection,
+            _conflicts.field,
+            sum(_conflicts.conflicts) AS conflicts
+           FROM mirror._conflicts
+          GROUP BY _conflicts.collection, _conflicts.field) x ON x.collection = c.collection AND x.field = c.field;
 
 create view mirror.companies as
  SELECT c._user_id,

@@ -37,7 +37,8 @@ export async function dueWork(
   now: Date,
 ): Promise<DueWork> {
   const accounts = (what: string, query: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-    select ${sql.lit(what)}, q."userId", null, null, null, null, null from (${query}) as q`;
+    select ${sql.lit(what)}, q."userId", null::text, null::timestamptz, null::timestamptz, null::timestamptz, null::timestamptz
+    from (${query}) as q`;
   const { rows } = await db.sql<Row>`
     select 'run' as what, r.* from (${dueRuns(db, userIds, latest, now)}) as r
     union all ${accounts('hint', accountsWithDueHints(db))}
