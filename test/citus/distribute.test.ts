@@ -11,8 +11,12 @@ import { migrate } from '../../src/db/migrations/run-migrations.ts';
 import { makeCluster } from '../support/databases/distributed-database.ts';
 import { MIGRATIONS, openTestDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
+import { onEachNode } from '../support/postgres/postgres.ts';
 import { createLoginRole } from '../support/postgres/login-role.ts';
 import { createPlainMirror, type PlainMirror } from './plain-mirror.ts';
+
+/** A worker would make the role on all nodes, and so would the other one at the same moment. */
+const ALONE = 'set citus.enable_create_role_propagation = off';
 
 let plain: PlainMirror;
 let open: Database;
@@ -94,7 +98,10 @@ describe('distribute', () => {
       expect(done.leftOvers).toEqual([]);
       // A login from before Citus is named, and reads once an administrator has made it on the workers.
       expect(done.missingLogins).toEqual([reader.name]);
-      await run(`select run_command_on_workers('create role ${reader.name} login in role mirror_reader')`);
+      await onEachNode(
+        inject('testServer').workers,
+        `${ALONE}; create role ${reader.name} login in role mirror_reader`,
+      );
       expect(
         await run('select _user_id, count(*)::int as n from mirror.research_jobs group by 1 order by 1'),
       ).toEqual([
@@ -116,9 +123,7 @@ describe('distribute', () => {
       ]);
     } finally {
       await reader.drop();
-      await run(
-        `select run_command_on_workers('drop owned by ${reader.name}; drop role if exists ${reader.name}')`,
-      );
+      await onEachNode(inject('testServer').workers, `${ALONE}; drop role if exists ${reader.name}`);
     }
   });
 

@@ -21,7 +21,7 @@ export interface DistributeContext {
   readonly db: Db;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Told of what is about to be done. */
+  /** Hears what is about to be done. */
   readonly onStep: (words: string) => void;
 }
 

@@ -14,8 +14,8 @@ export function describeDistributed(report: DistributeReport, width: number | un
     ),
     ...missingLogins.map(
       (name) =>
-        `login ${name} is not on every worker, and can read nothing there: on the coordinator, with its own groups, ` +
-        `SELECT run_command_on_workers('CREATE ROLE … LOGIN IN ROLE …')\n`,
+        `login ${name} is not on every worker, and can read nothing there: on each worker that lacks it, ` +
+        'SET citus.enable_create_role_propagation = off; CREATE ROLE … LOGIN IN ROLE …, as on the coordinator\n',
     ),
   ];
   if (spread.length === 0) {

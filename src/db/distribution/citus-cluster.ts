@@ -16,7 +16,7 @@ const REMEDY =
   'Distributing needs a coordinator and at least one worker: packages of Citus on each node, ' +
   "shared_preload_libraries = 'citus', a restart, and in this database's namesake on each node CREATE EXTENSION citus; " +
   "then, here, SELECT citus_set_coordinator_host('HOST', PORT) and SELECT citus_add_node('WORKER', PORT) for each " +
-  'worker (docs/scaling.md, "Citus step by step")';
+  'worker (docs/scaling.md, "When one Postgres is outgrown: Citus step by step")';
 
 interface Extension {
   readonly version: string | null;
