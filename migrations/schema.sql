@@ -480,24 +480,26 @@ create view mirror.changes as
            FROM mirror.account_history h
           WHERE h._user_id = s._user_id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'account'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
   WHERE has_table_privilege('"mirror".account'::text, 'select'::text) AND has_table_privilege('"mirror".account_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
@@ -514,25 +516,27 @@ UNION ALL
            FROM mirror.account_history h
           WHERE h._user_id = s._user_id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'account'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
-  WHERE has_table_privilege('"mirror".account_history'::text, 'select'::text) AND has_table_privilege('"mirror".account'::text, 'select'::text)
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
+  WHERE has_table_privilege('"mirror".account'::text, 'select'::text) AND has_table_privilege('"mirror".account_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'account'::text AS collection,
@@ -544,11 +548,11 @@ UNION ALL
     s._change_id AS change_id,
     'delete'::text AS op
    FROM mirror.account_history s
-  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT 1
            FROM mirror.account h
-          WHERE h._user_id = s._user_id)) AND NOT (EXISTS ( SELECT
+          WHERE h._user_id = s._user_id)) AND NOT (EXISTS ( SELECT 1
            FROM mirror.account_history h
-          WHERE h._user_id = s._user_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".account_history'::text, 'select'::text) AND has_table_privilege('"mirror".account'::text, 'select'::text)
+          WHERE h._user_id = s._user_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".account'::text, 'select'::text) AND has_table_privilege('"mirror".account_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'research_jobs'::text AS collection,
@@ -564,24 +568,26 @@ UNION ALL
            FROM mirror.research_jobs_history h
           WHERE h._user_id = s._user_id AND h.job_id = s.job_id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'research_jobs'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
   WHERE has_table_privilege('"mirror".research_jobs'::text, 'select'::text) AND has_table_privilege('"mirror".research_jobs_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
@@ -598,25 +604,27 @@ UNION ALL
            FROM mirror.research_jobs_history h
           WHERE h._user_id = s._user_id AND h.job_id = s.job_id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'research_jobs'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
-  WHERE has_table_privilege('"mirror".research_jobs_history'::text, 'select'::text) AND has_table_privilege('"mirror".research_jobs'::text, 'select'::text)
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
+  WHERE has_table_privilege('"mirror".research_jobs'::text, 'select'::text) AND has_table_privilege('"mirror".research_jobs_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'research_jobs'::text AS collection,
@@ -628,11 +636,11 @@ UNION ALL
     s._change_id AS change_id,
     'delete'::text AS op
    FROM mirror.research_jobs_history s
-  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT 1
            FROM mirror.research_jobs h
-          WHERE h._user_id = s._user_id AND h.job_id = s.job_id)) AND NOT (EXISTS ( SELECT
+          WHERE h._user_id = s._user_id AND h.job_id = s.job_id)) AND NOT (EXISTS ( SELECT 1
            FROM mirror.research_jobs_history h
-          WHERE h._user_id = s._user_id AND h.job_id = s.job_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".research_jobs_history'::text, 'select'::text) AND has_table_privilege('"mirror".research_jobs'::text, 'select'::text)
+          WHERE h._user_id = s._user_id AND h.job_id = s.job_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".research_jobs'::text, 'select'::text) AND has_table_privilege('"mirror".research_jobs_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'bulk_research_jobs'::text AS collection,
@@ -648,24 +656,26 @@ UNION ALL
            FROM mirror.bulk_research_jobs_history h
           WHERE h._user_id = s._user_id AND h.bulk_job_id = s.bulk_job_id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'bulk_research_jobs'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
   WHERE has_table_privilege('"mirror".bulk_research_jobs'::text, 'select'::text) AND has_table_privilege('"mirror".bulk_research_jobs_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
@@ -682,25 +692,27 @@ UNION ALL
            FROM mirror.bulk_research_jobs_history h
           WHERE h._user_id = s._user_id AND h.bulk_job_id = s.bulk_job_id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'bulk_research_jobs'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
-  WHERE has_table_privilege('"mirror".bulk_research_jobs_history'::text, 'select'::text) AND has_table_privilege('"mirror".bulk_research_jobs'::text, 'select'::text)
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
+  WHERE has_table_privilege('"mirror".bulk_research_jobs'::text, 'select'::text) AND has_table_privilege('"mirror".bulk_research_jobs_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'bulk_research_jobs'::text AS collection,
@@ -712,11 +724,11 @@ UNION ALL
     s._change_id AS change_id,
     'delete'::text AS op
    FROM mirror.bulk_research_jobs_history s
-  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT 1
            FROM mirror.bulk_research_jobs h
-          WHERE h._user_id = s._user_id AND h.bulk_job_id = s.bulk_job_id)) AND NOT (EXISTS ( SELECT
+          WHERE h._user_id = s._user_id AND h.bulk_job_id = s.bulk_job_id)) AND NOT (EXISTS ( SELECT 1
            FROM mirror.bulk_research_jobs_history h
-          WHERE h._user_id = s._user_id AND h.bulk_job_id = s.bulk_job_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".bulk_research_jobs_history'::text, 'select'::text) AND has_table_privilege('"mirror".bulk_research_jobs'::text, 'select'::text)
+          WHERE h._user_id = s._user_id AND h.bulk_job_id = s.bulk_job_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".bulk_research_jobs'::text, 'select'::text) AND has_table_privilege('"mirror".bulk_research_jobs_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'lists'::text AS collection,
@@ -732,24 +744,26 @@ UNION ALL
            FROM mirror.lists_history h
           WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'lists'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
   WHERE has_table_privilege('"mirror".lists'::text, 'select'::text) AND has_table_privilege('"mirror".lists_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
@@ -766,25 +780,27 @@ UNION ALL
            FROM mirror.lists_history h
           WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'lists'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
-  WHERE has_table_privilege('"mirror".lists_history'::text, 'select'::text) AND has_table_privilege('"mirror".lists'::text, 'select'::text)
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
+  WHERE has_table_privilege('"mirror".lists'::text, 'select'::text) AND has_table_privilege('"mirror".lists_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'lists'::text AS collection,
@@ -796,11 +812,11 @@ UNION ALL
     s._change_id AS change_id,
     'delete'::text AS op
    FROM mirror.lists_history s
-  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT 1
            FROM mirror.lists h
-          WHERE h._user_id = s._user_id AND h.list_id = s.list_id)) AND NOT (EXISTS ( SELECT
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id)) AND NOT (EXISTS ( SELECT 1
            FROM mirror.lists_history h
-          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".lists_history'::text, 'select'::text) AND has_table_privilege('"mirror".lists'::text, 'select'::text)
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".lists'::text, 'select'::text) AND has_table_privilege('"mirror".lists_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'list_items'::text AS collection,
@@ -816,24 +832,26 @@ UNION ALL
            FROM mirror.list_items_history h
           WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h.id = s.id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'list_items'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
   WHERE has_table_privilege('"mirror".list_items'::text, 'select'::text) AND has_table_privilege('"mirror".list_items_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
@@ -850,25 +868,27 @@ UNION ALL
            FROM mirror.list_items_history h
           WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h.id = s.id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'list_items'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
-  WHERE has_table_privilege('"mirror".list_items_history'::text, 'select'::text) AND has_table_privilege('"mirror".list_items'::text, 'select'::text)
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
+  WHERE has_table_privilege('"mirror".list_items'::text, 'select'::text) AND has_table_privilege('"mirror".list_items_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'list_items'::text AS collection,
@@ -880,11 +900,11 @@ UNION ALL
     s._change_id AS change_id,
     'delete'::text AS op
    FROM mirror.list_items_history s
-  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT 1
            FROM mirror.list_items h
-          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h.id = s.id)) AND NOT (EXISTS ( SELECT
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h.id = s.id)) AND NOT (EXISTS ( SELECT 1
            FROM mirror.list_items_history h
-          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h.id = s.id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".list_items_history'::text, 'select'::text) AND has_table_privilege('"mirror".list_items'::text, 'select'::text)
+          WHERE h._user_id = s._user_id AND h.list_id = s.list_id AND h.id = s.id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".list_items'::text, 'select'::text) AND has_table_privilege('"mirror".list_items_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'watchlist'::text AS collection,
@@ -900,24 +920,26 @@ UNION ALL
            FROM mirror.watchlist_history h
           WHERE h._user_id = s._user_id AND h.id = s.id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'watchlist'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
   WHERE has_table_privilege('"mirror".watchlist'::text, 'select'::text) AND has_table_privilege('"mirror".watchlist_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
@@ -934,25 +956,27 @@ UNION ALL
            FROM mirror.watchlist_history h
           WHERE h._user_id = s._user_id AND h.id = s.id AND h._change_id < s._change_id))
      LEFT JOIN mirror._collections c ON c._user_id = s._user_id AND c.collection = 'watchlist'::text
-     CROSS JOIN LATERAL ( SELECT 'delete'::text AS op,
-            p._valid_to AS changed_at
-          WHERE p._op = 'delete'::text AND s._deleted_at IS NULL
-        UNION ALL
-         SELECT
-                CASE
-                    WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
-                    WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
-                    WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
-                    ELSE 'update'::text
-                END AS "case",
-            s._changed_at) e
-     LEFT JOIN LATERAL ( SELECT COALESCE(a.key, b.key) AS field,
-            a.value AS before,
-            b.value AS after
-           FROM jsonb_each(p._raw) a(key, value)
-             FULL JOIN jsonb_each(s._raw) b(key, value) ON b.key = a.key
-          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND a.value::text IS DISTINCT FROM b.value::text) d ON true
-  WHERE has_table_privilege('"mirror".watchlist_history'::text, 'select'::text) AND has_table_privilege('"mirror".watchlist'::text, 'select'::text)
+     CROSS JOIN LATERAL UNNEST(
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY['delete'::text]
+            ELSE '{}'::text[]
+        END ||
+        CASE
+            WHEN s._deleted_at IS NOT NULL THEN 'delete'::text
+            WHEN p._op = 'delete'::text AND p._valid_to >= c.history_from THEN 'undelete'::text
+            WHEN s._changed_at = s._first_seen_at AND p._op IS DISTINCT FROM 'update'::text THEN 'insert'::text
+            ELSE 'update'::text
+        END,
+        CASE
+            WHEN p._op = 'delete'::text AND s._deleted_at IS NULL THEN ARRAY[p._valid_to, s._changed_at]
+            ELSE ARRAY[s._changed_at]
+        END) e(op, changed_at)
+     LEFT JOIN LATERAL ( SELECT k.field,
+            p._raw -> k.field AS before,
+            s._raw -> k.field AS after
+           FROM jsonb_object_keys(p._raw || s._raw) k(field)
+          WHERE e.op = 'update'::text AND p._op = 'update'::text AND p._valid_to = s._changed_at AND ((p._raw -> k.field)::text) IS DISTINCT FROM ((s._raw -> k.field)::text)) d ON true
+  WHERE has_table_privilege('"mirror".watchlist'::text, 'select'::text) AND has_table_privilege('"mirror".watchlist_history'::text, 'select'::text)
 UNION ALL
  SELECT s._user_id,
     'watchlist'::text AS collection,
@@ -964,23 +988,26 @@ UNION ALL
     s._change_id AS change_id,
     'delete'::text AS op
    FROM mirror.watchlist_history s
-  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT
+  WHERE s._op = 'delete'::text AND NOT (EXISTS ( SELECT 1
            FROM mirror.watchlist h
-          WHERE h._user_id = s._user_id AND h.id = s.id)) AND NOT (EXISTS ( SELECT
+          WHERE h._user_id = s._user_id AND h.id = s.id)) AND NOT (EXISTS ( SELECT 1
            FROM mirror.watchlist_history h
-          WHERE h._user_id = s._user_id AND h.id = s.id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".watchlist_history'::text, 'select'::text) AND has_table_privilege('"mirror".watchlist'::text, 'select'::text);
+          WHERE h._user_id = s._user_id AND h.id = s.id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".watchlist'::text, 'select'::text) AND has_table_privilege('"mirror".watchlist_history'::text, 'select'::text);
 
 create view mirror.columns as
- SELECT collection,
-    field,
-    column_name,
-    type,
-    documented,
-    first_seen_at,
-    COALESCE(( SELECT sum(x.conflicts) AS sum
-           FROM mirror._conflicts x
-          WHERE x.collection = c.collection AND x.field = c.field), 0::numeric)::bigint AS conflicts
-   FROM mirror._columns c;
+ SELECT c.collection,
+    c.field,
+    c.column_name,
+    c.type,
+    c.documented,
+    c.first_seen_at,
+    COALESCE(x.conflicts, 0::numeric)::bigint AS conflicts
+   FROM mirror._columns c
+     LEFT JOIN ( SELECT _conflicts.collection,
+            _conflicts.field,
+            sum(_conflicts.conflicts) AS conflicts
+           FROM mirror._conflicts
+          GROUP BY _conflicts.collection, _conflicts.field) x ON x.collection = c.collection AND x.field = c.field;
 
 create view mirror.companies as
  SELECT c._user_id,
@@ -1302,7 +1329,7 @@ begin
     and (c.history_from is null or moment < c.history_from)
   order by c._user_id limit 1;
   if uncovered is not null or not exists (
-    select from "mirror"._collections c where c.collection = name and moment >= coalesce(c.mirrored_from, '-infinity')
+    select 1 from "mirror"._collections c where c.collection = name and moment >= coalesce(c.mirrored_from, '-infinity')
   ) then
     -- From the end of the last gap on: an account has one where it was mirrored before its history begins.
     select min(c._user_id) filter (where c.history_from is null),
@@ -1517,7 +1544,7 @@ begin
   if account_id is null then
     if cardinality(accounts) <> 1 then
       raise exception using errcode = 'RM013', message = case cardinality(accounts)
-        when 0 then case when exists (select from "mirror_sync".account)
+        when 0 then case when exists (select 1 from "mirror_sync".account)
           then 'no account is mirrored here any more: all are retired'
           else 'no account has been mirrored yet: start the daemon first' end
         else format('there are %s accounts: name one as user_id (%s%s)', cardinality(accounts),
@@ -1526,7 +1553,7 @@ begin
     account_id := accounts[1];
   elsif account_id <> all (accounts) then
     raise exception using errcode = 'RM013', message = case
-      when exists (select from "mirror_sync".account a where a._user_id = account_id)
+      when exists (select 1 from "mirror_sync".account a where a._user_id = account_id)
         then format('account %s is retired: nothing is sent for it', account_id)
       else format('account %s is not mirrored here', account_id) end;
   end if;
@@ -1555,7 +1582,7 @@ begin
         where s._user_id = account_id and s.state in ('queued', 'sending', 'held')) + 1, 0);
     if span >= max_queued and max_queued <= (
       select count(*) from (
-        select from "mirror".submissions s
+        select 1 from "mirror".submissions s
         where s._user_id = account_id and s.state in ('queued', 'sending', 'held') limit max_queued) as open)
     then
       raise exception using errcode = 'RM014',
@@ -2681,6 +2708,83 @@ where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.n
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION mirror_sync.make_changes()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  tables constant text[] := array['account', 'research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist'];
+  t text;
+  source text;
+  keys text[];
+  same_key text;
+  shown_key text;
+  branches text[] := '{}';
+  gate constant text := "mirror_sync".readable_gate();
+begin
+  if exists (
+    select from pg_class v where v.oid = to_regclass('"mirror".changes') and (
+      not pg_has_role(v.relowner, 'usage')
+      or pg_get_viewdef(v.oid) !~ 'jsonb_each'
+        and pg_get_viewdef(v.oid) ~ '\( SELECT has_table_privilege' = (gate like '(select%'))
+  ) then
+    return;
+  end if;
+  foreach t in array tables loop
+    keys := case t
+      when 'research_jobs' then array['job_id']
+      when 'bulk_research_jobs' then array['bulk_job_id']
+      when 'lists' then array['list_id']
+      when 'list_items' then array['list_id', 'id']
+      when 'watchlist' then array['id']
+      else '{}' end;
+    shown_key := coalesce(
+      (select string_agg(format('s.%I::text', k), ' || '':'' || ' order by n) from unnest(keys) with ordinality as x(k, n)),
+      's._user_id::text');
+    foreach source in array array[t, t || '_history'] loop
+      same_key := coalesce((select string_agg(format(' and h.%1$I = s.%1$I', k), '') from unnest(keys) as k), '');
+      branches := branches || format($branch$
+        select s._user_id, %1$L::text as collection, %2$s as key, d.field, d.before, d.after,
+          e.changed_at, s._change_id as change_id, e.op
+        from "mirror".%3$I s
+          left join "mirror".%4$I p on p._user_id = s._user_id%5$s and p._change_id = (
+            select max(h._change_id) from "mirror".%4$I h
+            where h._user_id = s._user_id%6$s and h._change_id < s._change_id)
+          left join "mirror"._collections c on c._user_id = s._user_id and c.collection = %1$L
+          cross join lateral unnest(
+            case when p._op = 'delete' and s._deleted_at is null then array['delete'] else '{}' end
+              || case when s._deleted_at is not null then 'delete'
+                when p._op = 'delete' and p._valid_to >= c.history_from then 'undelete'
+                when s._changed_at = s._first_seen_at and p._op is distinct from 'update' then 'insert'
+                else 'update' end,
+            case when p._op = 'delete' and s._deleted_at is null then array[p._valid_to, s._changed_at]
+              else array[s._changed_at] end) as e(op, changed_at)
+          left join lateral (
+            select k.field, p._raw -> k.field as before, s._raw -> k.field as after
+            from jsonb_object_keys(p._raw || s._raw) as k(field)
+            where e.op = 'update' and p._op = 'update' and p._valid_to = s._changed_at
+              and (p._raw -> k.field)::text is distinct from (s._raw -> k.field)::text) d on true
+        where %7$s and %8$s$branch$,
+        t, shown_key, source, t || '_history', replace(same_key, 'h.', 'p.'), same_key,
+        format(gate, format('"mirror".%I', t), 's'), format(gate, format('"mirror".%I', t || '_history'), 's'));
+    end loop;
+    -- Removed rows (MIRROR_DELETES=hard): their last version has the deletion's change ID, and nothing follows it.
+    branches := branches || format($branch$
+        select s._user_id, %1$L::text, %2$s, null::text, null::jsonb, null::jsonb, s._valid_to, s._change_id, 'delete'
+        from "mirror".%3$I s
+        where s._op = 'delete'
+          and not exists (select 1 from "mirror".%4$I h where h._user_id = s._user_id%5$s)
+          and not exists (
+            select 1 from "mirror".%3$I h where h._user_id = s._user_id%5$s and h._change_id > s._change_id)
+          and %6$s and %7$s$branch$,
+      t, shown_key, t || '_history', t, same_key,
+      format(gate, format('"mirror".%I', t), 's'), format(gate, format('"mirror".%I', t || '_history'), 's'));
+  end loop;
+  execute 'create or replace view "mirror".changes as ' || array_to_string(branches, ' union all ');
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION mirror_sync.make_companies()
  RETURNS void
  LANGUAGE plpgsql
@@ -2692,11 +2796,12 @@ declare
   moments text;
   job_score text := 'null::numeric';
   item_score text := 'null::numeric';
+  gate constant text := "mirror_sync".readable_gate();
 begin
   if exists (
     select from pg_class v where v.oid = to_regclass('"mirror".companies') and (
       not pg_has_role(v.relowner, 'usage')
-      or not exists (
+      or pg_get_viewdef(v.oid) ~ '\( SELECT has_table_privilege' = (gate like '(select%') and not exists (
         select from pg_attribute a
         where a.attnum > 0 and not a.attisdropped and (
             a.attrelid = '"mirror".research_jobs'::regclass and a.attname = any(named) and a.atttypid = 'timestamptz'::regtype
@@ -2725,8 +2830,8 @@ begin
     item_score := format('(
       select i.score::numeric from "mirror".list_items i
       where i._user_id = c._user_id and i._domain = c._domain and i._deleted_at is null and i.score is not null
-        and has_table_privilege(%L, ''select'')
-      order by i._change_id desc limit 1)', '"mirror".list_items');
+        and %s
+      order by i._change_id desc limit 1)', format(gate, '"mirror".list_items', 'i'));
   end if;
   execute format($view$
     create or replace view "mirror".companies as
@@ -2739,21 +2844,41 @@ begin
       from (
         select _user_id, _domain, count(*) as jobs, max(job_id) as last_job, 0 as items, 0 as lists, 0 as watched
         from "mirror".research_jobs
-        where _deleted_at is null and _domain is not null and has_table_privilege('"mirror".research_jobs', 'select')
+        where _deleted_at is null and _domain is not null and %4$s
         group by _user_id, _domain
         union all
         select _user_id, _domain, 0, null, count(*), count(distinct list_id), 0
         from "mirror".list_items
-        where _deleted_at is null and _domain is not null and has_table_privilege('"mirror".list_items', 'select')
+        where _deleted_at is null and _domain is not null and %5$s
         group by _user_id, _domain
         union all
         select _user_id, _domain, 0, null, 0, 0, count(*)
         from "mirror".watchlist
-        where _deleted_at is null and _domain is not null and has_table_privilege('"mirror".watchlist', 'select')
+        where _deleted_at is null and _domain is not null and %6$s
         group by _user_id, _domain) b
       group by b._user_id, b._domain) c
     left join "mirror".research_jobs j on j._user_id = c._user_id and j.job_id = c.last_job$view$,
-    coalesce(moments || ', ', '') || 'j._first_seen_at', job_score, item_score);
+    coalesce(moments || ', ', '') || 'j._first_seen_at', job_score, item_score,
+    format(gate, '"mirror".research_jobs', 'research_jobs'), format(gate, '"mirror".list_items', 'list_items'),
+    format(gate, '"mirror".watchlist', 'watchlist'));
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION mirror_sync.readable_gate()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  distributed boolean := false;
+begin
+  if to_regclass('pg_dist_partition') is not null and current_setting('server_version_num')::int < 170000 then
+    execute 'select exists (select from pg_dist_partition where logicalrelid = $1)' into distributed
+      using '"mirror".account'::regclass;
+  end if;
+  return case when distributed then '(select has_table_privilege(%1$L, ''select'')) = (%2$s._user_id is not null)'
+    else 'has_table_privilege(%1$L, ''select'')' end;
 end $function$
 ;
 
@@ -2761,6 +2886,10 @@ comment on schema mirror_sync is 'State of the research-mirror daemon. Nothing h
 
 comment on function mirror_sync.make_as_of() is 'Makes the functions <table>_as_of anew, with the columns that the tables have.';
 
+comment on function mirror_sync.make_changes() is 'Makes the view changes anew, for tables that are distributed or not.';
+
 comment on function mirror_sync.make_companies() is 'Makes the view companies anew, with the columns that the tables have.';
+
+comment on function mirror_sync.readable_gate() is 'How the views changes and companies ask whether their reader may read a table.';
 
 comment on table mirror_sync.wanted_index is 'Optional indexes that an operator asked for.';

@@ -97,7 +97,7 @@ describe('the quick gate', () => {
 
   it('and the rest of what CI runs leave no test file out', () => {
     const { scripts: all } = JSON.parse(text('package.json')) as { scripts: Record<string, string> };
-    const scripts = ['test', 'test:long', 'test:python'];
+    const scripts = ['test', 'test:long', 'test:python', 'test:citus'];
     for (const name of scripts) expect(text('.ci/run')).toMatch(new RegExp(`npm (run -s )?${name}\\b`));
     const run = scripts
       .map((name) => all[name])

@@ -4,6 +4,7 @@ import { addColumnsCommand } from './columns/columns.ts';
 import type { AddCommand } from './terminal/add-command.ts';
 import { addCompletion } from './completion/completion.ts';
 import { addDemo } from './demo/demo.ts';
+import { addDistribute } from './distribute/distribute.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addExport } from './export/export.ts';
 import { addDump } from './dump/dump.ts';
@@ -43,6 +44,7 @@ const COMMANDS: readonly AddCommand[] = [
   addExport,
   addIndexes,
   addColumnsCommand,
+  addDistribute,
   addForget,
   addDump,
   addRestore,

@@ -45,7 +45,8 @@ export async function dueWork(
   now: Date,
 ): Promise<DueWork> {
   const accounts = (what: string, query: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-    select ${sql.lit(what)}, q."userId", null, null, null, null, null from (${query}) as q`;
+    select ${sql.lit(what)}, q."userId", null::text, null::timestamptz, null::timestamptz, null::timestamptz, null::timestamptz
+    from (${query}) as q`;
   const { rows } = await db.sql<Row>`
     select 'run' as what, r.* from (${dueRuns(db, userIds, latest, now)}) as r
     union all select 'next', null, null, n.at, null, null, null from (${nextRun(db, userIds, now)}) as n

@@ -89,9 +89,9 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
         if (stop.walkEnd !== undefined) await logWalk(trx, stop.walkEnd, now);
         const { userId, collection } = scope;
         if (stop.collection !== undefined) {
-          await saveCollection(trx, userId, collection, stop.collection);
+          await saveCollection(trx, userId, collection, stop.collection, now);
         }
-        await saveScope(trx, scope, stop.scope, obs === undefined ? undefined : { after: obs }, 0);
+        await saveScope(trx, scope, stop.scope, obs === undefined ? undefined : { after: obs }, 0, now);
       }),
     recordSuspects: (fence, scope, change, obs) =>
       fenced(db, fence, (trx, at) => recordSuspects(trx, scope, change, obs, at)),

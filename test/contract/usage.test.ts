@@ -23,6 +23,7 @@ const COMMANDS = [
   'export',
   'indexes',
   'columns',
+  'distribute',
   'forget',
   'dump',
   'restore',
@@ -68,6 +69,7 @@ describe('wrong usage', () => {
     ['an export in no format', ['export', 'lists'], 'one of --csv and --parquet'],
     ['an export in two formats', ['export', 'lists', '--csv', '--parquet'], 'one of --csv and --parquet'],
     ['an answer beside the table', ['export', 'lists', '--csv', '--json'], '--json goes with --output'],
+    ['shards that are none', ['distribute', '--shards', 'x'], '--shards: "x" must be a whole number'],
     ['a time-out that is none', ['sql', 'select 1', '--timeout', '5'], '--timeout: "5" is no duration'],
     ['an unknown collection', ['sync', 'lsits'], 'no such collection: "lsits" (did you mean lists?)'],
     [

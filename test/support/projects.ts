@@ -34,6 +34,14 @@ export const PROJECTS = [
     provide: { effort: 'long' },
   },
   {
+    // On a Citus cluster, which `npm run test:citus` starts where it can: neither of the two has it.
+    ...ISOLATED,
+    name: 'citus',
+    include: ['test/citus/**/*.test.ts'],
+    globalSetup: 'test/support/databases/citus-cluster-server.ts',
+    provide: { effort: 'long' },
+  },
+  {
     // The rules of the sources, and the program itself against service and Postgres.
     ...ISOLATED,
     name: 'gate',

@@ -74,8 +74,8 @@ export function pauseKeeper(
   };
 
   const store = (fence: Fence, pauses: Pauses): Promise<void> =>
-    fenced(db, fence, async (trx) => {
-      for (const [name, pausedAt] of pauses) await saveCollection(trx, fence.userId, name, { pausedAt });
+    fenced(db, fence, async (trx, now) => {
+      for (const [name, pausedAt] of pauses) await saveCollection(trx, fence.userId, name, { pausedAt }, now);
     });
 
   const storeOfNobody = async (userId: string, pauses: Pauses): Promise<void> => {

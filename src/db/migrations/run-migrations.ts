@@ -2,7 +2,7 @@ import { type Db, onlyRow } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { distributeNewTables } from './distribute.ts';
+import { distributeNewTables } from '../distribution/tables-of-accounts.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
 import { pendingAfter, readMigrations, type AppliedMigration, type Migration } from './migrations.ts';
 import { sqlState } from '../connection/sql-state.ts';

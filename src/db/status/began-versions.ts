@@ -60,7 +60,7 @@ function versionsIn(
   const user = sql`${userId}::bigint`;
   const bound = (column: string): RawBuilder<unknown> =>
     below === null ? sql`` : sql` and ${sql.ref(column)} < ${String(below)}::bigint`;
-  const removed = removedRow(db, collection);
+  const removed = removedRow(db, userId, collection);
   return sql`
     (select ${name}::text as collection, t._change_id as id, t._changed_at as at,
        case when t._deleted_at is not null then 'delete' when t._changed_at = t._first_seen_at then 'insert' end as op,
@@ -79,8 +79,8 @@ function versionsIn(
        order by h._valid_to desc, h._change_id desc limit ${ENDED}) as e
      cross join lateral (
        select least(
-         (select min(t._change_id) from ${table} as t where ${sameKey(collection, 't', 'e')} and t._change_id > e._change_id),
-         (select min(h._change_id) from ${history} as h where ${sameKey(collection, 'h', 'e')} and h._change_id > e._change_id)
+         (select min(t._change_id) from ${table} as t where ${sameKey(userId, collection, 't', 'e')} and t._change_id > e._change_id),
+         (select min(h._change_id) from ${history} as h where ${sameKey(userId, collection, 'h', 'e')} and h._change_id > e._change_id)
        ) as id) as n
      where n.id is not null${bound('n.id')})`;
 }
@@ -94,7 +94,7 @@ export async function countAtOnce(
   if (many.length === 0) return [];
   const user = sql`${userId}::bigint`;
   const parts = many.map(({ collection: name, op, rowsFrom, rowsTo }, place) => {
-    const removed = removedRow(db, collection(name));
+    const removed = removedRow(db, userId, collection(name));
     const [standing, ended] =
       op === 'insert'
         ? [
@@ -124,17 +124,17 @@ export async function countAtOnce(
  * With MIRROR_DELETES=hard: the version `h` is the last one of a row, and has the deletion's own change ID.
  * `offset 0`: each is looked up, and never all rows put into a hash.
  */
-function removedRow(db: Db, collection: Collection): RawBuilder<unknown> {
+function removedRow(db: Db, userId: string, collection: Collection): RawBuilder<unknown> {
   return sql`h._op = 'delete'
-    and not exists (select 1 from ${db.table(collection.name)} as t where ${sameKey(collection, 't', 'h')} offset 0)`;
+    and not exists (select 1 from ${db.table(collection.name)} as t where ${sameKey(userId, collection, 't', 'h')} offset 0)`;
 }
 
-function sameKey(collection: Collection, one: string, other: string): RawBuilder<unknown> {
-  const columns = ['_user_id', ...keyOf(collection)];
-  return sql.join(
-    columns.map((column) => sql`${sql.ref(`${one}.${column}`)} = ${sql.ref(`${other}.${column}`)}`),
-    sql` and `,
+/** `one` is the account's, and has the key of `other`. By the account itself: Citus follows no equality into a subquery. */
+function sameKey(userId: string, collection: Collection, one: string, other: string): RawBuilder<unknown> {
+  const sameColumns = keyOf(collection).map(
+    (column) => sql`${sql.ref(`${one}.${column}`)} = ${sql.ref(`${other}.${column}`)}`,
   );
+  return sql.join([sql`${sql.ref(`${one}._user_id`)} = ${userId}::bigint`, ...sameColumns], sql` and `);
 }
 
 /** Columns of the primary key after `_user_id`. */

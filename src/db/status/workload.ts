@@ -65,17 +65,20 @@ async function backlogsOf(db: Db): Promise<ReadonlyMap<string, Backlog>> {
 /** Versions are found by their end (index account_history_age): a year of them costs no more than a day. */
 async function creditsOf(db: Db, history: boolean): Promise<ReadonlyMap<string, CreditsStatus>> {
   const { rows } = await db.sql<{ userId: string; left: string; burnt: string }>`
-    select a._user_id as "userId", a.credits::text as left, (
-      select coalesce(sum(v.before - v.credits) filter (where v.credits < v.before), 0)::text
+    select v._user_id as "userId", max(v.credits) filter (where v.stands)::text as left,
+      coalesce(sum(v.before - v.credits) filter (where v.credits < v.before), 0)::text as burnt
+    from (
+      select w._user_id, w.credits, w.stands, lag(w.credits) over (partition by w._user_id order by w._change_id) as before
       from (
-        select w.credits, lag(w.credits) over (order by w._change_id) as before
-        from (
-          select h._change_id, h.credits from ${db.table('account_history')} as h
-          where h._user_id = a._user_id and h._valid_to > now() - interval '24 hours' and h.credits is not null
-          union all
-          select a._change_id, a.credits) as w) as v) as burnt
-    from ${db.table('account')} as a
-    where a._deleted_at is null and a.credits is not null`;
+        select h._user_id, h._change_id, h.credits, false as stands
+        from ${db.table('account')} as a
+          join ${db.table('account_history')} as h on h._user_id = a._user_id
+        where a._deleted_at is null and a.credits is not null
+          and h._valid_to > now() - interval '24 hours' and h.credits is not null
+        union all
+        select a._user_id, a._change_id, a.credits, true
+        from ${db.table('account')} as a where a._deleted_at is null and a.credits is not null) as w) as v
+    group by v._user_id having bool_or(v.stands)`;
   return new Map(
     rows.map(({ userId, left, burnt }) => [userId, { left, burntLastDay: history ? burnt : null }]),
   );

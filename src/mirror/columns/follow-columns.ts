@@ -19,9 +19,12 @@ export async function takeTurn(trx: Db): Promise<void> {
   await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
 }
 
-/** Has all that names columns of several tables name those that are there. In a transaction that took its turn. */
+/**
+ * Has all that names columns of several tables name those that are there, in words for tables that are distributed or
+ * not. In a transaction that took its turn.
+ */
 export async function remakeFollowers(trx: Db): Promise<void> {
-  await trx.sql`select ${trx.stateTable('make_companies')}(), ${trx.stateTable('make_as_of')}()`;
+  await trx.sql`select ${trx.stateTable('make_companies')}(), ${trx.stateTable('make_as_of')}(), ${trx.stateTable('make_changes')}()`;
 }
 
 /**

@@ -109,7 +109,7 @@ export async function deleteRows(
     throw new Error(`${table.name}: ${keys.length} rows were to be deleted, ${deleted} were`);
   }
   await countRows(trx, scope, -deleted, hard ? 0 : deleted);
-  await saveScope(trx, scope, {}, undefined, -deleted);
+  await saveScope(trx, scope, {}, undefined, -deleted, at);
   if (!accepted) await addDeletions(trx, scope, at, deleted);
   await forgetUnfinished(trx, scope, keys);
   await releaseKeys(trx, scope, keys);

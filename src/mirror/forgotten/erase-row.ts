@@ -98,7 +98,7 @@ async function eraseState(trx: Db, scope: Scope, key: string, at: Date): Promise
     update ${trx.stateTable('scope')} as s set full_walk = null,
       memory = coalesce(('{"limit":' || (s.memory #>> '{limit}') || '}')::jsonb, '{}')
     where s._user_id = ${userId}::bigint and ${ofScope('s', scope)}
-      and strpos(concat(s.memory, s.full_walk), ${JSON.stringify(key)}) > 0`;
+      and strpos(s.memory::text || coalesce(s.full_walk::text, ''), ${JSON.stringify(key)}) > 0`;
   if (Number(numAffectedRows ?? 0n) > 0) {
     await trx.sql`
       update ${trx.table('_collections')} as c set next_full_at = ${at}::timestamptz

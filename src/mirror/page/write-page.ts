@@ -129,7 +129,7 @@ export async function writePage(
   }
   const also = write.alsoInTransaction?.(trx);
   const log = decision.walkEnd === undefined ? undefined : logWalk(trx, decision.walkEnd, at);
-  const saved = saveScope(trx, scope, decision.scope, write, counts.inserted + counts.undeleted);
+  const saved = saveScope(trx, scope, decision.scope, write, counts.inserted + counts.undeleted, at);
   await allSent(sent, also, log, saved);
   return { state: 'applied', outcomes, counts, at, decision, changed: changeId, refused };
 }

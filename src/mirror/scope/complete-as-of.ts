@@ -11,9 +11,14 @@ export interface CompleteScope {
 /**
  * The later moment counts: a reading that an intermediate cache answered may know of an earlier one only. A stored
  * moment in the future does not count: a clock was ahead.
+ * @param now by the database's clock; a parameter (docs/design/sql.md, "Rule 4")
  */
-export function laterOf(stored: RawBuilder<unknown>, found: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`greatest(${found}, case when ${stored} <= now() then ${stored} end)`;
+export function laterOf(
+  stored: RawBuilder<unknown>,
+  found: RawBuilder<unknown>,
+  now: Date,
+): RawBuilder<unknown> {
+  return sql`greatest(${found}, case when ${stored} <= ${now}::timestamptz then ${stored} end)`;
 }
 
 /**
@@ -24,12 +29,13 @@ export async function saveComplete(
   trx: Db,
   userId: string,
   complete: readonly CompleteScope[],
+  now: Date,
 ): Promise<CompleteScope[]> {
   const collections = complete.map(({ scope }) => scope.collection);
   const parents = complete.map(({ scope }) => scope.parent);
   const moments = complete.map(({ completeAsOf }) => completeAsOf);
   const { rows } = await trx.sql<{ collection: CollectionName; parent: string; completeAsOf: Date }>`
-    update ${trx.stateTable('scope')} as t set complete_as_of = ${laterOf(sql`t.complete_as_of`, sql`x.moment`)}
+    update ${trx.stateTable('scope')} as t set complete_as_of = ${laterOf(sql`t.complete_as_of`, sql`x.moment`, now)}
     from unnest(${collections}::text[], ${parents}::text[], ${moments}::timestamptz[]) as x (collection, parent, moment)
     where t._user_id = ${userId}::bigint and t.collection = x.collection and t.parent = x.parent
     returning t.collection, t.parent, t.complete_as_of as "completeAsOf"`;

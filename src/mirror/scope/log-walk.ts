@@ -22,16 +22,17 @@ export async function logWalk(trx: Db, end: WalkEnd, at: Date): Promise<void> {
       ${totals.updated}, ${totals.deleted}, ${totals.unchanged}, ${totals.quarantined}, ${totals.requests},
       ${totals.rateLimited}, ${end.error ?? null})`;
   if (end.collection !== undefined) {
-    await saveCollection(trx, scope.userId, scope.collection, end.collection);
+    await saveCollection(trx, scope.userId, scope.collection, end.collection, at);
   }
 }
 
-/** Stores changes of a collection's row in `freshness`. */
+/** Stores changes of a collection's row in `freshness`. @param now by the database's clock */
 export async function saveCollection(
   trx: Db,
   userId: string,
   collection: string,
   change: CollectionChange,
+  now: Date,
 ): Promise<void> {
   const moments = [
     ...SET_MOMENTS.map(({ column, field }) => [column, change[field]] as const),
@@ -47,7 +48,7 @@ export async function saveCollection(
   if (change.failure !== undefined) values.set('last_error', sql`${change.failure?.message ?? null}::text`);
   if (values.size === 0 && change.state === undefined) return;
   const columns = [...values.keys()].map((name) => sql.id(name));
-  const set = [...values.keys()].map((name) => assignment(name, change.keeps));
+  const set = [...values.keys()].map((name) => assignment(name, change.keeps, now));
   const state = change.state === 'failing' ? 'failing' : change.polledAt === undefined ? 'new' : 'current';
   // A collection is new until it was read to its end once, and current from then on: lists are read one by one, and
   // any of them may be the last one. A failure stays until a reading ends well.
@@ -65,7 +66,7 @@ export async function saveCollection(
 }
 
 /** What an existing row gets: runs that became due during the reading stay, as does a later `complete_as_of`. */
-function assignment(name: string, keeps: Keeps | undefined): RawBuilder<unknown> {
+function assignment(name: string, keeps: Keeps | undefined, now: Date): RawBuilder<unknown> {
   const column = sql.id(name);
   if (name === 'failing_since') {
     // Of several failures in a row it is the first.
@@ -73,7 +74,7 @@ function assignment(name: string, keeps: Keeps | undefined): RawBuilder<unknown>
       then coalesce(c.failing_since, excluded.failing_since) else excluded.failing_since end`;
   }
   if (name === 'complete_as_of') {
-    return sql`${column} = ${laterOf(sql.id('c', name), sql`excluded.complete_as_of`)}`;
+    return sql`${column} = ${laterOf(sql.id('c', name), sql`excluded.complete_as_of`, now)}`;
   }
   if (keeps === undefined || !name.startsWith('next_')) return sql`${column} = excluded.${column}`;
   const stored = sql.id('c', name);

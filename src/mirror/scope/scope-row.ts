@@ -24,6 +24,7 @@ export interface Place {
  * Stores a scope's changes as the last step of a page. An unchanged page writes this row alone.
  * @param place compared and set; undefined for what rests on no observation
  * @param liveRows how many live rows the scope has gained
+ * @param now by the database's clock
  * @throws Superseded, DatabaseWentBack
  */
 export async function saveScope(
@@ -32,8 +33,9 @@ export async function saveScope(
   change: ScopeChange,
   place: Place | undefined,
   liveRows: number,
+  now: Date,
 ): Promise<void> {
-  const set = assignments(change, place?.obs, liveRows);
+  const set = assignments(change, place?.obs, liveRows, now);
   if (set.length === 0) return;
   const isNext = place === undefined ? sql`true` : sql`t.last_obs = ${place.after}::bigint`;
   const { rows } = await trx.sql`
@@ -60,7 +62,12 @@ export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promi
   throw new Superseded(`${which} by this process, and ${last} is there by now`);
 }
 
-function assignments(change: ScopeChange, obs: number | undefined, liveRows: number): RawBuilder<unknown>[] {
+function assignments(
+  change: ScopeChange,
+  obs: number | undefined,
+  liveRows: number,
+  now: Date,
+): RawBuilder<unknown>[] {
   const set: RawBuilder<unknown>[] = [];
   const assign = (column: string, value: RawBuilder<unknown>): void => {
     set.push(sql`${sql.id(column)} = ${value}`);
@@ -79,7 +86,7 @@ function assignments(change: ScopeChange, obs: number | undefined, liveRows: num
     if (moment !== undefined) assign(column, sql`${moment}::timestamptz`);
   }
   if (change.completeAsOf !== undefined) {
-    assign('complete_as_of', laterOf(sql`t.complete_as_of`, sql`${change.completeAsOf}::timestamptz`));
+    assign('complete_as_of', laterOf(sql`t.complete_as_of`, sql`${change.completeAsOf}::timestamptz`, now));
   }
   if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
   if (change.failure === null) {

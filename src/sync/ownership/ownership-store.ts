@@ -63,10 +63,10 @@ async function storeComplete(
   claims: readonly CompleteScope[],
 ): Promise<void> {
   const { userId } = fence;
-  await fenced(db, fence, async (trx) => {
-    const complete = await saveComplete(trx, userId, claims);
+  await fenced(db, fence, async (trx, now) => {
+    const complete = await saveComplete(trx, userId, claims, now);
     for (const { scope, completeAsOf } of complete.filter((each) => each.scope.parent === '')) {
-      await saveCollection(trx, userId, scope.collection, { completeAsOf });
+      await saveCollection(trx, userId, scope.collection, { completeAsOf }, now);
     }
     // A collection of lists is complete as of the earliest of them.
     const many = complete.filter(({ scope }) => scope.parent !== '').map(({ scope }) => scope.collection);
@@ -74,7 +74,7 @@ async function storeComplete(
       const lists = collection(name);
       if (lists.kind !== 'list') continue;
       const { completeAsOf } = await listsAsOf(trx, userId, lists);
-      if (completeAsOf !== undefined) await saveCollection(trx, userId, name, { completeAsOf });
+      if (completeAsOf !== undefined) await saveCollection(trx, userId, name, { completeAsOf }, now);
     }
   });
 }

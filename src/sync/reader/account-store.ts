@@ -90,21 +90,28 @@ export function createAccountStore(db: Db, fence: Fence): AccountStore {
     nthNewest: async (scope, nth) => (await nthNewest(db, scope, nth)) ?? null,
     liveRows: (scope) => liveCount(db, scope),
     unfinishedRows: (scope, changedSince) => unfinishedRows(db, scope, changedSince, changedSince),
-    saveCollection: (name, change) => fenced(db, fence, (trx) => saveCollection(trx, userId, name, change)),
+    saveCollection: (name, change) =>
+      fenced(db, fence, (trx, now) => saveCollection(trx, userId, name, change, now)),
     suspectsOf: (scope) => suspectsOf(db, scope),
     suspectScopes: (name) => suspectScopes(db, userId, name),
     liveKeysMissing: (scope, seen, changedBefore) => liveKeysMissing(db, scope, seen, changedBefore),
     // In one transaction: the collection says what its lists say, whatever happens to the database.
     saveLists: (lists, judge) =>
-      fenced(db, fence, async (trx) => {
+      fenced(db, fence, async (trx, now) => {
         const { polledAt, completeAsOf } = await listsAsOf(trx, userId, lists);
         const { count, latest } = await failingScopes(trx, userId, lists.name);
         const failing = count < 2 ? latest : `${count} lists could not be read, the last one: ${latest}`;
-        await saveCollection(trx, userId, lists.name, {
-          ...(polledAt === undefined ? {} : { polledAt }),
-          ...(completeAsOf === undefined ? {} : { completeAsOf }),
-          ...judge(failing),
-        });
+        await saveCollection(
+          trx,
+          userId,
+          lists.name,
+          {
+            ...(polledAt === undefined ? {} : { polledAt }),
+            ...(completeAsOf === undefined ? {} : { completeAsOf }),
+            ...judge(failing),
+          },
+          now,
+        );
       }),
     standingOf: async (name) => {
       const row = await db.mirror
@@ -140,9 +147,9 @@ export function createAccountStore(db: Db, fence: Fence): AccountStore {
       );
     },
     scheduleRuns: (next) =>
-      fenced(db, fence, async (trx) => {
+      fenced(db, fence, async (trx, now) => {
         for (const [name, moments] of next)
-          await saveCollection(trx, userId, name, { ...moments, pausedAt: null });
+          await saveCollection(trx, userId, name, { ...moments, pausedAt: null }, now);
       }),
     recordFreed: recordFreed(userId),
   };

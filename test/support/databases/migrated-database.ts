@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { inject } from 'vitest';
 import { programVersion } from '../../../src/app/program-files.ts';
 import {
   openDatabase,
@@ -8,6 +9,7 @@ import {
 } from '../../../src/db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
+import { distributeTo } from './distributed-database.ts';
 import { copyTestDatabase, type TestDatabase } from '../postgres/postgres.ts';
 import { ROOT } from '../rules/source-files.ts';
 
@@ -45,6 +47,8 @@ export async function createMigratedDatabase(schema = 'mirror'): Promise<Migrate
 export function createMigratedTestDatabase(schema = 'mirror'): Promise<TestDatabase> {
   return copyTestDatabase(`migrated_${schema}`, async (url) => {
     await migrateTo(url, schema);
+    const { workers } = inject('testServer');
+    if (workers.length > 0) await distributeTo(url, schema, workers);
   });
 }
 

@@ -159,7 +159,13 @@ export class MirroredAccount {
       moments.set(`mirror.${name}_history`, ['_changed_at', '_valid_from', '_valid_to']);
     }
     const updates = [...moments].map(([table, columns]) => {
-      const set = columns.map((column) => `${column} = ${column} - interval '${ms} milliseconds'`).join();
+      // `timestamptz - interval` depends on the session's time zone: Citus would send it to no node.
+      const set = columns
+        .map(
+          (name) =>
+            `${name} = (${name} at time zone 'UTC' - interval '${ms} milliseconds') at time zone 'UTC'`,
+        )
+        .join();
       return `update ${table} set ${set} where _user_id = ${this.fence.userId}`;
     });
     await this.query(updates.join(';'));

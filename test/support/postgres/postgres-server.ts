@@ -2,16 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StartedPostgreSqlContainer } from '@testcontainers/postgresql';
+import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { isAlive } from '@research-mirror/embedded-postgres/postmaster';
-import { dropTemplates, removeTestServer, type TestServer } from './postgres.ts';
+import { dropTemplates, type GivenServer, removeTestServer, type TestServer } from './postgres.ts';
 import { QUICK_FOLDERS, quickFolder } from './quick-folder.ts';
 
 /**
  * Vitest's global set-up: decides which server the run's test databases live on, once. None is started before a test
  * asks for one, so unit tests do not pay for it. 1. `TEST_DATABASE_URL`: that server; its user must be allowed to
- * create databases, and must need its password 2. `TEST_POSTGRES=testcontainers`: a container of
- * `TEST_POSTGRES_IMAGE` (default postgres:18); without Docker the run fails 3. otherwise the embedded one, in a
+ * create databases, and must need its password 2. `TEST_CITUS`: URL of the coordinator of a Citus cluster, whose user is
+ * a superuser on all nodes: every mirror of a test is distributed 3. `TEST_POSTGRES=testcontainers`: a container of
+ * `TEST_POSTGRES_IMAGE` (default postgres:18); without Docker the run fails 4. otherwise the embedded one, in a
  * folder of this run's own
  */
 export async function setup(project: TestProject): Promise<void> {
@@ -25,16 +27,18 @@ let container: StartedPostgreSqlContainer | undefined;
 let folder: string | undefined;
 
 async function chooseServer(): Promise<TestServer> {
-  const templates = `template_${randomBytes(6).toString('hex')}_`;
+  const templates = templatePrefix();
   const { TEST_DATABASE_URL: url, TEST_POSTGRES: kind, TEST_POSTGRES_IMAGE: image } = process.env;
-  if (url !== undefined && url !== '') return { kind: 'given', url, templates };
+  const { TEST_CITUS: citus } = process.env;
+  if (citus !== undefined && citus !== '') return clusterAt(citus);
+  if (url !== undefined && url !== '') return { kind: 'given', url, templates, workers: [] };
   if (kind === 'testcontainers') {
     // Loaded only where wanted: it is large.
     const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
     container = await new PostgreSqlContainer(image ?? 'postgres:18')
       .withCommand(['postgres', '-c', 'fsync=off', '-c', 'max_connections=200', '-c', 'listen_addresses=*'])
       .start();
-    return { kind: 'given', url: container.getConnectionUri(), templates };
+    return { kind: 'given', url: container.getConnectionUri(), templates, workers: [] };
   }
   if (kind !== undefined && kind !== '' && kind !== 'embedded') {
     throw new Error(`TEST_POSTGRES is ${kind}: it may be embedded or testcontainers`);
@@ -44,13 +48,43 @@ async function chooseServer(): Promise<TestServer> {
   await mkdir(folder, { recursive: true });
   // PostgreSQL's own user must be able to pass where tests run as root.
   await chmod(folder, 0o755);
-  return { kind: 'embedded', folder, templates };
+  return { kind: 'embedded', folder, templates, workers: [] };
 }
 
 export async function teardown(): Promise<void> {
-  if (server?.kind === 'given' && container === undefined) await dropTemplates(server.url, server.templates);
+  if (server?.kind === 'given' && container === undefined) {
+    await dropTemplates([server.url, ...server.workers], server.templates);
+  }
   await container?.stop();
   if (folder !== undefined) await removeTestServer(folder);
+}
+
+function templatePrefix(): string {
+  return `template_${randomBytes(6).toString('hex')}_`;
+}
+
+/** A Citus cluster, by its coordinator, as the server of tests. */
+export async function clusterAt(coordinator: string): Promise<GivenServer> {
+  const workers = await workersOf(coordinator);
+  return { kind: 'given', url: coordinator, templates: templatePrefix(), workers };
+}
+
+async function workersOf(coordinator: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: coordinator });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ host: string; port: number }>(
+      `select nodename as host, nodeport as port from pg_dist_node where groupid <> 0 and isactive and noderole = 'primary'`,
+    );
+    return rows.map(({ host, port }) => {
+      const url = new URL(coordinator);
+      url.hostname = host;
+      url.port = String(port);
+      return url.href;
+    });
+  } finally {
+    await client.end();
+  }
 }
 
 const PREFIX = 'research-mirror-test-';

@@ -6,14 +6,18 @@ import { inject } from 'vitest';
 import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
 
-/** Where this run's test databases live (chosen in postgres-server.ts). */
-export type TestServer = (
-  | { readonly kind: 'given'; readonly url: string }
-  | { readonly kind: 'embedded'; readonly folder: string }
-) & {
+interface Places {
   /** Databases that the run makes once and copies begin with it. */
   readonly templates: string;
-};
+  /** URLs of the workers, where the server is the coordinator of a Citus cluster; else none. */
+  readonly workers: readonly string[];
+}
+
+/** A server that somebody else started, by the URL of a user who may create databases. */
+export type GivenServer = Places & { readonly kind: 'given'; readonly url: string };
+
+/** Where this run's test databases live (chosen in postgres-server.ts). */
+export type TestServer = GivenServer | (Places & { readonly kind: 'embedded'; readonly folder: string });
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -31,11 +35,11 @@ export interface TestDatabase {
 /** The provider of every database that tests use: one for each test file, in milliseconds. */
 export async function createTestDatabase(encoding: 'UTF8' | 'SQL_ASCII' = 'UTF8'): Promise<TestDatabase> {
   const locale = encoding === 'UTF8' ? '' : ` locale 'C'`;
-  return createDatabase(`template template0 encoding '${encoding}'${locale}`);
+  return createDatabase(`template template0 encoding '${encoding}'${locale}`, [await serverUrl()]);
 }
 
 /**
- * The same as a copy of one that is made once in a run.
+ * The same as a copy of one that is made once in a run; on Citus, a copy on each node: together they are a cluster, too.
  * @param what is in it; letters, digits and _ only
  * @param fill is given the empty one's URL, and closes its connections
  */
@@ -43,38 +47,61 @@ export async function copyTestDatabase(
   what: string,
   fill: (url: string) => Promise<void>,
 ): Promise<TestDatabase> {
-  const server = await serverUrl();
+  const nodes = await allNodes();
   const name = `${inject('testServer').templates}${what}`;
-  await withServer(server, async (client) => {
+  await withServer(await serverUrl(), async (client) => {
     // Held by this connection: other workers wait until it is there.
     await client.query('select pg_advisory_lock(hashtext($1))', [name]);
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
     if (rowCount !== 0) return;
-    const made = await createTestDatabase();
+    const made = await createDatabase(`template template0 encoding 'UTF8'`, nodes);
     await fill(made.url);
-    await client.query(`alter database ${new URL(made.url).pathname.slice(1)} rename to ${name}`);
+    const old = new URL(made.url).pathname.slice(1);
+    // The coordinator last: there others look whether it is all there.
+    for (const node of nodes.toReversed()) {
+      await withServer(node, async (there) => {
+        // What a node of Citus does in the background keeps a connection to each database.
+        await there.query(`alter database ${old} allow_connections false`);
+        await there.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [
+          old,
+        ]);
+        await there.query(`alter database ${old} rename to ${name}`);
+      });
+    }
   });
-  return createDatabase(`template ${name} strategy file_copy`);
+  return createDatabase(`template ${name} strategy file_copy`, nodes);
 }
 
-async function createDatabase(how: string): Promise<TestDatabase> {
-  const server = await serverUrl();
+async function createDatabase(how: string, nodes: readonly string[]): Promise<TestDatabase> {
+  const [server = ''] = nodes;
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await onServer(server, `create database ${name} ${how}`);
+  await Promise.all(nodes.map((node) => onServer(node, `create database ${name} ${how}`)));
   const url = new URL(server);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => onServer(server, `drop database if exists ${name} with (force)`) };
+  return {
+    url: url.href,
+    drop: async () => {
+      await onEachNode(nodes, `drop database if exists ${name} with (force)`);
+    },
+  };
+}
+
+/** URLs of the server, and of the workers behind it. */
+async function allNodes(): Promise<readonly string[]> {
+  return [await serverUrl(), ...inject('testServer').workers];
 }
 
 /** Removes what `copyTestDatabase` copied. */
-export async function dropTemplates(url: string, templates: string): Promise<void> {
-  await withServer(url, async (client) => {
-    const { rows } = await client.query<{ datname: string }>(
-      'select datname from pg_database where starts_with(datname, $1)',
-      [templates],
-    );
-    for (const { datname } of rows) await client.query(`drop database if exists ${datname} with (force)`);
-  });
+export async function dropTemplates(nodes: readonly string[], templates: string): Promise<void> {
+  for (const node of nodes) {
+    await withServer(node, async (client) => {
+      const { rows } = await client.query<{ datname: string }>(
+        'select datname from pg_database where starts_with(datname, $1)',
+        [templates],
+      );
+      for (const { datname } of rows) await client.query(`drop database if exists ${datname} with (force)`);
+    });
+  }
 }
 
 let known: Promise<string> | undefined;
@@ -114,6 +141,11 @@ export async function removeTestServer(folder: string): Promise<void> {
 
 function contentOf(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch(() => undefined);
+}
+
+/** Runs a statement on each server, one after another. */
+export async function onEachNode(nodes: readonly string[], statement: string): Promise<void> {
+  for (const node of nodes) await onServer(node, statement);
 }
 
 function onServer(url: string, statement: string): Promise<void> {

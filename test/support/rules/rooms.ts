@@ -38,6 +38,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     indexes: { has: 'optional indexes: listed, made, dropped, kept', imports: [] },
     columns: { has: 'columns made for fields: listed, given another type', imports: [] },
+    distribute: { has: 'a plain mirror becomes a distributed one', imports: [] },
     daemon: {
       has: 'the daemon: its services, and what wakes them',
       imports: ['accounts', 'indexes', 'process', 'quarantine', 'status', 'sync', 'verify'],
@@ -76,6 +77,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     indexes: { has: 'indexes, with its texts', imports: ['steps', 'terminal'] },
     columns: { has: 'columns, with its texts', imports: ['steps', 'terminal'] },
+    distribute: { has: 'distribute, with its text', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
     doctor: { has: 'doctor, with its text', imports: ['steps', 'terminal'] },
     mcp: { has: 'the mirror for language models', imports: ['sql', 'terminal'] },
@@ -90,7 +92,14 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     connection: { has: 'reaching Postgres: address, pool, types, tables, errors, its clock', imports: [] },
     notify: { has: 'LISTEN and NOTIFY', imports: ['connection'] },
     roles: { has: 'group roles, their rights, logins that only read', imports: ['connection'] },
-    migrations: { has: 'bringing a schema to this version', imports: ['connection', 'roles'] },
+    distribution: {
+      has: 'tables of accounts on Citus: which, whether they can be spread, spreading them',
+      imports: ['connection'],
+    },
+    migrations: {
+      has: 'bringing a schema to this version',
+      imports: ['connection', 'distribution', 'roles'],
+    },
     ownership: { has: 'processes, leases and fences: who may write', imports: ['connection', 'notify'] },
     accounts: {
       has: 'accounts and keys: identity, what is asked of them, what is due',

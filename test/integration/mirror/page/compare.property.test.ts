@@ -58,7 +58,11 @@ describe('an item that was mirrored', () => {
     ['a number, by its last zero', 'ratio = 1.1', 'ratio'],
     ['an integer', 'parts_count = 8', 'parts_count'],
     ['a truth value', 'ok = not ok', 'ok'],
-    ['a moment, by a microsecond', `created_at = created_at + interval '1 microsecond'`, 'created_at'],
+    [
+      'a moment, by a microsecond',
+      `created_at = (created_at at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'`,
+      'created_at',
+    ],
     ['a structure, by a digit deep inside', `tags = '["a",{"b":1.5}]'`, 'tags'],
     ['_raw, by a digit', `_raw = jsonb_set(_raw, '{ratio}', '1.1')`, '_raw.ratio'],
     ['_raw, by a field more', `_raw = _raw || '{"more":null}'`, '_raw.more'],

@@ -1,0 +1,154 @@
+/**
+ * A distributed mirror beside a plain one on the same machine: pages of several accounts at once, a question over all
+ * accounts, how long writes wait while a mirror is distributed, and how many of the writer's statements went to more than
+ * one shard. Both lie on the cluster's servers: the plain one on the coordinator alone.
+ *
+ *     node bench/databases/citus.ts --citus URL [--rows 1000000] [--accounts 8] [--shards 32]
+ *
+ * The URL is the coordinator's, of a superuser of all nodes (docs/scaling.md starts a cluster on one machine). 13.2 or
+ * newer, for its counters of statements.
+ */
+import { sql } from 'kysely';
+import { runDistribute } from '../../src/app/distribute/run-distribute.ts';
+import { MIGRATIONS, programVersion } from '../../src/app/program-files.ts';
+import { type Database, openDatabase } from '../../src/db/connection/database.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { makeCluster } from '../../test/support/databases/distributed-database.ts';
+import { MirroredAccount } from '../../test/support/mirror/mirrored-account.ts';
+import { clusterAt } from '../../test/support/postgres/postgres-server.ts';
+import { readFlags } from '../support/flags.ts';
+import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
+import { onStage, withClient } from '../support/stage.ts';
+
+const PAGE = 500;
+const QUESTION = 'select status, count(*) from mirror.research_jobs group by status';
+const flags = readFlags({ citus: '', rows: 1_000_000, accounts: 8, shards: 32 });
+const claims = new Claims();
+
+interface Loaded {
+  readonly database: Database;
+  readonly url: string;
+  readonly accounts: readonly MirroredAccount[];
+}
+
+function page(first: number): string {
+  const items = Array.from({ length: PAGE }, (_, index) => {
+    const id = first + index;
+    return {
+      job_id: id,
+      status: id % 10 === 0 ? 'failed' : 'completed',
+      company_url: `https://www.company-${id % 20_011}.example/about`,
+      score: (id % 1000) / 1000,
+      summary: `Company ${id} sells software to other companies. ${'It has grown every year. '.repeat(20)}`,
+    };
+  });
+  return JSON.stringify(items);
+}
+
+await onStage(flags.citus, async (stage) => {
+  printMachine();
+  const { workers } = await clusterAt(flags.citus);
+  const loads: string[][] = [];
+  const mirror = async (): Promise<Omit<Loaded, 'accounts'>> => {
+    const url = await stage.database();
+    const database = await openDatabase({
+      url,
+      schema: 'mirror',
+      program: 'bench',
+      bounds: MIGRATION_BOUNDS,
+    });
+    await migrate({ db: database.db, folder: MIGRATIONS, version: programVersion(), clock: systemClock });
+    return { url, database };
+  };
+  const fill = async ({ url, database }: Omit<Loaded, 'accounts'>, name: string): Promise<Loaded> => {
+    const whole = { ...database, url, drop: () => database.close() };
+    const accounts: MirroredAccount[] = [];
+    for (let n = 1; n <= flags.accounts; n += 1) accounts.push(await MirroredAccount.make(whole, String(n)));
+    const each = Math.ceil(flags.rows / flags.accounts / PAGE) * PAGE;
+    // The first page of all makes the columns.
+    await accounts[0]?.page('research_jobs', page(0));
+    const round = async (): Promise<number> => {
+      const began = performance.now();
+      await Promise.all(
+        accounts.map(async (account) => {
+          for (let first = 0; first < each; first += PAGE) await account.page('research_jobs', page(first));
+        }),
+      );
+      return Math.round((each * accounts.length) / ((performance.now() - began) / 1000));
+    };
+    const [first, again] = [await round(), await round()];
+    await sql`vacuum analyze mirror.research_jobs`.execute(database.kysely);
+    const times: number[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const began = performance.now();
+      await sql`${sql.raw(QUESTION)}`.execute(database.kysely);
+      times.push(performance.now() - began);
+    }
+    loads.push([name, String(first), String(again), median(times).toFixed(0)]);
+    return { url, database, accounts };
+  };
+  const distribute = async ({ url, database }: Omit<Loaded, 'accounts'>): Promise<number> => {
+    const name = new URL(url).pathname.slice(1);
+    for (const worker of workers) {
+      await withClient(worker, (client) => client.query(`create database ${name} template template0`));
+    }
+    await makeCluster(url, workers);
+    const { pauseMs } = await runDistribute(
+      { db: database.db, clock: systemClock, signal: new AbortController().signal, onStep: () => {} },
+      { dryRun: false, shards: flags.shards },
+    );
+    return pauseMs ?? Number.NaN;
+  };
+  const made: Omit<Loaded, 'accounts'>[] = [];
+  try {
+    const plain = await fill(await mirror(), 'plain, on the coordinator');
+    made.push(plain);
+    const spread = await mirror();
+    made.push(spread);
+    const empty = await distribute(spread);
+    await withClient(flags.citus, async (client) => {
+      await client.query('alter system set citus.enable_stat_counters = on');
+      await client.query('select pg_reload_conf()');
+    });
+    await fill(spread, `${workers.length} workers, ${flags.shards} shards`);
+    printTable(
+      ['', `first load of ${flags.accounts} accounts, rows/s`, 'unchanged, rows/s', 'status, count(*), ms'],
+      loads,
+    );
+    const { rows } = await sql<{ one: string; many: string }>`
+      select query_execution_single_shard as one, query_execution_multi_shard as many
+      from citus_stat_counters where name = current_database()`.execute(spread.database.kysely);
+    // The question was asked five times; what the columns of the first page need goes to all shards, too.
+    print(
+      `statements to one shard: ${rows[0]?.one ?? '?'}; to several: ${rows[0]?.many ?? '?'}, 5 of them the question`,
+    );
+    claims.check(Number(rows[0]?.many) <= 10, 'the statements of pages go to one shard');
+
+    let longest = 0;
+    let over = false;
+    const writing = (async () => {
+      for (let first = 10_000_000; !over; first += PAGE) {
+        const began = performance.now();
+        await plain.accounts[0]?.page('research_jobs', page(first));
+        longest = Math.max(longest, performance.now() - began);
+      }
+    })();
+    const pause = await distribute(plain);
+    over = true;
+    await writing;
+    print(
+      `distributing ${flags.rows} rows beside a writer: writes wait ${(pause / 1000).toFixed(1)} s, its longest page ` +
+        `${(longest / 1000).toFixed(1)} s; of an empty mirror ${(empty / 1000).toFixed(1)} s`,
+    );
+  } finally {
+    for (const { url, database } of made) {
+      await database.close();
+      const name = new URL(url).pathname.slice(1);
+      for (const worker of workers) {
+        await withClient(worker, (client) => client.query(`drop database if exists ${name} with (force)`));
+      }
+    }
+  }
+});
+claims.tell('the statements of pages go to one shard');

@@ -1,0 +1,229 @@
+import { sql } from 'kysely';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
+import type { Db } from '../../db/connection/db.ts';
+import { sqlState } from '../../db/connection/sql-state.ts';
+import {
+  type CitusCluster,
+  loginsMissingOnWorkers,
+  readCluster,
+} from '../../db/distribution/citus-cluster.ts';
+import {
+  distributeTables,
+  type TableOfAccounts,
+  tablesOfAccounts,
+} from '../../db/distribution/tables-of-accounts.ts';
+import { lockMigrations } from '../../db/migrations/run-migrations.ts';
+import { remakeFollowers, takeTurn } from '../../mirror/columns/follow-columns.ts';
+
+export interface DistributeContext {
+  /** Opened with `MIGRATION_BOUNDS`, past a pooler: moving millions of rows takes minutes. */
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Hears what is about to be done. */
+  readonly onStep: (words: string) => void;
+}
+
+export interface DistributeOptions {
+  /** Only looks. */
+  readonly dryRun: boolean;
+  /** Into how many parts accounts are spread; undefined: `citus.shard_count`. */
+  readonly shards: number | undefined;
+}
+
+/** A table and what is in it. */
+export interface DistributedTable {
+  readonly name: string;
+  /** Of one that was not distributed before: its rows; else null. */
+  readonly rows: number | null;
+  /** Before, on the coordinator. */
+  readonly bytes: number;
+  /** `there`: it was distributed before. */
+  readonly outcome: 'there' | 'distributed' | 'would be distributed';
+}
+
+export interface DistributeReport extends CitusCluster {
+  readonly shards: number;
+  readonly tables: readonly DistributedTable[];
+  /** For how long writes waited, in milliseconds; null where no table was distributed. */
+  readonly pauseMs: number | null;
+  /** Logins that may use the mirror, and that some worker lacks: an administrator makes them there. */
+  readonly missingLogins: readonly string[];
+  /** Tables whose old rows still lie on the coordinator, hidden: somebody reads them without end. */
+  readonly leftOvers: readonly string[];
+}
+
+/** How long each attempt waits for a table: the daemon's writes wait behind it. */
+const LOCK_TIMEOUT = '2s';
+const MAX_ATTEMPTS = 20;
+/** Milliseconds after the first attempt, longer after each further one, up to ten times as long. */
+const BACK_OFF = 250;
+/** 55P03: a lock was not free in time. 40P01: a deadlock. */
+const WORTH_ANOTHER = new Set(['55P03', '40P01']);
+
+/**
+ * Makes a plain mirror on the coordinator of a Citus cluster a distributed one, in one transaction: a crash leaves all
+ * of it or nothing. Then clears away what was left of its rows on the coordinator, which nobody sees any more. What is
+ * done is not done again. Daemons may write meanwhile: their pages wait.
+ * @throws Unusable, nothing touched; DatabaseUnavailable; the signal's reason between two tables, nothing changed
+ */
+export async function runDistribute(
+  context: DistributeContext,
+  { dryRun, shards }: DistributeOptions,
+): Promise<DistributeReport> {
+  const { db } = context;
+  const cluster = await readCluster(db);
+  const before = await tablesOfAccounts(db);
+  check(before);
+  const due = before.filter(({ distributed }) => !distributed);
+  let pauseMs: number | null = null;
+  let leftOvers: readonly string[] = [];
+  if (!dryRun) {
+    if (due.length > 0) {
+      const from = await repeated(context, 'nothing was changed', (trx) => distribute(trx, context, shards));
+      pauseMs = context.clock.monotonic() - from;
+    }
+    // In a transaction of its own: who reads a view for long would have all that was copied thrown away.
+    await repeated(
+      context,
+      'the views changes and companies fail before: say distribute again',
+      async (trx) => {
+        await takeTurn(trx);
+        await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+        await remakeFollowers(trx);
+      },
+    );
+    leftOvers = await clearAway(context);
+  }
+  const rows = await countRows(db, due);
+  return {
+    ...cluster,
+    shards: await shardCount(db, before, shards),
+    tables: before.map(({ name, distributed, bytesHere }) => ({
+      name,
+      rows: rows.get(name) ?? null,
+      bytes: bytesHere,
+      outcome: distributed ? 'there' : dryRun ? 'would be distributed' : 'distributed',
+    })),
+    pauseMs,
+    missingLogins: await loginsMissingOnWorkers(db),
+    leftOvers,
+  };
+}
+
+/** @throws Unusable where a table can't be distributed as it is */
+function check(tables: readonly TableOfAccounts[]): void {
+  const foreign = tables.filter(({ ours }) => !ours);
+  if (foreign.length > 0) {
+    throw new Unusable(
+      `the login of DATABASE_URL does not own ${listed(foreign)}; nothing was touched. Say it as the login that migrates`,
+    );
+  }
+  const obstacles = tables.flatMap(({ name, distributed, obstacles: all }) =>
+    distributed ? [] : all.toSorted().map((each) => `${each} of ${name}`),
+  );
+  if (obstacles.length > 0) {
+    throw new Unusable(
+      `Citus distributes no table with a unique index that lacks _user_id, a foreign key or a trigger: ` +
+        `${obstacles.join(', ')}; nothing was touched. Drop what was added to the mirror, and say it again`,
+    );
+  }
+}
+
+function listed(tables: readonly TableOfAccounts[]): string {
+  return tables.map(({ name }) => name).join(', ');
+}
+
+/** @returns when writes began to wait, by the monotonic clock */
+async function distribute(
+  trx: Db,
+  { clock, signal, onStep }: DistributeContext,
+  shards: number | undefined,
+): Promise<number> {
+  // Nobody migrates or adds columns meanwhile.
+  await lockMigrations(trx);
+  await takeTurn(trx);
+  await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+  const due = (await tablesOfAccounts(trx)).filter(({ distributed }) => !distributed);
+  onStep('waiting for the daemon’s writes');
+  // First what every page's transaction locks first: who has that needs no table that is locked here, so nobody waits
+  // in a circle.
+  const fence = trx.stateTable('account');
+  const from = clock.monotonic();
+  await trx.sql`lock table only ${fence} in exclusive mode`;
+  for (const { name } of due) await trx.sql`lock table only ${sql.raw(name)} in exclusive mode`;
+  await distributeTables(trx, due, shards, ({ name }) => {
+    signal.throwIfAborted();
+    onStep(`distributing ${name}`);
+  });
+  onStep('committing on all nodes');
+  return from;
+}
+
+/** Of distributed tables: rows from before, which lie on the coordinator and are seen by nobody. @returns what stays */
+async function clearAway(context: DistributeContext): Promise<readonly string[]> {
+  const left: string[] = [];
+  for (const { name, distributed, bytesHere } of await tablesOfAccounts(context.db)) {
+    // A page or two are the table's own: an empty one with a TOAST table has one.
+    if (!distributed || bytesHere <= EMPTY) continue;
+    try {
+      await repeated(context, 'its old rows stay', async (trx) => {
+        await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+        await trx.sql`select truncate_local_data_after_distributing_table(${name}::regclass)`;
+      });
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      left.push(name);
+    }
+  }
+  return left;
+}
+
+/** Bytes of a table without rows, at most: the first page of its TOAST table's index. */
+const EMPTY = 8_192;
+
+async function countRows(db: Db, tables: readonly TableOfAccounts[]): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { name } of tables) {
+    const { rows } = await db.sql<{ n: number }>`select count(*)::float8 as n from ${sql.raw(name)}`;
+    counts.set(name, rows[0]?.n ?? 0);
+  }
+  return counts;
+}
+
+async function shardCount(
+  db: Db,
+  tables: readonly TableOfAccounts[],
+  wanted: number | undefined,
+): Promise<number> {
+  const name = tables[0]?.name ?? null;
+  const { rows } = await db.sql<{ n: number }>`
+    select coalesce(
+      (select shard_count::int from citus_tables where table_name = ${name}::regclass), ${wanted ?? null}::int,
+      current_setting('citus.shard_count')::int) as n`;
+  return rows[0]?.n ?? 0;
+}
+
+/** Repeats a transaction that met a lock. @param otherwise what follows where it stays so */
+async function repeated<T>(
+  { db, clock, signal }: DistributeContext,
+  otherwise: string,
+  work: (trx: Db) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    signal.throwIfAborted();
+    try {
+      return await db.transaction(work);
+    } catch (error) {
+      if (!WORTH_ANOTHER.has(sqlState(error) ?? '')) throw error;
+      if (attempt === MAX_ATTEMPTS) {
+        throw new DatabaseUnavailable(
+          `tables or views could not be locked: somebody has one open in a long transaction (pg_stat_activity shows who); ${otherwise}`,
+          { cause: error },
+        );
+      }
+      await clock.sleep(BACK_OFF * Math.min(attempt, 10), signal);
+    }
+  }
+}
