@@ -38,6 +38,7 @@ const MAY_IMPORT: Record<string, { folders: readonly string[]; why: string }> = 
     folders: [
       'config',
       'budget',
+      'plan',
       'api',
       'walk',
       'db',

@@ -55,8 +55,9 @@ export interface PlannedOptions {
   readonly asDaemon?: boolean;
 }
 
-/** Lists are chosen so many at a time, as by the daemon's statement. */
+/** Lists are chosen so many at a time, as by the daemon's statement; of few, so few that the order is the planner's. */
 const BATCH = 20;
+const BATCH_SHARE = 0.01;
 const LINE_MS = 60_000;
 
 /** The daemon's planner. */
@@ -77,6 +78,7 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
   const collections = scopes.flatMap(({ kind }, index) => (kind === 'collection' ? [index] : []));
   const early = new Float64Array(scopes.length).fill(LINE_MS);
   let shareOfLists = 1;
+  const batch = Math.min(BATCH, Math.ceil(lists.length * BATCH_SHARE));
   let queue: number[] = [];
 
   const readableOf = (scope: number, now: number): Readable => {
@@ -103,11 +105,11 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
       const readable = readableOf(scope, now);
       if (!mayRead(readable, 'list')) continue;
       const need = needOf(readable);
-      const last = first[BATCH - 1];
+      const last = first[batch - 1];
       if (last !== undefined && compareNeeds(last.need, need) <= 0) continue;
       const place = first.findIndex((each) => compareNeeds(need, each.need) < 0);
       first.splice(place < 0 ? first.length : place, 0, { scope, need });
-      first.length = Math.min(first.length, BATCH);
+      first.length = Math.min(first.length, batch);
     }
     queue = first.map(({ scope }) => scope);
   };
