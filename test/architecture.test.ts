@@ -15,7 +15,7 @@ const MAY_IMPORT: Record<string, { folders: readonly string[]; why: string }> = 
   walk: { folders: [], why: 'algorithms: data in, decision out; readers and writers never meet' },
   plan: { folders: [], why: 'algorithms: what readings showed in, what is read next out' },
   db: { folders: ['budget'], why: 'implements the store that budget declares; knows no collection' },
-  mirror: { folders: ['db'], why: 'makes a page true in Postgres; knows no HTTP and no walk' },
+  mirror: { folders: ['db', 'plan'], why: 'makes a page true in Postgres; knows no HTTP and no walk' },
   sync: {
     folders: ['api', 'budget', 'plan', 'walk', 'mirror', 'db'],
     why: 'the one joint of reading and writing',

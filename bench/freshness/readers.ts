@@ -1,7 +1,7 @@
-import { type LearntChanges, NOTHING_LEARNT } from '../../src/model/learnt-changes.ts';
+import { type LearntChanges, NOTHING_LEARNT } from '../../src/plan/learnt-changes.ts';
 import { learn, PRIOR_MS, unannouncedShare } from '../../src/plan/change-rate.ts';
 import { earlyPolls, freeForEarlyPolls } from '../../src/plan/early-polls.ts';
-import { compareNeeds, type Need, needOf, type Readable } from '../../src/plan/next-reading.ts';
+import { compareNeeds, type ReadingNeed, needOf, type Readable } from '../../src/plan/next-reading.ts';
 import type { Shape } from './shapes.ts';
 import type { Reader } from './simulate.ts';
 
@@ -100,7 +100,7 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
     const sumOf = (field: 'changes' | 'announced'): number =>
       lists.reduce((sum, scope) => sum + (learnt[scope]?.[field] ?? 0), 0);
     shareOfLists = unannouncedShare({ changes: sumOf('changes'), announced: sumOf('announced') });
-    const first: { readonly scope: number; readonly need: Need }[] = [];
+    const first: { readonly scope: number; readonly need: ReadingNeed }[] = [];
     for (const scope of lists) {
       const readable = readableOf(scope, now);
       if (!mayRead(readable, 'list')) continue;
@@ -118,7 +118,7 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
     walksDaily: true,
     next: (now) => {
       if (queue.length === 0 && lists.length > 0) rank(now);
-      let best: { scope: number; need: Need } | undefined;
+      let best: { scope: number; need: ReadingNeed } | undefined;
       for (const scope of [...collections, ...queue.slice(0, 1)]) {
         const readable = readableOf(scope, now);
         if (!mayRead(readable, scopes[scope]?.kind ?? '')) continue;

@@ -34,7 +34,7 @@ export interface Delays {
   /** The longest time (ms) in which a scope was not read. */
   readonly oldest: number;
   readonly hintReadings: number;
-  readonly requests: number;
+  readonly requestsPerMinute: number;
 }
 
 export interface Run {
@@ -118,7 +118,8 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     reader.wasRead?.({ scope, now, found: count, announced: count, whole: false, perMinute: run.perMinute });
   };
 
-  for (let now = 0; now < run.untilMs && (now < run.to || delays.length < measured);) {
+  let now = 0;
+  while (now < run.untilMs && (now < run.to || delays.length < measured)) {
     for (; nextEvent < events.length && (events[nextEvent]?.at ?? Infinity) <= now; nextEvent += 1) {
       const event = events[nextEvent];
       if (reader.hints !== true || event === undefined || found[event.scope]?.[event.change] === 1) continue;
@@ -167,5 +168,11 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
   const announcedMs = announcedShare === 0 ? 0 : mean(announcedDelays);
   const meanMs =
     shape.storm === undefined ? (1 - announcedShare) * silentMs + announcedShare * announcedMs : mean(delays);
-  return { delays: Float64Array.from(delays).toSorted(), meanMs, oldest, hintReadings, requests };
+  return {
+    delays: Float64Array.from(delays).toSorted(),
+    meanMs,
+    oldest,
+    hintReadings,
+    requestsPerMinute: (requests / now) * 60_000,
+  };
 }

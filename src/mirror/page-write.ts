@@ -1,7 +1,7 @@
 import type { Db } from '../db/connection/db.ts';
 import type { SuspectedDeletion, SuspectChange, MissingRow, AbsenceProof } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
-import type { LearntChanges } from '../model/learnt-changes.ts';
+import type { LearntChanges } from '../plan/learnt-changes.ts';
 import type { Item, PagePlace } from '../model/page.ts';
 import type { Unseen } from './quarantine/plan.ts';
 import type { WalkEnd } from './scope/walk-end.ts';

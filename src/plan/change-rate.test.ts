@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type LearntChanges, NOTHING_LEARNT } from '../model/learnt-changes.ts';
+import { type LearntChanges, NOTHING_LEARNT } from './learnt-changes.ts';
 import { changesPerMs, learn, PRIOR_MS, unannouncedShare } from './change-rate.ts';
 
 const HOUR = 3_600_000;

@@ -1,4 +1,4 @@
-import type { LearntChanges } from '../model/learnt-changes.ts';
+import type { LearntChanges } from './learnt-changes.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type LearntChanges, NOTHING_LEARNT } from '../model/learnt-changes.ts';
+import { type LearntChanges, NOTHING_LEARNT } from './learnt-changes.ts';
 import { earlyPolls, freeForEarlyPolls } from './early-polls.ts';
 
 const MINUTE = 60_000;

@@ -1,4 +1,4 @@
-import type { LearntChanges } from '../model/learnt-changes.ts';
+import type { LearntChanges } from './learnt-changes.ts';
 import { changesPerMs, PRIOR_MS, unannouncedShare } from './change-rate.ts';
 
 /**

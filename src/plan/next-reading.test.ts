@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NOTHING_LEARNT } from '../model/learnt-changes.ts';
+import { NOTHING_LEARNT } from './learnt-changes.ts';
 import { compareNeeds, needOf, type Readable } from './next-reading.ts';
 
 const DAY = 86_400_000;

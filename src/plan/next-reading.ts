@@ -1,4 +1,4 @@
-import type { LearntChanges } from '../model/learnt-changes.ts';
+import type { LearntChanges } from './learnt-changes.ts';
 import { changesPerMs } from './change-rate.ts';
 
 /** A scope that may be read, as of now. */
@@ -17,7 +17,7 @@ export interface Readable {
 /** Why a scope is read: in the order in which these go. */
 type ReadingCause = 'new' | 'due' | 'likely changed';
 
-export interface Need {
+export interface ReadingNeed {
   readonly cause: ReadingCause;
   /** Among those of one cause, the greatest goes first. */
   readonly value: number;
@@ -30,7 +30,7 @@ const PLACES: Readonly<Record<ReadingCause, number>> = { new: 2, due: 1, 'likely
  * the ratio, the sooner, so that where there are too many all are late by one factor. All others go by the freshness
  * that a request buys. `dueScopes` (src/mirror/scope/scope-store.ts) says the same of lists in SQL.
  */
-export function needOf(scope: Readable): Need {
+export function needOf(scope: Readable): ReadingNeed {
   const { sinceMs, longestMs } = scope;
   if (sinceMs === undefined) return { cause: 'new', value: 0 };
   if (sinceMs >= longestMs) return { cause: 'due', value: sinceMs / longestMs };
@@ -47,6 +47,6 @@ function gainOf({ learnt, priorMs, unannounced }: Readable, sinceMs: number): nu
 }
 
 /** Whether `a` goes before `b`: negative, as for sorting. */
-export function compareNeeds(a: Need, b: Need): number {
+export function compareNeeds(a: ReadingNeed, b: ReadingNeed): number {
   return PLACES[b.cause] - PLACES[a.cause] || b.value - a.value;
 }

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
-import type { LearntChanges } from '../../model/learnt-changes.ts';
+import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { ofScope } from '../table.ts';
 
 /** A scope's row in `<schema>_sync.scope`. */

@@ -9,11 +9,11 @@ import {
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Standing } from '../reader/account-store.ts';
-import { EarlyRuns } from './early-runs.ts';
+import { EarlyRuns, type RunsAfter } from './early-runs.ts';
 import { LongReadings } from './long-readings.ts';
 import { type HintedOutcome, type HintedRequest, readHinted } from './read-hinted.ts';
 import { type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
-import { CURRENT, ReadFreshness, type RunsAfter } from './read-freshness.ts';
+import { CURRENT, ReadFreshness } from './read-freshness.ts';
 import { NOTHING, readOutcomeOf, type ReadOutcome } from './read-outcome.ts';
 import { type ReadRequest, RootReader } from './read-root.ts';
 import { readSingle } from './read-single.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type LearntChanges, NOTHING_LEARNT } from '../../model/learnt-changes.ts';
-import { EarlyRuns } from './early-runs.ts';
-import type { RunsAfter } from './read-freshness.ts';
+import { type LearntChanges, NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
+import { EarlyRuns, type RunsAfter } from './early-runs.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

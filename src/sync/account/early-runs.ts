@@ -1,8 +1,14 @@
 import { rateGroup } from '../../budget/rate-groups.ts';
+import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import type { LearntChanges } from '../../model/learnt-changes.ts';
+import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { earlyPolls, freeForEarlyPolls } from '../../plan/early-polls.ts';
-import type { RunsAfter } from './read-freshness.ts';
+
+/** When a collection’s cron lines poll and walk it next, after `after`. */
+export type RunsAfter = (
+  name: CollectionName,
+  after: Date,
+) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
 
 /** All reads are of one endpoint group. */
 const READS = rateGroup('GET', '/v1/research');

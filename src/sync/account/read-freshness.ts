@@ -3,12 +3,6 @@ import type { CollectionName } from '../../model/collections.ts';
 import type { EarlyRuns } from './early-runs.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 
-/** When a collection’s cron lines poll and walk it next, after `after`. */
-export type RunsAfter = (
-  name: CollectionName,
-  after: Date,
-) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
-
 export const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
 
 /** What `freshness` says of collections that were read. */

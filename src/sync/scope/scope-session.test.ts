@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
-import { NOTHING_LEARNT } from '../../model/learnt-changes.ts';
+import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { ScopeSession } from './scope-session.ts';
 
 const STORED: StoredScope = {

@@ -1,7 +1,7 @@
 import type { KeptKeys } from '@research-mirror/runtime/keys/kept-keys';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { KeyType, Scope } from '../../model/collections.ts';
-import type { LearntChanges } from '../../model/learnt-changes.ts';
+import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import type { Checkpoint } from '../../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../../walk/memory/memory.ts';

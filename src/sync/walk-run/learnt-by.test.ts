@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NOTHING_LEARNT } from '../../model/learnt-changes.ts';
+import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import type { Walk } from '../../walk/walk.ts';
 import { type Learning, learntBy } from './learnt-by.ts';
 import { addTotals, NO_TOTALS } from './walk-totals.ts';

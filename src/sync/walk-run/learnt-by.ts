@@ -1,5 +1,5 @@
 import { HIGH_PRIORITY, PRIORITY, type Priority } from '../../budget/priorities.ts';
-import type { LearntChanges } from '../../model/learnt-changes.ts';
+import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { learn } from '../../plan/change-rate.ts';
 import type { Walk } from '../../walk/walk.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';

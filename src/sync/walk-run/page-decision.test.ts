@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
-import { NOTHING_LEARNT } from '../../model/learnt-changes.ts';
+import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import type { Item } from '../../model/page.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { beginPoll } from '../../walk/kinds/poll.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { WalkAnswer, FullWalk, Step } from '../../walk/walk.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { step } from '../../walk/step.ts';
-import { NOTHING_LEARNT } from '../../model/learnt-changes.ts';
+import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { ScopeSession } from '../scope/scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
 import type { WrittenStep } from './write-step.ts';

@@ -10,7 +10,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { observeAll } from '../reader/observer.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
-import { NOTHING_LEARNT } from '../../model/learnt-changes.ts';
+import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { ScopeSession } from '../scope/scope-session.ts';
 import { runWalk } from './walk-run.ts';
 
