@@ -34,6 +34,9 @@ const QUICK: readonly (readonly string[])[] = [
 /** What is no bench, but what benches use. */
 const NOT_BENCHES = new Set(['support', 'python', 'scripts']);
 
+/** Of these rooms one program is started, the others are its parts. */
+const ONE_PROGRAM: Readonly<Record<string, string>> = { peers: 'compare.ts', freshness: 'delays.ts' };
+
 const flags = readFlags({ quick: false });
 if (flags.quick) {
   printMachine();
@@ -52,8 +55,7 @@ if (flags.quick) {
   );
   for (const room of rooms()) {
     const names = readdirSync(join(import.meta.dirname, room)).filter((name) => name.endsWith('.ts'));
-    // Of the peers one program is started, the others are its parts.
-    const programs = room === 'peers' ? ['compare.ts'] : names.toSorted();
+    const programs = ONE_PROGRAM[room] === undefined ? names.toSorted() : [ONE_PROGRAM[room]];
     print(`bench/${room}: ${programs.join(', ')}`);
   }
 }

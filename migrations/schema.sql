@@ -2621,6 +2621,10 @@ create table mirror_sync.scope (
   complete_as_of timestamp with time zone,
   gone_at timestamp with time zone,
   last_due_at timestamp with time zone,
+  changes double precision default 0 not null,
+  announced double precision default 0 not null,
+  watched_ms double precision default 0 not null,
+  cost double precision default 1 not null,
   constraint scope_pkey PRIMARY KEY (_user_id, collection, parent)
 ) with (fillfactor=50);
 
@@ -2891,5 +2895,13 @@ comment on function mirror_sync.make_changes() is 'Makes the view changes anew, 
 comment on function mirror_sync.make_companies() is 'Makes the view companies anew, with the columns that the tables have.';
 
 comment on function mirror_sync.readable_gate() is 'How the views changes and companies ask whether their reader may read a table.';
+
+comment on column mirror_sync.scope.changes is 'Changes that readings found, the older the less they count.';
+
+comment on column mirror_sync.scope.announced is 'Of these, those that an event or the list''s own row announced.';
+
+comment on column mirror_sync.scope.watched_ms is 'Milliseconds over which they were counted.';
+
+comment on column mirror_sync.scope.cost is 'Requests of a reading.';
 
 comment on table mirror_sync.wanted_index is 'Optional indexes that an operator asked for.';

@@ -1,6 +1,7 @@
 import type { Db } from '../db/connection/db.ts';
 import type { SuspectedDeletion, SuspectChange, MissingRow, AbsenceProof } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
+import type { LearntChanges } from '../plan/learnt-changes.ts';
 import type { Item, PagePlace } from '../model/page.ts';
 import type { Unseen } from './quarantine/plan.ts';
 import type { WalkEnd } from './scope/walk-end.ts';
@@ -120,6 +121,7 @@ export interface ScopeChange {
   readonly polledAt?: Date;
   readonly fullAt?: Date;
   readonly completeAsOf?: Date;
+  readonly learnt?: LearntChanges;
   /** A failure to remember (counted), or null: it works again. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }

@@ -16,6 +16,8 @@ import type {
 } from '../../model/status/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
+import { createSchedule } from '../accounts/next-runs.ts';
+import { notesOnStretchedLists } from './stretched-lists.ts';
 import { notesOnWorkload } from './workload-notes.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
 import { judgeDeletions } from './judge-deletions.ts';
@@ -84,7 +86,12 @@ export async function statusReport({
     at: stored.now.toISOString(),
     healthy: problems.length === 0,
     problems,
-    notes: [...recovery.notes, ...judged.notes, ...notesOnWorkload(more)],
+    notes: [
+      ...recovery.notes,
+      ...judged.notes,
+      ...notesOnStretchedLists(statuses, createSchedule(config), stored.now),
+      ...notesOnWorkload(more),
+    ],
     service: config.service?.url ?? null,
     database: words,
     databaseBytes,

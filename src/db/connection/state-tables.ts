@@ -46,6 +46,10 @@ export interface StateTables {
     last_obs: BigintWithDefault;
     complete_as_of: OrNull<Date>;
     gone_at: OrNull<Date>;
+    changes: Generated<number>;
+    announced: Generated<number>;
+    watched_ms: Generated<number>;
+    cost: Generated<number>;
   };
   candidate: {
     _user_id: Bigint;

@@ -1,6 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
+import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { ofScope } from '../table.ts';
 
 /** A scope's row in `<schema>_sync.scope`. */
@@ -26,16 +27,17 @@ export interface StoredScope {
   /** Checkpoint of the unfinished full walk, JSON as stored; undefined where none is. */
   readonly fullWalk: unknown;
   readonly lastObs: number;
+  readonly learnt: LearntChanges;
 }
 
 /** A row of `COLUMNS`: null where nothing is stored. */
-type ScopeRow = OrNull<Omit<StoredScope, 'scope'>> & { readonly parent: string };
+type ScopeRow = OrNull<Omit<StoredScope, 'scope' | 'learnt'>> & LearntChanges & { readonly parent: string };
 type OrNull<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K] };
 
 const COLUMNS = sql`t.parent, t.memory, t.due_at as "dueAt", t.last_read_at as "lastReadAt", t.polled_at as "polledAt",
   t.full_at as "fullAt", t.complete_as_of as "completeAsOf", t.gone_at as "goneAt", t.live_rows::float8 as "liveRows",
   t.last_error as "lastError", t.last_error_at as "lastErrorAt", t.failures, t.full_walk as "fullWalk",
-  t.last_obs::float8 as "lastObs"`;
+  t.last_obs::float8 as "lastObs", t.changes, t.announced, t.watched_ms as "watchedMs", t.cost`;
 
 /** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
 export async function openScope(db: Db, scope: Scope): Promise<StoredScope> {
@@ -69,12 +71,25 @@ export interface DueScopesQuery {
   /** Parents that are being read, left out. */
   readonly except: readonly string[];
   readonly limit: number;
+  readonly order: ScopeOrder;
+}
+
+/** What decides between scopes that are neither new nor known to have changed. */
+export interface ScopeOrder {
+  readonly now: Date;
+  /** Read longer ago than this (ms), a scope goes before all others. */
+  readonly longestMs: number;
+  /** One change in so long (ms) is taken for granted. */
+  readonly priorMs: number;
+  /** The same of a scope with unfinished rows. */
+  readonly unfinishedPriorMs: number;
 }
 
 /**
  * Scopes of a collection that has one for each row of its parent collection, in the order in which they are to be
- * read: new and changed ones first, the oldest of them first; then those with unfinished rows; then those read
- * longest ago. Deleted parents have none.
+ * read: changed ones first, the oldest of them first; then new ones; then those that were not read for too long; then
+ * those where a request buys most freshness (`needOf` in src/plan/next-reading.ts: a test compares them). Full walks
+ * take those read longest ago. Deleted parents have none.
  */
 export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
@@ -84,23 +99,31 @@ export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScop
       and t.parent <> all(${[...due.except]}::text[])
       and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince})
       and t.gone_at is null
-    order by t.due_at nulls last,
-      exists (
-        select from ${db.stateTable('unsettled')} as u
-        where u._user_id = ${due.userId}::bigint and u.collection = t.collection and u.parent = t.parent) desc,
-      ${readAt} nulls first, t.parent
+    order by t.due_at nulls last, ${readAt} is not null, ${due.fully ? sql`${readAt}` : byNeed(db, due)}, t.parent
     limit ${due.limit}`;
   return rows.map((row) => storedScope(due, row));
 }
 
+/** Milliseconds since the last reading over the longest, where that is over; then λ·τ²/k. */
+function byNeed(db: Db, { userId, order }: DueScopesQuery): RawBuilder<unknown> {
+  const since = sql`greatest(0, 1000 * extract(epoch from ${order.now}::timestamptz - t.last_read_at)::float8)`;
+  return sql`
+    case when ${since} >= ${order.longestMs}::float8 then ${since} end desc nulls last,
+    (1 + t.changes) * ${since} * ${since} / t.cost / (t.watched_ms + case when exists (
+      select from ${db.stateTable('unsettled')} as u
+      where u._user_id = ${userId}::bigint and u.collection = t.collection and u.parent = t.parent)
+      then ${order.unfinishedPriorMs}::float8 else ${order.priorMs}::float8 end) desc`;
+}
+
 function storedScope(
   { userId, collection }: Pick<Scope, 'userId' | 'collection'>,
-  { parent, ...row }: ScopeRow,
+  { parent, changes, announced, watchedMs, cost, ...row }: ScopeRow,
 ): StoredScope {
   const known = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined]));
   return {
     scope: { userId, collection, parent },
-    ...(known as Omit<StoredScope, 'scope'>),
+    learnt: { changes, announced, watchedMs, cost },
+    ...(known as Omit<StoredScope, 'scope' | 'learnt'>),
   };
 }
 

@@ -9,10 +9,11 @@ import {
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Standing } from '../reader/account-store.ts';
+import { EarlyRuns, type RunsAfter } from './early-runs.ts';
 import { LongReadings } from './long-readings.ts';
 import { type HintedOutcome, type HintedRequest, readHinted } from './read-hinted.ts';
 import { type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
-import { CURRENT, ReadFreshness, type RunsAfter } from './read-freshness.ts';
+import { CURRENT, ReadFreshness } from './read-freshness.ts';
 import { NOTHING, readOutcomeOf, type ReadOutcome } from './read-outcome.ts';
 import { type ReadRequest, RootReader } from './read-root.ts';
 import { readSingle } from './read-single.ts';
@@ -35,14 +36,24 @@ export class AccountReader {
   readonly #freshness: ReadFreshness;
   readonly #root: RootReader;
   readonly #longReadings: LongReadings;
+  readonly #nextRuns: RunsAfter;
 
   constructor(context: ReadingContext, nextRuns: RunsAfter) {
     this.#context = context;
     this.#sessions = new SessionPool(context.store);
     this.#confirmer = new DeletionConfirmer(context, this.#sessions);
     this.#lists = new ListsReader(context, this.#sessions, this.#confirmer);
-    this.#freshness = new ReadFreshness(context.clock, nextRuns);
-    this.#root = new RootReader(context, this.#sessions, this.#confirmer, this.#turns, this.#freshness);
+    this.#nextRuns = nextRuns;
+    const earlyRuns = new EarlyRuns(context.source, nextRuns);
+    this.#freshness = new ReadFreshness(context.clock, earlyRuns);
+    this.#root = new RootReader(
+      context,
+      this.#sessions,
+      this.#confirmer,
+      this.#turns,
+      this.#freshness,
+      earlyRuns,
+    );
     this.#longReadings = new LongReadings(context);
   }
 
@@ -63,7 +74,10 @@ export class AccountReader {
     return short ? read() : this.#longReadings.during(name, { atOnce }, read);
   }
 
-  async #read(found: Collection, { what, signal, accept = false }: ReadRequest): Promise<ReadOutcome> {
+  async #read(
+    found: Collection,
+    { what, signal, untilNextRun = false, accept = false }: ReadRequest,
+  ): Promise<ReadOutcome> {
     const { name } = found;
     if (found.kind === 'single') {
       return this.#turns.run(name, 'poll', async () => {
@@ -75,9 +89,11 @@ export class AccountReader {
     }
     if (found.parent !== undefined) {
       const each = what === 'full' ? 'full' : 'poll';
-      return this.#turns.run(name, each, () =>
-        this.#readLists(found, { what: each, dueOnly: false, accept, signal }),
-      );
+      return this.#turns.run(name, each, () => {
+        const { nextPollAt } = this.#nextRuns(name, new Date(this.#context.clock.now()));
+        const until = untilNextRun ? (nextPollAt ?? undefined) : undefined;
+        return this.#readLists(found, { what: each, dueOnly: false, until, accept, signal });
+      });
     }
     return this.#root.read(found, { what, signal, accept });
   }

@@ -132,7 +132,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
     if (bell === undefined) return [];
     const children = options.collections.filter((each) => isChild(each, name));
     const poll = async (): Promise<ReadOutcome> => {
-      const outcome = await reader.read(name, { what: 'poll', signal });
+      const outcome = await reader.read(name, { what: 'poll', untilNextRun: true, signal });
       // A full reading that is about to begin will do.
       const begins = bell.full.rung || busy.get(LOOP_OF.full(name)) === 'waits';
       if (outcome.fullNeeded && !begins) ring(name, 'rows');

@@ -41,10 +41,48 @@ const options = {
   fully: false,
   workers: 4,
   crowded: () => false,
+  now: () => SINCE,
+  until: undefined,
   signal: new AbortController().signal,
 };
 
 describe('a pass over lists', () => {
+  it('ends with the line’s next run, so that the next pass begins with the greatest need; new ones it still reads', async () => {
+    const lists = new Lists(ids);
+    let now = SINCE.getTime();
+    const until = new Date(now + 10);
+    const bounded = { ...options, workers: 1, now: () => new Date(now), until };
+    const fresh = new Set(['3', '4']);
+    const read: string[] = [];
+    const store = {
+      dueScopes: async (_: ListCollection, asked: DueScopesBounds): Promise<StoredScope[]> => {
+        const found = await lists.dueScopes(_, asked);
+        const scopes = found.map(({ scope }) => ({
+          scope,
+          ...(fresh.has(scope.parent) ? {} : { lastReadAt: SINCE }),
+        }));
+        return scopes.toSorted(
+          (a, b) => Number('lastReadAt' in a) - Number('lastReadAt' in b),
+        ) as StoredScope[];
+      },
+    };
+    await passOverScopes(store, { ...bounded, until: SINCE }, async ({ scope: { parent } }) => {
+      read.push(parent);
+      fresh.delete(parent);
+      lists.read(parent);
+      await Promise.resolve();
+      return true;
+    });
+    expect(read).toEqual(['3', '4']);
+    const { read: some } = await passOverScopes(store, bounded, async ({ scope: { parent } }) => {
+      now += 1;
+      lists.read(parent);
+      await Promise.resolve();
+      return true;
+    });
+    expect(some).toBe(10);
+  });
+
   it('reads each of them once', async () => {
     const lists = new Lists(ids);
     const read: string[] = [];

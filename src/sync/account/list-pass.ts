@@ -17,6 +17,10 @@ export interface ListPassOptions {
    * the account's other walks, with which lists take turns.
    */
   readonly crowded: () => boolean;
+  /** By the database's clock. */
+  readonly now: () => Date;
+  /** From then on the pass ends, unless a scope is new or has changed: the next one begins with the greatest need. */
+  readonly until: Date | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -24,8 +28,7 @@ export interface ListPassOptions {
 const BATCH = 20;
 
 /**
- * Reads scopes in the order in which they are due (docs/design/plan.md, "Lists"): changed and new ones, then those
- * with unfinished rows, then those read longest ago.
+ * Reads scopes in the order in which they need it (docs/design/plan.md, "Lists").
  * @param read reads one scope; false: it failed and is not tried again in this pass
  * @throws what `read` throws, when all reads under way have ended
  */
@@ -49,8 +52,14 @@ export async function passOverScopes(
 
   const fetch = async (): Promise<void> => {
     const except = [...active, ...spent];
-    queue = await store.dueScopes(lists, { notReadSince, fully, except, limit: BATCH });
+    const now = options.now();
+    queue = await store.dueScopes(lists, { notReadSince, fully, except, limit: BATCH, now });
   };
+  const isOver = (stored: StoredScope | undefined): boolean =>
+    options.until !== undefined &&
+    options.now() >= options.until &&
+    stored?.dueAt === undefined &&
+    stored?.lastReadAt !== undefined;
   const next = async (): Promise<StoredScope | undefined> => {
     if (queue.length === 0) {
       fetching ??= fetch().finally(() => {
@@ -58,6 +67,7 @@ export async function passOverScopes(
       });
       await fetching;
     }
+    if (isOver(queue[0])) return undefined;
     const stored = queue.shift();
     // In the same turn as it leaves the queue: the next fetch must not get it again.
     if (stored !== undefined) active.add(stored.scope.parent);

@@ -1,23 +1,18 @@
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { CollectionName } from '../../model/collections.ts';
+import type { EarlyRuns } from './early-runs.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-
-/** When a collection is to be polled and walked next, after `after`. */
-export type RunsAfter = (
-  name: CollectionName,
-  after: Date,
-) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
 
 export const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
 
 /** What `freshness` says of collections that were read. */
 export class ReadFreshness {
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #nextRuns: RunsAfter;
+  readonly #earlyRuns: EarlyRuns;
 
-  constructor(clock: Pick<Clock, 'now'>, nextRuns: RunsAfter) {
+  constructor(clock: Pick<Clock, 'now'>, earlyRuns: EarlyRuns) {
     this.#clock = clock;
-    this.#nextRuns = nextRuns;
+    this.#earlyRuns = earlyRuns;
   }
 
   /** The change that a good reading makes. */
@@ -31,7 +26,7 @@ export class ReadFreshness {
    */
   runsAfter(name: CollectionName, what: 'poll' | 'full', begun: Date): CollectionChange {
     const ended = new Date(this.#clock.now());
-    const { nextPollAt, nextFullAt } = this.#nextRuns(name, ended);
+    const { nextPollAt, nextFullAt } = this.#earlyRuns.after(name, begun, ended);
     const keeps = { begun, ended };
     return what === 'poll' ? { nextPollAt, keeps } : { nextPollAt, nextFullAt, keeps };
   }

@@ -15,6 +15,8 @@ export interface ListsRequest {
   readonly what: 'poll' | 'full';
   /** Only lists that a change made due. */
   readonly dueOnly: boolean;
+  /** Lists that are left then are the next pass's; undefined: all are read. */
+  readonly until?: Date | undefined;
   readonly accept: boolean;
   readonly signal: AbortSignal;
 }
@@ -53,7 +55,10 @@ export class ListsReader {
     this.#unknown = new UnknownLists(context, confirmer);
   }
 
-  async read(lists: ListCollection, { what, dueOnly, accept, signal }: ListsRequest): Promise<ListsRead> {
+  async read(
+    lists: ListCollection,
+    { what, dueOnly, until, accept, signal }: ListsRequest,
+  ): Promise<ListsRead> {
     const since = new Date(this.#context.clock.now());
     const unknown: UnknownList[] = [];
     let totals = NO_TOTALS;
@@ -69,6 +74,8 @@ export class ListsReader {
         fully: what === 'full',
         workers: WORKERS,
         crowded: () => this.#context.source.isCrowded(),
+        now: () => new Date(this.#context.clock.now()),
+        until,
         signal,
       },
       async ({ scope }) => {

@@ -1,5 +1,5 @@
 import { PRIORITY } from '../../budget/priorities.ts';
-import type { ListCollection, Scope } from '../../model/collections.ts';
+import { childrenOf, type ListCollection, type Scope } from '../../model/collections.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { SessionPool } from '../scope/session-pool.ts';
 import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
@@ -9,6 +9,7 @@ import { readWhole } from '../walk-run/read-whole.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals } from '../walk-run/walk-totals.ts';
 import type { ReadFreshness } from './read-freshness.ts';
+import type { EarlyRuns } from './early-runs.ts';
 import { NOTHING, readOutcomeOf, type ReadOutcome } from './read-outcome.ts';
 import type { ReadingTurns } from './reading-turns.ts';
 
@@ -21,6 +22,8 @@ export interface ReadRequest {
    */
   readonly what: 'full' | 'rows' | 'poll' | 'current';
   readonly signal: AbortSignal;
+  /** Of many lists, those that need it most: it ends with the cron line's next poll. Default: all are read. */
+  readonly untilNextRun?: boolean;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
 }
@@ -32,6 +35,7 @@ export class RootReader {
   readonly #confirmer: DeletionConfirmer;
   readonly #turns: ReadingTurns;
   readonly #freshness: ReadFreshness;
+  readonly #earlyRuns: EarlyRuns;
 
   constructor(
     context: ReadingContext,
@@ -39,15 +43,20 @@ export class RootReader {
     confirmer: DeletionConfirmer,
     turns: ReadingTurns,
     freshness: ReadFreshness,
+    earlyRuns: EarlyRuns,
   ) {
     this.#context = context;
     this.#sessions = sessions;
     this.#confirmer = confirmer;
     this.#turns = turns;
     this.#freshness = freshness;
+    this.#earlyRuns = earlyRuns;
   }
 
-  read(found: ListCollection, { what, signal, accept }: Required<ReadRequest>): Promise<ReadOutcome> {
+  read(
+    found: ListCollection,
+    { what, signal, accept }: Required<Omit<ReadRequest, 'untilNextRun'>>,
+  ): Promise<ReadOutcome> {
     const { name } = found;
     const scope: Scope = { userId: this.#context.fence.userId, collection: name, parent: '' };
     return this.#sessions.use(scope, found, async (session) => {
@@ -62,6 +71,8 @@ export class RootReader {
       // While a first load goes on, polls bring what is new.
       const poll = async (): Promise<WalkResult | undefined> => {
         if (!session.everComplete && session.memory.frontier === null) return undefined;
+        const lists = childrenOf(name).length === 0 ? undefined : session.memory.rows;
+        this.#earlyRuns.note(name, session.learnt, lists);
         const polled = await pollScope({ ...reading, onRead: onRest, priority: PRIORITY.POLL });
         return polled.outcome === 'full-needed' ? undefined : polled;
       };

@@ -18,6 +18,7 @@ import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { SuspectedDeletion, MissingRow } from '../../model/absence.ts';
 import { type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
+import { LONGEST_MS, PRIOR_MS } from '../../plan/change-rate.ts';
 import type { ListDirection } from '../../walk/memory/order.ts';
 
 /** What readings look up in Postgres, and store apart from pages. */
@@ -78,13 +79,25 @@ export interface DueScopesBounds {
   readonly fully: boolean;
   readonly except: readonly string[];
   readonly limit: number;
+  readonly now: Date;
 }
 
 export function createAccountStore(db: Db, fence: Fence): AccountStore {
   const { userId } = fence;
   return {
     openScope: (scope) => openScope(db, scope),
-    dueScopes: (lists, due) => dueScopes(db, { userId, collection: lists.name, ...due }),
+    dueScopes: (lists, { now, ...due }) =>
+      dueScopes(db, {
+        userId,
+        collection: lists.name,
+        ...due,
+        order: {
+          now,
+          longestMs: LONGEST_MS,
+          priorMs: PRIOR_MS.list,
+          unfinishedPriorMs: PRIOR_MS.collection,
+        },
+      }),
     predecessor: async (scope, direction, of, nth) =>
       (await predecessor(db, scope, direction, of, nth)) ?? null,
     nthNewest: async (scope, nth) => (await nthNewest(db, scope, nth)) ?? null,

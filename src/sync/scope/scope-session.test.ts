@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
+import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { ScopeSession } from './scope-session.ts';
 
 const STORED: StoredScope = {
@@ -18,6 +19,7 @@ const STORED: StoredScope = {
   failures: 0,
   fullWalk: undefined,
   lastObs: 41,
+  learnt: NOTHING_LEARNT,
 };
 
 /** Waits as many turns of the microtask queue: an order of events that a schedule chooses, without time. */

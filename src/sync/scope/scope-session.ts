@@ -1,6 +1,7 @@
 import type { KeptKeys } from '@research-mirror/runtime/keys/kept-keys';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { KeyType, Scope } from '../../model/collections.ts';
+import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import type { Checkpoint } from '../../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../../walk/memory/memory.ts';
@@ -13,7 +14,7 @@ import type { WholeReading } from './whole-reading.ts';
  */
 export class ScopeSession {
   readonly scope: Scope;
-  /** Changed only by what runs in the write lane, once it is committed; so are the four below. */
+  /** Changed only by what runs in the write lane, once it is committed; so are the seven below. */
   memory: ScopeMemory;
   /** Checkpoint of the full walk under way; undefined: none is. */
   fullWalk: Checkpoint | undefined;
@@ -21,6 +22,11 @@ export class ScopeSession {
   everComplete: boolean;
   /** As of when its new and unfinished rows are mirrored. */
   polledAt: Date | undefined;
+  /** When its last walk began that read it. */
+  lastReadAt: Date | undefined;
+  /** Its parent's row has changed since. */
+  isDue: boolean;
+  learnt: LearntChanges;
   /** What the full walk under way has seen, where that may prove something. */
   whole: WholeReading | undefined;
   /**
@@ -43,6 +49,9 @@ export class ScopeSession {
     this.fullWalk = stored.fullWalk as Checkpoint | undefined;
     this.everComplete = stored.fullAt !== undefined;
     this.polledAt = stored.polledAt;
+    this.lastReadAt = stored.lastReadAt;
+    this.isDue = stored.dueAt !== undefined;
+    this.learnt = stored.learnt;
     this.committed = stored.lastObs;
     this.#obs = stored.lastObs;
   }

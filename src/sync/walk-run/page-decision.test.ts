@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
+import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import type { Item } from '../../model/page.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { beginPoll } from '../../walk/kinds/poll.ts';
@@ -33,6 +34,7 @@ const taken: PageStep = {
   collection: undefined,
   page: { proof: null, contradiction: false, place: { after: '4', ends: false } },
   gracePeriodMs: 60_000,
+  learning: { kind: 'collection', known: NOTHING_LEARNT, readAt: new Date(began - 60_000), announced: false },
 };
 
 function observed(...outcomes: ItemOutcome[]): ObservedPage {

@@ -13,6 +13,7 @@ import type { WholeWalk } from '../../walk/memory/pair.ts';
 import type { End, TakenPage, Walk } from '../../walk/walk.ts';
 import type { BadItems } from '../scope/bad-items.ts';
 import { withoutPolledAt } from '../scope/unbelieved.ts';
+import { type Learning, learntBy } from './learnt-by.ts';
 import { surelyBegan } from './walk-began.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
 
@@ -43,6 +44,8 @@ export interface PageStep extends Pick<PageWrite, 'scope' | 'obs' | 'items' | 's
   readonly collection: CollectionChange | undefined;
   /** Least time between two proofs, milliseconds. */
   readonly gracePeriodMs: number;
+  /** What is known of how often the scope changes. */
+  readonly learning: Learning;
 }
 
 /** What is stored with a page, and what its walk goes on with. */
@@ -169,7 +172,8 @@ function unseenBy(
 }
 
 /** How the end of a walk changes its scope; a failure is stored with its message. */
-function readUpTo(taken: PageStep, end: End, { at, sentAt }: ObservedPage): Decision['scope'] {
+function readUpTo(taken: PageStep, end: End, observed: ObservedPage): Decision['scope'] {
+  const { at, sentAt } = observed;
   if (end.outcome === 'failed') return { failure: { message: failureOf(taken, end), at } };
   // A confirming walk reads suspects: it says nothing of new rows.
   if (end.outcome === 'full-needed' || (taken.walk.kind === 'confirm' && end.outcome !== 'complete'))
@@ -178,6 +182,7 @@ function readUpTo(taken: PageStep, end: End, { at, sentAt }: ObservedPage): Deci
   const isWhole = end.outcome === 'complete' || taken.walk.kind === 'full';
   return {
     lastReadAt: began,
+    ...learntBy(taken.learning, taken.walk, addTotals(taken.totals, totalsOf(observed.counts))),
     // Scopes come due by the database's clock.
     clearDueUntil: surelyBegan(taken.walk, taken.startedAt, taken.firstSentAt ?? sentAt),
     failure: null,

@@ -3,12 +3,20 @@ import { describe, expect, it } from 'vitest';
 import type { WalkAnswer, FullWalk, Step } from '../../walk/walk.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { step } from '../../walk/step.ts';
+import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { ScopeSession } from '../scope/scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
 import type { WrittenStep } from './write-step.ts';
 
 const scope = { userId: '7', collection: 'research_jobs', parent: '' } as const;
-const stored = { scope, memory: {}, fullWalk: undefined, fullAt: new Date(0), lastObs: 0 };
+const stored = {
+  scope,
+  memory: {},
+  fullWalk: undefined,
+  fullAt: new Date(0),
+  lastObs: 0,
+  learnt: NOTHING_LEARNT,
+};
 const written = {
   state: 'applied',
   sentAt: new Date(1000),

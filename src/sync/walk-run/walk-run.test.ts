@@ -10,12 +10,20 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { observeAll } from '../reader/observer.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
+import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { ScopeSession } from '../scope/scope-session.ts';
 import { runWalk } from './walk-run.ts';
 
 const scope: Scope = { userId: '7', collection: 'research_jobs', parent: '' };
 const jobs = collection('research_jobs') as ListCollection;
-const stored = { scope, memory: {}, fullWalk: undefined, fullAt: undefined, lastObs: 0 };
+const stored = {
+  scope,
+  memory: {},
+  fullWalk: undefined,
+  fullAt: undefined,
+  lastObs: 0,
+  learnt: NOTHING_LEARNT,
+};
 
 /** Pages of three jobs in falling order, without end. */
 function pageAfter(cursor: string | undefined): Page {

@@ -5,6 +5,7 @@ import { step } from '../../walk/step.ts';
 import type { End, Step, Walk } from '../../walk/walk.ts';
 import { type AskedPage, askPage, type PageAsk } from './ask-page.ts';
 import { deleteProvenRows } from './delete-proven-rows.ts';
+import { learningOf } from './learnt-by.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import { recordEnd } from './record-end.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
@@ -252,6 +253,7 @@ class WalkRun {
       unbelieved: atEnd.unbelieved ?? [],
       collection: atEnd.collection,
       gracePeriodMs: this.#context.gracePeriodMs,
+      learning: learningOf(this.#session, this.#options.priority),
     };
     const written = await writeStep(this.#context, this.#session, taken, this.#proofs.reading);
     if (end !== undefined) this.#ended = true;

@@ -73,8 +73,13 @@ export async function writeStep(
   const previous = session.memory.whole;
   session.memory = decided.memory;
   if (end?.outcome === 'complete') session.everComplete = true;
-  const { polledAt } = result.decision.scope;
+  const { polledAt, lastReadAt, learnt } = result.decision.scope;
   if (polledAt !== undefined) session.polledAt = polledAt;
+  if (learnt !== undefined) session.learnt = learnt;
+  if (lastReadAt !== undefined) {
+    session.lastReadAt = lastReadAt;
+    session.isDue = false;
+  }
   if (result.changed !== undefined) context.onChanged(result.changed);
   const { completeAsOf } = decided;
   if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });

@@ -1,6 +1,7 @@
 import type { Mirror } from '../../../src/mirror/mirror.ts';
 import type { ItemOutcome, PageWrite } from '../../../src/mirror/page-write.ts';
 import type { CollectionName, Scope } from '../../../src/model/collections.ts';
+import { NOTHING_LEARNT } from '../../../src/plan/learnt-changes.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { RowState } from '../../../src/sync/hints/judge-hints.ts';
 import type { ReadingContext } from '../../../src/sync/reader/reading-context.ts';
@@ -53,6 +54,7 @@ export class MemoryMirror {
           scope,
           memory: {},
           lastObs: 0,
+          learnt: NOTHING_LEARNT,
           liveRows: 0,
           ...this.#scopes.get(scope.collection),
         }),

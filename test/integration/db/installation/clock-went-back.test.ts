@@ -35,6 +35,12 @@ it('nothing of an account that is opened waits for a moment that lies ahead', as
       notReadSince: new Date(Date.now() + 1_000),
       fully: false,
       except: [],
+      order: {
+        now: new Date('2026-02-01T00:00:00Z'),
+        longestMs: 86_400_000,
+        priorMs: 86_400_000,
+        unfinishedPriorMs: 3_600_000,
+      },
       limit: 10,
     });
   expect(await due()).toEqual([]);

@@ -1,9 +1,12 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { leastOfScopes } from '../../../../src/mirror/scope/lists-as-of.ts';
+import { compareNeeds, needOf } from '../../../../src/plan/next-reading.ts';
+import { seeded } from '../../../support/random.ts';
 import {
   type DueScopesQuery,
   dueScopes,
+  type ScopeOrder,
   openScope,
   readScope,
 } from '../../../../src/mirror/scope/scope-store.ts';
@@ -40,6 +43,12 @@ async function withLists(...ids: number[]): Promise<MirroredAccount> {
   return account;
 }
 
+const DAY = 86_400_000;
+
+function orderAt(now: string): ScopeOrder {
+  return { now: new Date(now), longestMs: DAY, priorMs: DAY, unfinishedPriorMs: DAY / 24 };
+}
+
 async function due(account: MirroredAccount, more: Partial<DueScopesQuery> = {}): Promise<string[]> {
   const scopes = await dueScopes(account.database.db, {
     userId: account.fence.userId,
@@ -47,10 +56,15 @@ async function due(account: MirroredAccount, more: Partial<DueScopesQuery> = {})
     notReadSince: new Date('2026-02-01T00:00:00Z'),
     fully: false,
     except: [],
+    order: orderAt('2026-02-01T00:00:00Z'),
     limit: 10,
     ...more,
   });
   return scopes.map(({ scope }) => scope.parent);
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : 1;
 }
 
 describe('a scope’s row', () => {
@@ -105,6 +119,11 @@ describe('a scope’s row', () => {
       { last_error: 'no', failures: '3', live_rows: '7', full_walk: '{"cursor":"9"}', memory: '{"a":1}' },
       { collection: 'watchlist' },
     );
+    await set(
+      account,
+      { changes: '1.5', announced: '0.5', watched_ms: '60000.25', cost: '2' },
+      { collection: 'watchlist' },
+    );
     expect(await readScope(db, scope)).toEqual({
       scope,
       memory: { a: 1 },
@@ -119,6 +138,7 @@ describe('a scope’s row', () => {
       liveRows: 7,
       fullWalk: { cursor: '9' },
       lastObs: 0,
+      learnt: { changes: 1.5, announced: 0.5, watchedMs: 60000.25, cost: 2 },
     });
     await set(account, { full_walk: null }, { collection: 'watchlist' });
     expect((await readScope(db, scope))?.fullWalk).toBeUndefined();
@@ -142,9 +162,10 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toEqual(['4', '1', '2']);
   });
 
-  it('come due ones first, then those with unfinished rows, then those read longest ago; deleted lists never', async () => {
+  it('come due ones first, then those not read for a day, then those likely to have changed; deleted lists never', async () => {
     const account = await withLists(1, 2, 3, 4, 5, 6, 7);
     await account.page('list_items', '[{"id":"x","status":"open"}]', { parent: '5' });
+    const order = orderAt('2026-01-06T12:00:00Z');
     for (const [parent, dueAt, readAt] of [
       ['1', null, '2026-01-05Z'],
       ['2', null, '2026-01-03Z'],
@@ -157,11 +178,11 @@ describe('the scopes that are to be read', () => {
       await set(account, { due_at: dueAt, last_read_at: readAt }, { parent });
     }
     await set(account, { gone_at: '2026-01-09Z' }, { parent: '6' });
-    expect(await due(account)).toEqual(['4', '3', '5', '2', '1']);
+    expect(await due(account, { order })).toEqual(['4', '3', '2', '1', '5']);
     expect(await due(account, { limit: 2 })).toEqual(['4', '3']);
     // List 7 was read since, but by a poll: a pass of full walks does not leave it out.
     expect(await due(account, { fully: true })).toContain('7');
-    expect(await due(account, { except: ['4', '5'] })).toEqual(['3', '2', '1']);
+    expect(await due(account, { except: ['4', '5'], order })).toEqual(['3', '2', '1']);
     // Whenever they were read.
     await set(account, { due_at: '2026-01-01Z', last_read_at: '2026-01-30Z' }, { parent: '1' });
     expect(await due(account, { limit: 3 })).toEqual(['1', '4', '3']);
@@ -189,14 +210,44 @@ describe('the scopes that are to be read', () => {
   it('are not sooner for unfinished rows of other scopes', async () => {
     const account = await withLists(1, 2);
     const other = await withLists(1, 2);
-    await set(account, { last_read_at: '2026-01-01Z' }, { parent: '1' });
-    await set(account, { last_read_at: '2026-01-02Z' }, { parent: '2' });
+    await set(account, { last_read_at: '2026-01-31T12:00Z' }, { parent: '1' });
+    await set(account, { last_read_at: '2026-01-31T13:00Z' }, { parent: '2' });
     await other.page('list_items', '[{"id":"x","status":"open"}]', { parent: '2' });
     await plant(account, 'watchlist', '2');
     await account.page('watchlist', '[{"id":"x","status":"open"}]', { parent: '2' });
     expect(await due(account)).toEqual(['1', '2']);
     await account.page('list_items', '[{"id":"x","status":"open"}]', { parent: '2' });
     expect(await due(account)).toEqual(['2', '1']);
+  });
+
+  it('come in the order of the planner', async () => {
+    const account = await withLists(...Array.from({ length: 60 }, (_, index) => index + 1));
+    const random = seeded(1);
+    const order = orderAt('2026-02-01T00:00:00Z');
+    const lists = await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => {
+        const sinceMs = index < 5 ? undefined : Math.round(1 + random() * 1.2 * DAY);
+        const learnt = {
+          changes: random() < 0.5 ? 0 : random() * 100,
+          announced: 0,
+          watchedMs: random() * 3 * DAY,
+          cost: 1 + Math.floor(random() * 3),
+        };
+        const readAt = sinceMs === undefined ? null : new Date(order.now.getTime() - sinceMs).toISOString();
+        const parent = String(index + 1);
+        const [changes, watched, cost] = [learnt.changes, learnt.watchedMs, learnt.cost].map(String);
+        await set(
+          account,
+          { last_read_at: readAt, changes: changes ?? '', watched_ms: watched ?? '', cost: cost ?? '' },
+          { parent },
+        );
+        return { parent, need: needOf({ sinceMs, learnt, longestMs: DAY, priorMs: DAY, unannounced: 1 }) };
+      }),
+    );
+    const planned = lists.toSorted(
+      (a, b) => compareNeeds(a.need, b.need) || compareTexts(a.parent, b.parent),
+    );
+    expect(await due(account, { order, limit: 60 })).toEqual(planned.map(({ parent }) => parent));
   });
 });
 

@@ -1,0 +1,156 @@
+import { type LearntChanges, NOTHING_LEARNT } from '../../src/plan/learnt-changes.ts';
+import { learn, PRIOR_MS, unannouncedShare } from '../../src/plan/change-rate.ts';
+import { earlyPolls, freeForEarlyPolls } from '../../src/plan/early-polls.ts';
+import { compareNeeds, type ReadingNeed, needOf, type Readable } from '../../src/plan/next-reading.ts';
+import type { Shape } from './shapes.ts';
+import type { Reader } from './simulate.ts';
+
+/** All rows of everything, again and again. */
+export function fullWalks({ scopes }: Shape): Reader {
+  let next = -1;
+  return {
+    next: () => {
+      next = (next + 1) % scopes.length;
+      return { scope: next, requests: scopes[next]?.pages ?? 1 };
+    },
+  };
+}
+
+/** Each scope as often as any other. */
+export function uniformPolls({ scopes }: Shape): Reader {
+  let next = -1;
+  return {
+    next: () => {
+      next = (next + 1) % scopes.length;
+      return { scope: next, requests: scopes[next]?.cost ?? 1 };
+    },
+  };
+}
+
+/** Each collection's newest rows each minute, all rows daily; with what is left, the lists one after another. */
+export function headPolls({ scopes }: Shape): Reader {
+  const collections = scopes.flatMap(({ kind }, index) => (kind === 'collection' ? [index] : []));
+  const lists = scopes.flatMap(({ kind }, index) => (kind === 'list' ? [index] : []));
+  const polledAt = new Map<number, number>();
+  let next = -1;
+  return {
+    walksDaily: true,
+    next: (now) => {
+      for (const scope of collections) {
+        if (now - (polledAt.get(scope) ?? -Infinity) < 60_000) continue;
+        polledAt.set(scope, now);
+        return { scope, requests: scopes[scope]?.cost ?? 1 };
+      }
+      next = (next + 1) % lists.length;
+      const scope = lists[next];
+      return scope === undefined ? undefined : { scope, requests: 1 };
+    },
+  };
+}
+
+export interface PlannedOptions {
+  /** Share of the changes that have no event, where every rate is known, too: there is nothing to learn. */
+  readonly known?: number;
+  /** Cron lines each minute, and early polls: what the daemon does. Left out: every request is spent. */
+  readonly asDaemon?: boolean;
+}
+
+/** Lists are chosen so many at a time, as by the daemon's statement; of few, so few that the order is the planner's. */
+const BATCH = 20;
+const BATCH_SHARE = 0.01;
+const LINE_MS = 60_000;
+
+/** The daemon's planner. */
+export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedOptions): Reader {
+  const learnt: LearntChanges[] = scopes.map(({ kind, cost, perHour }) =>
+    // A rate that is known is one that was watched for ever.
+    known === undefined
+      ? NOTHING_LEARNT
+      : {
+          changes: 1e9 * perHour,
+          announced: 1e9 * perHour * (1 - known),
+          watchedMs: 3.6e15,
+          cost: kind === 'list' ? 1 : cost,
+        },
+  );
+  const readAt = new Float64Array(scopes.length).fill(Number.NaN);
+  const lists = scopes.flatMap(({ kind }, index) => (kind === 'list' ? [index] : []));
+  const collections = scopes.flatMap(({ kind }, index) => (kind === 'collection' ? [index] : []));
+  const early = new Float64Array(scopes.length).fill(LINE_MS);
+  let shareOfLists = 1;
+  const batch = Math.min(BATCH, Math.ceil(lists.length * BATCH_SHARE));
+  let queue: number[] = [];
+
+  const readableOf = (scope: number, now: number): Readable => {
+    const { kind, longestMs } = scopes[scope] as Shape['scopes'][number];
+    const at = readAt[scope] as number;
+    const seen = learnt[scope] as LearntChanges;
+    return {
+      sinceMs: Number.isNaN(at) ? undefined : now - at,
+      longestMs: asDaemon && kind === 'collection' ? (early[scope] as number) : longestMs,
+      learnt: seen,
+      priorMs: PRIOR_MS[kind],
+      unannounced: kind === 'list' ? shareOfLists : unannouncedShare(seen),
+    };
+  };
+  /** A line's run reads each list once. */
+  const mayRead = ({ sinceMs, longestMs }: Readable, kind: string): boolean =>
+    !asDaemon || sinceMs === undefined || sinceMs >= (kind === 'list' ? LINE_MS : longestMs);
+  const rank = (now: number): void => {
+    const sumOf = (field: 'changes' | 'announced'): number =>
+      lists.reduce((sum, scope) => sum + (learnt[scope]?.[field] ?? 0), 0);
+    shareOfLists = unannouncedShare({ changes: sumOf('changes'), announced: sumOf('announced') });
+    const first: { readonly scope: number; readonly need: ReadingNeed }[] = [];
+    for (const scope of lists) {
+      const readable = readableOf(scope, now);
+      if (!mayRead(readable, 'list')) continue;
+      const need = needOf(readable);
+      const last = first[batch - 1];
+      if (last !== undefined && compareNeeds(last.need, need) <= 0) continue;
+      const place = first.findIndex((each) => compareNeeds(need, each.need) < 0);
+      first.splice(place < 0 ? first.length : place, 0, { scope, need });
+      first.length = Math.min(first.length, batch);
+    }
+    queue = first.map(({ scope }) => scope);
+  };
+  return {
+    hints: true,
+    walksDaily: true,
+    next: (now) => {
+      if (queue.length === 0 && lists.length > 0) rank(now);
+      let best: { scope: number; need: ReadingNeed } | undefined;
+      for (const scope of [...collections, ...queue.slice(0, 1)]) {
+        const readable = readableOf(scope, now);
+        if (!mayRead(readable, scopes[scope]?.kind ?? '')) continue;
+        const need = needOf(readable);
+        if (best === undefined || compareNeeds(need, best.need) < 0) best = { scope, need };
+      }
+      if (best === undefined) return undefined;
+      if (queue[0] === best.scope) queue.shift();
+      return { scope: best.scope, requests: scopes[best.scope]?.cost ?? 1 };
+    },
+    wasRead: ({ scope, now, found, announced, whole, perMinute }) => {
+      const before = readAt[scope] as number;
+      const { kind, cost } = scopes[scope] as Shape['scopes'][number];
+      if (whole) readAt[scope] = now;
+      // A first reading finds rows, and no changes.
+      const isFirst = whole && Number.isNaN(before);
+      if (known === undefined && !isFirst) {
+        // A hinted reading of single rows says nothing of the others.
+        const seen = {
+          elapsedMs: whole ? now - before : 0,
+          changes: found,
+          announced,
+          requests: whole ? cost : 0,
+        };
+        learnt[scope] = learn(kind, learnt[scope] as LearntChanges, seen);
+      }
+      if (!asDaemon || kind === 'list') return;
+      const each = collections.map((index) => learnt[index] as LearntChanges);
+      const free = freeForEarlyPolls(each, LINE_MS, { perMinute, lists: lists.length });
+      earlyPolls(each, free).forEach((interval, index) => {
+        early[collections[index] as number] = Math.min(LINE_MS, interval);
+      });
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import { HintBucket } from '../../src/sync/hints/hint-bucket.ts';
+import { mean } from '../support/report.ts';
+import type { History, Shape } from './shapes.ts';
+
+/** Decides what the next free request is spent on. */
+export interface Reader {
+  /** @returns the scope's index; undefined: the request stays unspent */
+  readonly next: (now: number) => { readonly scope: number; readonly requests: number } | undefined;
+  readonly wasRead?: (reading: FoundChanges) => void;
+  /** It hears of events. */
+  readonly hints?: boolean;
+  /** It reads all rows of the biggest collection once a day, a page at every fourth request. */
+  readonly walksDaily?: boolean;
+}
+
+/** What a reading that began at `now` (ms) found. */
+interface FoundChanges {
+  readonly scope: number;
+  readonly now: number;
+  readonly found: number;
+  readonly announced: number;
+  /** It read the scope, not single rows. */
+  readonly whole: boolean;
+  /** Requests that the account has. */
+  readonly perMinute: number;
+}
+
+/** What became of the changes. */
+export interface Delays {
+  /** Milliseconds until each change of the measured time was mirrored, ascending. */
+  readonly delays: Float64Array;
+  /** Their mean: exact for what readings without a cause find, whose moments are random, counted for the others. */
+  readonly meanMs: number;
+  /** The longest time (ms) in which a scope was not read. */
+  readonly oldest: number;
+  readonly hintReadings: number;
+  readonly requestsPerMinute: number;
+}
+
+export interface Run {
+  readonly perMinute: number;
+  /** Changes of this time (ms) count; it ends where all of them are mirrored, or at `untilMs`. */
+  readonly from: number;
+  readonly to: number;
+  readonly untilMs: number;
+}
+
+const DAY = 86_400_000;
+
+/** Spends one request after another in virtual time, by a server that frees them evenly. */
+export function simulate(shape: Shape, history: History, reader: Reader, run: Run): Delays {
+  const { scopes } = shape;
+  const { changes, events } = history;
+  const slotMs = 60_000 / run.perMinute;
+  const found = changes.map((times) => new Uint8Array(times.length));
+  const passed = new Int32Array(scopes.length);
+  const lastRead = new Float64Array(scopes.length);
+  const delays: number[] = [];
+  const announcedDelays: number[] = [];
+  /** By scope: the sum of delays that changes at a steady rate of 1 a ms would have had. */
+  const areas = new Float64Array(scopes.length);
+  const withEvent = changes.map((times) => new Uint8Array(times.length));
+  for (const { scope, change } of events) (withEvent[scope] as Uint8Array)[change] = 1;
+  const measured = changes.reduce(
+    (sum, times) => sum + times.filter((at) => at >= run.from && at < run.to).length,
+    0,
+  );
+  const hinted = new Map<number, number[]>();
+  const bucket = new HintBucket(0);
+  let nextEvent = 0;
+  let oldest = 0;
+  let hintReadings = 0;
+  let requests = 0;
+  let walkLeft = 0;
+  let walkedAt = 0;
+  let turn = 0;
+
+  const note = (scope: number, change: number, now: number): void => {
+    const at = changes[scope]?.[change] ?? 0;
+    (found[scope] as Uint8Array)[change] = 1;
+    if (at < run.from || at >= run.to) return;
+    delays.push(now - at);
+    if (withEvent[scope]?.[change] === 1) announcedDelays.push(now - at);
+  };
+  const addArea = (scope: number, now: number): void => {
+    const [from, to] = [Math.max(lastRead[scope] as number, run.from), Math.min(now, run.to)];
+    if (to > from) areas[scope] = (areas[scope] as number) + (to - from) * (now - (from + to) / 2);
+  };
+  /** A whole reading: finds all changes so far. */
+  const readScope = (scope: number, now: number): void => {
+    const times = changes[scope] as Float64Array;
+    const known = hinted.get(scope);
+    const announced = new Set(known);
+    let count = 0;
+    let told = 0;
+    let place = passed[scope] as number;
+    for (; place < times.length && (times[place] as number) <= now; place += 1) {
+      if (found[scope]?.[place] === 1) continue;
+      note(scope, place, now);
+      count += 1;
+      if (announced.has(place)) told += 1;
+    }
+    passed[scope] = place;
+    hinted.delete(scope);
+    oldest = Math.max(oldest, now - (lastRead[scope] as number));
+    addArea(scope, now);
+    lastRead[scope] = now;
+    reader.wasRead?.({ scope, now, found: count, announced: told, whole: true, perMinute: run.perMinute });
+  };
+  const readHinted = (scope: number, now: number): void => {
+    hintReadings += 1;
+    if (scopes[scope]?.kind === 'list') return readScope(scope, now);
+    // Of a collection, the rows that events named.
+    const named = (hinted.get(scope) ?? []).filter((change) => found[scope]?.[change] !== 1);
+    for (const change of named) note(scope, change, now);
+    hinted.delete(scope);
+    const count = named.length;
+    reader.wasRead?.({ scope, now, found: count, announced: count, whole: false, perMinute: run.perMinute });
+  };
+
+  let now = 0;
+  while (now < run.untilMs && (now < run.to || delays.length < measured)) {
+    for (; nextEvent < events.length && (events[nextEvent]?.at ?? Infinity) <= now; nextEvent += 1) {
+      const event = events[nextEvent];
+      if (reader.hints !== true || event === undefined || found[event.scope]?.[event.change] === 1) continue;
+      hinted.set(event.scope, [...(hinted.get(event.scope) ?? []), event.change]);
+    }
+    const first = hinted.keys().next().value;
+    if (first !== undefined && bucket.tokens(now, run.perMinute) > 0) {
+      bucket.spend(1);
+      readHinted(first, now);
+      now += slotMs;
+      requests += 1;
+      continue;
+    }
+    if (reader.walksDaily === true && walkLeft === 0 && now - walkedAt >= DAY) {
+      walkedAt = now;
+      walkLeft = Math.max(...scopes.map(({ pages }) => pages));
+    }
+    turn += 1;
+    // Polls go before full walks; these get what is left.
+    if (walkLeft > 0 && turn % 4 === 0) {
+      walkLeft -= 1;
+      now += slotMs;
+      requests += 1;
+      continue;
+    }
+    const chosen = reader.next(now);
+    if (chosen !== undefined) {
+      readScope(chosen.scope, now);
+      requests += chosen.requests;
+    }
+    now += slotMs * (chosen?.requests ?? 1);
+  }
+  // What was never found counts as found in the end.
+  changes.forEach((times, scope) =>
+    times.forEach((at, change) => {
+      if (at >= run.from && at < run.to && found[scope]?.[change] !== 1) delays.push(run.untilMs - at);
+    }),
+  );
+  scopes.forEach((_, scope) => addArea(scope, Math.max(run.to, lastRead[scope] as number)));
+  const rates = scopes.map(({ perHour }) => perHour);
+  const total = rates.reduce((sum, rate) => sum + rate, 0);
+  const silentMs =
+    rates.reduce((sum, rate, scope) => sum + rate * (areas[scope] as number), 0) /
+    (total * (run.to - run.from));
+  const announcedShare = reader.hints === true ? 1 - history.lost : 0;
+  const announcedMs = announcedShare === 0 ? 0 : mean(announcedDelays);
+  const meanMs =
+    shape.storm === undefined ? (1 - announcedShare) * silentMs + announcedShare * announcedMs : mean(delays);
+  return {
+    delays: Float64Array.from(delays).toSorted(),
+    meanMs,
+    oldest,
+    hintReadings,
+    requestsPerMinute: (requests / now) * 60_000,
+  };
+}

@@ -1,0 +1,52 @@
+import type { LearntChanges } from './learnt-changes.ts';
+import { changesPerMs } from './change-rate.ts';
+
+/** A scope that may be read, as of now. */
+export interface Readable {
+  /** Milliseconds since its last reading began; undefined: it was never read. */
+  readonly sinceMs: number | undefined;
+  /** It is read at least so often (ms), however little happens there. */
+  readonly longestMs: number;
+  readonly learnt: LearntChanges;
+  /** One change in so long (ms) is taken for granted. */
+  readonly priorMs: number;
+  /** Share of its changes that nothing announces. */
+  readonly unannounced: number;
+}
+
+/** Why a scope is read: in the order in which these go. */
+type ReadingCause = 'new' | 'due' | 'likely changed';
+
+export interface ReadingNeed {
+  readonly cause: ReadingCause;
+  /** Among those of one cause, the greatest goes first. */
+  readonly value: number;
+}
+
+const PLACES: Readonly<Record<ReadingCause, number>> = { new: 2, due: 1, 'likely changed': 0 };
+
+/**
+ * How urgent a reading is. A new scope goes at once. Then those that were not read for longer than asked: the greater
+ * the ratio, the sooner, so that where there are too many all are late by one factor. All others go by the freshness
+ * that a request buys. `dueScopes` (src/mirror/scope/scope-store.ts) says the same of lists in SQL.
+ */
+export function needOf(scope: Readable): ReadingNeed {
+  const { sinceMs, longestMs } = scope;
+  if (sinceMs === undefined) return { cause: 'new', value: 0 };
+  if (sinceMs >= longestMs) return { cause: 'due', value: sinceMs / longestMs };
+  return { cause: 'likely changed', value: gainOf(scope, sinceMs) };
+}
+
+/**
+ * Freshness that a reading buys: q·λ·τ²/2k, milliseconds of delay for a request. Whoever always reads where it is
+ * greatest reads each scope at intervals that go with √(k/(q·λ)): of all ways to spend the requests, these make the
+ * mean delay until a change is mirrored least (Lagrange: the last request of each scope gains the same).
+ */
+function gainOf({ learnt, priorMs, unannounced }: Readable, sinceMs: number): number {
+  return (unannounced * changesPerMs(learnt, priorMs) * sinceMs * sinceMs) / (2 * learnt.cost);
+}
+
+/** Whether `a` goes before `b`: negative, as for sorting. */
+export function compareNeeds(a: ReadingNeed, b: ReadingNeed): number {
+  return PLACES[b.cause] - PLACES[a.cause] || b.value - a.value;
+}
