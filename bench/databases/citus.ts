@@ -126,16 +126,16 @@ await onStage(flags.citus, async (stage) => {
     claims.check(Number(rows[0]?.many) <= 10, 'the statements of pages go to one shard');
 
     let longest = 0;
-    let over = false;
+    const over = new AbortController();
     const writing = (async () => {
-      for (let first = 10_000_000; !over; first += PAGE) {
+      for (let first = 10_000_000; !over.signal.aborted; first += PAGE) {
         const began = performance.now();
         await plain.accounts[0]?.page('research_jobs', page(first));
         longest = Math.max(longest, performance.now() - began);
       }
     })();
     const pause = await distribute(plain);
-    over = true;
+    over.abort();
     await writing;
     print(
       `distributing ${flags.rows} rows beside a writer: writes wait ${(pause / 1000).toFixed(1)} s, its longest page ` +

@@ -81,15 +81,13 @@ describe('distribute', () => {
       });
       expect(await distributed()).toBe(0);
 
-      let over = false;
+      const over = new AbortController();
       const writing = (async () => {
         let pages = 0;
-        for (; !over; pages += 1) await other.page('research_jobs', page(1 + pages * 10, 10));
+        for (; !over.signal.aborted; pages += 1) await other.page('research_jobs', page(1 + pages * 10, 10));
         return pages;
       })();
-      const done = await distribute().finally(() => {
-        over = true;
-      });
+      const done = await distribute().finally(() => over.abort());
       const pages = await writing;
       await other.page('research_jobs', page(1 + pages * 10, 10));
 
@@ -116,7 +114,7 @@ describe('distribute', () => {
       expect(again.tables.every(({ outcome }) => outcome === 'there')).toBe(true);
 
       for (const view of ['freshness', 'changes', 'companies', 'credits_daily', 'data_quality', 'columns']) {
-        await expect(reader.run(`select * from mirror.${view}`), view).resolves.toBeDefined();
+        await expect(reader.run(`select * from mirror.${view}`)).resolves.toBeDefined();
       }
       expect(await reader.run('select count(*)::int as n from mirror.research_jobs_live')).toEqual([
         { n: 50 + (pages + 1) * 10 },
