@@ -96,8 +96,9 @@ export async function restoreDump(dump: OpenDump, options: RestoreOptions): Prom
     const report = await database.db.transaction(async (trx) => {
       await makeTables(trx, dump, options);
       const counted = await loadTables(trx, database, dump, options);
-      await followRestoredColumns(trx);
       for (const migration of dump.after) await applyMigration(trx, migration);
+      // What follows columns is made in this version's words, which only its schema knows.
+      await followRestoredColumns(trx);
       await markRestored(trx, host);
       return counted;
     });

@@ -34,15 +34,15 @@ export async function makeCluster(url: string, workers: readonly string[]): Prom
 /** What the command `distribute` does. */
 export async function distributeMirror(url: string, schema = 'mirror'): Promise<DistributeReport> {
   const program = 'research-mirror tests';
-  const { db, close } = await openDatabase({ url, schema, program, max: 1, bounds: MIGRATION_BOUNDS });
+  const database = await openDatabase({ url, schema, program, max: 1, bounds: MIGRATION_BOUNDS });
   const signal = new AbortController().signal;
   try {
     return await runDistribute(
-      { db, clock: systemClock, signal, onStep: () => {} },
+      { db: database.db, clock: systemClock, signal, onStep: () => {} },
       { dryRun: false, shards: SHARDS },
     );
   } finally {
-    await close();
+    await database.close();
   }
 }
 
