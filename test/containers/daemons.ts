@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@research-mirror/embedded-postgres/ports';
 import { manifest } from '../support/rules/kubernetes.ts';
-import { executeWell } from './docker.ts';
+import { execute, executeWell } from './docker.ts';
 
 /** What the Secret holds: the manifests' files, by name. */
 export interface SecretFiles {
@@ -41,8 +41,9 @@ export interface Daemons {
 }
 
 const IMAGE = 'research-mirror';
-const SERVICE_PORT = 8090;
-const CONTROL_PORT = 8091;
+// Away from those of the daemons, 8080 and on.
+const SERVICE_PORT = 9000;
+const CONTROL_PORT = 9001;
 
 /** @param accounts how many accounts the service has; @param folder where the Secret's files go */
 export async function runDaemons(folder: string, accounts: number, count: number): Promise<Daemons> {
@@ -70,53 +71,23 @@ export async function runDaemons(folder: string, accounts: number, count: number
   chmodSync(secretFolder, 0o750);
 
   await executeWell(['docker', 'network', 'create', network]);
-  const published = ports.flatMap((port, index) => ['--publish', `127.0.0.1:${port}:${8080 + 10 * index}`]);
-  await executeWell([
-    'docker',
-    'run',
-    '--detach',
-    '--name',
-    sandbox,
-    '--network',
-    network,
-    ...published,
-    IMAGE,
-    'sandbox',
-    '--host',
-    '127.0.0.1',
-    '--port',
-    String(SERVICE_PORT),
-    '--control-port',
-    String(CONTROL_PORT),
-    '--keys',
-    keys.map((key, index) => `${key}=${1001 + index}`).join(),
-    '--jobs',
-    '100',
-    '--lists',
-    '2',
-    '--items-per-list',
-    '10',
-    '--new-jobs-per-minute',
-    '30',
-  ]);
-  await executeWell([
-    'docker',
-    'run',
-    '--detach',
-    '--name',
-    postgres,
-    '--network',
-    network,
-    '--publish',
-    `127.0.0.1:${postgresPort}:5432`,
-    '--env',
-    'POSTGRES_USER=mirror',
-    '--env',
-    `POSTGRES_PASSWORD=${password}`,
-    'postgres:18',
-    '-c',
-    'listen_addresses=*',
-  ]);
+  const published = ports.map((port, index) => `--publish 127.0.0.1:${port}:${8080 + 10 * index}`).join(' ');
+  await executeWell(
+    words(
+      `docker run --detach --name ${sandbox} --network ${network} ${published} ${IMAGE} sandbox --host 127.0.0.1 ` +
+        `--port ${SERVICE_PORT} --control-port ${CONTROL_PORT} ` +
+        `--keys ${keys.map((key, index) => `${key}=${1001 + index}`).join()} ` +
+        `--jobs 100 --lists 2 --items-per-list 10 --new-jobs-per-minute 30`,
+    ),
+  );
+  // The language makes the databases' encoding UTF-8.
+  await executeWell(
+    words(
+      `docker run --detach --name ${postgres} --network ${network} --publish 127.0.0.1:${postgresPort}:5432 ` +
+        `--env LANG=C.UTF-8 --env POSTGRES_USER=mirror --env POSTGRES_PASSWORD=${password} ` +
+        `postgres:18 -c listen_addresses=*`,
+    ),
+  );
 
   const pods = ports.map((port, index): Pod => ({
     name: `${prefix}-${index}`,
@@ -136,24 +107,14 @@ export async function runDaemons(folder: string, accounts: number, count: number
       ...Object.fromEntries(env.map(({ name, value }) => [name, value])),
     };
     await executeWell([
-      'docker',
-      'run',
-      '--detach',
-      '--name',
-      pod.name,
-      '--network',
-      `container:${sandbox}`,
-      '--user',
-      `${runAsUser}:${runAsGroup}`,
-      '--memory',
-      resources.limits.memory.replace(/i$/, ''),
+      ...words(
+        `docker run --detach --name ${pod.name} --network container:${sandbox} --user ${runAsUser}:${runAsGroup} ` +
+          `--memory ${resources.limits.memory.replace(/i$/, '')} --volume ${secretFolder}:${mountOf('secrets')}:ro ` +
+          `--tmpfs ${mountOf('data')}:uid=${runAsUser},gid=${runAsGroup},mode=700`,
+      ),
       ...(securityContext.readOnlyRootFilesystem ? ['--read-only'] : []),
       ...securityContext.capabilities.drop.flatMap((each) => ['--cap-drop', each]),
       ...(securityContext.allowPrivilegeEscalation ? [] : ['--security-opt', 'no-new-privileges:true']),
-      '--volume',
-      `${secretFolder}:${mountOf('secrets')}:ro`,
-      '--tmpfs',
-      `${mountOf('data')}:uid=${runAsUser},gid=${runAsGroup},mode=700`,
       ...Object.entries(settings).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
       container.image,
       ...args,
@@ -183,11 +144,19 @@ export async function runDaemons(folder: string, accounts: number, count: number
       return JSON.parse(await executeWell(['docker', 'exec', sandbox, 'node', '-e', script])) as Answer;
     },
     inspect: (pod) => executeWell(['docker', 'inspect', pod.name]),
-    logs: (pod) => executeWell(['docker', 'logs', pod.name]),
+    async logs(pod) {
+      const { stdout, stderr } = await execute(['docker', 'logs', pod.name]);
+      return stdout + stderr;
+    },
     async end() {
       for (const name of [...pods.map((pod) => pod.name), sandbox, postgres])
         await remove(name).catch(() => {});
       await executeWell(['docker', 'network', 'rm', network]);
     },
   };
+}
+
+/** Of a line in which no word has a space. */
+function words(line: string): string[] {
+  return line.split(' ');
 }
