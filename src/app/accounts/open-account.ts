@@ -76,21 +76,12 @@ export interface OpenAccount {
   close(): Promise<void>;
 }
 
+/** Makes ready what reads an account that this process has taken. Where that fails, the account stays taken. */
 export async function openAccount(
   context: AccountContext,
   fence: Fence,
   keys: readonly Secret[],
 ): Promise<OpenAccount> {
-  context.owned.add(fence);
-  try {
-    return await compose(context, fence, keys);
-  } catch (error) {
-    context.owned.remove(fence);
-    throw error;
-  }
-}
-
-async function compose(context: AccountContext, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
   const { config, db, link } = context;
   if (await recheckIfDue(db, fence, config.collections)) {
     context.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
