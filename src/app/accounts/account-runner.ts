@@ -31,8 +31,11 @@ export interface AccountRunner extends Service, SharedAccount {
   current(): RunningAccount | undefined;
 }
 
-/** Wait (ms) before a failed account is opened again. */
+/** Waits (ms) before a failed account is opened again: doubling, since others may have it meanwhile. */
 const BROKEN_MS = 5_000;
+const LONGEST_BROKEN_MS = 60_000;
+/** An account that was read for so long (ms) before it failed is opened again after the first wait. */
+const HELD_MS = 60_000;
 /** How often (ms) columns are tried again that fields wait for while others lock their table. */
 const FILL_MS = 60_000;
 /** How often (ms) rows are deleted whose time of retention is over. */
@@ -48,7 +51,9 @@ export function accountRunner(
   const { log, link } = context;
   const turn = new Doorbell();
   let current: ReturnType<AccountRunner['current']>;
-  let standing: ReturnType<AccountRunner['standing']> = 'busy';
+  // Until its keys were judged, others are not to count on this daemon.
+  let standing: ReturnType<AccountRunner['standing']> = 'unable';
+  let worksSince = Number.POSITIVE_INFINITY;
   const stand = (next: typeof standing): void => {
     if (standing === next) return;
     standing = next;
@@ -81,6 +86,7 @@ export function accountRunner(
       const running = serviceOf(context, account, companions);
       current = { account, service: running, bells: companions.bells };
       stand('works');
+      worksSince = link.clock.monotonic();
       signal.addEventListener('abort', () => void running.stop(), { signal: over.signal });
       if (signal.aborted) return;
       await running.start();
@@ -101,19 +107,27 @@ export function accountRunner(
 
   const body = service(`account ${userId}`, async ({ signal, ready }) => {
     ready();
+    let failures = 0;
     for (;;) {
+      worksSince = Number.POSITIVE_INFINITY;
       try {
         await runOnce(signal);
         signal.throwIfAborted();
       } catch (error) {
         if (signal.aborted) throw error;
+        if (link.clock.monotonic() - worksSince >= HELD_MS) failures = 0;
+        let waitMs = BROKEN_MS;
         if (error instanceof AccountMoved)
           log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
         else if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
         else log.error({ err: error }, `account ${userId}: ${messageOf(error)}`);
         // Another daemon may do better, except where it is the database, or another daemon, that was in the way.
-        if (!(error instanceof LeaseLost || error instanceof DatabaseUnavailable)) stand('unable');
-        await link.clock.sleep(BROKEN_MS, signal);
+        if (!(error instanceof LeaseLost || error instanceof DatabaseUnavailable)) {
+          stand('unable');
+          waitMs = Math.min(LONGEST_BROKEN_MS, BROKEN_MS * 2 ** failures);
+          failures += 1;
+        }
+        await link.clock.sleep(waitMs, signal);
       }
     }
   });

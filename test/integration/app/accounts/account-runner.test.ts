@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { accountRunner } from '../../../../src/app/accounts/account-runner.ts';
 import { accountsService, type AccountsService } from '../../../../src/app/accounts/accounts-service.ts';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { ensureAccount, releaseAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
@@ -157,5 +158,37 @@ describe('a key that is refused after the service could not be reached', () => {
     await service.start();
     await eventually('its third refusal', () => waits.length > 5);
     expect(waits).toEqual([1_000, 2_000, 4_000, 30_000, 60_000, 300_000]);
+  });
+});
+
+describe('an account that this daemon can’t open', () => {
+  it('is left to others for longer each time, and is not counted on before its keys were judged', async () => {
+    const { link } = account.parts;
+    const waits: number[] = [];
+    const enough = Promise.withResolvers<void>();
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => {
+        if (ms < 5_000) return systemClock.sleep(ms, signal);
+        waits.push(ms);
+        if (waits.length < 6) return Promise.resolve();
+        enough.resolve();
+        return systemClock.sleep(ms, signal);
+      },
+    };
+    await account.query('alter table mirror_sync.slot_block rename to gone');
+    const userId = String(account.sandbox.userId);
+    const { keys } = account.config.service;
+    const runner = accountRunner({ ...account.parts, link: { ...link, clock } }, userId, keys, () => {
+      if (runner.standing() === 'waits') runner.take();
+    });
+    expect(runner.standing()).toBe('unable');
+    await runner.start();
+    await enough.promise;
+    expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+    expect(runner.standing()).toBe('unable');
+    expect(await account.query('select owner from mirror_sync.account')).toEqual([{ owner: null }]);
+    await runner.stop();
+    await account.query('alter table mirror_sync.gone rename to slot_block');
   });
 });
