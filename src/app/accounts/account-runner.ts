@@ -5,13 +5,13 @@ import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
 import { followColumns } from '../../mirror/columns/follow-columns.ts';
 import { pruneHistory } from '../../mirror/history/retention.ts';
 import { pruneLog } from '../../mirror/scope/prune-log.ts';
-import { AccountMoved, AccountRetired, LeaseLost } from '../../model/errors.ts';
+import { AccountMoved, AccountRetired, LeaseLost, refusesKey } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { SharedAccount } from '../fleet/share-keeper.ts';
-import { accountService, type AccountService } from '../../sync/account/account-service.ts';
+import { accountService, type AccountService, refusedKeyWait } from '../../sync/account/account-service.ts';
 import { createAccountStore } from '../../sync/reader/account-store.ts';
 import { accountCompanions, type AccountCompanions } from './account-companions.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
@@ -54,6 +54,9 @@ export function accountRunner(
   // Until its keys were judged, others are not to count on this daemon.
   let standing: ReturnType<AccountRunner['standing']> = 'unable';
   let worksSince = Number.POSITIVE_INFINITY;
+  /** How often in a row the account could not be opened, and all its keys were refused while other daemons live. */
+  let failures = 0;
+  let refusals = 0;
   const stand = (next: typeof standing): void => {
     if (standing === next) return;
     standing = next;
@@ -79,6 +82,8 @@ export function accountRunner(
   const runOnce = async (signal: AbortSignal): Promise<void> => {
     const over = new AbortController();
     const run = async (account: OpenAccount): Promise<void> => {
+      if (refusals > 0) await askAgain(account, signal);
+      refusals = 0;
       // A key that was refused may have been replaced: the first answers say so again.
       await account.store.saveState('active', null);
       await correctRuns(context.db, context.config.collections, context.schedule, account.store, userId);
@@ -105,9 +110,30 @@ export function accountRunner(
     await standStill(context, userId, used.why, signal);
   };
 
+  /** @returns the wait (ms) before the account is opened again */
+  const afterFailure = (error: unknown): number => {
+    if (refusesKey(error)) {
+      stand('unable');
+      const waitMs = refusedKeyWait(refusals);
+      refusals += 1;
+      const again = `asked again in ${waitMs / 1000} s, unless another daemon has a good key`;
+      log.warn(`account ${userId}: ${messageOf(error)}; ${again}`);
+      return waitMs;
+    }
+    if (error instanceof AccountMoved)
+      log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
+    else if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
+    else log.error({ err: error }, `account ${userId}: ${messageOf(error)}`);
+    // Another daemon may do better, except where it is the database, or another daemon, that was in the way.
+    if (error instanceof LeaseLost || error instanceof DatabaseUnavailable) return BROKEN_MS;
+    stand('unable');
+    if (link.clock.monotonic() - worksSince >= HELD_MS) failures = 0;
+    failures += 1;
+    return Math.min(LONGEST_BROKEN_MS, BROKEN_MS * 2 ** (failures - 1));
+  };
+
   const body = service(`account ${userId}`, async ({ signal, ready }) => {
     ready();
-    let failures = 0;
     for (;;) {
       worksSince = Number.POSITIVE_INFINITY;
       try {
@@ -115,19 +141,7 @@ export function accountRunner(
         signal.throwIfAborted();
       } catch (error) {
         if (signal.aborted) throw error;
-        if (link.clock.monotonic() - worksSince >= HELD_MS) failures = 0;
-        let waitMs = BROKEN_MS;
-        if (error instanceof AccountMoved)
-          log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
-        else if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
-        else log.error({ err: error }, `account ${userId}: ${messageOf(error)}`);
-        // Another daemon may do better, except where it is the database, or another daemon, that was in the way.
-        if (!(error instanceof LeaseLost || error instanceof DatabaseUnavailable)) {
-          stand('unable');
-          waitMs = Math.min(LONGEST_BROKEN_MS, BROKEN_MS * 2 ** failures);
-          failures += 1;
-        }
-        await link.clock.sleep(waitMs, signal);
+        await link.clock.sleep(afterFailure(error), signal);
       }
     }
   });
@@ -139,6 +153,16 @@ export function accountRunner(
     take: () => turn.ring(),
     giveUp: () => void current?.service.stop(),
   };
+}
+
+/** @throws KeyRefused while no key is good; what pings throw */
+async function askAgain({ source, store }: OpenAccount, stop: AbortSignal): Promise<void> {
+  try {
+    await source.ping({ signal: new AbortController().signal, stop });
+  } catch (error) {
+    if (refusesKey(error)) await store.saveState('stopped', messageOf(error));
+    throw error;
+  }
 }
 
 /** Does nothing for an account that nothing may be asked for, until the signal aborts; the account's row says why. */
@@ -174,6 +198,7 @@ function serviceOf(
     collections: config.collections,
     companions: loops,
     starts: context.starts,
+    hasOthers: context.hasOthers,
     clock: link.clock,
     random: link.random,
     ping: (stop) => source.ping({ signal: new AbortController().signal, stop }),

@@ -192,3 +192,46 @@ describe('an account that this daemon can’t open', () => {
     await account.query('alter table mirror_sync.gone rename to slot_block');
   });
 });
+
+describe('an account whose keys are refused beside other daemons', () => {
+  it('is released, asked for by a ping alone after longer and longer waits, and read again once one is good', async () => {
+    const { link } = account.parts;
+    const waits: number[] = [];
+    let isGood = false;
+    const asked: string[] = [];
+    const states: unknown[] = [];
+    const get: ServiceLink['transport']['get'] = (path, key, signal, wanted) => {
+      asked.push(path);
+      return link.transport.get(path, isGood ? key : 'a wrong key', signal, wanted);
+    };
+    const clock: Clock = {
+      ...systemClock,
+      sleep: async (ms, signal) => {
+        // Others wait so long, too.
+        if (runner.standing() !== 'unable') return systemClock.sleep(ms, signal);
+        waits.push(ms);
+        states.push(await account.query('select owner, state from mirror_sync.account'), runner.standing());
+        asked.length = 0;
+        isGood = waits.length > 2;
+      },
+    };
+    const parts = { ...account.parts, hasOthers: () => true };
+    const own = { ...parts, link: { ...link, clock, transport: { ...link.transport, get } } };
+    const { keys } = account.config.service;
+    const runner = accountRunner(own, String(account.sandbox.userId), keys, () => {
+      if (runner.standing() === 'waits') runner.take();
+    });
+    await runner.start();
+    await eventually(
+      'its third refusal, and work',
+      () => waits.length === 3 && runner.standing() === 'works',
+    );
+    expect(waits).toEqual([30_000, 60_000, 300_000]);
+    const released = [[{ owner: null, state: 'stopped' }], 'unable'];
+    expect(states).toEqual([...released, ...released, ...released]);
+    expect(asked[0]).toBe('/v1/ping');
+    const now = await account.query('select owner, state from mirror_sync.account');
+    expect(now).toEqual([{ owner: 'tests', state: 'active' }]);
+    await runner.stop();
+  });
+});
