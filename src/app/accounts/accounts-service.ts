@@ -91,6 +91,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
     self: context.processId,
     accounts: () => [...runners.values()].map(({ runner }) => runner),
     hasOthers: context.hasOthers,
+    interruptedAt: context.interruptedAt,
     bell,
     clock: context.clock,
     onUnavailable: (userId, holder) =>

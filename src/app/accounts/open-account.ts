@@ -56,6 +56,8 @@ export interface RunnerContext extends AccountContext {
   readonly starts: ReadingStarts;
   /** Monotonic moment until which this process may send for its accounts. */
   readonly ownsUntil: () => number;
+  /** Monotonic moment at which this process last missed the database: others' heartbeats may be late as well. */
+  readonly interruptedAt: () => number;
   /** Whether daemons live besides this process, as of a few seconds ago. */
   readonly hasOthers: () => boolean;
   /** Takes a secret that was learnt while running: no output shows it then. */

@@ -26,6 +26,8 @@ export interface ShareKeeperOptions {
   readonly accounts: () => readonly SharedAccount[];
   /** Whether other daemons live: as of a few seconds ago, and for nothing. */
   readonly hasOthers: () => boolean;
+  /** When this process last missed the database, on `clock.monotonic()`. */
+  readonly interruptedAt: () => number;
   /** Rung when an account here, or another daemon, may have changed. */
   readonly bell: Doorbell;
   readonly clock: Clock;
@@ -59,6 +61,11 @@ const MOST_GIVEN_UP = 16;
 const COALESCE_MS = 100;
 /** A heartbeat has run out for certain (ms) after its time. */
 const RUN_OUT_MS = 20;
+/**
+ * After an outage whoever lives beats again within that time (ms): a heartbeat, and a margin. Until then nobody is taken
+ * for dead: else the first one that is back takes the accounts of all others.
+ */
+const PATIENCE_MS = 6_000;
 
 /**
  * Takes and gives up accounts, so that all daemons own equally many (share-out.ts). Each daemon sees the same in
@@ -69,6 +76,7 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
   const { store, self, clock, bell, hasOthers } = options;
   let offered: string | undefined;
   let shared = '';
+  let failedAt = Number.NEGATIVE_INFINITY;
   const unavailable = new Map<string, { readonly by: string; readonly told: boolean }>();
 
   const tellUnavailable = ({ living, accounts, retired }: SeenFleet, waiting: ReadonlySet<string>): void => {
@@ -102,15 +110,24 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
       await store.offer(serves);
       offered = serves.join();
     }
+    const worked = new Set(all.filter((each) => each.standing() === 'works').map(({ userId }) => userId));
     const seen = await store.look();
+    const missedAt = Math.max(failedAt, options.interruptedAt());
+    const isPatient = clock.monotonic() - missedAt < PATIENCE_MS;
     if (seen.living.has(self) && seen.living.get(self)?.serves === undefined) {
       // Its row was removed, and made anew by a heartbeat.
       offered = undefined;
     }
     tellUnavailable(seen, waiting);
-    const fleet = fleetOf(seen, self, new Set(serves));
+    const fleet = fleetOf(seen, self, new Set(serves), isPatient);
     const { take, giveUp } = roundOf(fleet, self, MOST_GIVEN_UP);
     const byId = new Map(all.map((each) => [each.userId, each]));
+    // What it worked on before the look, and is another's or nobody's, was lost: while this process was asleep, as others
+    // saw it. Its loops may notice that much later.
+    for (const { userId, owner } of seen.accounts) {
+      const account = byId.get(userId);
+      if (owner !== self && worked.has(userId) && account?.standing() === 'works') account.giveUp();
+    }
     for (const userId of take) {
       const account = byId.get(userId);
       if (account?.standing() === 'waits') account.take();
@@ -121,7 +138,7 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
     }
     tellShare(fleet, take, giveUp);
     if (isNew && others) await store.wakeOthers();
-    if (take.length > 0 || giveUp.length > 0) return ROUND_MS;
+    if (take.length > 0 || giveUp.length > 0 || isPatient) return ROUND_MS;
     return Math.min(others ? LOOK_MS : TAKEN_MS, seen.expiresInMs + RUN_OUT_MS);
   };
 
@@ -151,6 +168,7 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
         } catch (error) {
           if (!failing) options.onFailure(error);
           failing = true;
+          failedAt = clock.monotonic();
           offered = undefined;
         }
         await clock.sleep(Math.min(COALESCE_MS, waitMs), signal);
@@ -166,7 +184,13 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
   });
 }
 
-function fleetOf({ living, accounts }: SeenFleet, self: string, serves: ReadonlySet<string>): Fleet {
+/** @param isPatient whoever owns an account counts as alive */
+function fleetOf(
+  { living, accounts }: SeenFleet,
+  self: string,
+  serves: ReadonlySet<string>,
+  isPatient: boolean,
+): Fleet {
   const others = [...living].flatMap(([id, process]) =>
     id === self || process.serves === undefined
       ? []
@@ -176,7 +200,7 @@ function fleetOf({ living, accounts }: SeenFleet, self: string, serves: Readonly
     daemons: [{ id: self, serves, prompt: true }, ...others],
     accounts: accounts.map(({ userId, owner }) => ({
       userId,
-      owner: owner !== null && (owner === self || living.has(owner)) ? owner : undefined,
+      owner: owner !== null && (owner === self || isPatient || living.has(owner)) ? owner : undefined,
     })),
   };
 }
