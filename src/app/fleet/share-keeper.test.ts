@@ -138,10 +138,12 @@ describe('a daemon that is alone', () => {
     scene = new Scene(['a']);
     scene.retired.add('a');
     await scene.start();
-    await scene.clock.advance(2_100);
-    expect(scene.news()).toEqual(['offer a', 'look', 'look', 'a is held: retired']);
+    await scene.clock.advance(29_000);
+    expect(scene.news()).toEqual(['offer a', 'look', 'a is held: retired']);
+    await scene.clock.advance(60_000);
+    expect(scene.news()).toEqual(['look', 'look']);
     scene.retired.delete('a');
-    await scene.clock.advance(3_000);
+    await scene.clock.advance(34_000);
     expect(scene.news()).toEqual(['look', 'take a']);
   });
 
@@ -184,6 +186,34 @@ describe('a daemon beside another one', () => {
     await scene.clock.advance(1_200);
     expect(scene.news().filter((each) => each.startsWith('give up'))).toHaveLength(4);
     expect(scene.shares.at(-1)).toEqual({ own: 20, of: 40, daemons: 2 });
+  });
+
+  it('looks each four seconds once each has its share', async () => {
+    scene = new Scene(['a', 'b']);
+    scene.others = true;
+    scene.lives('other', ['c', 'd']);
+    scene.owners.set('c', 'other').set('d', 'other');
+    await scene.start();
+    await scene.clock.advance(5_000);
+    scene.news();
+    await scene.clock.advance(60_000);
+    expect(scene.news()).toEqual(Array.from({ length: 15 }, () => 'look'));
+  });
+
+  it('offers its accounts again where the database has another list of them', async () => {
+    scene = new Scene(['a', 'b']);
+    scene.others = true;
+    scene.lives('self', ['b', 'a']);
+    await scene.start();
+    await scene.clock.advance(20_000);
+    expect(scene.news().filter((each) => each.startsWith('offer'))).toEqual(['offer a b']);
+    for (const list of [['a'], undefined, []]) {
+      scene.lives('self', list);
+      await scene.clock.advance(5_000);
+      scene.lives('self', ['a', 'b']);
+      await scene.clock.advance(5_000);
+      expect(scene.news()).toContain('offer a b');
+    }
   });
 
   it('looks again in the moment in which another one’s heartbeat runs out', async () => {

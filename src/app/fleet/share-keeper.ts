@@ -32,8 +32,8 @@ export interface ShareKeeperOptions {
   readonly bell: Doorbell;
   readonly clock: Clock;
   /**
-   * An account can't be had: it is retired, or a process has it that takes no part. Told once for each holder, at the
-   * second look: one that is stopping is gone by then.
+   * An account can't be had: it is retired, or a process has it that takes no part. Told once for each holder, a process
+   * at the second look: one that is stopping is gone by then.
    */
   readonly onUnavailable: (userId: string, holder: LivingProcess | 'retired') => void;
   /** This daemon's part has changed. */
@@ -57,6 +57,8 @@ const TAKEN_MS = 2_000;
 /** The same while accounts change hands; accounts that are given up in that time at most. */
 const ROUND_MS = 1_000;
 const MOST_GIVEN_UP = 16;
+/** How often (ms) a daemon that is alone looks whether an account of its keys is still retired. */
+const RETIRED_MS = 30_000;
 /** Rings (ms) after a look are answered together. */
 const COALESCE_MS = 100;
 /** A heartbeat has run out for certain (ms) after its time. */
@@ -77,6 +79,8 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
   let offered: string | undefined;
   let shared = '';
   let failedAt = Number.NEGATIVE_INFINITY;
+  let retired: SeenFleet['retired'] = new Set();
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const unavailable = new Map<string, { readonly by: string; readonly told: boolean }>();
 
   const tellUnavailable = ({ living, accounts, retired }: SeenFleet, waiting: ReadonlySet<string>): void => {
@@ -92,8 +96,9 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
       const by = holder === 'retired' ? holder : holder.processId;
       const before = unavailable.get(userId);
       const again = before?.by === by;
-      if (again && !before.told) options.onUnavailable(userId, holder);
-      unavailable.set(userId, { by, told: again });
+      const tell = again || holder === 'retired';
+      if (tell && !(again && before.told)) options.onUnavailable(userId, holder);
+      unavailable.set(userId, { by, told: tell });
     }
   };
 
@@ -101,23 +106,27 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
   const look = async (): Promise<number> => {
     const all = options.accounts();
     const able = all.filter((each) => each.standing() !== 'unable');
-    const serves = able.map(({ userId }) => userId).toSorted();
+    const serves = able.map(({ userId }) => userId);
     const waiting = new Set(able.filter((each) => each.standing() === 'waits').map(({ userId }) => userId));
     const others = hasOthers();
-    const isNew = offered !== serves.join();
-    if (!isNew && !others && waiting.size === 0) return LOOK_MS;
+    const isNew = offered !== listed(serves);
+    const isRetired = (userId: string): boolean =>
+      retired.has(userId) && clock.monotonic() - lookedAt < RETIRED_MS;
+    if (!isNew && !others && [...waiting].every(isRetired)) return LOOK_MS;
     if (isNew) {
       await store.offer(serves);
-      offered = serves.join();
+      offered = listed(serves);
     }
     const worked = new Set(all.filter((each) => each.standing() === 'works').map(({ userId }) => userId));
     const seen = await store.look();
     const missedAt = Math.max(failedAt, options.interruptedAt());
     const isPatient = clock.monotonic() - missedAt < PATIENCE_MS;
-    if (seen.living.has(self) && seen.living.get(self)?.serves === undefined) {
-      // Its row was removed, and made anew by a heartbeat.
-      offered = undefined;
-    }
+    ({ retired } = seen);
+    lookedAt = clock.monotonic();
+    // Its row was removed, and made anew by a heartbeat; or the database went back.
+    const stored = seen.living.get(self);
+    const isForgotten = stored !== undefined && listed(stored.serves) !== offered;
+    if (isForgotten) offered = undefined;
     tellUnavailable(seen, waiting);
     const fleet = fleetOf(seen, self, new Set(serves), isPatient);
     const { take, giveUp } = roundOf(fleet, self, MOST_GIVEN_UP);
@@ -128,9 +137,12 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
       const account = byId.get(userId);
       if (owner !== self && worked.has(userId) && account?.standing() === 'works') account.giveUp();
     }
+    let taken = 0;
     for (const userId of take) {
       const account = byId.get(userId);
-      if (account?.standing() === 'waits') account.take();
+      if (account?.standing() !== 'waits') continue;
+      account.take();
+      taken += 1;
     }
     for (const userId of giveUp) {
       const account = byId.get(userId);
@@ -138,8 +150,10 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
     }
     tellShare(fleet, take, giveUp);
     if (isNew && others) await store.wakeOthers();
-    if (take.length > 0 || giveUp.length > 0 || isPatient) return ROUND_MS;
-    return Math.min(others ? LOOK_MS : TAKEN_MS, seen.expiresInMs + RUN_OUT_MS);
+    // Of its own accounts, too, `take` tells that they are to stay.
+    if (taken > 0 || giveUp.length > 0 || isForgotten || isPatient) return ROUND_MS;
+    const waitMs = others || [...waiting].every(isRetired) ? LOOK_MS : TAKEN_MS;
+    return Math.min(waitMs, seen.expiresInMs + RUN_OUT_MS);
   };
 
   const tellShare = (
@@ -182,6 +196,11 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
       await store.wakeOthers();
     }
   });
+}
+
+/** A list of accounts, in whatever order, as one text; undefined: there is none. */
+function listed(serves: Iterable<string> | undefined): string | undefined {
+  return serves && [...serves].toSorted().join();
 }
 
 /** @param isPatient whoever owns an account counts as alive */
