@@ -185,9 +185,10 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         schema: config.schema,
         clock,
         log,
-        onWake: () => {
+        onWake: (isRung) => {
           commands.ring();
-          work.ring();
+          // Where nobody can ring, it looks each second by itself, and only now and then for all that is due.
+          if (isRung) work.ring();
           accounts?.lookAround();
         },
       }),
