@@ -41,12 +41,16 @@ const FILL_MS = 60_000;
 /** How often (ms) rows are deleted whose time of retention is over. */
 const PRUNE_MS = 3_600_000;
 
-/** @param onStanding called when the sharing has to look at the account */
+/**
+ * @param onStanding called when the sharing has to look at the account
+ * @param onBegun called when it begins to be read: what came due before was nobody's
+ */
 export function accountRunner(
   context: RunnerContext,
   userId: string,
   keys: readonly Secret[],
   onStanding: () => void,
+  onBegun: () => void,
 ): AccountRunner {
   const { log, link } = context;
   const turn = new Doorbell();
@@ -95,6 +99,7 @@ export function accountRunner(
       signal.addEventListener('abort', () => void running.stop(), { signal: over.signal });
       if (signal.aborted) return;
       await running.start();
+      onBegun();
       const error = await running.ended;
       if (error !== undefined) throw error;
     };

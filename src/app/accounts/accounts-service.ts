@@ -28,7 +28,12 @@ export interface AccountsService extends Service {
 /** Longest wait (ms) before the owner of a key is asked for again, where nothing was answered. */
 const LONGEST_WAIT_MS = 60_000;
 
-export function accountsService(context: RunnerContext, keys: readonly Secret[]): AccountsService {
+/** @param onBegun called when an account begins to be read; left out: nobody is told */
+export function accountsService(
+  context: RunnerContext,
+  keys: readonly Secret[],
+  onBegun = (): void => {},
+): AccountsService {
   const { log, link } = context;
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
@@ -47,7 +52,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
       await before?.runner.stop();
       signal.throwIfAborted();
       const all = [...(before?.keys ?? []), ...more];
-      const runner = accountRunner(context, userId, all, () => bell.ring());
+      const runner = accountRunner(context, userId, all, () => bell.ring(), onBegun);
       runners.set(userId, { runner, keys: all });
       await runner.start();
     });

@@ -39,6 +39,20 @@ describe('an account whose key was refused when it ran last', () => {
   });
 });
 
+describe('an account that begins to run', () => {
+  it('rings, so that what came due while nobody ran begins at once', async () => {
+    let rings = 0;
+    const begun: (string | undefined)[] = [];
+    service = accountsService(account.parts, account.config.service.keys, () => {
+      rings += 1;
+      begun.push(service.runners()[0]?.current()?.account.fence.userId);
+    });
+    await service.start();
+    await eventually('a ring', () => rings > 0);
+    expect(begun).toEqual([String(account.sandbox.userId)]);
+  });
+});
+
 describe('the next full walks of an account that begins to run', () => {
   const runs = async (): Promise<Map<string, Date | null>> => {
     const rows = await account.query<{ collection: string; next_full_at: Date | null }>(
@@ -179,9 +193,11 @@ describe('an account that this daemon can’t open', () => {
     await account.query('alter table mirror_sync.slot_block rename to gone');
     const userId = String(account.sandbox.userId);
     const { keys } = account.config.service;
-    const runner = accountRunner({ ...account.parts, link: { ...link, clock } }, userId, keys, () => {
+    const parts = { ...account.parts, link: { ...link, clock } };
+    const onStanding = (): void => {
       if (runner.standing() === 'waits') runner.take();
-    });
+    };
+    const runner = accountRunner(parts, userId, keys, onStanding, () => {});
     expect(runner.standing()).toBe('unable');
     await runner.start();
     await enough.promise;
@@ -218,9 +234,10 @@ describe('an account whose keys are refused beside other daemons', () => {
     const parts = { ...account.parts, hasOthers: () => true };
     const own = { ...parts, link: { ...link, clock, transport: { ...link.transport, get } } };
     const { keys } = account.config.service;
-    const runner = accountRunner(own, String(account.sandbox.userId), keys, () => {
+    const onStanding = (): void => {
       if (runner.standing() === 'waits') runner.take();
-    });
+    };
+    const runner = accountRunner(own, String(account.sandbox.userId), keys, onStanding, () => {});
     await runner.start();
     await eventually(
       'its third refusal, and work',
