@@ -41,6 +41,7 @@ export function accountsService(
   const bell = new Doorbell();
   /** How many keys have no known owner; undefined before they are sorted. */
   let strangers: number | undefined;
+  let wasShared = false;
 
   /**
    * Runs the account; one that runs already is started again with more keys. One call at a time: two keys of one
@@ -106,8 +107,10 @@ export function accountsService(
           : ownedBy(userId, holder),
       ),
     onShare: ({ own, of, daemons }) => {
-      if (daemons > 1)
-        log.info(`shares out: ${own} of ${countOf(of, 'account')}, as one of ${daemons} daemons`);
+      const as = daemons > 1 ? `one of ${daemons} daemons` : 'the only daemon';
+      // Who was alone from the start shares nothing.
+      if (daemons > 1 || wasShared) log.info(`shares out: ${own} of ${countOf(of, 'account')}, as ${as}`);
+      wasShared = daemons > 1;
     },
     onFailure: (error) => context.failures.failed('sharing', 'sharing accounts out', error),
   });
