@@ -5,13 +5,13 @@ import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
 import { followColumns } from '../../mirror/columns/follow-columns.ts';
 import { pruneHistory } from '../../mirror/history/retention.ts';
 import { pruneLog } from '../../mirror/scope/prune-log.ts';
-import { AccountMoved, AccountRetired, LeaseLost } from '../../model/errors.ts';
+import { AccountMoved, AccountRetired, LeaseLost, refusesKey } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { SharedAccount } from '../fleet/share-keeper.ts';
-import { accountService, type AccountService } from '../../sync/account/account-service.ts';
+import { accountService, type AccountService, refusedKeyWait } from '../../sync/account/account-service.ts';
 import { createAccountStore } from '../../sync/reader/account-store.ts';
 import { accountCompanions, type AccountCompanions } from './account-companions.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
@@ -31,24 +31,36 @@ export interface AccountRunner extends Service, SharedAccount {
   current(): RunningAccount | undefined;
 }
 
-/** Wait (ms) before a failed account is opened again. */
+/** Waits (ms) before a failed account is opened again: doubling, since others may have it meanwhile. */
 const BROKEN_MS = 5_000;
+const LONGEST_BROKEN_MS = 60_000;
+/** An account that was read for so long (ms) before it failed is opened again after the first wait. */
+const HELD_MS = 60_000;
 /** How often (ms) columns are tried again that fields wait for while others lock their table. */
 const FILL_MS = 60_000;
 /** How often (ms) rows are deleted whose time of retention is over. */
 const PRUNE_MS = 3_600_000;
 
-/** @param onStanding called when the sharing has to look at the account */
+/**
+ * @param onStanding called when the sharing has to look at the account
+ * @param onBegun called when it begins to be read: what came due before was nobody's
+ */
 export function accountRunner(
   context: RunnerContext,
   userId: string,
   keys: readonly Secret[],
   onStanding: () => void,
+  onBegun: () => void,
 ): AccountRunner {
   const { log, link } = context;
   const turn = new Doorbell();
   let current: ReturnType<AccountRunner['current']>;
-  let standing: ReturnType<AccountRunner['standing']> = 'busy';
+  // Until its keys were judged, others are not to count on this daemon.
+  let standing: ReturnType<AccountRunner['standing']> = 'unable';
+  let worksSince = Number.POSITIVE_INFINITY;
+  /** How often in a row the account could not be opened, and all its keys were refused while other daemons live. */
+  let failures = 0;
+  let refusals = 0;
   const stand = (next: typeof standing): void => {
     if (standing === next) return;
     standing = next;
@@ -74,6 +86,8 @@ export function accountRunner(
   const runOnce = async (signal: AbortSignal): Promise<void> => {
     const over = new AbortController();
     const run = async (account: OpenAccount): Promise<void> => {
+      if (refusals > 0) await askAgain(account, signal);
+      refusals = 0;
       // A key that was refused may have been replaced: the first answers say so again.
       await account.store.saveState('active', null);
       await correctRuns(context.db, context.config.collections, context.schedule, account.store, userId);
@@ -81,9 +95,11 @@ export function accountRunner(
       const running = serviceOf(context, account, companions);
       current = { account, service: running, bells: companions.bells };
       stand('works');
+      worksSince = link.clock.monotonic();
       signal.addEventListener('abort', () => void running.stop(), { signal: over.signal });
       if (signal.aborted) return;
       await running.start();
+      onBegun();
       const error = await running.ended;
       if (error !== undefined) throw error;
     };
@@ -99,21 +115,38 @@ export function accountRunner(
     await standStill(context, userId, used.why, signal);
   };
 
+  /** @returns the wait (ms) before the account is opened again */
+  const afterFailure = (error: unknown): number => {
+    if (refusesKey(error)) {
+      stand('unable');
+      const waitMs = refusedKeyWait(refusals);
+      refusals += 1;
+      const again = `asked again in ${waitMs / 1000} s, unless another daemon has a good key`;
+      log.warn(`account ${userId}: ${messageOf(error)}; ${again}`);
+      return waitMs;
+    }
+    if (error instanceof AccountMoved)
+      log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
+    else if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
+    else log.error({ err: error }, `account ${userId}: ${messageOf(error)}`);
+    // Another daemon may do better, except where it is the database, or another daemon, that was in the way.
+    if (error instanceof LeaseLost || error instanceof DatabaseUnavailable) return BROKEN_MS;
+    stand('unable');
+    if (link.clock.monotonic() - worksSince >= HELD_MS) failures = 0;
+    failures += 1;
+    return Math.min(LONGEST_BROKEN_MS, BROKEN_MS * 2 ** (failures - 1));
+  };
+
   const body = service(`account ${userId}`, async ({ signal, ready }) => {
     ready();
     for (;;) {
+      worksSince = Number.POSITIVE_INFINITY;
       try {
         await runOnce(signal);
         signal.throwIfAborted();
       } catch (error) {
         if (signal.aborted) throw error;
-        if (error instanceof AccountMoved)
-          log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
-        else if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
-        else log.error({ err: error }, `account ${userId}: ${messageOf(error)}`);
-        // Another daemon may do better, except where it is the database, or another daemon, that was in the way.
-        if (!(error instanceof LeaseLost || error instanceof DatabaseUnavailable)) stand('unable');
-        await link.clock.sleep(BROKEN_MS, signal);
+        await link.clock.sleep(afterFailure(error), signal);
       }
     }
   });
@@ -125,6 +158,16 @@ export function accountRunner(
     take: () => turn.ring(),
     giveUp: () => void current?.service.stop(),
   };
+}
+
+/** @throws KeyRefused while no key is good; what pings throw */
+async function askAgain({ source, store }: OpenAccount, stop: AbortSignal): Promise<void> {
+  try {
+    await source.ping({ signal: new AbortController().signal, stop });
+  } catch (error) {
+    if (refusesKey(error)) await store.saveState('stopped', messageOf(error));
+    throw error;
+  }
 }
 
 /** Does nothing for an account that nothing may be asked for, until the signal aborts; the account's row says why. */
@@ -160,6 +203,7 @@ function serviceOf(
     collections: config.collections,
     companions: loops,
     starts: context.starts,
+    hasOthers: context.hasOthers,
     clock: link.clock,
     random: link.random,
     ping: (stop) => source.ping({ signal: new AbortController().signal, stop }),

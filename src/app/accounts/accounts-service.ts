@@ -28,7 +28,12 @@ export interface AccountsService extends Service {
 /** Longest wait (ms) before the owner of a key is asked for again, where nothing was answered. */
 const LONGEST_WAIT_MS = 60_000;
 
-export function accountsService(context: RunnerContext, keys: readonly Secret[]): AccountsService {
+/** @param onBegun called when an account begins to be read; left out: nobody is told */
+export function accountsService(
+  context: RunnerContext,
+  keys: readonly Secret[],
+  onBegun = (): void => {},
+): AccountsService {
   const { log, link } = context;
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
@@ -36,6 +41,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
   const bell = new Doorbell();
   /** How many keys have no known owner; undefined before they are sorted. */
   let strangers: number | undefined;
+  let wasShared = false;
 
   /**
    * Runs the account; one that runs already is started again with more keys. One call at a time: two keys of one
@@ -47,7 +53,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
       await before?.runner.stop();
       signal.throwIfAborted();
       const all = [...(before?.keys ?? []), ...more];
-      const runner = accountRunner(context, userId, all, () => bell.ring());
+      const runner = accountRunner(context, userId, all, () => bell.ring(), onBegun);
       runners.set(userId, { runner, keys: all });
       await runner.start();
     });
@@ -91,6 +97,7 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
     self: context.processId,
     accounts: () => [...runners.values()].map(({ runner }) => runner),
     hasOthers: context.hasOthers,
+    interruptedAt: context.interruptedAt,
     bell,
     clock: context.clock,
     onUnavailable: (userId, holder) =>
@@ -100,8 +107,10 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[])
           : ownedBy(userId, holder),
       ),
     onShare: ({ own, of, daemons }) => {
-      if (daemons > 1)
-        log.info(`shares out: ${own} of ${countOf(of, 'account')}, as one of ${daemons} daemons`);
+      const as = daemons > 1 ? `one of ${daemons} daemons` : 'the only daemon';
+      // Who was alone from the start shares nothing.
+      if (daemons > 1 || wasShared) log.info(`shares out: ${own} of ${countOf(of, 'account')}, as ${as}`);
+      wasShared = daemons > 1;
     },
     onFailure: (error) => context.failures.failed('sharing', 'sharing accounts out', error),
   });

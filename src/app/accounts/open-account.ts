@@ -56,6 +56,8 @@ export interface RunnerContext extends AccountContext {
   readonly starts: ReadingStarts;
   /** Monotonic moment until which this process may send for its accounts. */
   readonly ownsUntil: () => number;
+  /** Monotonic moment at which this process last missed the database: others' heartbeats may be late as well. */
+  readonly interruptedAt: () => number;
   /** Whether daemons live besides this process, as of a few seconds ago. */
   readonly hasOthers: () => boolean;
   /** Takes a secret that was learnt while running: no output shows it then. */
@@ -76,21 +78,12 @@ export interface OpenAccount {
   close(): Promise<void>;
 }
 
+/** Makes ready what reads an account that this process has taken. Where that fails, the account stays taken. */
 export async function openAccount(
   context: AccountContext,
   fence: Fence,
   keys: readonly Secret[],
 ): Promise<OpenAccount> {
-  context.owned.add(fence);
-  try {
-    return await compose(context, fence, keys);
-  } catch (error) {
-    context.owned.remove(fence);
-    throw error;
-  }
-}
-
-async function compose(context: AccountContext, fence: Fence, keys: readonly Secret[]): Promise<OpenAccount> {
   const { config, db, link } = context;
   if (await recheckIfDue(db, fence, config.collections)) {
     context.log.warn(`account ${fence.userId}: the database went back: everything is read again`);

@@ -44,21 +44,43 @@ export async function withAccount<T>(
   work: (account: OpenAccount) => Promise<T>,
 ): Promise<AccountUse<T>> {
   await ensureAccount(context.db, userId, await databaseTime(context.db));
-  const servable = await servableKeys(context, userId, keys);
-  if ('why' in servable) return { state: 'unservable', why: servable.why };
+  const before = await servableKeys(context, userId, keys);
+  if ('why' in before) return { state: 'unservable', why: before.why };
   const taken = await take();
   if (taken.state === 'owned') return taken;
-  const noting = <R>(task: () => Promise<R>): Promise<R> =>
-    notingRecovery(context, taken.fence, signal, task);
-  const account = await noting(() =>
-    context.starts.begin(() => openAccount(context, taken.fence, servable.keys), signal),
-  );
+  const { fence } = taken;
+  const noting = <R>(task: () => Promise<R>): Promise<R> => notingRecovery(context, fence, signal, task);
+  // At once: it may stand in line for longer than the heartbeat leaves accounts that nobody works on.
+  context.owned.add(fence);
+  let account: OpenAccount;
+  try {
+    // Anew: it may have waited for its turn for days, and a key may be another account's since.
+    const servable = await servableKeys(context, userId, keys);
+    if ('why' in servable) {
+      await giveBack(context, fence);
+      return { state: 'unservable', why: servable.why };
+    }
+    account = await noting(() =>
+      context.starts.begin(() => openAccount(context, fence, servable.keys), signal),
+    );
+  } catch (error) {
+    await giveBack(context, fence);
+    throw error;
+  }
   try {
     return { state: 'done', result: await noting(() => work(account)) };
   } finally {
     beforeClose?.();
     await account.close();
   }
+}
+
+/** Releases an account that was taken and not opened: another daemon may do better, or this one stops. */
+async function giveBack(context: RunnerContext, fence: Fence): Promise<void> {
+  context.owned.remove(fence);
+  // Where the database is away, it becomes a stray, which a heartbeat gives up.
+  await releaseAccount(context.db, fence).catch(() => {});
+  await context.onReleased();
 }
 
 /** Does `work` under the account's lease, without opening the account. @throws AccountRetired; errors of `work` */

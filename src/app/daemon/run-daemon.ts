@@ -143,7 +143,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     });
     const { heartbeat, notifications, context } = running;
     ownsUntil = () => heartbeat.ownsUntil();
-    accounts = accountsService(context, config.service.keys);
+    const work = new Doorbell();
+    accounts = accountsService(context, config.service.keys, () => work.ring());
     const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
     const { publicUrl } = config.webhook;
     if (publicUrl !== undefined) {
@@ -157,7 +158,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       log,
     });
     const commands = new Doorbell();
-    const work = new Doorbell();
     const keeper = activityKeeper({
       count: activity,
       runners,
@@ -185,9 +185,10 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         schema: config.schema,
         clock,
         log,
-        onWake: () => {
+        onWake: (isRung) => {
           commands.ring();
-          work.ring();
+          // Where nobody can ring, it looks each second by itself, and only now and then for all that is due.
+          if (isRung) work.ring();
           accounts?.lookAround();
         },
       }),

@@ -53,10 +53,17 @@ describe('the look for work', () => {
     expect(await during(5_000)).toEqual({ all: 5, waiting: 0 });
   });
 
-  it('asks for all at once when somebody rings', async () => {
+  it('asks for all at once when somebody rings, and five times a second at most', async () => {
     const { bell, during } = await finding(() => Promise.resolve(Number.POSITIVE_INFINITY));
+    await during(500);
     bell.ring();
     expect(await during(0)).toEqual({ all: 1, waiting: 0 });
+    let looks = 0;
+    for (let ms = 0; ms < 1_000; ms += 10) {
+      bell.ring();
+      looks += (await during(10))['all'] ?? 0;
+    }
+    expect(looks).toBe(5);
   });
 
   it('asks for all each second after a failure, and tells of the first of a row', async () => {
@@ -64,6 +71,7 @@ describe('the look for work', () => {
     const { bell, failures, during } = await finding(() =>
       broken ? Promise.reject(new Error('no database')) : Promise.resolve(Number.POSITIVE_INFINITY),
     );
+    await during(500);
     broken = true;
     bell.ring();
     expect(await during(5_000)).toEqual({ all: 6, waiting: 0 });

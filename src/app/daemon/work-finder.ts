@@ -7,7 +7,7 @@ export interface WorkFinderOptions {
   readonly startDue: () => Promise<number>;
   /** Starts only what others may have left: cheaper. */
   readonly startWaiting: () => Promise<void>;
-  /** Rung when another process may have left something. */
+  /** Rung when another process may have left something, or an account begins to be read here. */
   readonly bell: Doorbell;
   readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
   readonly onFailure: (error: unknown) => void;
@@ -17,6 +17,8 @@ export interface WorkFinderOptions {
 const LOOK_MS = 1_000;
 /** How often (ms) it looks for runs though none is known to be due: their stored moments may be moved. */
 const ALL_MS = 10_000;
+/** Between two looks (ms) at least: a thousand accounts that begin ring once each. */
+const REST_MS = 200;
 
 /**
  * Rings the accounts of this process that have something to read or to send: one statement each second, however
@@ -40,10 +42,11 @@ export function workFinder({ startDue, startWaiting, bell, clock, onFailure }: W
         failing = true;
         allAt = Number.NEGATIVE_INFINITY;
       }
+      await clock.sleep(REST_MS, signal);
       const over = new AbortController();
       const either = AbortSignal.any([signal, over.signal]);
       const rung = bell.heard(either).then(() => true);
-      const slept = clock.sleep(LOOK_MS, either).then(() => false);
+      const slept = clock.sleep(LOOK_MS - REST_MS, either).then(() => false);
       if (await Promise.race([rung, slept]).finally(() => over.abort())) allAt = Number.NEGATIVE_INFINITY;
     }
   });

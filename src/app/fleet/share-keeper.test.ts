@@ -18,6 +18,9 @@ class Scene {
   others = false;
   expiresInMs = Infinity;
   fails: Error | undefined;
+  interruptedAt = -Infinity;
+  /** Called behind what the look sees. */
+  duringLook: () => void = () => {};
   readonly keeper: Service;
 
   constructor(accounts: readonly string[]) {
@@ -30,6 +33,7 @@ class Scene {
       self: 'self',
       accounts: () => accounts.map((userId) => this.#account(userId)),
       hasOthers: () => this.others,
+      interruptedAt: () => this.interruptedAt,
       bell: this.bell,
       clock: this.clock,
       onUnavailable: (userId, holder) =>
@@ -88,7 +92,7 @@ class Scene {
       wakeOthers: () => note('wake others'),
       look: async (): Promise<SeenFleet> => {
         await note('look');
-        return {
+        const seen = {
           living: this.living,
           accounts: [...this.owners]
             .filter(([userId]) => !this.retired.has(userId))
@@ -96,6 +100,8 @@ class Scene {
           retired: this.retired,
           expiresInMs: this.expiresInMs,
         };
+        this.duringLook();
+        return seen;
       },
     };
   }
@@ -132,10 +138,12 @@ describe('a daemon that is alone', () => {
     scene = new Scene(['a']);
     scene.retired.add('a');
     await scene.start();
-    await scene.clock.advance(2_100);
-    expect(scene.news()).toEqual(['offer a', 'look', 'look', 'a is held: retired']);
+    await scene.clock.advance(29_000);
+    expect(scene.news()).toEqual(['offer a', 'look', 'a is held: retired']);
+    await scene.clock.advance(60_000);
+    expect(scene.news()).toEqual(['look', 'look']);
     scene.retired.delete('a');
-    await scene.clock.advance(3_000);
+    await scene.clock.advance(34_000);
     expect(scene.news()).toEqual(['look', 'take a']);
   });
 
@@ -180,6 +188,34 @@ describe('a daemon beside another one', () => {
     expect(scene.shares.at(-1)).toEqual({ own: 20, of: 40, daemons: 2 });
   });
 
+  it('looks each four seconds once each has its share', async () => {
+    scene = new Scene(['a', 'b']);
+    scene.others = true;
+    scene.lives('other', ['c', 'd']);
+    scene.owners.set('c', 'other').set('d', 'other');
+    await scene.start();
+    await scene.clock.advance(5_000);
+    scene.news();
+    await scene.clock.advance(60_000);
+    expect(scene.news()).toEqual(Array.from({ length: 15 }, () => 'look'));
+  });
+
+  it('offers its accounts again where the database has another list of them', async () => {
+    scene = new Scene(['a', 'b']);
+    scene.others = true;
+    scene.lives('self', ['b', 'a']);
+    await scene.start();
+    await scene.clock.advance(20_000);
+    expect(scene.news().filter((each) => each.startsWith('offer'))).toEqual(['offer a b']);
+    for (const list of [['a'], undefined, []]) {
+      scene.lives('self', list);
+      await scene.clock.advance(5_000);
+      scene.lives('self', ['a', 'b']);
+      await scene.clock.advance(5_000);
+      expect(scene.news()).toContain('offer a b');
+    }
+  });
+
   it('looks again in the moment in which another one’s heartbeat runs out', async () => {
     scene = new Scene(['a']);
     scene.others = true;
@@ -194,6 +230,60 @@ describe('a daemon beside another one', () => {
     await scene.clock.advance(121);
     expect(scene.news()).toEqual(['look', 'take a']);
   });
+
+  it('gives up what it lost while it was asleep, and takes anew what nobody has', async () => {
+    scene = new Scene(['a', 'b']);
+    await scene.start();
+    scene.others = true;
+    scene.lives('other', ['a', 'b', 'c', 'd']);
+    scene.owners.set('c', 'other').set('d', 'other');
+    await scene.clock.advance(8_000);
+    expect(scene.news().filter((each) => each !== 'look')).toEqual(['offer a b', 'take a', 'take b']);
+    // Taken from it, and one of them given up again.
+    scene.owners.set('a', null);
+    scene.owners.set('b', 'other');
+    await scene.clock.advance(4_000);
+    expect(new Set(scene.news())).toEqual(new Set(['look', 'give up a', 'give up b']));
+    scene.standing.set('a', 'waits');
+    scene.standing.set('b', 'waits');
+    scene.bell.ring();
+    await scene.clock.advance(100);
+    expect(scene.news()).toEqual(['look', 'take a']);
+  });
+
+  it('does not give up what it has just taken, though the look began before', async () => {
+    scene = new Scene(['a', 'b']);
+    await scene.start();
+    scene.others = true;
+    scene.lives('other', []);
+    scene.standing.set('b', 'waits');
+    scene.owners.set('b', null);
+    // It was seen as nobody's, and stands as read when the look has its answer.
+    scene.duringLook = () => {
+      scene.standing.set('b', 'works');
+      scene.owners.set('b', 'self');
+    };
+    scene.news();
+    await scene.clock.advance(4_000);
+    expect(scene.news()).not.toContain('give up b');
+  });
+
+  it.each(['its own heartbeat', 'its look'])(
+    'takes nobody for dead just after %s failed: others may have been away as well',
+    async (what) => {
+      scene = new Scene(['a']);
+      scene.others = true;
+      scene.owners.set('a', 'other');
+      if (what === 'its look') scene.fails = new Error('away');
+      else scene.interruptedAt = 0;
+      await scene.start();
+      scene.fails = undefined;
+      await scene.clock.advance(5_900);
+      expect(scene.news()).not.toContain('take a');
+      await scene.clock.advance(2_000);
+      expect(scene.news()).toContain('take a');
+    },
+  );
 
   it('takes part no longer once it is stopped, before its accounts are released', async () => {
     scene = new Scene(['a']);

@@ -26,12 +26,14 @@ export interface ShareKeeperOptions {
   readonly accounts: () => readonly SharedAccount[];
   /** Whether other daemons live: as of a few seconds ago, and for nothing. */
   readonly hasOthers: () => boolean;
+  /** When this process last missed the database, on `clock.monotonic()`. */
+  readonly interruptedAt: () => number;
   /** Rung when an account here, or another daemon, may have changed. */
   readonly bell: Doorbell;
   readonly clock: Clock;
   /**
-   * An account can't be had: it is retired, or a process has it that takes no part. Told once for each holder, at the
-   * second look: one that is stopping is gone by then.
+   * An account can't be had: it is retired, or a process has it that takes no part. Told once for each holder, a process
+   * at the second look: one that is stopping is gone by then.
    */
   readonly onUnavailable: (userId: string, holder: LivingProcess | 'retired') => void;
   /** This daemon's part has changed. */
@@ -55,10 +57,17 @@ const TAKEN_MS = 2_000;
 /** The same while accounts change hands; accounts that are given up in that time at most. */
 const ROUND_MS = 1_000;
 const MOST_GIVEN_UP = 16;
+/** How often (ms) a daemon that is alone looks whether an account of its keys is still retired. */
+const RETIRED_MS = 30_000;
 /** Rings (ms) after a look are answered together. */
 const COALESCE_MS = 100;
 /** A heartbeat has run out for certain (ms) after its time. */
 const RUN_OUT_MS = 20;
+/**
+ * After an outage whoever lives beats again within that time (ms): a heartbeat, and a margin. Until then nobody is taken
+ * for dead: else the first one that is back takes the accounts of all others.
+ */
+const PATIENCE_MS = 6_000;
 
 /**
  * Takes and gives up accounts, so that all daemons own equally many (share-out.ts). Each daemon sees the same in
@@ -69,6 +78,9 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
   const { store, self, clock, bell, hasOthers } = options;
   let offered: string | undefined;
   let shared = '';
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let retired: SeenFleet['retired'] = new Set();
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const unavailable = new Map<string, { readonly by: string; readonly told: boolean }>();
 
   const tellUnavailable = ({ living, accounts, retired }: SeenFleet, waiting: ReadonlySet<string>): void => {
@@ -84,8 +96,9 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
       const by = holder === 'retired' ? holder : holder.processId;
       const before = unavailable.get(userId);
       const again = before?.by === by;
-      if (again && !before.told) options.onUnavailable(userId, holder);
-      unavailable.set(userId, { by, told: again });
+      const tell = again || holder === 'retired';
+      if (tell && !(again && before.told)) options.onUnavailable(userId, holder);
+      unavailable.set(userId, { by, told: tell });
     }
   };
 
@@ -93,27 +106,43 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
   const look = async (): Promise<number> => {
     const all = options.accounts();
     const able = all.filter((each) => each.standing() !== 'unable');
-    const serves = able.map(({ userId }) => userId).toSorted();
+    const serves = able.map(({ userId }) => userId);
     const waiting = new Set(able.filter((each) => each.standing() === 'waits').map(({ userId }) => userId));
     const others = hasOthers();
-    const isNew = offered !== serves.join();
-    if (!isNew && !others && waiting.size === 0) return LOOK_MS;
+    const isNew = offered !== listed(serves);
+    const isRetired = (userId: string): boolean =>
+      retired.has(userId) && clock.monotonic() - lookedAt < RETIRED_MS;
+    if (!isNew && !others && [...waiting].every(isRetired)) return LOOK_MS;
     if (isNew) {
       await store.offer(serves);
-      offered = serves.join();
+      offered = listed(serves);
     }
+    const worked = new Set(all.filter((each) => each.standing() === 'works').map(({ userId }) => userId));
     const seen = await store.look();
-    if (seen.living.has(self) && seen.living.get(self)?.serves === undefined) {
-      // Its row was removed, and made anew by a heartbeat.
-      offered = undefined;
-    }
+    const missedAt = Math.max(failedAt, options.interruptedAt());
+    const isPatient = clock.monotonic() - missedAt < PATIENCE_MS;
+    ({ retired } = seen);
+    lookedAt = clock.monotonic();
+    // Its row was removed, and made anew by a heartbeat; or the database went back.
+    const stored = seen.living.get(self);
+    const isForgotten = stored !== undefined && listed(stored.serves) !== offered;
+    if (isForgotten) offered = undefined;
     tellUnavailable(seen, waiting);
-    const fleet = fleetOf(seen, self, new Set(serves));
+    const fleet = fleetOf(seen, self, new Set(serves), isPatient);
     const { take, giveUp } = roundOf(fleet, self, MOST_GIVEN_UP);
     const byId = new Map(all.map((each) => [each.userId, each]));
+    // What it worked on before the look, and is another's or nobody's, was lost: while this process was asleep, as others
+    // saw it. Its loops may notice that much later.
+    for (const { userId, owner } of seen.accounts) {
+      const account = byId.get(userId);
+      if (owner !== self && worked.has(userId) && account?.standing() === 'works') account.giveUp();
+    }
+    let taken = 0;
     for (const userId of take) {
       const account = byId.get(userId);
-      if (account?.standing() === 'waits') account.take();
+      if (account?.standing() !== 'waits') continue;
+      account.take();
+      taken += 1;
     }
     for (const userId of giveUp) {
       const account = byId.get(userId);
@@ -121,8 +150,10 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
     }
     tellShare(fleet, take, giveUp);
     if (isNew && others) await store.wakeOthers();
-    if (take.length > 0 || giveUp.length > 0) return ROUND_MS;
-    return Math.min(others ? LOOK_MS : TAKEN_MS, seen.expiresInMs + RUN_OUT_MS);
+    // Of its own accounts, too, `take` tells that they are to stay.
+    if (taken > 0 || giveUp.length > 0 || isForgotten || isPatient) return ROUND_MS;
+    const waitMs = others || [...waiting].every(isRetired) ? LOOK_MS : TAKEN_MS;
+    return Math.min(waitMs, seen.expiresInMs + RUN_OUT_MS);
   };
 
   const tellShare = (
@@ -151,6 +182,7 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
         } catch (error) {
           if (!failing) options.onFailure(error);
           failing = true;
+          failedAt = clock.monotonic();
           offered = undefined;
         }
         await clock.sleep(Math.min(COALESCE_MS, waitMs), signal);
@@ -166,7 +198,18 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
   });
 }
 
-function fleetOf({ living, accounts }: SeenFleet, self: string, serves: ReadonlySet<string>): Fleet {
+/** A list of accounts, in whatever order, as one text; undefined: there is none. */
+function listed(serves: Iterable<string> | undefined): string | undefined {
+  return serves && [...serves].toSorted().join();
+}
+
+/** @param isPatient whoever owns an account counts as alive */
+function fleetOf(
+  { living, accounts }: SeenFleet,
+  self: string,
+  serves: ReadonlySet<string>,
+  isPatient: boolean,
+): Fleet {
   const others = [...living].flatMap(([id, process]) =>
     id === self || process.serves === undefined
       ? []
@@ -176,7 +219,7 @@ function fleetOf({ living, accounts }: SeenFleet, self: string, serves: Readonly
     daemons: [{ id: self, serves, prompt: true }, ...others],
     accounts: accounts.map(({ userId, owner }) => ({
       userId,
-      owner: owner !== null && (owner === self || living.has(owner)) ? owner : undefined,
+      owner: owner !== null && (owner === self || isPatient || living.has(owner)) ? owner : undefined,
     })),
   };
 }

@@ -121,6 +121,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       sleep: (ms, signal) => clock.sleep(ms, signal),
     },
     ownsUntil: () => heartbeat.ownsUntil(),
+    interruptedAt: () => heartbeat.interruptedAt(),
     hasOthers: () => heartbeat.hasOthers(),
     onReleased: wakeOthers,
     keys,

@@ -20,6 +20,70 @@ function message(type: string, content: Buffer): Buffer {
 const SIGNED_IN = message('R', Buffer.alloc(4));
 const READY = message('Z', Buffer.from('I'));
 const SHUT_DOWN = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'));
+const TOO_MANY = message('E', Buffer.from('SFATAL\0VFATAL\0C53300\0Mtoo many connections\0\0'));
+
+/** A server that lets in whom `lets` says. @returns a pool on it, of three connections */
+async function poolOn(lets: (connection: number) => boolean) {
+  const seen = { connections: 0 };
+  server = createServer((socket) => {
+    sockets.push(socket);
+    seen.connections += 1;
+    const isLetIn = lets(seen.connections);
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      if (isLetIn) socket.write(Buffer.concat([SIGNED_IN, READY]));
+      else socket.end(TOO_MANY);
+    });
+  });
+  const { port } = await new Promise<AddressInfo>((resolve) => {
+    server?.listen(0, '127.0.0.1', () => resolve(server?.address() as AddressInfo));
+  });
+  const settings = { host: '127.0.0.1', port, user: 'u', database: 'd', connectionTimeoutMillis: 1_500 };
+  return { seen, pool: createPool(settings, { max: 3, answerWithin: 5_000 }) };
+}
+
+describe('a connection that can’t be made', () => {
+  it('refuses nobody while another one works: who waits in line gets that', async () => {
+    const { seen, pool } = await poolOn((connection) => connection === 1);
+    const working = await pool.connect();
+    const got: number[] = [];
+    const waiting = Array.from({ length: 20 }, async (_, at) => {
+      const client = await pool.connect();
+      got.push(at);
+      setImmediate(() => client.release());
+    });
+    setTimeout(() => working.release(), 100);
+    await Promise.all(waiting);
+    expect(got).toHaveLength(20);
+    // Nobody tried for each in line.
+    expect(seen.connections).toBeLessThan(10);
+    await pool.end();
+  });
+
+  it('is told to who waited for the others as long as a connection may take', async () => {
+    const { pool } = await poolOn((connection) => connection === 1);
+    const working = await pool.connect();
+    await expect(pool.connect()).rejects.toThrow(DatabaseUnavailable);
+    working.release();
+    (await pool.connect()).release();
+    await pool.end();
+  });
+
+  it('is told to all in line where none works', async () => {
+    let isUp = true;
+    const { pool } = await poolOn(() => isUp);
+    const working = await pool.connect();
+    isUp = false;
+    for (const socket of sockets) socket.destroy();
+    await expect(working.query('select 1', [])).rejects.toThrow(DatabaseUnavailable);
+    const waiting = Array.from({ length: 20 }, () => pool.connect());
+    for (const each of await Promise.allSettled(waiting)) expect(each.status).toBe('rejected');
+    working.release();
+    isUp = true;
+    (await pool.connect()).release();
+    await pool.end();
+  });
+});
 
 describe('a connection that the server ends', () => {
   it('in the moment in which it stands ends neither the process nor the pool', async () => {

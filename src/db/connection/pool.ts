@@ -31,6 +31,8 @@ export async function triedConnection(options: ConnectionOptions): Promise<Conne
 
 /** Milliseconds to wait for a connection. */
 const CONNECT_TIMEOUT = 10_000;
+/** Milliseconds until another connection is tried, where one could not be made and others work. */
+const TRY_AGAIN = 500;
 
 /**
  * The settings of a connection, after one attempt (unless it was made already), which also finds out whether the server
@@ -100,8 +102,10 @@ export interface PoolOptions {
 /**
  * A pool for Kysely that classifies errors, and keeps no connection in an unknown state. Who finds every connection in
  * use waits in line, however long: that the program is busy is no failure of the database. (The time-out of pg's own
- * pool holds for its line, too: a thousand accounts at work failed in turns, and tried again for ever.) Where a
- * connection can't be made, all who wait in line get the error.
+ * pool holds for its line, too: a thousand accounts at work failed in turns, and tried again for ever.) Where no
+ * connection can be made and none works, all who wait in line get the error. While others work, as where the server has
+ * no more of them to give, the line goes on with those: who got none waits in line again, for as long as a connection may
+ * take to be made.
  */
 export function createPool(config: pg.ClientConfig, options: PoolOptions): PostgresPool {
   // COPY reads until its end what comes behind it: such connections send one statement after the other.
@@ -116,27 +120,41 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
   // The pool replaces an idle connection that breaks; the next query meets the cause.
   pool.on('error', () => {});
   const places = new Places(options.max);
-  const guarded = new WeakMap<pg.PoolClient, GuardedClient>();
+  const guarded = new Map<pg.PoolClient, GuardedClient>();
+  const patienceMs = config.connectionTimeoutMillis ?? CONNECT_TIMEOUT;
   // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
   // listener ends the process.
   pool.on('connect', (client) => {
     guarded.set(client, new GuardedClient(client, pipeline));
     options.onConnect?.(client);
   });
+  pool.on('remove', (client) => guarded.delete(client));
+  const oneWorks = (): boolean => [...guarded.values()].some(({ isBroken }) => !isBroken);
   return {
     options: pool.options,
     end: () => pool.end(),
     async connect(): Promise<PostgresPoolClient> {
-      const leave = await places.take();
-      try {
-        const client = guarded.get(await pool.connect());
-        client?.taken(leave);
-        return client as unknown as PostgresPoolClient;
-      } catch (error) {
-        const failure = databaseError(error);
-        places.refuse(failure);
-        leave();
-        throw failure;
+      let patience: AbortSignal | undefined;
+      let failure: unknown;
+      for (;;) {
+        const leave = await places.take(patience).catch((error: unknown) => {
+          throw patience?.aborted === true ? failure : error;
+        });
+        try {
+          const client = guarded.get(await pool.connect());
+          client?.taken(leave);
+          return client as unknown as PostgresPoolClient;
+        } catch (error) {
+          failure = databaseError(error);
+        }
+        if (!oneWorks() || patience?.aborted === true) {
+          if (!oneWorks()) places.refuse(failure);
+          leave();
+          throw failure;
+        }
+        patience ??= AbortSignal.timeout(patienceMs);
+        // The place stays empty for a moment: else the next one in line would try in vain at once.
+        setTimeout(leave, TRY_AGAIN).unref();
       }
     },
   };
@@ -164,6 +182,11 @@ class GuardedClient {
     client.on('error', () => {
       this.#broken = true;
     });
+  }
+
+  /** It can't be used any more, as far as known. */
+  get isBroken(): boolean {
+    return this.#broken;
   }
 
   /** @param leave gives up the place of who has the connection now */
@@ -207,7 +230,8 @@ class GuardedClient {
   }
 
   release(discard?: boolean): void {
-    this.#client.release(this.#broken || discard === true);
+    this.#broken ||= discard === true;
+    this.#client.release(this.#broken);
     this.#leave();
   }
 }

@@ -13,8 +13,11 @@ export interface WakeupOptions {
   readonly schema: string;
   readonly clock: Clock;
   readonly log: { info(message: string): void; warn(message: string): void };
-  /** Called when something may have happened, and sometimes when nothing did. */
-  readonly onWake: () => void;
+  /**
+   * Called when something may have happened, and sometimes when nothing did.
+   * @param isRung false: nobody said anything, and nobody could have: it is called each second
+   */
+  readonly onWake: (isRung: boolean) => void;
 }
 
 /** How long a notification to oneself may take before LISTEN counts as dead, milliseconds. */
@@ -43,7 +46,7 @@ export function createWakeups(options: WakeupOptions): Service {
         if (!(await listener.hears(clock, signal))) return false;
         failing = false;
         ready();
-        await listener.listen(onWake, signal);
+        await listener.listen(() => onWake(true), signal);
         return true;
       } finally {
         await listener.end();
@@ -62,14 +65,14 @@ export function createWakeups(options: WakeupOptions): Service {
         failing = true;
       }
       ready();
-      onWake();
+      onWake(false);
       await clock.sleep(POLL, signal);
     }
     log.info(
       'LISTEN delivers nothing here (a transaction pooler?): looking each second instead; DATABASE_URL_DIRECT helps',
     );
     for (;;) {
-      onWake();
+      onWake(false);
       await clock.sleep(POLL, signal);
     }
   });

@@ -60,6 +60,11 @@ export interface Heartbeat extends Service {
    * early. This machine's time before the first heartbeat.
    */
   databaseNow(): number;
+  /**
+   * When this process last missed the database, or was itself asleep, on `clock.monotonic()`: others may have missed it,
+   * too, and what ran out then need not be dead. −Infinity: not since its first heartbeat.
+   */
+  interruptedAt(): number;
   /** Whether other daemons live that take part in the sharing, as of the last heartbeat. */
   hasOthers(): boolean;
 }
@@ -76,6 +81,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const databaseClock = new RemoteClock();
   let startedAt: Date | undefined;
   let hasOthers = false;
+  let interruptedAt = -Infinity;
 
   const beat = async (): Promise<void> => {
     const begin = clock.monotonic();
@@ -109,6 +115,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       )
       .executeTakeFirst();
     hasOthers = stored?.others === true;
+    if (begin > trustedUntil && trustedUntil > -Infinity) interruptedAt = clock.monotonic();
     trustedUntil = begin + trustedFor;
   };
 
@@ -122,9 +129,13 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
         await clock.sleep(failing ? TRY_AGAIN : beatEvery, signal);
         try {
           await beat();
-          if (failing) log.info('the database answers again');
+          if (failing) {
+            interruptedAt = clock.monotonic();
+            log.info('the database answers again');
+          }
           failing = false;
         } catch (error) {
+          interruptedAt = clock.monotonic();
           if (!failing) log.warn(`heartbeat: ${messageOf(error)}`);
           failing = true;
         }
@@ -146,6 +157,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     processId,
     ownsUntil: () => trustedUntil,
     databaseNow: () => databaseClock.at(clock.monotonic()) ?? clock.now(),
+    interruptedAt: () => (clock.monotonic() > trustedUntil ? clock.monotonic() : interruptedAt),
     hasOthers: () => hasOthers,
   };
 }

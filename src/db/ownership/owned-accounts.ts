@@ -20,10 +20,11 @@ export class OwnedAccounts {
 
   /** Makes this process open all its accounts again: they lose their owner. */
   async reopen(db: Db): Promise<void> {
-    for (const { userId, owner, token } of this.#fences.values()) {
+    for (const [processId, fences] of Map.groupBy(this.#fences.values(), ({ owner }) => owner)) {
       await db.sql`
         update ${db.stateTable('account')} set owner = null, token = token + 1
-        where _user_id = ${userId}::bigint and owner = ${owner} and token = ${token}::bigint`;
+        where _user_id = any(${fences.map(({ userId }) => userId)}::bigint[]) and owner = ${processId}
+          and _user_id || ' ' || token = any(${fences.map(named)}::text[])`;
     }
   }
 
@@ -42,14 +43,21 @@ export class OwnedAccounts {
         .filter(({ userId, token }) => this.#fences.get(userId)?.token !== token)
         .map(({ userId, token }) => [userId, token]),
     );
-    const released: string[] = [];
-    for (const [userId, token] of this.#strays) {
-      if (before.get(userId) !== token) continue;
-      await db.sql`
-        update ${table} set owner = null
-        where _user_id = ${userId}::bigint and owner = ${processId} and token = ${token}::bigint`;
-      released.push(userId);
-    }
-    return released;
+    const still = [...this.#strays].flatMap(([userId, token]) =>
+      before.get(userId) === token ? [{ userId, token }] : [],
+    );
+    if (still.length === 0) return [];
+    // One statement for all of them: the next heartbeat waits for it.
+    const released = await db.sql<{ userId: string }>`
+      update ${table} set owner = null
+      where _user_id = any(${still.map(({ userId }) => userId)}::bigint[]) and owner = ${processId}
+        and _user_id || ' ' || token = any(${still.map(named)}::text[])
+      returning _user_id as "userId"`;
+    return released.rows.map((row) => row.userId);
   }
+}
+
+/** An account under a token, as one text: an array has them in a condition that is the same on each node. */
+function named({ userId, token }: Pick<Fence, 'userId' | 'token'>): string {
+  return `${userId} ${token}`;
 }

@@ -23,6 +23,7 @@ function account(
   ping: () => Promise<void> = () => Promise.resolve(),
   companions: readonly Companion[] = [],
   onState: () => Promise<void> = () => Promise.resolve(),
+  hasOthers?: () => boolean,
 ) {
   const clock = new VirtualClock();
   const reads: string[] = [];
@@ -49,6 +50,7 @@ function account(
     },
     onFailure: (what, error) => failures.push(`${what}: ${error.message}`),
     companions,
+    ...(hasOthers === undefined ? {} : { hasOthers }),
     clock,
     random: () => 1,
   });
@@ -222,6 +224,30 @@ describe('a running account', () => {
     await clock.advance(900_000);
     expect(states).toEqual(['stopped', 'active']);
     expect(reads).toContain('lists poll');
+  });
+
+  it.each([0, 40_000])('is left to other daemons when its keys are refused, %i ms after that', async (ms) => {
+    let pings = 0;
+    const refused = new KeyRefused('bad key', 401);
+    const ping = (): Promise<void> => {
+      pings += 1;
+      return Promise.reject(refused);
+    };
+    let others = ms === 0;
+    const made = account(
+      () => Promise.reject(refused),
+      ping,
+      [],
+      undefined,
+      () => others,
+    );
+    await made.service.start();
+    await made.clock.advance(ms);
+    others = true;
+    await made.clock.advance(1_000);
+    await expect(made.service.ended).resolves.toBe(refused);
+    expect(made.states).toEqual(['stopped']);
+    expect(pings).toBe(ms === 0 ? 0 : 1);
   });
 
   it('ends where it can not be stored that its keys are good again, and waits for no further ping', async () => {

@@ -17,6 +17,11 @@ export interface AccountServiceOptions {
   /** The account's keys are refused, or good again. */
   readonly onState: (state: 'active' | 'stopped', reason: Error | undefined) => Promise<void>;
   readonly onFailure: (what: string, error: Error) => void;
+  /**
+   * Whether other processes live, which may have a good key: a refused one then ends the account's service. Left out:
+   * there are none.
+   */
+  readonly hasOthers?: () => boolean;
   /** More loops that run and end with the account's own; default none. */
   readonly companions?: readonly Companion[];
   /** Shared with other accounts of the process; left out: readings begin at once. */
@@ -51,6 +56,8 @@ const LONGEST_POLL_RETRY_MS = 30_000;
 /** A full walk goes on where it failed, so a try costs a request or two; nobody announces the end of an outage. */
 const LONGEST_FULL_RETRY_MS = 300_000;
 const TIDY_MS = 5_000;
+/** How often (ms) to look whether other processes live, while a key is refused. */
+const OTHERS_MS = 1_000;
 /** A run that is still due this long (ms) after it was begun is begun again, unless it is under way. */
 const BEGIN_AGAIN_MS = { poll: 60_000, full: 300_000 };
 
@@ -194,11 +201,22 @@ export function accountService(options: AccountServiceOptions): AccountService {
     throw cause ?? broken.signal.reason;
   };
 
-  /** Waits until a key is good again. */
+  /** @throws the refusal, as soon as other processes live */
+  const waitAlone = async (ms: number, refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
+    const until = clock.monotonic() + ms;
+    for (;;) {
+      if (options.hasOthers?.() === true) throw refusal;
+      const leftMs = until - clock.monotonic();
+      if (leftMs <= 0) return;
+      await clock.sleep(Math.min(OTHERS_MS, leftMs), signal);
+    }
+  };
+
+  /** Waits until a key is good again. @throws the refusal, where another process may have a good one */
   const untilGood = async (refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
     await options.onState('stopped', refusal);
     for (let tries = 0; ; tries += 1) {
-      await clock.sleep(refusedKeyWait(tries), signal);
+      await waitAlone(refusedKeyWait(tries), refusal, signal);
       try {
         await options.ping(signal);
       } catch (error) {

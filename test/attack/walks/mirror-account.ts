@@ -79,6 +79,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     keys: keysOnDisk,
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,
+    interruptedAt: () => Number.NEGATIVE_INFINITY,
     hasOthers: () => false,
     onReleased: () => Promise.resolve(),
     hide: () => {},

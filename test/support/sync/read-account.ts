@@ -104,6 +104,7 @@ export async function createTestAccount(
     keys: keysOnDisk,
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,
+    interruptedAt: () => Number.NEGATIVE_INFINITY,
     hasOthers: () => false,
     onReleased: () => Promise.resolve(),
     hide: () => {},

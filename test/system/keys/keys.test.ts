@@ -86,6 +86,35 @@ describe('a key that the service refuses later', () => {
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 
+  it('leaves the account to a daemon that was given the new key', async () => {
+    system = await createSystem({ keys: `old-key=1001,new-key=1001` });
+    await system.sandbox.control.clock({ freeze: true });
+    gateway = await createGateway(system.sandbox.url);
+    const env = { MIRROR_API_URL: gateway.url, MIRROR_API_KEY: 'old-key' };
+    const first = await system.daemon(env);
+    await eventually('the account', async () => (await differences(system)).length === 0);
+    gateway.refuse(({ headers }) =>
+      headers.authorization === 'Bearer old-key' ? { status: 401, message: 'revoked' } : undefined,
+    );
+    expect((await system.run(['sync'], env)).code).toBe(3);
+    await first.until('account 1001 has stopped: ');
+
+    await system.sandbox.control.mutate({
+      op: 'insert',
+      collection: 'research_jobs',
+      fields: { status: 'new' },
+    });
+    const second = await system.daemon({ ...env, MIRROR_API_KEY: 'new-key' });
+    await first.until('unless another daemon has a good key');
+    await eventually('the new row', async () => (await differences(system)).length === 0);
+    const { rows } = await system.db.query(
+      `select a.state, p.pid from mirror_sync.account a join mirror_sync.process p on p.process_id = a.owner`,
+    );
+    expect(rows).toEqual([{ state: 'active', pid: second.child.pid }]);
+    expect(await first.stop()).toMatchObject({ code: 0 });
+    expect(await second.stop()).toMatchObject({ code: 0 });
+  });
+
   it('stops its account, whose data stay, and the account goes on by itself when the key is good again', async () => {
     system = await createSystem();
     await system.sandbox.control.clock({ freeze: true });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { accountRunner } from '../../../../src/app/accounts/account-runner.ts';
 import { accountsService, type AccountsService } from '../../../../src/app/accounts/accounts-service.ts';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { ensureAccount, releaseAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
@@ -35,6 +36,20 @@ describe('an account whose key was refused when it ran last', () => {
     await running();
     const state = 'select state, error from mirror_sync.account';
     expect(await account.query(state)).toEqual([{ state: 'active', error: null }]);
+  });
+});
+
+describe('an account that begins to run', () => {
+  it('rings, so that what came due while nobody ran begins at once', async () => {
+    let rings = 0;
+    const begun: (string | undefined)[] = [];
+    service = accountsService(account.parts, account.config.service.keys, () => {
+      rings += 1;
+      begun.push(service.runners()[0]?.current()?.account.fence.userId);
+    });
+    await service.start();
+    await eventually('a ring', () => rings > 0);
+    expect(begun).toEqual([String(account.sandbox.userId)]);
   });
 });
 
@@ -157,5 +172,83 @@ describe('a key that is refused after the service could not be reached', () => {
     await service.start();
     await eventually('its third refusal', () => waits.length > 5);
     expect(waits).toEqual([1_000, 2_000, 4_000, 30_000, 60_000, 300_000]);
+  });
+});
+
+describe('an account that this daemon can’t open', () => {
+  it('is left to others for longer each time, and is not counted on before its keys were judged', async () => {
+    const { link } = account.parts;
+    const waits: number[] = [];
+    const enough = Promise.withResolvers<void>();
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => {
+        if (ms < 5_000) return systemClock.sleep(ms, signal);
+        waits.push(ms);
+        if (waits.length < 6) return Promise.resolve();
+        enough.resolve();
+        return systemClock.sleep(ms, signal);
+      },
+    };
+    await account.query('alter table mirror_sync.slot_block rename to gone');
+    const userId = String(account.sandbox.userId);
+    const { keys } = account.config.service;
+    const parts = { ...account.parts, link: { ...link, clock } };
+    const onStanding = (): void => {
+      if (runner.standing() === 'waits') runner.take();
+    };
+    const runner = accountRunner(parts, userId, keys, onStanding, () => {});
+    expect(runner.standing()).toBe('unable');
+    await runner.start();
+    await enough.promise;
+    expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+    expect(runner.standing()).toBe('unable');
+    expect(await account.query('select owner from mirror_sync.account')).toEqual([{ owner: null }]);
+    await runner.stop();
+    await account.query('alter table mirror_sync.gone rename to slot_block');
+  });
+});
+
+describe('an account whose keys are refused beside other daemons', () => {
+  it('is released, asked for by a ping alone after longer and longer waits, and read again once one is good', async () => {
+    const { link } = account.parts;
+    const waits: number[] = [];
+    let isGood = false;
+    const asked: string[] = [];
+    const states: unknown[] = [];
+    const get: ServiceLink['transport']['get'] = (path, key, signal, wanted) => {
+      asked.push(path);
+      return link.transport.get(path, isGood ? key : 'a wrong key', signal, wanted);
+    };
+    const clock: Clock = {
+      ...systemClock,
+      sleep: async (ms, signal) => {
+        // Others wait so long, too.
+        if (runner.standing() !== 'unable') return systemClock.sleep(ms, signal);
+        waits.push(ms);
+        states.push(await account.query('select owner, state from mirror_sync.account'), runner.standing());
+        asked.length = 0;
+        isGood = waits.length > 2;
+      },
+    };
+    const parts = { ...account.parts, hasOthers: () => true };
+    const own = { ...parts, link: { ...link, clock, transport: { ...link.transport, get } } };
+    const { keys } = account.config.service;
+    const onStanding = (): void => {
+      if (runner.standing() === 'waits') runner.take();
+    };
+    const runner = accountRunner(own, String(account.sandbox.userId), keys, onStanding, () => {});
+    await runner.start();
+    await eventually(
+      'its third refusal, and work',
+      () => waits.length === 3 && runner.standing() === 'works',
+    );
+    expect(waits).toEqual([30_000, 60_000, 300_000]);
+    const released = [[{ owner: null, state: 'stopped' }], 'unable'];
+    expect(states).toEqual([...released, ...released, ...released]);
+    expect(asked[0]).toBe('/v1/ping');
+    const now = await account.query('select owner, state from mirror_sync.account');
+    expect(now).toEqual([{ owner: 'tests', state: 'active' }]);
+    await runner.stop();
   });
 });

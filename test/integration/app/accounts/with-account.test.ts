@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AccountUse, withAccount } from '../../../../src/app/accounts/with-account.ts';
+import { hashOfKey } from '../../../../src/app/accounts/servable-keys.ts';
+import { type AccountUse, takeFor, withAccount } from '../../../../src/app/accounts/with-account.ts';
+import type { TakeResult } from '../../../../src/db/ownership/lease.ts';
 import { DatabaseWentBack } from '../../../../src/model/errors.ts';
+import { ReadingStarts } from '../../../../src/sync/account/reading-starts.ts';
+import { Stopped } from '@research-mirror/runtime/service';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
 let account: TestAccount;
@@ -10,10 +16,18 @@ beforeEach(async () => {
 });
 afterEach(() => account.close());
 
-const use = (work: () => Promise<string>): Promise<AccountUse<string>> => {
+const use = (
+  work: () => Promise<string>,
+  parts = account.parts,
+  signal = new AbortController().signal,
+): Promise<AccountUse<string>> => {
   const { keys } = account.config.service;
   const userId = String(account.sandbox.userId);
-  return withAccount(account.parts, { userId, keys, signal: new AbortController().signal }, work);
+  return withAccount(parts, { userId, keys, signal }, work);
+};
+const owner = async (): Promise<string | null | undefined> => {
+  const rows = await account.query<{ owner: string | null }>('select owner from mirror_sync.account');
+  return rows[0]?.owner;
 };
 const DONE = { state: 'done', result: 'done' };
 
@@ -36,5 +50,62 @@ describe('an account that is opened where the database went back while nobody ha
     // Once that is known, the account is opened, and read again.
     expect(await use(() => Promise.resolve('done'))).toEqual(DONE);
     expect(await account.query('select reason from mirror.recoveries')).toHaveLength(1);
+  });
+});
+
+describe('an account that was taken and is not open yet', () => {
+  const strays = (): Promise<string[]> =>
+    account.parts.owned.releaseStrays(account.parts.db, account.parts.processId);
+
+  it('stays taken while it stands in line, however long, and is released where a stop ends the wait', async () => {
+    // As long as no time passes, nobody gives a place up.
+    const starts = new ReadingStarts(new VirtualClock());
+    const others = Promise.withResolvers<string>();
+    const inFront = Array.from({ length: 16 }, () =>
+      starts.begin(() => others.promise, new AbortController().signal),
+    );
+    let told = 0;
+    const parts = { ...account.parts, starts, onReleased: async () => void (told += 1) };
+    const stop = new AbortController();
+    const used = use(() => Promise.resolve('done'), parts, stop.signal);
+    used.catch(() => {});
+    await eventually('it to be taken', async () => (await owner()) === 'tests');
+    expect([await strays(), await strays(), await strays()]).toEqual([[], [], []]);
+    expect(await owner()).toBe('tests');
+
+    stop.abort(new Stopped('the daemon'));
+    await expect(used).rejects.toThrow(Stopped);
+    expect(await owner()).toBeNull();
+    expect(told).toBe(1);
+    others.resolve('');
+    await Promise.all(inFront);
+  });
+
+  it('is released where it can’t be opened: another daemon may do better', async () => {
+    await account.query('alter table mirror_sync.slot_block rename to gone');
+    let told = 0;
+    const parts = { ...account.parts, onReleased: async () => void (told += 1) };
+    await expect(use(() => Promise.resolve('done'), parts)).rejects.toThrow('slot_block');
+    expect(await owner()).toBeNull();
+    expect(told).toBe(1);
+  });
+});
+
+describe('a key that moved while its account waited for its turn', () => {
+  it('is not used: whose it is, is judged again when the account is taken', async () => {
+    const { parts, config } = account;
+    const userId = String(account.sandbox.userId);
+    const [hash] = config.service.keys.map(hashOfKey);
+    const take = async (): Promise<TakeResult> => {
+      await account.query(`insert into mirror_sync.api_key (key_hash, _user_id, pinged_at, answered_for, answered_at)
+        values ('${hash}', ${userId}, now(), 99, now())`);
+      return takeFor(parts, userId);
+    };
+    const signal = new AbortController().signal;
+    const used = await withAccount(parts, { userId, keys: config.service.keys, signal, take }, () =>
+      Promise.resolve('done'),
+    );
+    expect(used).toMatchObject({ state: 'unservable', why: expect.stringContaining('account 99') as string });
+    expect(await owner()).toBeNull();
   });
 });

@@ -20,7 +20,8 @@ beforeAll(async () => {
 afterEach(() => stopAll(services.splice(0)));
 afterAll(() => database.drop());
 
-async function listen(schema: string, lines: string[] = []): Promise<Doorbell> {
+/** @param causes gets, for each wake-up, whether somebody rang */
+async function listen(schema: string, lines: string[] = [], causes: boolean[] = []): Promise<Doorbell> {
   const bell = new Doorbell();
   const log = {
     info: (line: string) => void lines.push(line),
@@ -31,7 +32,10 @@ async function listen(schema: string, lines: string[] = []): Promise<Doorbell> {
     schema,
     clock: systemClock,
     log,
-    onWake: () => bell.ring(),
+    onWake: (isRung) => {
+      causes.push(isRung);
+      bell.ring();
+    },
   });
   services.push(wakeups);
   await wakeups.start();
@@ -49,7 +53,8 @@ describe('wake-ups', () => {
 
   it('go on after the connection was lost, which is itself a reason to look', async () => {
     const lines: string[] = [];
-    const bell = await listen('mirror', lines);
+    const causes: boolean[] = [];
+    const bell = await listen('mirror', lines, causes);
     await database.db.sql`select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'research-mirror wake-ups' and datname = current_database()`;
     await bell.heard(never);
@@ -58,6 +63,8 @@ describe('wake-ups', () => {
     await wake(database.db);
     await bell.heard(never);
     expect(lines).toEqual([]);
+    // What was missed while it listened to nobody counts as rung.
+    expect([causes[0], causes[1], causes.at(-1)]).toEqual([true, false, true]);
   });
 });
 

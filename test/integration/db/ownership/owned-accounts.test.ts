@@ -29,4 +29,11 @@ it('a process gives up accounts that name it while it does not work on them, at 
   expect(await look()).toEqual([]);
   owned.remove(eight);
   expect([await look(), await look()]).toEqual([[], ['8']]);
+  // Several at a time; not what it has taken anew since the look before.
+  await run(`update mirror_sync.account set owner = 'owner', token = 5`);
+  expect(await look()).toEqual([]);
+  await run(`update mirror_sync.account set token = 6 where _user_id = 9`);
+  owned.add({ userId: '7', owner: 'owner', token: '4' });
+  expect((await look()).toSorted()).toEqual(['7', '8']);
+  expect(await run('select owner from mirror_sync.account where _user_id = 9')).toEqual([{ owner: 'owner' }]);
 });
