@@ -17,9 +17,10 @@ export class KnownHashes {
     const known = this.#known.get(name);
     if (known !== undefined) return unpack(known);
     const hashes = make();
-    const bytes = Buffer.from(hashes.join(''), 'hex');
+    // Memory of its own: what Buffer.from gives is a piece of 64 KB, which lasts as long as any of its pieces.
+    const bytes = Buffer.allocUnsafeSlow(hashes.length * HASH_BYTES);
     // Items without a hash are no part of pages that are known by their text.
-    if (bytes.length === hashes.length * HASH_BYTES) this.#known.set(name, bytes, bytes.length);
+    if (bytes.write(hashes.join(''), 'hex') === bytes.length) this.#known.set(name, bytes, bytes.length);
     return hashes;
   }
 }

@@ -21,6 +21,8 @@ const text = Buffer.alloc(MOST_BYTES);
 const ordered = Buffer.alloc(MOST_BYTES);
 /** Its length. */
 let length = 0;
+/** The same as it was given. Of all instances: each would else keep the page that its item was cut out of. */
+let given = '';
 
 /** Numbers that are kept of a member: where its name and its value begin, and where the value ended and ends now. */
 const KEPT = 4;
@@ -48,7 +50,6 @@ type Which = 'known' | 'other' | 'learnt';
  */
 export class LearntCanonical {
   readonly #root: (Shape | undefined)[] = [undefined];
-  #source = '';
   /** Behind the canonical text of the value that was read last. */
   #end = 0;
 
@@ -59,7 +60,7 @@ export class LearntCanonical {
    */
   of(source: string): Uint8Array | undefined {
     if (source.length > MOST_CHARACTERS) return undefined;
-    this.#source = source;
+    given = source;
     length = text.write(source);
     const begin = startOf(0);
     if (text[begin] !== OPEN_BRACE) return undefined;
@@ -75,8 +76,8 @@ export class LearntCanonical {
     for (let member = 0; member < fields.length; member += 1) {
       bounds.push(members[member * KEPT + 1] ?? 0, members[member * KEPT + 2] ?? 0);
     }
-    if (length !== this.#source.length) toCharacters(bounds, this.#source);
-    return new ItemFields(this.#source, fields, places, bounds);
+    if (length !== given.length) toCharacters(bounds, given);
+    return new ItemFields(given, fields, places, bounds);
   }
 
   /**
@@ -138,7 +139,7 @@ export class LearntCanonical {
     if (which === 'learnt') return IMPOSSIBLE;
     const next = which === 'known' && last?.other !== undefined ? 'other' : 'learnt';
     // What is inside may have been put in order: the whole item's fields are to be found as they were.
-    if (depth === 0) text.write(this.#source);
+    if (depth === 0) text.write(given);
     const made = next === 'other' ? last?.other : shapeAt(text.toString('utf8', begin, length), 0);
     if (made === undefined) return IMPOSSIBLE;
     shapes[place] = { ...made, other: last === undefined ? undefined : { ...last, other: undefined } };

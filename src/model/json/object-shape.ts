@@ -36,17 +36,40 @@ export function shapeAt(text: string, begin: number): Shape | undefined {
   }
   if (new Set(names).size < names.length) return undefined;
   const order = [...names.keys()].sort((a, b) => ((names[a] ?? '') < (names[b] ?? '') ? -1 : 1));
-  const bytes = names.map((name) => Buffer.from(name));
-  // Made of bytes: a slice would keep the whole text in memory.
-  const fields = bytes.map((name) => meant(name.toString()));
+  const shared = names.map(sharedName);
+  const fields = shared.map((name) => name.meant);
   return {
-    names: bytes,
+    names: shared.map((name) => name.bytes),
     fields,
     places: new Map(fields.map((field, place) => [field, place])),
     order: order.every((place, index) => place === index) ? undefined : order,
     inner: names.map(() => undefined),
     other: undefined,
   };
+}
+
+interface SharedName {
+  readonly bytes: Uint8Array;
+  readonly meant: string;
+}
+
+/** More are not kept: whose items have ever new names learns them each time. */
+const MOST_SHARED = 4096;
+/** By their spelling: a thousand accounts have items with the same names. */
+const sharedNames = new Map<string, SharedName>();
+
+function sharedName(name: string): SharedName {
+  const known = sharedNames.get(name);
+  if (known !== undefined) return known;
+  // Memory of its own: what Buffer.from gives is a piece of 64 KB, which lasts as long as any of its pieces.
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(name));
+  bytes.write(name);
+  // Made of bytes: a slice would keep the whole text in memory.
+  const spelled = bytes.toString();
+  const made = { bytes, meant: meant(spelled) };
+  if (sharedNames.size === MOST_SHARED) sharedNames.clear();
+  sharedNames.set(spelled, made);
+  return made;
 }
 
 function meant(name: string): string {
