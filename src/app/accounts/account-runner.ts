@@ -35,7 +35,7 @@ export interface AccountRunner extends Service, SharedAccount {
 const BROKEN_MS = 5_000;
 const LONGEST_BROKEN_MS = 60_000;
 /** An account that was read for so long (ms) before it failed is opened again after the first wait. */
-const HELD_MS = 60_000;
+const LASTING_MS = 60_000;
 /** How often (ms) columns are tried again that fields wait for while others lock their table. */
 const FILL_MS = 60_000;
 /** How often (ms) rows are deleted whose time of retention is over. */
@@ -132,7 +132,7 @@ export function accountRunner(
     // Another daemon may do better, except where it is the database, or another daemon, that was in the way.
     if (error instanceof LeaseLost || error instanceof DatabaseUnavailable) return BROKEN_MS;
     stand('unable');
-    if (link.clock.monotonic() - worksSince >= HELD_MS) failures = 0;
+    if (link.clock.monotonic() - worksSince >= LASTING_MS) failures = 0;
     failures += 1;
     return Math.min(LONGEST_BROKEN_MS, BROKEN_MS * 2 ** (failures - 1));
   };

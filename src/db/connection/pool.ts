@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import pg from 'pg';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
 import { readDsn, type PgVariables } from './dsn.ts';
 import { valueParsers } from './moment-parser.ts';
@@ -97,6 +98,8 @@ export interface PoolOptions {
    */
   readonly answerWithin: number;
   readonly onConnect?: (client: pg.PoolClient) => void;
+  /** Default: the system's. */
+  readonly clock?: Pick<Clock, 'sleep'>;
 }
 
 /**
@@ -110,6 +113,7 @@ export interface PoolOptions {
 export function createPool(config: pg.ClientConfig, options: PoolOptions): PostgresPool {
   // COPY reads until its end what comes behind it: such connections send one statement after the other.
   const pipeline = options.onConnect === undefined;
+  const { clock = systemClock } = options;
   const pool = new pg.Pool({
     ...config,
     types: valueParsers,
@@ -121,7 +125,6 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
   pool.on('error', () => {});
   const places = new Places(options.max);
   const guarded = new Map<pg.PoolClient, GuardedClient>();
-  const patienceMs = config.connectionTimeoutMillis ?? CONNECT_TIMEOUT;
   // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
   // listener ends the process.
   pool.on('connect', (client) => {
@@ -130,32 +133,46 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
   });
   pool.on('remove', (client) => guarded.delete(client));
   const oneWorks = (): boolean => [...guarded.values()].some(({ isBroken }) => !isBroken);
+  /** @returns the connection, or why there is none where others work. @throws where none works */
+  const attempt = async (leave: () => void): Promise<{ client?: PostgresPoolClient; failure?: unknown }> => {
+    try {
+      const client = guarded.get(await pool.connect());
+      client?.taken(leave);
+      return { client: client as unknown as PostgresPoolClient };
+    } catch (error) {
+      const failure = databaseError(error);
+      // The place stays empty for a moment: else the next one in line would try in vain at once.
+      if (oneWorks()) {
+        void clock.sleep(TRY_AGAIN).then(leave);
+        return { failure };
+      }
+      places.refuse(failure);
+      leave();
+      throw failure;
+    }
+  };
+  /** @throws the failure, where none of the others is free in time */
+  const attemptAgain = async (failure: unknown): Promise<PostgresPoolClient> => {
+    const [late, over] = [new AbortController(), new AbortController()];
+    clock.sleep(config.connectionTimeoutMillis ?? CONNECT_TIMEOUT, over.signal).then(
+      () => late.abort(failure),
+      () => {},
+    );
+    try {
+      for (;;) {
+        const { client } = await attempt(await places.take(late.signal));
+        if (client !== undefined) return client;
+      }
+    } finally {
+      over.abort();
+    }
+  };
   return {
     options: pool.options,
     end: () => pool.end(),
     async connect(): Promise<PostgresPoolClient> {
-      let patience: AbortSignal | undefined;
-      let failure: unknown;
-      for (;;) {
-        const leave = await places.take(patience).catch((error: unknown) => {
-          throw patience?.aborted === true ? failure : error;
-        });
-        try {
-          const client = guarded.get(await pool.connect());
-          client?.taken(leave);
-          return client as unknown as PostgresPoolClient;
-        } catch (error) {
-          failure = databaseError(error);
-        }
-        if (!oneWorks() || patience?.aborted === true) {
-          if (!oneWorks()) places.refuse(failure);
-          leave();
-          throw failure;
-        }
-        patience ??= AbortSignal.timeout(patienceMs);
-        // The place stays empty for a moment: else the next one in line would try in vain at once.
-        setTimeout(leave, TRY_AGAIN).unref();
-      }
+      const { client, failure } = await attempt(await places.take());
+      return client ?? attemptAgain(failure);
     },
   };
 }
@@ -169,7 +186,8 @@ const BEGUN = { command: 'BEGIN', rowCount: null, rows: [], oid: 0, fields: [] }
 class GuardedClient {
   readonly #client: pg.PoolClient;
   readonly #pipeline: boolean;
-  #broken = false;
+  /** It can't be used any more, as far as known. */
+  isBroken = false;
   #leave = (): void => {};
   /** A transaction's beginning that was sent, while the next statement is not. */
   #begun: Promise<pg.QueryResult> | undefined;
@@ -180,13 +198,8 @@ class GuardedClient {
     this.#pipeline = pipeline;
     // It broke while in use: the current statement, or the next one, is rejected with the error.
     client.on('error', () => {
-      this.#broken = true;
+      this.isBroken = true;
     });
-  }
-
-  /** It can't be used any more, as far as known. */
-  get isBroken(): boolean {
-    return this.#broken;
   }
 
   /** @param leave gives up the place of who has the connection now */
@@ -224,14 +237,14 @@ class GuardedClient {
       if (last === undefined) throw new RangeError('a text without a statement');
       return last;
     } catch (error) {
-      if (breaksConnection(error)) this.#broken = true;
+      if (breaksConnection(error)) this.isBroken = true;
       throw databaseError(error);
     }
   }
 
   release(discard?: boolean): void {
-    this.#broken ||= discard === true;
-    this.#client.release(this.#broken);
+    this.isBroken ||= discard === true;
+    this.#client.release(this.isBroken);
     this.#leave();
   }
 }
