@@ -134,7 +134,7 @@ export class GroupModel {
 
   /** When the next request may go although bursts are not proven, or others use the key: evenly. */
   #even(now: number, size: number): number {
-    const others = this.#othersSeen(now) && this.#remaining.tested;
+    const others = this.#othersSeen(now) && this.#remaining.moved;
     if (!others && this.log.inFlight < this.bursts.mostInFlight(now, size)) return now;
     return this.#lastSentAt + (others ? EVEN_MS / size : this.bursts.spacingMs(size));
   }

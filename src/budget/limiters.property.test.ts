@@ -158,6 +158,17 @@ describe('somebody else with the same key', () => {
   });
 });
 
+describe('somebody else who takes every slot', () => {
+  it('for twenty minutes is never taken for a Remaining that counts nothing', async () => {
+    for (let seed = 1; seed <= runs(30, 300); seed += 1) {
+      const others = { foreignPerMinute: 120, share: 0.8, network: near };
+      const outcome = await play({ seed, minutes: 20, limiter: slidingLog(60), ...others });
+      expect(outcome.foreignRefusedAt.length / outcome.foreignAt.length).toBeGreaterThan(0.3);
+      expect(outcome.events.map((event) => event.kind)).not.toContain('remaining-ignored');
+    }
+  });
+});
+
 describe('somebody else with the same key, beside the usual share of it', () => {
   it.each(['evenly', 'at random', 'in bursts'] as const)(
     'who wants half of it, %s, is refused less than 1 % after two windows, and we nothing',
