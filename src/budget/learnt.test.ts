@@ -65,12 +65,17 @@ describe('what was learnt', () => {
     expect(next.group('other').pace.intervalMs(LATER, 0)).toBeCloseTo(60_250 / 29);
   });
 
-  it('is that bursts were accepted', () => {
+  it('is that bursts were accepted, and of how many slots', () => {
     const next = nextProcess((model) => {
-      model.group('other').bursts = new BurstGate(true);
+      model.group('other').bursts = new BurstGate(48);
     });
-    expect(next.group('other').bursts.proven).toBe(true);
-    expect(nextProcess(() => {}).group('other').bursts.proven).toBe(false);
+    expect(next.group('other').bursts.provenSize).toBe(48);
+    expect(nextProcess(() => {}).group('other').bursts.provenSize).toBe(0);
+  });
+
+  it('is that bursts of the specification’s limit were accepted, where an older program wrote no size', () => {
+    const bursts = started([{ group: 'sequence', learnt: { bursts: true } }]).group('sequence').bursts;
+    expect(bursts.provenSize).toBe(20);
   });
 
   it('is each route’s limit, and that the group accepts requests', () => {

@@ -3,6 +3,7 @@ import { FirstContact } from './evidence/first-contact.ts';
 import type { GroupModel } from './group-model.ts';
 import type { KeyModel } from './key-model.ts';
 import { Pace } from './evidence/pace.ts';
+import { defaultLimit } from './rate-groups.ts';
 import { LONGEST_PAUSE_MS } from './slots/timing.ts';
 import type { StoreTime } from './store/store-time.ts';
 import type { LearntRate, LearntRow, StoredGroup } from './store/store.ts';
@@ -34,7 +35,7 @@ function learntOf(group: GroupModel, now: number, time: StoreTime): LearntRate {
     .map(({ route, limit, seenAt }) => [route, { limit, seenAt: time.toStore(seenAt) }] as const);
   return {
     contacted: group.contact.proven,
-    bursts: group.bursts.proven,
+    bursts: group.bursts.provenSize,
     limits: Object.fromEntries(limits),
     ...(lesson === undefined ? {} : { paced: { ...lesson, until: time.toStore(lesson.until) } }),
     ...(group.ceilingUntil > now ? { grantedOnlyUntil: time.toStore(group.ceilingUntil) } : {}),
@@ -66,7 +67,7 @@ export function inheritLearnt(
 
 function inherit(group: GroupModel, learnt: LearntRate, now: number, time: StoreTime): void {
   group.contact = new FirstContact(learnt.contacted === true);
-  group.bursts = new BurstGate(learnt.bursts === true);
+  group.bursts = new BurstGate(provenSize(group, learnt.bursts));
   for (const [route, { limit, seenAt }] of Object.entries(learnt.limits ?? {})) {
     if (Number.isInteger(limit) && limit > 0) group.limits.inherit(route, limit, time.fromStore(seenAt));
   }
@@ -77,4 +78,10 @@ function inherit(group: GroupModel, learnt: LearntRate, now: number, time: Store
   // No pause lasts longer, whatever happened to the store's clock.
   group.pausedUntil = Math.min(now + LONGEST_PAUSE_MS, time.fromStore(learnt.pausedUntil ?? -Infinity));
   group.remainingIgnoredUntil = time.fromStore(learnt.remainingIgnoredUntil ?? -Infinity);
+}
+
+/** Of a row of 0.2.0, which says only that bursts were proven: for the specification's limit. */
+function provenSize(group: GroupModel, stored: LearntRate['bursts']): number {
+  if (stored === true) return defaultLimit(group.name);
+  return typeof stored === 'number' && stored > 0 ? stored : 0;
 }

@@ -10,6 +10,7 @@ import {
   wholeSeconds,
   withRemaining,
   type Limiter,
+  type Verdict,
 } from '../../test/support/budget/limiters.ts';
 import { runs } from '../../test/support/effort.ts';
 
@@ -210,6 +211,22 @@ describe('one 429 is enough', () => {
     });
     expect(outcome.refusedAt).toHaveLength(1);
   });
+});
+
+describe('a limit of 5,000 in the headers of a service that accepts 60', () => {
+  it.each([{}, { 'x-ratelimit-remaining': '999999' }])(
+    'costs no more than was accepted before, whatever is said to remain: %o',
+    async (more) => {
+      const headers = ({ accepted, retryInMs }: Verdict): Record<string, string> => ({
+        'x-ratelimit-limit': '5000',
+        ...more,
+        ...(accepted ? {} : { 'retry-after': String(Math.ceil(retryInMs / 1_000)) }),
+      });
+      const promised = { network: { ...near, headers }, workers: 300 };
+      const outcome = await play({ seed: 1, minutes: 20, limiter: slidingLog(60), ...promised });
+      expect(outcome.refusedAt.length).toBeLessThan(40);
+    },
+  );
 });
 
 describe('answers that take up to ten seconds', () => {
