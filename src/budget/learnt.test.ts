@@ -104,6 +104,23 @@ describe('a row that makes no sense', () => {
     expect(next.group('other').pausedUntil).toBe(LATER + 900_000);
   });
 
+  it('teaches nothing for longer than it is remembered', () => {
+    const [year, day] = [STORE_LATER + 365 * 86_400_000, 86_400_000];
+    const paced = { limit: 30, guardMs: 1_000, fromAnswer: false, until: year };
+    const limits = { a: { limit: 30, seenAt: year } };
+    const learnt = { paced, limits, grantedOnlyUntil: year, remainingIgnoredUntil: year };
+    const next = started([
+      { group: 'other', learnt },
+      { group: 'all', learnt: { ceiling: { limit: 40, until: year } } },
+    ]);
+    const group = next.group('other');
+    expect([group.ceilingUntil, group.remainingIgnoredUntil, next.overall?.until]).toEqual(
+      Array.from({ length: 3 }, () => LATER + day),
+    );
+    expect(group.pace.lesson(LATER)?.until).toBe(LATER + day);
+    expect([group.limits.smallest(LATER), group.limits.smallest(LATER + 3_600_000)]).toEqual([30, undefined]);
+  });
+
   it('sets no limit', () => {
     const limits = { a: { limit: 0, seenAt: STORE_LATER }, b: { limit: 1.5, seenAt: STORE_LATER } };
     expect(
