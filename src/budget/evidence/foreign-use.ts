@@ -64,11 +64,10 @@ export class ForeignUse {
     while ((this.#seen[1]?.from ?? Infinity) <= at - WATCHED_MS) this.#seen.shift();
   }
 
-  /** How much their use differed within the last two windows; Infinity: they were not watched for so long, or not now. */
+  /** How much their use differed within the last two windows; Infinity: they were not watched for so long. */
   #spread(now: number): number {
     const [first] = this.#seen;
-    if (first === undefined || first.from > now - WATCHED_MS || this.#lastAt + FOREIGN_MEMORY_MS < now)
-      return Infinity;
+    if (first === undefined || first.from > now - WATCHED_MS) return Infinity;
     return (
       Math.max(...this.#seen.map((each) => each.most)) - Math.min(...this.#seen.map((each) => each.least))
     );
