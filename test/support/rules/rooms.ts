@@ -94,7 +94,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     roles: { has: 'group roles, their rights, logins that only read', imports: ['connection'] },
     distribution: {
       has: 'tables of accounts on Citus: which, whether they can be spread, spreading them',
-      imports: ['connection'],
+      imports: ['connection', 'dump'],
     },
     migrations: {
       has: 'bringing a schema to this version',

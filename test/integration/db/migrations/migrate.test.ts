@@ -102,6 +102,8 @@ describe('migrate', () => {
   it('distributes new tables of accounts where mirror.account is distributed', async () => {
     // Stand-ins for Citus: its catalogue and the one function that is called.
     await open.db.sql`create schema if not exists spread; create table spread.account (_user_id bigint primary key);
+      -- Somebody's own, which Citus would refuse.
+      create table spread.tags (_user_id int primary key references spread.account);
       create table public.pg_dist_partition (logicalrelid regclass);
       insert into pg_dist_partition values ('spread.account');
       create function create_distributed_table(name text, key text, colocate_with text) returns void
