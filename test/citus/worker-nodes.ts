@@ -48,7 +48,8 @@ export async function setClockAhead(url: string): Promise<void> {
   const name = new URL(url).pathname.slice(1);
   await asked(
     url,
-    `create schema ahead;
+    `set citus.enable_ddl_propagation = off;
+    create schema ahead;
     create function ahead.clock_timestamp() returns timestamptz language sql volatile
       as $$ select pg_catalog.clock_timestamp() + interval '5 s' $$;
     alter database ${name} set search_path = ahead, pg_catalog, public`,

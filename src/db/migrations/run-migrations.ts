@@ -5,6 +5,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { distributeNewTables, tablesBefore } from '../distribution/tables-of-accounts.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
 import { pendingAfter, readMigrations, type AppliedMigration, type Migration } from './migrations.ts';
+import { splitStatements } from './split-statements.ts';
 import { sqlState } from '../connection/sql-state.ts';
 import { throwIfNamesTaken } from './names-taken.ts';
 
@@ -99,7 +100,10 @@ export async function applyMigration(trx: Db, next: Migration): Promise<void> {
   await trx.sql`alter table ${table} add column if not exists oldest_program text`;
   const before = await beforeMigration(trx);
   const tables = await tablesBefore(trx);
-  await trx.raw(next.text.replaceAll('{schema}', trx.schema));
+  const text = next.text.replaceAll('{schema}', trx.schema);
+  if (tables === undefined) await trx.raw(text);
+  // Citus sends the whole text to the nodes for most changes of a distributed table: they refuse more than one statement.
+  else for (const { statement } of splitStatements(text)) await trx.raw(statement);
   await afterMigration(trx, before);
   await distributeNewTables(trx, tables);
   await trx.sql`insert into ${table} (name, checksum, applied_at, oldest_program)
