@@ -161,6 +161,25 @@ describe('distribute', () => {
     }
   });
 
+  it('leaves who may read the views alone without rows', async () => {
+    const account = await MirroredAccount.make({ ...open, ...plain }, '7');
+    await account.page('research_jobs', page(1, 20));
+    await makeCluster(plain.url, inject('testServer').workers);
+    await distribute();
+    // Made now, it is on all nodes.
+    const viewer = await createLoginRole({ ...open, ...plain }, []);
+    try {
+      await run(`grant usage on schema mirror to ${viewer.name}`);
+      await run(`grant select on mirror.changes, mirror.companies to ${viewer.name}`);
+      for (const view of ['changes', 'companies']) {
+        expect(await run(`select 1 from mirror.${view} limit 1`)).toHaveLength(1);
+        expect(await viewer.run(`select * from mirror.${view}`)).toEqual([]);
+      }
+    } finally {
+      await viewer.drop();
+    }
+  });
+
   it('is all or nothing: broken off in the middle it leaves a plain mirror, and is done by the next one', async () => {
     const account = await MirroredAccount.make({ ...open, ...plain }, '7');
     await account.page('research_jobs', page(1, 20));

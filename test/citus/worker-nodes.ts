@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { isAlive } from '@research-mirror/embedded-postgres/postmaster';
 
 const run = promisify(execFile);
 
@@ -26,7 +27,10 @@ export async function workerServer(url: string): Promise<WorkerServer> {
     kill: async () => {
       const pid = Number((await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')[0]);
       const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', String(pid)]);
-      for (const each of [pid, ...stdout.split('\n').map(Number)]) if (each > 1) kill(each);
+      const all = [pid, ...stdout.split('\n').map(Number)].filter((each) => each > 1);
+      for (const each of all) kill(each);
+      // The next server starts only where the last one's process is gone.
+      while (all.some(isAlive)) await new Promise(setImmediate);
     },
     start: async () => {
       const command = [join(bin, 'pg_ctl'), '-D', data, '-l', `${data}.log`, '-w', 'start'];

@@ -10,6 +10,7 @@ import { setClockAhead, workerServer } from './worker-nodes.ts';
 
 let plain: PlainMirror;
 let open: Database;
+let writing: Writing | undefined;
 
 beforeEach(async () => {
   plain = await createPlainMirror();
@@ -17,6 +18,9 @@ beforeEach(async () => {
   open = await openTestDatabase(plain.url);
 });
 afterEach(async () => {
+  // A test that failed has it still writing.
+  await writing?.stop().catch(() => {});
+  writing = undefined;
   await open.close();
   await plain.drop();
 });
@@ -99,8 +103,10 @@ class Writing {
       try {
         await this.#account.page('research_jobs', items);
         return;
-      } catch {
+      } catch (error) {
+        if (this.#over) throw error;
         this.failures += 1;
+        await new Promise(setImmediate);
       }
     }
   }
@@ -129,7 +135,7 @@ async function expectEqual(pages: number): Promise<void> {
 
 describe('a mirror whose nodes fail and move', () => {
   it('is equal to what was written after its worker was killed and came back', async () => {
-    const writing = new Writing(await MirroredAccount.make({ ...open, ...plain }, '7'));
+    writing = new Writing(await MirroredAccount.make({ ...open, ...plain }, '7'));
     await writing.more(3);
     const worker = await workerServer(workerAt(await shardOf('7')).href);
     await worker.kill();
@@ -145,7 +151,7 @@ describe('a mirror whose nodes fail and move', () => {
   });
 
   it('is equal to what was written while its shards were moved, and balanced again', async () => {
-    const writing = new Writing(await MirroredAccount.make({ ...open, ...plain }, '7'));
+    writing = new Writing(await MirroredAccount.make({ ...open, ...plain }, '7'));
     await writing.more(3);
     const from = await shardOf('7');
     const to = inject('testServer')
