@@ -23,15 +23,15 @@ export async function hasCitus(db: Db): Promise<boolean> {
 }
 
 /** All tables that this version's mirror has. What else lies in its schemas is somebody's own, and stays as it is. */
-const OWN = [
+const OWN: ReadonlySet<string> = new Set([
   ...DUMPED_TABLES.map(({ schema, name }) => `${schema}.${name}`),
   ...Object.keys(LEFT_OUT).map((name) => `state.${name}`),
-];
+]);
 
 /** The mirror's tables of accounts, `<schema>.account` first. For a database that has Citus. */
 export async function tablesOfAccounts(db: Db): Promise<readonly TableOfAccounts[]> {
   const tables = await candidates(db);
-  return tables.filter(({ place }) => OWN.includes(place));
+  return tables.filter(({ place }) => OWN.has(place));
 }
 
 interface Candidate extends TableOfAccounts {
