@@ -222,8 +222,8 @@ describe('a limit of 5,000 in the headers of a service that accepts 60', () => {
         ...more,
         ...(accepted ? {} : { 'retry-after': String(Math.ceil(retryInMs / 1_000)) }),
       });
-      const promised = { network: { ...near, headers }, workers: 300 };
-      const outcome = await play({ seed: 1, minutes: 20, limiter: slidingLog(60), ...promised });
+      const lifted = { network: { ...near, headers }, workers: 300 };
+      const outcome = await play({ seed: 1, minutes: 20, limiter: slidingLog(60), ...lifted });
       expect(outcome.refusedAt.length).toBeLessThan(40);
     },
   );

@@ -68,7 +68,7 @@ describe('requests under way that are not spaced', () => {
     expect(gate.mostInFlight(90_000, SIZE + 1, 2 * SIZE)).toBe(1);
   });
 
-  it('are half of those accepted in a row where the headers promise more than the specification', () => {
+  it('are half of those accepted in a row where the headers allow more than the specification', () => {
     const gate = new BurstGate(0);
     for (let i = 0; i < 40; i++) gate.accepted(i, i + 1, 4_900, 5_000);
     expect(gate.mostInFlight(100, 5_000, 60)).toBe(20);

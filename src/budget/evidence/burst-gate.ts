@@ -48,7 +48,7 @@ export class BurstGate {
   /**
    * Most requests under way of which one is sent sooner than `spacingMs` after the last one.
    * @param size slots of the group
-   * @param granted the specification's limit: where the headers promise more, and are wrong, all that is under way is
+   * @param granted the specification's limit: where the headers allow more, and are wrong, all that is under way is
    *   refused
    */
   mostInFlight(now: number, size: number, granted: number): number {

@@ -90,7 +90,7 @@ const MOST_SKEW = 100;
 const CLOCK_READINGS = 3;
 
 /**
- * An account's slots are written by the clock of its node (docs/scaling.md, "Citus step by step"), which changes when its
+ * An account's slots are written by the clock of its node (docs/scaling.md, "When one Postgres is outgrown: Citus step by step"), which changes when its
  * shard moves. Only what is certain counts against a node: a reading that took long says little.
  */
 async function checkClocks(db: Db, workers: readonly Member[]): Promise<void> {

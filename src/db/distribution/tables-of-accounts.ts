@@ -30,19 +30,19 @@ const OWN: ReadonlySet<string> = new Set([
 
 /** The mirror's tables of accounts, `<schema>.account` first. For a database that has Citus. */
 export async function tablesOfAccounts(db: Db): Promise<readonly TableOfAccounts[]> {
-  const tables = await candidates(db);
+  const tables = await tablesThere(db);
   return tables.filter(({ place }) => OWN.has(place));
 }
 
-interface Candidate extends TableOfAccounts {
+interface TableThere extends TableOfAccounts {
   readonly oid: string;
   /** `mirror.account`, `state.account`, whatever the schema's name is. */
   readonly place: string;
 }
 
 /** Everything in the mirror's schemas that looks like a table of accounts. */
-async function candidates(db: Db): Promise<readonly Candidate[]> {
-  const { rows } = await db.sql<Candidate>`
+async function tablesThere(db: Db): Promise<readonly TableThere[]> {
+  const { rows } = await db.sql<TableThere>`
     select c.oid::text as oid,
       case n.nspname when ${db.schema} then 'mirror.' else 'state.' end || c.relname as place, format('%I.%I', n.nspname, c.relname) as name,
       n.nspname = ${db.schema} and c.relname = 'account' as "isFirst",
@@ -102,7 +102,7 @@ export type TablesBefore = ReadonlySet<string> | undefined;
 /** To be called in a migration's transaction, before the migration. */
 export async function tablesBefore(trx: Db): Promise<TablesBefore> {
   if (!(await hasCitus(trx))) return undefined;
-  const tables = await candidates(trx);
+  const tables = await tablesThere(trx);
   if (!tables.some(({ isFirst, distributed }) => isFirst && distributed)) return undefined;
   return new Set(tables.map(({ oid }) => oid));
 }
@@ -114,6 +114,6 @@ export async function tablesBefore(trx: Db): Promise<TablesBefore> {
  */
 export async function distributeNewTables(trx: Db, before: TablesBefore): Promise<void> {
   if (before === undefined) return;
-  const made = (await candidates(trx)).filter(({ oid, distributed }) => !before.has(oid) && !distributed);
+  const made = (await tablesThere(trx)).filter(({ oid, distributed }) => !before.has(oid) && !distributed);
   await distributeTables(trx, made, undefined, () => {});
 }
