@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const run = async <Row>(text: string): Promise<Row[]> => (await open.db.sql<Row>`${sql.raw(text)}`).rows;
 
-/** A node, as Citus's functions are told of it. */
+/** A node, as Citus's functions take it. */
 interface Place {
   readonly host: string;
   readonly port: number;
