@@ -174,15 +174,29 @@ begin
   end loop;
 end $$;
 
+-- How a view is replaced without losing what its operator has set: as WITH clause, empty where nothing is set.
+create function "{schema}_sync".view_options(name text) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return coalesce((
+    select 'with (' || array_to_string(v.reloptions, ', ') || ')' from pg_class v
+    where v.oid = to_regclass(format('"{schema}".%I', view_options.name))), '');
+end $$;
+revoke all on function "{schema}_sync".view_options(text) from public;
+comment on function "{schema}_sync".view_options(text) is 'Options that are set on a view of the mirror, for replacing it.';
+
 -- Reason: the same columns and rows. Which field stands in which column is the same for all accounts, and lies on one
 -- node: Citus joins it with what is counted of all accounts, but asks for no count of each of its rows.
-create or replace view "{schema}".columns as
-  select c.collection, c.field, c.column_name, c.type, c.documented, c.first_seen_at,
-    coalesce(x.conflicts, 0)::bigint as conflicts
-  from "{schema}"._columns c
-    left join (
-      select collection, field, sum(conflicts) as conflicts from "{schema}"._conflicts group by collection, field) x
-      on x.collection = c.collection and x.field = c.field;
+do $$
+begin
+  execute 'create or replace view "{schema}".columns ' || "{schema}_sync".view_options('columns') || $view$ as
+    select c.collection, c.field, c.column_name, c.type, c.documented, c.first_seen_at,
+      coalesce(x.conflicts, 0)::bigint as conflicts
+    from "{schema}"._columns c
+      left join (
+        select collection, field, sum(conflicts) as conflicts from "{schema}"._conflicts group by collection, field) x
+        on x.collection = c.collection and x.field = c.field$view$;
+end $$;
 
 -- Condition, for format(condition, table, alias), that its reader may read a table himself. A reader who may not is
 -- stopped before anything is read. Citus on PostgreSQL 15 and 16 refuses outer joins beside a condition that names no
@@ -249,7 +263,7 @@ begin
       order by i._change_id desc limit 1)', format(gate, '"{schema}".list_items', 'i'));
   end if;
   execute format($view$
-    create or replace view "{schema}".companies as
+    create or replace view "{schema}".companies %7$s as
     select c._user_id, c._domain as domain, c.jobs::bigint as research_jobs, c.items::bigint as list_items,
       c.lists::bigint as lists, c.watched > 0 as watched, j.status as last_job_status,
       coalesce(%1$s) as last_researched_at, coalesce(%2$s, %3$s) as latest_score
@@ -275,7 +289,7 @@ begin
     left join "{schema}".research_jobs j on j._user_id = c._user_id and j.job_id = c.last_job$view$,
     coalesce(moments || ', ', '') || 'j._first_seen_at', job_score, item_score,
     format(gate, '"{schema}".research_jobs', 'research_jobs'), format(gate, '"{schema}".list_items', 'list_items'),
-    format(gate, '"{schema}".watchlist', 'watchlist'));
+    format(gate, '"{schema}".watchlist', 'watchlist'), "{schema}_sync".view_options('companies'));
 end $$;
 
 -- Makes the view: the same columns and rows as before, in words that Citus can send to the nodes. Does nothing where the
@@ -350,7 +364,7 @@ begin
       t, shown_key, t || '_history', t, same_key,
       format(gate, format('"{schema}".%I', t), 's'), format(gate, format('"{schema}".%I', t || '_history'), 's'));
   end loop;
-  execute 'create or replace view "{schema}".changes as ' || array_to_string(branches, ' union all ');
+  execute 'create or replace view "{schema}".changes ' || "{schema}_sync".view_options('changes') || ' as ' || array_to_string(branches, ' union all ');
 end $$;
 revoke all on function "{schema}_sync".make_changes() from public;
 comment on function "{schema}_sync".make_changes() is 'Makes the view changes anew, for tables that are distributed or not.';

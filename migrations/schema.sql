@@ -2785,7 +2785,7 @@ begin
       t, shown_key, t || '_history', t, same_key,
       format(gate, format('"mirror".%I', t), 's'), format(gate, format('"mirror".%I', t || '_history'), 's'));
   end loop;
-  execute 'create or replace view "mirror".changes as ' || array_to_string(branches, ' union all ');
+  execute 'create or replace view "mirror".changes ' || "mirror_sync".view_options('changes') || ' as ' || array_to_string(branches, ' union all ');
 end $function$
 ;
 
@@ -2838,7 +2838,7 @@ begin
       order by i._change_id desc limit 1)', format(gate, '"mirror".list_items', 'i'));
   end if;
   execute format($view$
-    create or replace view "mirror".companies as
+    create or replace view "mirror".companies %7$s as
     select c._user_id, c._domain as domain, c.jobs::bigint as research_jobs, c.items::bigint as list_items,
       c.lists::bigint as lists, c.watched > 0 as watched, j.status as last_job_status,
       coalesce(%1$s) as last_researched_at, coalesce(%2$s, %3$s) as latest_score
@@ -2864,7 +2864,7 @@ begin
     left join "mirror".research_jobs j on j._user_id = c._user_id and j.job_id = c.last_job$view$,
     coalesce(moments || ', ', '') || 'j._first_seen_at', job_score, item_score,
     format(gate, '"mirror".research_jobs', 'research_jobs'), format(gate, '"mirror".list_items', 'list_items'),
-    format(gate, '"mirror".watchlist', 'watchlist'));
+    format(gate, '"mirror".watchlist', 'watchlist'), "mirror_sync".view_options('companies'));
 end $function$
 ;
 
@@ -2886,6 +2886,19 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION mirror_sync.view_options(name text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return coalesce((
+    select 'with (' || array_to_string(v.reloptions, ', ') || ')' from pg_class v
+    where v.oid = to_regclass(format('"mirror".%I', view_options.name))), '');
+end $function$
+;
+
 comment on schema mirror_sync is 'State of the research-mirror daemon. Nothing here is meant for readers.';
 
 comment on function mirror_sync.make_as_of() is 'Makes the functions <table>_as_of anew, with the columns that the tables have.';
@@ -2903,5 +2916,7 @@ comment on column mirror_sync.scope.announced is 'Of these, those that an event 
 comment on column mirror_sync.scope.watched_ms is 'Milliseconds over which they were counted.';
 
 comment on column mirror_sync.scope.cost is 'Requests of a reading.';
+
+comment on function mirror_sync.view_options(text) is 'Options that are set on a view of the mirror, for replacing it.';
 
 comment on table mirror_sync.wanted_index is 'Optional indexes that an operator asked for.';

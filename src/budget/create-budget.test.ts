@@ -62,7 +62,11 @@ describe('the first requests', () => {
   it('to a group are at most four at once until ten were accepted', async () => {
     const setup = new BudgetSetup();
     const budget = await setup.budget();
-    setup.answer = () => ({ status: 200, headers: { 'x-ratelimit-remaining': '40' } });
+    let left = 60;
+    setup.answer = () => ({
+      status: 200,
+      headers: { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': String((left -= 1)) },
+    });
     await setup.sendMany(budget, 10);
     expect(setup.mostInFlight).toBe(4);
     await setup.sendMany(budget, 20);
@@ -108,7 +112,10 @@ describe('a 429', () => {
   it('shortens no wait that an earlier one asked for', async () => {
     const setup = new BudgetSetup();
     const budget = await setup.acquainted();
-    setup.answer = () => ({ status: 200, headers: { 'x-ratelimit-remaining': '40' } });
+    setup.answer = () => ({
+      status: 200,
+      headers: { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '40' },
+    });
     await setup.sendMany(budget, 1);
     setup.answer = (name) => ({ status: 429, headers: { 'retry-after': name } });
     await setup.clock.runUntil(Promise.all([setup.send(budget, '90'), setup.send(budget, '1')]));

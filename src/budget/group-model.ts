@@ -46,7 +46,7 @@ export class GroupModel {
   readonly #remaining = new RemainingCheck();
   pace = new Pace();
   contact = new FirstContact(false);
-  bursts = new BurstGate(false);
+  bursts = new BurstGate(0);
   /** A Retry-After stops the group until then. */
   pausedUntil = -Infinity;
   /** `Remaining` is not believed until then. */
@@ -54,8 +54,8 @@ export class GroupModel {
   /** No limit above the specification's is believed until then. */
   ceilingUntil = -Infinity;
   refusals = 0;
-  /** Moving mean of the time from sending to answer. */
-  #responseMs = 0;
+  /** Moving mean of the time from sending to answer; undefined: none came yet. */
+  #responseMs: number | undefined;
   #lastSentAt = -Infinity;
   #lastEndedAt = -Infinity;
   #lastHighAt = -Infinity;
@@ -134,12 +134,13 @@ export class GroupModel {
 
   /** When the next request may go although bursts are not proven, or others use the key: evenly. */
   #even(now: number, size: number): number {
-    const others = this.#othersSeen(now) && this.#remaining.tested;
-    if (!others && this.log.inFlight < this.bursts.mostInFlight(now, size)) return now;
+    const others = this.#othersSeen(now) && this.#remaining.moved;
+    if (!others && this.log.inFlight < this.bursts.mostInFlight(now, size, defaultLimit(this.name)))
+      return now;
     return this.#lastSentAt + (others ? EVEN_MS / size : this.bursts.spacingMs(size));
   }
 
-  /** When paced: an interval after the last sending or, after a second lesson, after the last answer. */
+  /** When paced: an interval after the last sending or, after a third lesson, after the last answer. */
   #turn(now: number): Admission {
     const interval = this.pacedMs(now);
     if (interval === undefined) return 'go';
@@ -151,7 +152,7 @@ export class GroupModel {
 
   /** Time between two requests of a paced group; undefined: not paced. */
   pacedMs(now: number): number | undefined {
-    return this.pace.intervalMs(now, this.#responseMs);
+    return this.pace.intervalMs(now, this.#responseMs ?? 0);
   }
 
   sent(now: number, high: boolean): void {
@@ -181,14 +182,27 @@ export class GroupModel {
     this.log.answered(now);
     this.#lastEndedAt = now;
     if (this.contact.accepted()) findings.push('noted');
-    const remaining = this.remainingIgnoredUntil > now ? undefined : headers.remaining;
-    if (this.bursts.accepted(answer.sentAt, now, remaining, this.#shareOf(this.limit(now))))
+    if (
+      this.bursts.accepted(answer.sentAt, now, this.#leftToUs(headers, now), this.#shareOf(this.limit(now)))
+    )
       findings.push('noted');
-    this.#responseMs += (now - answer.sentAt - this.#responseMs) * RESPONSE_WEIGHT;
+    this.#learnResponse(now - answer.sentAt);
     if (headers.limit !== undefined && this.limits.observe(route, headers.limit, now)) findings.push('noted');
     if (this.limit(now) !== before) findings.push('limit');
     if (headers.limit !== undefined && headers.remaining !== undefined) this.#readRemaining(answer, findings);
     return findings;
+  }
+
+  /** What an answer's `Remaining` leaves us, at most all our slots; undefined: it can't be believed. */
+  #leftToUs({ limit, remaining }: RateHeaders, now: number): number | undefined {
+    if (limit === undefined || remaining === undefined || remaining > limit) return undefined;
+    if (this.remainingIgnoredUntil > now) return undefined;
+    return Math.min(remaining, this.size(now));
+  }
+
+  #learnResponse(ms: number): void {
+    const before = this.#responseMs ?? ms;
+    this.#responseMs = before + (ms - before) * RESPONSE_WEIGHT;
   }
 
   #readRemaining({ sentAt, receivedAt: now, headers }: Answered, findings: Finding[]): void {

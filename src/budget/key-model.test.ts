@@ -18,3 +18,12 @@ it('a used key of whose past nothing is known may send one ping, and nothing els
   expect(model.admission(OTHER, 61_250)).toBe('go');
   expect(model.admission(SEQUENCE, 61_250)).toBe('go');
 });
+
+it('a paced group heeds from its first answer on how long answers take', () => {
+  const model = new KeyModel(1);
+  const group = model.group('other');
+  group.pace.learn(60, 0);
+  group.sent(0, false);
+  model.judge('other', 200, { route: 'GET /v1/lists', sentAt: 0, receivedAt: 5_000, headers: NOTHING });
+  expect(group.pacedMs(5_000)).toBeCloseTo(65_250 / 59);
+});

@@ -65,12 +65,17 @@ describe('what was learnt', () => {
     expect(next.group('other').pace.intervalMs(LATER, 0)).toBeCloseTo(60_250 / 29);
   });
 
-  it('is that bursts were accepted', () => {
+  it('is that bursts were accepted, and of how many slots', () => {
     const next = nextProcess((model) => {
-      model.group('other').bursts = new BurstGate(true);
+      model.group('other').bursts = new BurstGate(48);
     });
-    expect(next.group('other').bursts.proven).toBe(true);
-    expect(nextProcess(() => {}).group('other').bursts.proven).toBe(false);
+    expect(next.group('other').bursts.provenSize).toBe(48);
+    expect(nextProcess(() => {}).group('other').bursts.provenSize).toBe(0);
+  });
+
+  it('is that bursts of the specification’s limit were accepted, where an older program wrote no size', () => {
+    const bursts = started([{ group: 'sequence', learnt: { bursts: true } }]).group('sequence').bursts;
+    expect(bursts.provenSize).toBe(20);
   });
 
   it('is each route’s limit, and that the group accepts requests', () => {
@@ -97,6 +102,23 @@ describe('a row that makes no sense', () => {
   it('stops a group for a quarter of an hour at most', () => {
     const next = started([{ group: 'other', learnt: { serial: 1, pausedUntil: STORE_LATER + 86_400_000 } }]);
     expect(next.group('other').pausedUntil).toBe(LATER + 900_000);
+  });
+
+  it('teaches nothing for longer than it is remembered', () => {
+    const [year, day] = [STORE_LATER + 365 * 86_400_000, 86_400_000];
+    const paced = { limit: 30, guardMs: 1_000, fromAnswer: false, until: year };
+    const limits = { a: { limit: 30, seenAt: year } };
+    const learnt = { paced, limits, grantedOnlyUntil: year, remainingIgnoredUntil: year };
+    const next = started([
+      { group: 'other', learnt },
+      { group: 'all', learnt: { ceiling: { limit: 40, until: year } } },
+    ]);
+    const group = next.group('other');
+    expect([group.ceilingUntil, group.remainingIgnoredUntil, next.overall?.until]).toEqual(
+      Array.from({ length: 3 }, () => LATER + day),
+    );
+    expect(group.pace.lesson(LATER)?.until).toBe(LATER + day);
+    expect([group.limits.smallest(LATER), group.limits.smallest(LATER + 3_600_000)]).toEqual([30, undefined]);
   });
 
   it('sets no limit', () => {

@@ -3,7 +3,8 @@ import { FirstContact } from './evidence/first-contact.ts';
 import type { GroupModel } from './group-model.ts';
 import type { KeyModel } from './key-model.ts';
 import { Pace } from './evidence/pace.ts';
-import { LONGEST_PAUSE_MS } from './slots/timing.ts';
+import { defaultLimit } from './rate-groups.ts';
+import { LESSON_MEMORY_MS, LONGEST_PAUSE_MS } from './slots/timing.ts';
 import type { StoreTime } from './store/store-time.ts';
 import type { LearntRate, LearntRow, StoredGroup } from './store/store.ts';
 
@@ -34,7 +35,7 @@ function learntOf(group: GroupModel, now: number, time: StoreTime): LearntRate {
     .map(({ route, limit, seenAt }) => [route, { limit, seenAt: time.toStore(seenAt) }] as const);
   return {
     contacted: group.contact.proven,
-    bursts: group.bursts.proven,
+    bursts: group.bursts.provenSize,
     limits: Object.fromEntries(limits),
     ...(lesson === undefined ? {} : { paced: { ...lesson, until: time.toStore(lesson.until) } }),
     ...(group.ceilingUntil > now ? { grantedOnlyUntil: time.toStore(group.ceilingUntil) } : {}),
@@ -52,29 +53,44 @@ export function inheritLearnt(
   now: number,
   time: StoreTime,
 ): void {
+  // Nothing is kept for longer than it is remembered, whatever happened to the store's clock.
+  const until: Until = (moment, memoryMs) => Math.min(now + memoryMs, time.fromStore(moment ?? -Infinity));
   for (const { group: name, learnt } of rows) {
     if (name === 'all') {
       const { ceiling } = learnt;
-      if (ceiling !== undefined)
-        model.overall = { limit: ceiling.limit, until: time.fromStore(ceiling.until) };
+      if (ceiling !== undefined && isLimit(ceiling.limit)) {
+        model.overall = { limit: ceiling.limit, until: until(ceiling.until, LESSON_MEMORY_MS) };
+      }
     } else {
       const group = model.groups.get(name);
-      if (group !== undefined) inherit(group, learnt, now, time);
+      if (group !== undefined) inherit(group, learnt, until);
     }
   }
 }
 
-function inherit(group: GroupModel, learnt: LearntRate, now: number, time: StoreTime): void {
+/** A stored moment by our clock, at most so many milliseconds from now. */
+type Until = (moment: number | undefined, memoryMs: number) => number;
+
+function inherit(group: GroupModel, learnt: LearntRate, until: Until): void {
   group.contact = new FirstContact(learnt.contacted === true);
-  group.bursts = new BurstGate(learnt.bursts === true);
+  group.bursts = new BurstGate(provenSize(group, learnt.bursts));
   for (const [route, { limit, seenAt }] of Object.entries(learnt.limits ?? {})) {
-    if (Number.isInteger(limit) && limit > 0) group.limits.inherit(route, limit, time.fromStore(seenAt));
+    if (isLimit(limit)) group.limits.inherit(route, limit, until(seenAt, 0));
   }
   if (learnt.paced !== undefined) {
-    group.pace = new Pace({ ...learnt.paced, until: time.fromStore(learnt.paced.until) });
+    group.pace = new Pace({ ...learnt.paced, until: until(learnt.paced.until, LESSON_MEMORY_MS) });
   }
-  group.ceilingUntil = time.fromStore(learnt.grantedOnlyUntil ?? -Infinity);
-  // No pause lasts longer, whatever happened to the store's clock.
-  group.pausedUntil = Math.min(now + LONGEST_PAUSE_MS, time.fromStore(learnt.pausedUntil ?? -Infinity));
-  group.remainingIgnoredUntil = time.fromStore(learnt.remainingIgnoredUntil ?? -Infinity);
+  group.ceilingUntil = until(learnt.grantedOnlyUntil, LESSON_MEMORY_MS);
+  group.pausedUntil = until(learnt.pausedUntil, LONGEST_PAUSE_MS);
+  group.remainingIgnoredUntil = until(learnt.remainingIgnoredUntil, LESSON_MEMORY_MS);
+}
+
+function isLimit(limit: number): boolean {
+  return Number.isInteger(limit) && limit > 0;
+}
+
+/** Of a row of 0.2.0, which says only that bursts were proven: for the specification's limit. */
+function provenSize(group: GroupModel, stored: LearntRate['bursts']): number {
+  if (stored === true) return defaultLimit(group.name);
+  return typeof stored === 'number' && stored > 0 ? stored : 0;
 }

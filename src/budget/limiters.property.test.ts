@@ -10,6 +10,7 @@ import {
   wholeSeconds,
   withRemaining,
   type Limiter,
+  type Verdict,
 } from '../../test/support/budget/limiters.ts';
 import { runs } from '../../test/support/effort.ts';
 
@@ -158,6 +159,17 @@ describe('somebody else with the same key', () => {
   });
 });
 
+describe('somebody else who takes every slot', () => {
+  it('for twenty minutes is never taken for a Remaining that counts nothing', async () => {
+    for (let seed = 1; seed <= runs(30, 300); seed += 1) {
+      const others = { foreignPerMinute: 120, share: 0.8, network: near };
+      const outcome = await play({ seed, minutes: 20, limiter: slidingLog(60), ...others });
+      expect(outcome.foreignRefusedAt.length / outcome.foreignAt.length).toBeGreaterThan(0.3);
+      expect(outcome.events.map((event) => event.kind)).not.toContain('remaining-ignored');
+    }
+  });
+});
+
 describe('somebody else with the same key, beside the usual share of it', () => {
   it.each(['evenly', 'at random', 'in bursts'] as const)(
     'who wants half of it, %s, is refused less than 1 % after two windows, and we nothing',
@@ -199,6 +211,22 @@ describe('one 429 is enough', () => {
     });
     expect(outcome.refusedAt).toHaveLength(1);
   });
+});
+
+describe('a limit of 5,000 in the headers of a service that accepts 60', () => {
+  it.each([{}, { 'x-ratelimit-remaining': '999999' }])(
+    'costs no more than was accepted before, whatever is said to remain: %o',
+    async (more) => {
+      const headers = ({ accepted, retryInMs }: Verdict): Record<string, string> => ({
+        'x-ratelimit-limit': '5000',
+        ...more,
+        ...(accepted ? {} : { 'retry-after': String(Math.ceil(retryInMs / 1_000)) }),
+      });
+      const lifted = { network: { ...near, headers }, workers: 300 };
+      const outcome = await play({ seed: 1, minutes: 20, limiter: slidingLog(60), ...lifted });
+      expect(outcome.refusedAt.length).toBeLessThan(40);
+    },
+  );
 });
 
 describe('answers that take up to ten seconds', () => {

@@ -1,19 +1,21 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { runDistribute, type DistributeReport } from '../../src/app/distribute/run-distribute.ts';
 import { programVersion } from '../../src/app/program-files.ts';
 import type { Database } from '../../src/db/connection/database.ts';
-import { migrate } from '../../src/db/migrations/run-migrations.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
+import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { makeCluster } from '../support/databases/distributed-database.ts';
-import { MIGRATIONS, openTestDatabase } from '../support/databases/migrated-database.ts';
+import { MIGRATIONS, migrateTo, openTestDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 import { onEachNode } from '../support/postgres/postgres.ts';
 import { createLoginRole } from '../support/postgres/login-role.ts';
 import { createPlainMirror, type PlainMirror } from './plain-mirror.ts';
+import { setClockAhead } from './worker-nodes.ts';
 
 /** A worker would make the role on all nodes, and so would the other one at the same moment. */
 const ALONE = 'set citus.enable_create_role_propagation = off';
@@ -52,6 +54,39 @@ function page(from: number, count: number, status = 'done'): string {
   );
 }
 
+/** What somebody reads of account 7, by view and function: rows, or why there are none. */
+async function readAll(
+  reading: (text: string) => Promise<Record<string, unknown>[]>,
+): Promise<Record<string, unknown>> {
+  const tables = COLLECTION_NAMES;
+  const views = [
+    'changes',
+    'companies',
+    'credits_daily',
+    'data_quality',
+    ...tables.flatMap((table) => [table, `${table}_history`, `${table}_live`, `${table}_versions`]),
+  ];
+  const texts = {
+    freshness: 'select collection, live_rows, state, last_error from mirror.freshness where _user_id = 7',
+    columns: 'select * from mirror.columns',
+    ...Object.fromEntries(views.map((name) => [name, `select * from mirror.${name} where _user_id = 7`])),
+    ...Object.fromEntries(
+      tables.map((name) => [
+        `${name}_as_of`,
+        `select * from mirror.${name}_as_of('2200-01-01Z') where _user_id = 7`,
+      ]),
+    ),
+  };
+  const found: Record<string, unknown> = {};
+  for (const [name, text] of Object.entries(texts)) {
+    found[name] = await reading(text).then(
+      (rows) => rows.map((row) => JSON.stringify(row)).toSorted(),
+      (error: unknown) => String(error),
+    );
+  }
+  return found;
+}
+
 describe('distribute', () => {
   it('says what is missing where the database has no Citus, and touches nothing', async () => {
     await expect(distribute()).rejects.toThrow(/lacks the extension citus.*citus_add_node.*scaling\.md/s);
@@ -72,6 +107,9 @@ describe('distribute', () => {
       const other = await MirroredAccount.make({ ...open, ...plain }, '8');
       await account.page('research_jobs', page(1, 50, 'queued'));
       await account.page('research_jobs', page(1, 50));
+      await run('alter view mirror.companies set (security_barrier = true)');
+      const before = await readAll(run);
+      expect(before['changes']).toHaveLength(100);
       await makeCluster(plain.url, inject('testServer').workers);
 
       const looked = await distribute({ dryRun: true });
@@ -113,15 +151,35 @@ describe('distribute', () => {
       expect(again).toMatchObject({ pauseMs: null });
       expect(again.tables.every(({ outcome }) => outcome === 'there')).toBe(true);
 
-      for (const view of ['freshness', 'changes', 'companies', 'credits_daily', 'data_quality', 'columns']) {
-        await expect(reader.run(`select * from mirror.${view}`)).resolves.toBeDefined();
-      }
+      expect(await readAll((text) => reader.run(text))).toEqual(before);
+      expect(await run(`select reloptions from pg_class where oid = 'mirror.companies'::regclass`)).toEqual([
+        { reloptions: ['security_barrier=true'] },
+      ]);
       expect(await reader.run('select count(*)::int as n from mirror.research_jobs_live')).toEqual([
         { n: 50 + (pages + 1) * 10 },
       ]);
     } finally {
       await reader.drop();
       await onEachNode(inject('testServer').workers, `${ALONE}; drop role if exists ${reader.name}`);
+    }
+  });
+
+  it('has who may read the views alone refused by the nodes', async () => {
+    const account = await MirroredAccount.make({ ...open, ...plain }, '7');
+    await account.page('research_jobs', page(1, 20));
+    await makeCluster(plain.url, inject('testServer').workers);
+    await distribute();
+    // Made now, it is on all nodes.
+    const viewer = await createLoginRole({ ...open, ...plain }, []);
+    try {
+      await run(`grant usage on schema mirror to ${viewer.name}`);
+      await run(`grant select on mirror.changes, mirror.companies to ${viewer.name}`);
+      for (const view of ['changes', 'companies']) {
+        expect(await run(`select 1 from mirror.${view} limit 1`)).toHaveLength(1);
+        await expect(viewer.run(`select * from mirror.${view}`)).rejects.toThrow(/permission denied/);
+      }
+    } finally {
+      await viewer.drop();
     }
   });
 
@@ -141,6 +199,56 @@ describe('distribute', () => {
     await account.page('research_jobs', page(21, 20));
     await distribute();
     expect(await run('select count(*)::int as n from mirror.research_jobs')).toEqual([{ n: 40 }]);
+  });
+
+  it('does what was left where it was broken off after its commit', async () => {
+    const account = await MirroredAccount.make({ ...open, ...plain }, '7');
+    await account.page('research_jobs', page(1, 20));
+    await makeCluster(plain.url, inject('testServer').workers);
+    const stop = new AbortController();
+    const onStep = (words: string): void => {
+      if (words.startsWith('committing')) stop.abort(new Error('stopped'));
+    };
+    await expect(distribute({ signal: stop.signal, onStep })).rejects.toThrow('stopped');
+    expect(await distributed()).toBeGreaterThan(0);
+    const left = async (): Promise<unknown> =>
+      (await run<{ n: number }>(`select pg_relation_size('mirror.research_jobs')::int as n`))[0]?.n;
+    expect(await left()).toBeGreaterThan(0);
+    const { pauseMs, leftOvers } = await distribute();
+    expect([pauseMs, leftOvers, await left()]).toEqual([null, [], 0]);
+    expect(await run('select count(*)::int as n from mirror.changes')).toEqual([{ n: 20 }]);
+  });
+
+  it('is done once where two begin at the same moment, and each says what it did itself', async () => {
+    await makeCluster(plain.url, inject('testServer').workers);
+    const both = await Promise.all([distribute(), distribute()]);
+    const outcomes = both.map(({ tables }) => [...new Set(tables.map(({ outcome }) => outcome))].join());
+    expect(outcomes.toSorted()).toEqual(['distributed', 'there']);
+    expect(both.filter(({ pauseMs }) => pauseMs === null)).toHaveLength(1);
+  });
+
+  it('leaves somebody’s own tables where they are, and so does a later migration', async () => {
+    await run('create table mirror.tags (_user_id int primary key, label text)');
+    await run('create table mirror.own_lists (_user_id bigint primary key, list_id bigint unique)');
+    await makeCluster(plain.url, inject('testServer').workers);
+    await distribute();
+    expect(await run(`select 1 from pg_dist_partition where logicalrelid::text ~ 'tags|own_lists'`)).toEqual(
+      [],
+    );
+    await migrateFurther(`alter table "{schema}_sync".scope add column later bigint not null default 0`);
+    expect(await run('select later from mirror_sync.scope')).toEqual([]);
+  });
+
+  it('refuses nodes whose clocks differ, and touches nothing', async () => {
+    const [, worker = ''] = inject('testServer').workers;
+    await makeCluster(plain.url, inject('testServer').workers);
+    const there = new URL(worker);
+    there.pathname = new URL(plain.url).pathname;
+    await setClockAhead(there.href);
+    await expect(distribute()).rejects.toThrow(
+      new RegExp(`${there.host} is 5\\.0 s ahead\\); nothing was touched.*NTP`, 's'),
+    );
+    expect(await distributed()).toBe(0);
   });
 
   it('goes on where somebody has begun by hand', async () => {
@@ -166,23 +274,54 @@ describe('distribute', () => {
   it('takes tables of later migrations along, and leaves those without accounts where they are', async () => {
     await makeCluster(plain.url, inject('testServer').workers);
     await distribute();
-    const folder = await mkdtemp(join(tmpdir(), 'later-'));
-    try {
-      await cp(MIGRATIONS, folder, { recursive: true });
-      await writeFile(
-        join(folder, '9999_later.sql'),
-        `-- oldest program: 0.2.0
-        create table "{schema}_sync".later (_user_id bigint, n bigint, primary key (_user_id, n));
-        create table "{schema}_sync".later_settings (n bigint primary key);`,
-      );
-      await migrate({ db: open.db, folder, version: programVersion(), clock: systemClock });
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    await migrateFurther(`
+      create table "{schema}_sync".later (_user_id bigint, n bigint, primary key (_user_id, n));
+      create table "{schema}_sync".later_settings (n bigint primary key)`);
     expect(
       await run(
         `select logicalrelid::text as name from pg_dist_partition where logicalrelid::text like '%later%'`,
       ),
     ).toEqual([{ name: 'mirror_sync.later' }]);
   });
+
+  it('of an older version is brought to this one where it is distributed', async () => {
+    const older = await createPlainMirror((url) => migrateWith(url, (name) => name < '0024'));
+    const opened = await openTestDatabase(older.url);
+    try {
+      await makeCluster(older.url, inject('testServer').workers);
+      await runDistribute(
+        { db: opened.db, clock: systemClock, signal: new AbortController().signal, onStep: () => {} },
+        { dryRun: false, shards: 4 },
+      );
+      const account = await MirroredAccount.make({ ...opened, ...older }, '7');
+      await migrateTo(older.url, 'mirror');
+      await account.page('research_jobs', page(1, 20));
+      const { rows } = await opened.db.sql`select changes, cost from mirror_sync.scope`;
+      expect(rows).toEqual([{ changes: 0, cost: 1 }]);
+    } finally {
+      await opened.close();
+      await older.drop();
+    }
+  });
 });
+
+/** Migrates as a later version of the program would, with one migration more. */
+async function migrateFurther(statements: string): Promise<void> {
+  await migrateWith(plain.url, () => true, `-- oldest program: 0.2.0\n${statements};`);
+}
+
+async function migrateWith(url: string, wanted: (file: string) => boolean, later?: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'later-'));
+  const opened = await openTestDatabase(url, { bounds: MIGRATION_BOUNDS });
+  try {
+    await cp(MIGRATIONS, folder, {
+      recursive: true,
+      filter: (path) => path === MIGRATIONS || wanted(basename(path)),
+    });
+    if (later !== undefined) await writeFile(join(folder, '9999_later.sql'), later);
+    await migrate({ db: opened.db, folder, version: programVersion(), clock: systemClock });
+  } finally {
+    await opened.close();
+    await rm(folder, { recursive: true });
+  }
+}

@@ -8,12 +8,15 @@ export interface PlainMirror {
   drop(): Promise<void>;
 }
 
-export async function createPlainMirror(): Promise<PlainMirror> {
+/** @param migrated brings the database to a version; the present one where nothing is said */
+export async function createPlainMirror(
+  migrated: (url: string) => Promise<unknown> = (url) => migrateTo(url, 'mirror'),
+): Promise<PlainMirror> {
   const database = await createTestDatabase();
   const name = new URL(database.url).pathname.slice(1);
   const { workers } = inject('testServer');
   await onEachNode(workers, `create database ${name} template template0 encoding 'UTF8'`);
-  await migrateTo(database.url, 'mirror');
+  await migrated(database.url);
   return {
     url: database.url,
     drop: async () => {

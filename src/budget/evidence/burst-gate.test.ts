@@ -15,41 +15,41 @@ function burst(gate: BurstGate, from: number, every: number): boolean {
 
 describe('requests under way that are not spaced', () => {
   it('are one, where nothing is known', () => {
-    expect(new BurstGate(false).mostInFlight(0, SIZE)).toBe(1);
+    expect(new BurstGate(0).mostInFlight(0, SIZE, SIZE)).toBe(1);
   });
 
   it('are half of what the service said it would accept, for some seconds', () => {
-    const gate = new BurstGate(false);
+    const gate = new BurstGate(0);
     gate.accepted(0, 100, 8, SIZE);
-    expect([gate.mostInFlight(200, SIZE), gate.mostInFlight(10_100, SIZE)]).toEqual([4, 1]);
+    expect([gate.mostInFlight(200, SIZE, SIZE), gate.mostInFlight(10_100, SIZE, SIZE)]).toEqual([4, 1]);
   });
 
   it('heed the least of answers that may have overtaken each other', () => {
-    const gate = new BurstGate(false);
+    const gate = new BurstGate(0);
     gate.accepted(0, 100, 2, SIZE);
     gate.accepted(10, 110, 8, SIZE);
-    expect(gate.mostInFlight(200, SIZE)).toBe(1);
+    expect(gate.mostInFlight(200, SIZE, SIZE)).toBe(1);
     gate.accepted(20, 1_200, 8, SIZE);
-    expect(gate.mostInFlight(1_200, SIZE)).toBe(4);
+    expect(gate.mostInFlight(1_200, SIZE, SIZE)).toBe(4);
   });
 
   it('are as many as one likes after two bursts, a window apart, and one again after a 429', () => {
-    const gate = new BurstGate(false);
+    const gate = new BurstGate(0);
     expect([burst(gate, 0, 1_000), burst(gate, 61_000, 1_000)]).toEqual([false, true]);
-    expect(gate.mostInFlight(90_000, SIZE)).toBe(Infinity);
+    expect(gate.mostInFlight(90_000, SIZE, SIZE)).toBe(Infinity);
     gate.refused();
-    expect(gate.mostInFlight(90_000, SIZE)).toBe(1);
+    expect(gate.mostInFlight(90_000, SIZE, SIZE)).toBe(1);
   });
 
   it('are not proven by even requests, nor by bursts with a pause between them, in which a bucket fills', () => {
-    const even = new BurstGate(false);
+    const even = new BurstGate(0);
     for (let i = 0; i < 5; i++) expect(burst(even, i * 60_000, 6_000)).toBe(false);
-    const apart = new BurstGate(false);
+    const apart = new BurstGate(0);
     for (let i = 0; i < 5; i++) expect(burst(apart, i * 120_000, 100)).toBe(false);
   });
 
   it('may follow each other sooner with each window’s worth that was accepted, and no sooner after a 429', () => {
-    const gate = new BurstGate(false);
+    const gate = new BurstGate(0);
     const spacings = [gate.spacingMs(SIZE)];
     for (let i = 0; i < 20; i++) {
       burst(gate, i * 100_000, 9_000);
@@ -61,7 +61,20 @@ describe('requests under way that are not spaced', () => {
     expect(gate.spacingMs(SIZE)).toBe(3_600);
   });
 
-  it('are not held up in a group of thousands, of which headers tell', () => {
-    expect(new BurstGate(false).mostInFlight(0, 5_000)).toBe(Infinity);
+  it('are proven for as many slots, and not for more', () => {
+    const gate = new BurstGate(0);
+    for (const from of [0, 61_000]) burst(gate, from, 1_000);
+    expect([gate.provenSize, gate.mostInFlight(90_000, SIZE - 1, SIZE)]).toEqual([SIZE, Infinity]);
+    expect(gate.mostInFlight(90_000, SIZE + 1, 2 * SIZE)).toBe(1);
+  });
+
+  it('are half of those accepted in a row where the headers allow more than the specification', () => {
+    const gate = new BurstGate(0);
+    for (let i = 0; i < 40; i++) gate.accepted(i, i + 1, 4_900, 5_000);
+    expect(gate.mostInFlight(100, 5_000, 60)).toBe(20);
+    expect(gate.mostInFlight(20_000, 5_000, 60)).toBe(20);
+    gate.refused();
+    expect(gate.mostInFlight(20_000, 5_000, 60)).toBe(1);
+    expect(new BurstGate(0).mostInFlight(0, 5_000, 60)).toBe(1);
   });
 });

@@ -39,6 +39,14 @@ describe('use by others', () => {
     expect(foreign.headroom(122_000)).toBe(33 + 3 + 1);
   });
 
+  it('is not steady across a gap of more than a window and an answer, in which nobody saw it', () => {
+    const foreign = new ForeignUse();
+    for (let at = 0; at <= 130_000; at += 10_000) foreign.observe(at, 30);
+    expect(foreign.headroom(130_000)).toBe(31);
+    foreign.observe(196_000, 30);
+    expect(foreign.headroom(196_000)).toBe(42);
+  });
+
   it('is one slot where it is one for two windows: the service counts so', () => {
     expect([headroom(1, 0), headroom(1, 1), headroom(1, 2), headroom(2, 0)]).toEqual([1, 1, 4, 3]);
   });

@@ -18,6 +18,7 @@ interface Seen {
  */
 export class ForeignUse {
   readonly #seen: Seen[] = [];
+  #lastAt = -Infinity;
   readonly #falling: { readonly at: number; readonly use: number }[] = [];
 
   observe(at: number, use: number): void {
@@ -51,6 +52,9 @@ export class ForeignUse {
   }
 
   #watch(at: number, use: number): void {
+    // What they did meanwhile nobody saw: they are watched anew. One request of ours a window sees enough.
+    if (this.#lastAt + FOREIGN_MEMORY_MS < at) this.#seen.length = 0;
+    this.#lastAt = at;
     const last = this.#seen.at(-1);
     if (last === undefined || last.from + STEP_MS <= at) this.#seen.push({ from: at, least: use, most: use });
     else {

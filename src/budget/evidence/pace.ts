@@ -1,6 +1,9 @@
 import { GUARD_MS, LESSON_MEMORY_MS, WIDEST_GUARD_MS, WINDOW_MS } from '../slots/timing.ts';
 
-/** Guard after the first lesson, and by how much each further one widens it and lowers the rate. */
+/**
+ * Guard of a slot after the first lesson, and by how much each further one widens it and lowers the rate. The interval
+ * has the guard of all slots: it leaves a slot free anyhow.
+ */
 const STEP = { guardMs: 1_000, widen: 2, little: 0.95, lower: 0.9 } as const;
 
 /** One slot of so many stays free: a request that is late joins the next window's. */
@@ -18,9 +21,9 @@ export interface PaceLesson {
 
 /**
  * Even spacing (docs/design/rate-limit.md, "Pacing"), for limiters that refuse what a sliding log allows: token
- * buckets with a small burst, sliding counters that weigh the last window. After a further 429 the spacing counts
- * from the answers: there is no burst at all. After more of them the rate falls by a tenth each time: the real limit
- * is lower than the service says.
+ * buckets with a small burst, sliding counters that weigh the last window. A second lesson lowers the rate by a
+ * twentieth; from the third one on the spacing counts from the answers: there is no burst at all. Each further one
+ * lowers the rate by a tenth: the real limit is lower than the service says.
  */
 export class Pace {
   #lesson: PaceLesson | undefined;

@@ -45,4 +45,21 @@ describe('Remaining', () => {
     for (let i = 0; i < 6; i++) check.isBroken({ at: i * 30_000, remaining: 0, foreign: 59 }, () => false);
     expect(check.tested).toBe(false);
   });
+
+  it('of 0 is honest while 429s confirm it, and broken when twelve requests over more than two windows do not', () => {
+    const check = new RemainingCheck();
+    check.refused();
+    const zeros = Array.from({ length: 40 }, (_, i) => ({
+      at: i * 20_000,
+      remaining: 0,
+      foreign: 55 + (i % 5),
+    }));
+    const broken = zeros.map((each, i) => {
+      if (i % 10 === 0) check.refused();
+      return check.isBroken(each, () => false);
+    });
+    expect(broken).not.toContain(true);
+    check.refused();
+    expect(zeros.findIndex((each) => check.isBroken(each, () => false))).toBe(11);
+  });
 });

@@ -10,6 +10,10 @@ export interface RemainingSample {
 
 /** How many identical values in a row make a value suspect. */
 export const SUSPECT_REPEATS = 5;
+/** How many of a 0 that has moved before: with a slot now and then, others who take all the rest leave it there, too. */
+const REPEATED_ZEROS = 12;
+/** After so many over `STILL_MS` we take more slots, to find out. */
+const STILL_REPEATS = 3;
 /** Requests so close together must each lower an honest value. */
 const BURST_MS = 1_000;
 /** A value that does not move for longer measures no window. */
@@ -25,10 +29,12 @@ const UNMOVED_BY = 3;
  * - in 5 successive answers over more than two windows, each claiming that others used the key: a token bucket's
  *   small burst looks so to somebody who waits for it to fill, and would keep us at one request a window for ever.
  *   Where it has moved before, our own use must have changed meanwhile: others who come evenly, beside requests of
- *   ours that are even, too, leave it where it is.
+ *   ours that are even, too, leave it where it is. And a 0 must come 12 times, with no 429 between: others who take
+ *   every slot leave it at 0.
  */
 export class RemainingCheck {
   #same: RemainingSample[] = [];
+  #repeats = 0;
   #leastForeign = Infinity;
   #mostForeign = -Infinity;
   #moved = false;
@@ -42,7 +48,20 @@ export class RemainingCheck {
     return this.#moved && !this.#still;
   }
 
+  /**
+   * The value has moved once, or a 429 has confirmed it: what finds it broken from then on is that it stays while our
+   * own use changes, and no burst.
+   */
+  get moved(): boolean {
+    return this.#moved;
+  }
+
+  /**
+   * A 429: whoever is refused has no slot left, as a `Remaining` of 0 says. So what is unmoved begins anew: somebody who
+   * takes every slot leaves it at 0 for as long as he works.
+   */
   refused(): void {
+    this.clear();
     this.#moved = true;
   }
 
@@ -53,22 +72,25 @@ export class RemainingCheck {
       this.clear();
     }
     this.#same.push(sample);
+    this.#repeats += 1;
     this.#leastForeign = Math.min(this.#leastForeign, sample.foreign);
     this.#mostForeign = Math.max(this.#mostForeign, sample.foreign);
-    if (this.#same.length < SUSPECT_REPEATS) return false;
+    const oldest = this.#same[0] ?? sample;
+    this.#still =
+      this.#repeats >= STILL_REPEATS && sample.at - oldest.at > STILL_MS && this.#leastForeign > 0;
     const first = this.#same[this.#same.length - SUSPECT_REPEATS];
-    const oldest = this.#same[0];
-    if (first === undefined || oldest === undefined) return false;
+    if (first === undefined) return false;
     const burst = sample.at - first.at <= BURST_MS && !cameFree(first.at - BURST_MS, sample.at);
-    this.#still = sample.at - oldest.at > STILL_MS && this.#leastForeign > 0;
-    const still = this.#still && (!this.#moved || this.#mostForeign - this.#leastForeign >= UNMOVED_BY);
+    const unmoved = !this.#moved || this.#mostForeign - this.#leastForeign >= UNMOVED_BY;
+    const enough = !this.#moved || sample.remaining > 0 || this.#repeats >= REPEATED_ZEROS;
     // Keeps the oldest, for the span, and the last few, for the burst.
     if (this.#same.length > SUSPECT_REPEATS) this.#same.splice(1, 1);
-    return burst || still;
+    return burst || (this.#still && unmoved && enough);
   }
 
   clear(): void {
     this.#same = [];
+    this.#repeats = 0;
     this.#leastForeign = Infinity;
     this.#mostForeign = -Infinity;
     this.#still = false;

@@ -68,8 +68,8 @@ export interface LearntRate {
   readonly serial?: number;
   /** Requests of this group were accepted before: first contact is over. */
   readonly contacted?: boolean;
-  /** Two bursts in a row were accepted. */
-  readonly bursts?: boolean;
+  /** Two bursts in a row were accepted, of so many slots. True, as older programs wrote it: of unknown size. */
+  readonly bursts?: number | boolean;
   /** `X-RateLimit-Limit` by route, and when it was last seen. */
   readonly limits?: Readonly<Record<string, { readonly limit: number; readonly seenAt: number }>>;
   /** After a 429 that nothing explains: paced as for this limit, until that moment. */

@@ -112,7 +112,7 @@ async function loadBudget(db: Db, userId: string, keyHash: string): Promise<Load
   // One snapshot of all three tables.
   return db.snapshot(async (trx) => {
     const pings = await firstPings(trx, keyHash);
-    const now = new Date(pings.now);
+    const now = await accountTime(trx, userId);
     const blocks = await trx.state
       .selectFrom('slot_block')
       .select(['rate_group', 'block_id', 'size', 'valid_until', 'freed'])
@@ -145,4 +145,17 @@ async function loadBudget(db: Db, userId: string, keyHash: string): Promise<Load
       })),
     };
   });
+}
+
+/**
+ * The clock by which the account's blocks are written: that of the node where its rows are, as in `fenced`. On Citus it
+ * is not the coordinator's.
+ */
+async function accountTime(trx: Db, userId: string): Promise<Date> {
+  const { rows } = await trx.sql<{ now: Date }>`
+    select clock_timestamp() as now from ${trx.stateTable('account')} where _user_id = ${userId}`;
+  const [row] = rows;
+  if (row === undefined)
+    throw new RangeError(`account ${userId} has no row: its budget is read after its takeover`);
+  return row.now;
 }

@@ -31,7 +31,7 @@ interface Member {
 }
 
 /**
- * The cluster that this database coordinates, every node of it reachable from every other.
+ * The cluster that this database coordinates, every node of it reachable from every other, and of the same time.
  * @throws Unusable with the remedy where there is none that the mirror can be distributed over
  */
 export async function readCluster(db: Db): Promise<CitusCluster> {
@@ -68,6 +68,7 @@ export async function readCluster(db: Db): Promise<CitusCluster> {
     throw new Unusable(`no active node of the cluster takes shards; nothing was touched. ${REMEDY}`);
   }
   await checkHealth(db);
+  await checkClocks(db, workers);
   return { version, workers: workers.map(({ address }) => address) };
 }
 
@@ -81,6 +82,56 @@ async function checkHealth(db: Db): Promise<void> {
     `nodes of the cluster do not reach each other as this login (${broken}); nothing was touched. ` +
       'Start them, or let the login in (pg_hba.conf, pg_dist_authinfo), and say it again',
   );
+}
+
+/** By so many milliseconds the nodes' clocks may differ: well below what the rate limit keeps in hand for clocks. */
+const MOST_SKEW = 100;
+/** The answer that was on its way for the shortest time says most. */
+const CLOCK_READINGS = 3;
+
+/**
+ * An account's slots are written by the clock of its node (docs/scaling.md, "When one Postgres is outgrown: Citus step by step"), which changes when its
+ * shard moves. Only what is certain counts against a node: a reading that took long says little.
+ */
+async function checkClocks(db: Db, workers: readonly Member[]): Promise<void> {
+  const skews = new Map<string, number>();
+  for (let reading = 0; reading < CLOCK_READINGS; reading += 1) {
+    const before = await coordinatorTime(db);
+    const { rows } = await db.sql<{ address: string; ok: boolean; result: string }>`
+      select nodename || ':' || nodeport as address, success as ok, result
+      from run_command_on_workers('select extract(epoch from clock_timestamp()) * 1000')`;
+    const after = await coordinatorTime(db);
+    for (const { address, ok, result } of rows) {
+      if (!ok || !workers.some((worker) => worker.address === address)) continue;
+      const skew = certainSkew(Number(result), before, after);
+      if (Math.abs(skew) >= Math.abs(skews.get(address) ?? 0)) skews.set(address, skew);
+    }
+  }
+  const wrong = [...skews].filter(([, skew]) => Math.abs(skew) > MOST_SKEW);
+  if (wrong.length === 0) return;
+  const differences = wrong
+    .map(
+      ([address, skew]) =>
+        `${address} is ${(Math.abs(skew) / 1000).toFixed(1)} s ${skew > 0 ? 'ahead' : 'behind'}`,
+    )
+    .join(', ');
+  throw new Unusable(
+    `clocks of the cluster's nodes differ by more than ${MOST_SKEW} ms from the coordinator's (${differences}); nothing was touched. ` +
+      'Have all of them follow the same time servers (NTP, for example chrony), and say it again',
+  );
+}
+
+/** Epoch milliseconds. */
+async function coordinatorTime(db: Db): Promise<number> {
+  const found = await db.sql<{
+    ms: number;
+  }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
+  return onlyRow(found).ms;
+}
+
+/** Milliseconds by which a clock read between the two moments is ahead of theirs (or behind: below 0), at least. */
+function certainSkew(read: number, before: number, after: number): number {
+  return read > after ? read - after : Math.min(0, read - before);
 }
 
 function at(members: readonly Member[]): string {

@@ -1,4 +1,5 @@
 import type { Db } from '../connection/db.ts';
+import { DUMPED_TABLES, LEFT_OUT } from '../dump/dumped-tables.ts';
 
 /** A table of accounts: its primary key contains `_user_id`, so Citus can spread it by account. */
 export interface TableOfAccounts {
@@ -21,10 +22,29 @@ export async function hasCitus(db: Db): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** All tables of accounts, `<schema>.account` first. For a database that has Citus. */
+/** All tables that this version's mirror has. What else lies in its schemas is somebody's own, and stays as it is. */
+const OWN: ReadonlySet<string> = new Set([
+  ...DUMPED_TABLES.map(({ schema, name }) => `${schema}.${name}`),
+  ...Object.keys(LEFT_OUT).map((name) => `state.${name}`),
+]);
+
+/** The mirror's tables of accounts, `<schema>.account` first. For a database that has Citus. */
 export async function tablesOfAccounts(db: Db): Promise<readonly TableOfAccounts[]> {
-  const { rows } = await db.sql<TableOfAccounts>`
-    select format('%I.%I', n.nspname, c.relname) as name,
+  const tables = await tablesThere(db);
+  return tables.filter(({ place }) => OWN.has(place));
+}
+
+interface TableThere extends TableOfAccounts {
+  readonly oid: string;
+  /** `mirror.account`, `state.account`, whatever the schema's name is. */
+  readonly place: string;
+}
+
+/** Everything in the mirror's schemas that looks like a table of accounts. */
+async function tablesThere(db: Db): Promise<readonly TableThere[]> {
+  const { rows } = await db.sql<TableThere>`
+    select c.oid::text as oid,
+      case n.nspname when ${db.schema} then 'mirror.' else 'state.' end || c.relname as place, format('%I.%I', n.nspname, c.relname) as name,
       n.nspname = ${db.schema} and c.relname = 'account' as "isFirst",
       exists (select 1 from pg_dist_partition d where d.logicalrelid = c.oid) as distributed,
       pg_has_role(c.relowner, 'usage') as ours,
@@ -76,14 +96,24 @@ export async function distributeTables(
   }
 }
 
+/** Tables of accounts before a migration; undefined where none is to be distributed: `account` is not. */
+export type TablesBefore = ReadonlySet<string> | undefined;
+
+/** To be called in a migration's transaction, before the migration. */
+export async function tablesBefore(trx: Db): Promise<TablesBefore> {
+  if (!(await hasCitus(trx))) return undefined;
+  const tables = await tablesThere(trx);
+  if (!tables.some(({ isFirst, distributed }) => isFirst && distributed)) return undefined;
+  return new Set(tables.map(({ oid }) => oid));
+}
+
 /**
- * On Citus, distributes new tables of accounts where `account` is distributed (docs/design/sql.md, "Rule 2"): a page's
- * commit over a local and a distributed table would not be atomic. Does nothing elsewhere.
+ * On Citus, distributes what a migration has made of tables of accounts, where `account` is distributed
+ * (docs/design/sql.md, "Rule 2"): a page's commit over a local and a distributed table would not be atomic. Does nothing
+ * elsewhere, and nothing to tables that were there: they are somebody's own, or `distribute` was broken off.
  */
-export async function distributeNewTables(trx: Db): Promise<void> {
-  if (!(await hasCitus(trx))) return;
-  const tables = await tablesOfAccounts(trx);
-  if (!tables.some(({ isFirst, distributed }) => isFirst && distributed)) return;
-  const left = tables.filter(({ distributed }) => !distributed);
-  await distributeTables(trx, left, undefined, () => {});
+export async function distributeNewTables(trx: Db, before: TablesBefore): Promise<void> {
+  if (before === undefined) return;
+  const made = (await tablesThere(trx)).filter(({ oid, distributed }) => !before.has(oid) && !distributed);
+  await distributeTables(trx, made, undefined, () => {});
 }

@@ -2,9 +2,10 @@ import { type Db, onlyRow } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { distributeNewTables } from '../distribution/tables-of-accounts.ts';
+import { distributeNewTables, tablesBefore } from '../distribution/tables-of-accounts.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
 import { pendingAfter, readMigrations, type AppliedMigration, type Migration } from './migrations.ts';
+import { splitStatements } from './split-statements.ts';
 import { sqlState } from '../connection/sql-state.ts';
 import { throwIfNamesTaken } from './names-taken.ts';
 
@@ -98,9 +99,13 @@ export async function applyMigration(trx: Db, next: Migration): Promise<void> {
   // In a mirror of 0.1.0 the table lacks it.
   await trx.sql`alter table ${table} add column if not exists oldest_program text`;
   const before = await beforeMigration(trx);
-  await trx.raw(next.text.replaceAll('{schema}', trx.schema));
+  const tables = await tablesBefore(trx);
+  const text = next.text.replaceAll('{schema}', trx.schema);
+  if (tables === undefined) await trx.raw(text);
+  // Citus sends the whole text to the nodes for most changes of a distributed table: they refuse more than one statement.
+  else for (const { statement } of splitStatements(text)) await trx.raw(statement);
   await afterMigration(trx, before);
-  await distributeNewTables(trx);
+  await distributeNewTables(trx, tables);
   await trx.sql`insert into ${table} (name, checksum, applied_at, oldest_program)
     values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`;
 }

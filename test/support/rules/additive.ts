@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './source-files.ts';
-import { statements } from './sql-statements.ts';
+import { splitStatements } from '../../../src/db/migrations/split-statements.ts';
 
 /** From this number on an older program may run beside the newer one: nothing that it uses goes or changes its meaning. */
 const FIRST_ADDITIVE = 4;
@@ -30,7 +30,7 @@ export function notAdditive(name: string, text: string): string[] {
   if (Number(name.slice(0, 4)) < FIRST_ADDITIVE) return [];
   const own = new Set([...text.matchAll(/^create table (\S+)/gm)].map((match) => match[1] ?? ''));
   let end = 0;
-  return statements(text).flatMap(({ at, statement }) => {
+  return splitStatements(text).flatMap(({ at, statement }) => {
     const withLead = text.slice(end, at) + statement;
     end = at + statement.length;
     return problems(statement, own, REASON.test(withLead)).map(

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROOT } from './source-files.ts';
-import { statements } from './sql-statements.ts';
+import { splitStatements } from '../../../src/db/migrations/split-statements.ts';
 
 export interface Recipe {
   readonly heading: string;
@@ -14,6 +14,6 @@ export async function recipes(): Promise<readonly Recipe[]> {
   return text.split(/^## /m).flatMap((section) => {
     const [heading = ''] = section.split('\n', 1);
     const blocks = [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql);
-    return statements(blocks.join('\n')).map(({ statement }) => ({ heading, statement }));
+    return splitStatements(blocks.join('\n')).map(({ statement }) => ({ heading, statement }));
   });
 }

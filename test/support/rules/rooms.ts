@@ -92,9 +92,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     connection: { has: 'reaching Postgres: address, pool, types, tables, errors, its clock', imports: [] },
     notify: { has: 'LISTEN and NOTIFY', imports: ['connection'] },
     roles: { has: 'group roles, their rights, logins that only read', imports: ['connection'] },
+    dump: { has: 'what of each table goes into a dump', imports: ['connection'] },
     distribution: {
       has: 'tables of accounts on Citus: which, whether they can be spread, spreading them',
-      imports: ['connection'],
+      imports: ['connection', 'dump'],
     },
     migrations: {
       has: 'bringing a schema to this version',
@@ -128,7 +129,6 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['connection', 'inspection', 'webhook'],
     },
     copy: { has: 'COPY, a piece at a time', imports: ['connection'] },
-    dump: { has: 'what of each table goes into a dump', imports: ['connection'] },
   },
   mirror: {
     history: { has: 'superseded versions: archive, coverage, retention', imports: [] },

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { splitStatements } from '../../../src/db/migrations/split-statements.ts';
 import { ROOT, sourceFiles } from './source-files.ts';
 
 /** A statement (or part of one) as it stands in a migration, in a template of the `sql` tag, or as a chain of Kysely's calls. */
@@ -26,7 +27,7 @@ function migrations(): SqlText[] {
     .filter((name) => /^\d{4}_.*\.sql$/.test(name))
     .flatMap((name) => {
       const text = readFileSync(join(ROOT, 'migrations', name), 'utf8');
-      return statements(text).map(({ at, statement }) => ({
+      return splitStatements(text).map(({ at, statement }) => ({
         place: `migrations/${name}:${lineOf(text, at)}`,
         kind: 'migration' as const,
         text: normal(statement),
@@ -73,22 +74,6 @@ function endOfInterpolation(text: string, from: number): number {
     else if (text[at] === '}' && (depth -= 1) === 0) return at;
   }
   return text.length;
-}
-
-/** Cuts SQL at semicolons outside of quotes, dollar quotes and comments. */
-export function statements(text: string): { readonly at: number; readonly statement: string }[] {
-  const found: { at: number; statement: string }[] = [];
-  const token = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[\s\S]*?\1|;/g;
-  let begin = 0;
-  const take = (end: number): void => {
-    const statement = text.slice(begin, end);
-    const lead = /^(?:\s|--[^\n]*\n)*/.exec(statement)?.[0].length ?? 0;
-    if (statement.length > lead) found.push({ at: begin + lead, statement: statement.slice(lead) });
-    begin = end + 1;
-  };
-  for (const match of text.matchAll(token)) if (match[0] === ';') take(match.index);
-  take(text.length);
-  return found;
 }
 
 function normal(text: string): string {

@@ -1,5 +1,5 @@
 import { Db } from '../../../../src/db/connection/db.ts';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -102,6 +102,8 @@ describe('migrate', () => {
   it('distributes new tables of accounts where mirror.account is distributed', async () => {
     // Stand-ins for Citus: its catalogue and the one function that is called.
     await open.db.sql`create schema if not exists spread; create table spread.account (_user_id bigint primary key);
+      -- Somebody's own, which Citus would refuse.
+      create table spread.tags (_user_id int primary key references spread.account);
       create table public.pg_dist_partition (logicalrelid regclass);
       insert into pg_dist_partition values ('spread.account');
       create function create_distributed_table(name text, key text, colocate_with text) returns void
@@ -115,6 +117,28 @@ describe('migrate', () => {
       name: string;
     }>`select logicalrelid::text as name from pg_dist_partition order by 1`;
     expect(rows.map(({ name }) => name)).toEqual(['spread.account', 'spread.rows']);
+  });
+});
+
+describe('views that a migration makes anew', () => {
+  it('keep the options that an operator set', async () => {
+    const before = join(folder, 'before');
+    await mkdir(before);
+    for (const name of await readdir(MIGRATIONS)) {
+      if (name < '0023') await copyFile(join(MIGRATIONS, name), join(before, name));
+    }
+    const options = { db: new Db(open.kysely, 'optioned'), version: '0.2.0', clock: systemClock };
+    await migrate({ ...options, folder: before });
+    const views = ['changes', 'columns', 'companies'];
+    for (const view of views) {
+      await open.db.raw(`alter view optioned.${view} set (security_barrier = true, security_invoker = true)`);
+    }
+    await migrate({ ...options, folder: MIGRATIONS });
+    const { rows } = await open.db.sql<{ name: string }>`
+      select relname as name from pg_class
+      where relnamespace = 'optioned'::regnamespace and reloptions = '{security_barrier=true,security_invoker=true}'
+      order by 1`;
+    expect(rows.map(({ name }) => name)).toEqual(views);
   });
 });
 

@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { isAlive } from '@research-mirror/embedded-postgres/postmaster';
+
+const run = promisify(execFile);
+
+/** A worker of the cluster that runs on this machine, to be killed. */
+export interface WorkerServer {
+  /** SIGKILL to the server and all its sessions, as when the machine fails. */
+  kill(): Promise<void>;
+  /** Resolves once it is there again. */
+  start(): Promise<void>;
+}
+
+/** @param url the worker's, as a superuser. Needs root, and the server on this machine. */
+export async function workerServer(url: string): Promise<WorkerServer> {
+  const [found] = await asked<{ data: string; bin: string }>(
+    url,
+    `select current_setting('data_directory') as data, setting as bin from pg_config where name = 'BINDIR'`,
+  );
+  if (found === undefined) throw new Error(`no answer of ${url}`);
+  const { data, bin } = found;
+  return {
+    kill: async () => {
+      const pid = Number((await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')[0]);
+      const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', String(pid)]);
+      const all = [pid, ...stdout.split('\n').map(Number)].filter((each) => each > 1);
+      for (const each of all) kill(each);
+      // The next server starts only where the last one's process is gone.
+      while (all.some(isAlive)) await new Promise(setImmediate);
+    },
+    start: async () => {
+      const command = [join(bin, 'pg_ctl'), '-D', data, '-l', `${data}.log`, '-w', 'start'];
+      await run('runuser', ['-u', 'postgres', '--', ...command], { cwd: '/' });
+    },
+  };
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended with the others.
+  }
+}
+
+/** From now on sessions of this database take `clock_timestamp()` for five seconds later than it is. */
+export async function setClockAhead(url: string): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  await asked(
+    url,
+    `set citus.enable_ddl_propagation = off;
+    create schema ahead;
+    create function ahead.clock_timestamp() returns timestamptz language sql volatile
+      as $$ select pg_catalog.clock_timestamp() + interval '5 s' $$;
+    alter database ${name} set search_path = ahead, pg_catalog, public`,
+  );
+}
+
+async function asked<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
