@@ -200,7 +200,10 @@ export class AccountReader {
       const message = failing ?? (error === undefined ? undefined : messageOf(error));
       return {
         ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
-        ...this.#freshness.runsAfter(name, request.what, read.since),
+        // Lists that a change made due are read beside the cron line's runs, and serve none.
+        ...(request.dueOnly
+          ? {}
+          : this.#freshness.runsAfter(name, request.what, read.since, request.until)),
       };
     });
     return {

@@ -23,10 +23,13 @@ export class ReadFreshness {
   /**
    * When the collection is due next. A full walk stays due until one has ended that began after it was due: a poll does
    * not put it off, nor does a walk that went on from before.
+   * @param next the poll with whose moment the reading was to end, in place of the first one after its end: a reading
+   *   that ends a moment later would leave that one out
    */
-  runsAfter(name: CollectionName, what: 'poll' | 'full', begun: Date): CollectionChange {
+  runsAfter(name: CollectionName, what: 'poll' | 'full', begun: Date, next?: Date): CollectionChange {
     const ended = new Date(this.#clock.now());
-    const { nextPollAt, nextFullAt } = this.#earlyRuns.after(name, begun, ended);
+    const { nextPollAt: following, nextFullAt } = this.#earlyRuns.after(name, begun, ended);
+    const nextPollAt = next ?? following;
     const keeps = { begun, ended };
     return what === 'poll' ? { nextPollAt, keeps } : { nextPollAt, nextFullAt, keeps };
   }
