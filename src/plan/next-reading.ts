@@ -50,3 +50,23 @@ function gainOf({ learnt, priorMs, unannounced }: Readable, sinceMs: number): nu
 export function compareNeeds(a: ReadingNeed, b: ReadingNeed): number {
   return PLACES[b.cause] - PLACES[a.cause] || b.value - a.value;
 }
+
+/** Lists that are asked for at once at most: a list that changes meanwhile comes soon. */
+export const MOST_AT_ONCE = 20;
+
+/**
+ * How many lists are chosen at once: of more than a run reads whatever their order, so few (a hundredth) that the
+ * order is the planner's, and not that of a round (docs/design/plan.md, "The order of lists").
+ */
+export function listsAtOnce(lists: number): number {
+  return lists <= MOST_AT_ONCE ? MOST_AT_ONCE : Math.min(MOST_AT_ONCE, Math.ceil(lists / 100));
+}
+
+/**
+ * Whether lists that have changed go before those that were not read for a day, in the batch of that number. Most
+ * batches begin with the oldest: lists that change again and again starve none, and each is read daily as long as four
+ * fifths of the requests suffice. Each fifth begins with what has changed: where they don't suffice, changes come soon.
+ */
+export function firstInBatch(batch: number): 'changed' | 'oldest' {
+  return batch % 5 === 4 ? 'changed' : 'oldest';
+}

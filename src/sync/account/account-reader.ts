@@ -90,8 +90,7 @@ export class AccountReader {
     if (found.parent !== undefined) {
       const each = what === 'full' ? 'full' : 'poll';
       return this.#turns.run(name, each, () => {
-        const { nextPollAt } = this.#nextRuns(name, new Date(this.#context.clock.now()));
-        const until = untilNextRun ? (nextPollAt ?? undefined) : undefined;
+        const until = untilNextRun ? this.#nextPoll(name) : undefined;
         return this.#readLists(found, { what: each, dueOnly: false, until, accept, signal });
       });
     }
@@ -107,13 +106,19 @@ export class AccountReader {
     return this.#sessions.use(scope, found, task);
   }
 
-  /** Reads the collection's lists that a change made due. */
+  /** The next run of its cron line; undefined: it has none. */
+  #nextPoll(name: CollectionName): Date | undefined {
+    return this.#nextRuns(name, new Date(this.#context.clock.now())).nextPollAt ?? undefined;
+  }
+
+  /** Reads the collection's lists that a change made due, until the cron line's next run reads them with all others. */
   async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
     const found = collection(name);
     if (found.kind !== 'list' || found.parent === undefined) return NOTHING;
-    return this.#turns.run(name, 'poll', () =>
-      this.#readLists(found, { what: 'poll', dueOnly: true, accept: false, signal }),
-    );
+    return this.#turns.run(name, 'poll', () => {
+      const until = this.#nextPoll(name);
+      return this.#readLists(found, { what: 'poll', dueOnly: true, until, accept: false, signal });
+    });
   }
 
   /**
@@ -195,15 +200,14 @@ export class AccountReader {
           })
         : await this.#deleteProven(lists, read, request);
     const error = read.error ?? confirmed.error;
+    if (request.dueOnly && read.count === 0) return { ...NOTHING, error };
     await this.#context.store.saveLists(lists, (failing) => {
       // A list's failure stays until the list is read, also one that this pass left out.
       const message = failing ?? (error === undefined ? undefined : messageOf(error));
       return {
         ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
         // Lists that a change made due are read beside the cron line's runs, and serve none.
-        ...(request.dueOnly
-          ? {}
-          : this.#freshness.runsAfter(name, request.what, read.since, request.until)),
+        ...(request.dueOnly ? {} : this.#freshness.runsAfter(name, request.what, read.since, request.until)),
       };
     });
     return {

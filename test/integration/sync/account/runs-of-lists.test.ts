@@ -47,7 +47,9 @@ describe('the runs of lists', () => {
   it('follow each other where one lasts until the next, half a second more than its line’s interval', async () => {
     await create();
     const begun = Date.now();
-    await account.query(`update mirror._collections set next_poll_at = clock_timestamp() - interval '1 second'`);
+    await account.query(
+      `update mirror._collections set next_poll_at = clock_timestamp() - interval '1 second'`,
+    );
     const line = account.parts.schedule.after(String(account.sandbox.userId), 'list_items', new Date(begun));
     const until = line.nextPollAt?.getTime() ?? Number.NaN;
     // One list is read; meanwhile the line's next moment passes.
