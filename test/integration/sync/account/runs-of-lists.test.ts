@@ -77,5 +77,10 @@ describe('the runs of lists', () => {
     await account.current.reader.readDue('list_items', new AbortController().signal);
     expect(listsIn(account.asked.slice(asked))).toBe(1);
     expect(await nextRuns()).toEqual(before);
+    // Nothing is due any more: nothing is written.
+    const row = `select xmin, * from mirror._collections where collection = 'list_items'`;
+    const stored = await account.query(row);
+    await account.current.reader.readDue('list_items', new AbortController().signal);
+    expect(await account.query(row)).toEqual(stored);
   });
 });
