@@ -147,7 +147,8 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
       }
       if (!asDaemon || kind === 'list') return;
       const each = collections.map((index) => learnt[index] as LearntChanges);
-      const free = freeForEarlyPolls(each, LINE_MS, { perMinute, lists: lists.length });
+      const polled = each.map((one) => ({ cost: one.cost, lineMs: LINE_MS }));
+      const free = freeForEarlyPolls(polled, { perMinute, listsPerMs: lists.length / LINE_MS });
       earlyPolls(each, free).forEach((interval, index) => {
         early[collections[index] as number] = Math.min(LINE_MS, interval);
       });

@@ -45,7 +45,7 @@ export class AccountReader {
     this.#lists = new ListsReader(context, this.#sessions, this.#confirmer);
     this.#nextRuns = nextRuns;
     const earlyRuns = new EarlyRuns(context.source, nextRuns);
-    this.#freshness = new ReadFreshness(context.clock, earlyRuns);
+    this.#freshness = new ReadFreshness(context.clock, nextRuns, earlyRuns);
     this.#root = new RootReader(
       context,
       this.#sessions,
@@ -144,7 +144,7 @@ export class AccountReader {
     }
     const scope: Scope = { userId: this.userId, collection: name, parent };
     return this.#sessions.use(scope, found, async (session) => {
-      const onRead = this.#freshness.onRead(name, 'poll');
+      const onRead = this.#freshness.onPoll(name);
       const reading = { context: this.#context, collection: found, session, signal, onRead, ...bounds };
       const read = await readHinted(reading, hinted, (task) => this.#turns.run(name, 'poll', task));
       const { result, covers } = read;

@@ -71,9 +71,10 @@ export class RootReader {
       // While a first load goes on, polls bring what is new.
       const poll = async (): Promise<WalkResult | undefined> => {
         if (!session.everComplete && session.memory.frontier === null) return undefined;
-        const lists = childrenOf(name).length === 0 ? undefined : session.memory.rows;
-        this.#earlyRuns.note(name, session.learnt, lists);
-        const polled = await pollScope({ ...reading, onRead: onRest, priority: PRIORITY.POLL });
+        this.#earlyRuns.note(name, session.learnt);
+        for (const child of childrenOf(name)) this.#earlyRuns.noteLists(child.name, session.memory.rows);
+        const onPoll = this.#freshness.onPoll(name);
+        const polled = await pollScope({ ...reading, onRead: onPoll, priority: PRIORITY.POLL });
         return polled.outcome === 'full-needed' ? undefined : polled;
       };
       const rows = async (): Promise<WalkResult> => {
