@@ -76,7 +76,7 @@ export class AccountReader {
 
   async #read(
     found: Collection,
-    { what, signal, untilNextRun = false, accept = false }: ReadRequest,
+    { what, signal, scheduled = false, accept = false }: ReadRequest,
   ): Promise<ReadOutcome> {
     const { name } = found;
     if (found.kind === 'single') {
@@ -90,11 +90,11 @@ export class AccountReader {
     if (found.parent !== undefined) {
       const each = what === 'full' ? 'full' : 'poll';
       return this.#turns.run(name, each, () => {
-        const until = untilNextRun ? this.#nextPoll(name) : undefined;
+        const until = scheduled ? this.#nextPoll(name) : undefined;
         return this.#readLists(found, { what: each, dueOnly: false, until, accept, signal });
       });
     }
-    return this.#root.read(found, { what, signal, accept });
+    return this.#root.read(found, { what, signal, scheduled, accept });
   }
 
   /** Runs `task` with the scope's session: it may write between the scope's pages, in turn with them. */

@@ -145,7 +145,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
       // What a poll wrote before it threw has made children due, too.
       let changes = 1;
       try {
-        const outcome = await reader.read(name, { what: 'poll', untilNextRun: true, signal });
+        const outcome = await reader.read(name, { what: 'poll', scheduled: true, signal });
         changes = outcome.totals.inserted + outcome.totals.updated;
         // A full reading that is about to begin will do.
         const begins = bell.full.rung || busy.get(LOOP_OF.full(name)) === 'waits';

@@ -80,6 +80,10 @@ describe('the next poll', () => {
     const nextAfter = (reading: (asOf: Date, began: Date) => CollectionChange): number =>
       (reading(NOON, NOON).nextPollAt?.getTime() ?? 0) - NOON.getTime();
     expect(nextAfter(freshness.onPoll('research_jobs'))).toBeLessThan(6_000);
+    const at = NOON.getTime() + 6_000;
+    expect([runs.isEarly('research_jobs', at), runs.isEarly('lists', at)]).toEqual([true, false]);
+    // The line's own run is none before it.
+    expect(runs.isEarly('research_jobs', NOON.getTime() + MINUTE)).toBe(false);
     expect(nextAfter(freshness.onRead('research_jobs', 'poll'))).toBe(MINUTE);
     expect(nextAfter(freshness.onRead('research_jobs', 'full'))).toBe(MINUTE);
   });

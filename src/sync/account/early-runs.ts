@@ -30,6 +30,8 @@ export class EarlyRuns {
   readonly #perMinute: () => number;
   /** Of collections that are one scope: a handful. */
   readonly #learnt = new Map<CollectionName, LearntChanges>();
+  /** The line's next polls of collections whose next one is to come before that. */
+  readonly #early = new Map<CollectionName, Date>();
   #lists: { readonly name: CollectionName; readonly count: number } | undefined;
 
   constructor(source: { readonly sizeOf: (group: typeof READS) => number }, line: RunsAfter) {
@@ -47,24 +49,38 @@ export class EarlyRuns {
     this.#lists = { name, count };
   }
 
+  /** Whether a poll that the schedule begins now is one before the line's. */
+  isEarly(name: CollectionName, now: number): boolean {
+    return now < (this.#early.get(name)?.getTime() ?? 0);
+  }
+
   /** The next runs after a poll that began then and ends now. */
   after(name: CollectionName, began: Date, ended: Date): ReturnType<RunsAfter> {
     const line = this.#line(name, ended);
     const { nextPollAt } = line;
+    const early = nextPollAt === null ? Infinity : this.#earlyPoll(name, began, ended, nextPollAt);
+    if (nextPollAt === null || early >= nextPollAt.getTime()) {
+      this.#early.delete(name);
+      return line;
+    }
+    this.#early.set(name, nextPollAt);
+    return { ...line, nextPollAt: new Date(early) };
+  }
+
+  /** When (ms) another poll is worth its requests; Infinity, or any moment from `next` on: not before the line's. */
+  #earlyPoll(name: CollectionName, began: Date, ended: Date, next: Date): number {
     const own = this.#learnt.get(name);
-    if (nextPollAt === null || own === undefined) return line;
-    const before = nextPollAt.getTime() - began.getTime();
+    const before = next.getTime() - began.getTime();
     // In a quiet collection this is all.
-    if (worthAfter(own) >= before || before > LONGEST_GAP_MS) return line;
-    if (this.#gapOf(name, ended) > LONGEST_GAP_MS) return line;
+    if (own === undefined || worthAfter(own) >= before) return Infinity;
+    if (before > LONGEST_GAP_MS || this.#gapOf(name, ended) > LONGEST_GAP_MS) return Infinity;
     const names = [...this.#learnt.keys()];
     const polled = [...this.#learnt].map(([each, { cost }]) => ({ cost, lineMs: this.#gapOf(each, ended) }));
-    const lists = this.#lists === undefined ? 0 : this.#lists.count / this.#gapOf(this.#lists.name, ended);
-    const free = freeForEarlyPolls(polled, { perMinute: this.#perMinute(), listsPerMs: lists });
-    const interval =
-      earlyPolls([...this.#learnt.values()], free)[names.indexOf(name)] ?? Number.POSITIVE_INFINITY;
-    const early = Math.max(began.getTime() + Math.max(LEAST_MS, interval), ended.getTime() + 1);
-    return early < nextPollAt.getTime() ? { ...line, nextPollAt: new Date(early) } : line;
+    const listsPerMs =
+      this.#lists === undefined ? 0 : this.#lists.count / this.#gapOf(this.#lists.name, ended);
+    const free = freeForEarlyPolls(polled, { perMinute: this.#perMinute(), listsPerMs });
+    const interval = earlyPolls([...this.#learnt.values()], free)[names.indexOf(name)] ?? Infinity;
+    return Math.max(began.getTime() + Math.max(LEAST_MS, interval), ended.getTime() + 1);
   }
 
   /** From the line's first poll after a moment to its second (ms); Infinity: it has none. */

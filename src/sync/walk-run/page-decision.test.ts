@@ -7,7 +7,7 @@ import { beginPoll } from '../../walk/kinds/poll.ts';
 import { newMemory } from '../../walk/memory/memory.ts';
 import { BadItems } from '../scope/bad-items.ts';
 import { decide, type PageStep } from './page-decision.ts';
-import { NO_TOTALS } from './walk-totals.ts';
+import { addTotals, NO_TOTALS } from './walk-totals.ts';
 
 const memory = newMemory('bigint');
 const began = Date.UTC(2026, 0, 1);
@@ -42,6 +42,7 @@ const taken: PageStep = {
     hinted: false,
   },
   lastReadAt: new Date(began - 60_000),
+  early: false,
 };
 
 function observed(...outcomes: ItemOutcome[]): ObservedPage {
@@ -110,6 +111,20 @@ describe('what is stored with a page', () => {
       polledAt,
       fullAt: at,
     });
+  });
+
+  it('has no row in the log where a poll between the line’s runs went well and found nothing', () => {
+    const reached = { type: 'end', outcome: 'reached' } as const;
+    const unlogged = (step: Partial<PageStep>, ...outcomes: ItemOutcome[]): boolean | undefined =>
+      decide({ ...taken, end: reached, early: true, ...step }, observed(...outcomes), null).decision.walkEnd
+        ?.unlogged;
+    expect(unlogged({}, 'unchanged', 'unchanged')).toBe(true);
+    expect(unlogged({ early: false }, 'unchanged')).toBeUndefined();
+    expect(unlogged({}, 'unchanged', 'updated')).toBeUndefined();
+    expect(unlogged({ totals: addTotals(NO_TOTALS, { inserted: 1 }) }, 'unchanged')).toBeUndefined();
+    expect(unlogged({ totals: addTotals(NO_TOTALS, { rateLimited: 1 }) }, 'unchanged')).toBeUndefined();
+    expect(unlogged({ end: { type: 'end', outcome: 'full-needed' } }, 'unchanged')).toBeUndefined();
+    expect(unlogged({ end: { type: 'end', outcome: 'failed' } }, 'unchanged')).toBeUndefined();
   });
 
   it('keeps the beginning of a poll that came while a full walk went on, unless that lies ahead', () => {

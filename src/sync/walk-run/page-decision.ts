@@ -48,6 +48,8 @@ export interface PageStep extends Pick<PageWrite, 'scope' | 'obs' | 'items' | 's
   readonly learning: Learning;
   /** When the scope's last reading began that has ended. */
   readonly lastReadAt: Date | undefined;
+  /** As `WalkOptions.early`. */
+  readonly early: boolean;
 }
 
 /** What is stored with a page, and what its walk goes on with. */
@@ -216,15 +218,24 @@ function walkEnd(taken: PageStep, end: End, observed: ObservedPage): WalkEnd {
   const unknown = scope.parent !== '' && (end.status === 404 || end.status === 410);
   const error = end.outcome === 'failed' && !unknown ? failureOf(taken, end) : undefined;
   const collection = error === undefined ? taken.collection : failing(scope, error, observed.at);
+  const all = addTotals(totals, totalsOf(observed.counts));
   return {
     scope,
     kind: walk.kind,
     startedAt,
     outcome: unknown ? 'not-found' : OUTCOMES[end.outcome],
-    totals: addTotals(totals, totalsOf(observed.counts)),
+    totals: all,
+    ...(taken.early && isUneventful(end, all) ? { unlogged: true } : {}),
     ...(error === undefined ? {} : { error }),
     ...(collection === undefined || Object.keys(collection).length === 0 ? {} : { collection }),
   };
+}
+
+/** It went well, and nothing was written. */
+function isUneventful({ outcome }: End, totals: ReadTotals): boolean {
+  const { inserted, updated, quarantined, rateLimited } = totals;
+  const well = outcome === 'reached' || outcome === 'complete';
+  return well && inserted + updated + quarantined + rateLimited === 0;
 }
 
 /** The failure of a collection whose walk failed; one list among many says nothing of its collection. */

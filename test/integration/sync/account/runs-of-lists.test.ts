@@ -24,7 +24,7 @@ async function run(): Promise<number> {
   const { signal } = new AbortController();
   const outcome = await account.current.reader.read('list_items', {
     what: 'poll',
-    untilNextRun: true,
+    scheduled: true,
     signal,
   });
   expect(outcome.error).toBeUndefined();
