@@ -10,7 +10,7 @@ export interface Readable {
   readonly learnt: LearntChanges;
   /** One change in so long (ms) is taken for granted. */
   readonly priorMs: number;
-  /** Share of its changes that nothing announces. */
+  /** Share of its changes that nothing announces: a collection's own, of a list that of all lists. */
   readonly unannounced: number;
 }
 

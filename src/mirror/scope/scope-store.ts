@@ -133,7 +133,10 @@ function overdueBy(now: Date, longestMs: number): RawBuilder<unknown> {
   return sql`case when ${sinceRead(now)} >= ${longestMs}::float8 then ${sinceRead(now)} end`;
 }
 
-/** Milliseconds since the last reading over the longest, where that is over; then λ·τ²/k. */
+/**
+ * Milliseconds since the last reading over the longest, where that is over; then λ·τ²/k. The share q of changes that
+ * nothing announces is that of all lists: one factor, which decides nothing between them (docs/design/plan.md).
+ */
 function byNeed(db: Db, { userId, order }: DueScopesQuery): RawBuilder<unknown> {
   const since = sinceRead(order.now);
   return sql`

@@ -259,21 +259,25 @@ describe('the scopes that are to be read', () => {
     const lists = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         const sinceMs = index < 5 ? undefined : Math.round(1 + random() * 1.2 * DAY);
+        const changes = random() < 0.5 ? 0 : random() * 100;
         const learnt = {
-          changes: random() < 0.5 ? 0 : random() * 100,
-          announced: 0,
+          changes,
+          // How much of its changes events told counts for all lists alike, and not for their order.
+          announced: random() * changes,
           watchedMs: random() * 3 * DAY,
           cost: 1 + Math.floor(random() * 3),
         };
         const readAt = sinceMs === undefined ? null : new Date(order.now.getTime() - sinceMs).toISOString();
         const parent = String(index + 1);
-        const [changes, watched, cost] = [learnt.changes, learnt.watchedMs, learnt.cost].map(String);
-        await set(
-          account,
-          { last_read_at: readAt, changes: changes ?? '', watched_ms: watched ?? '', cost: cost ?? '' },
-          { parent },
-        );
-        return { parent, need: needOf({ sinceMs, learnt, longestMs: DAY, priorMs: DAY, unannounced: 1 }) };
+        const stored = {
+          last_read_at: readAt,
+          changes: String(changes),
+          announced: String(learnt.announced),
+          watched_ms: String(learnt.watchedMs),
+          cost: String(learnt.cost),
+        };
+        await set(account, stored, { parent });
+        return { parent, need: needOf({ sinceMs, learnt, longestMs: DAY, priorMs: DAY, unannounced: 0.4 }) };
       }),
     );
     const planned = lists.toSorted(
