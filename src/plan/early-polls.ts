@@ -9,6 +9,12 @@ const LEAST_EXPECTED = 0.1;
 /** Share of what the cron lines leave that such polls may take: the rest is for hints, lists and full walks. */
 const SHARE = 0.5;
 
+/**
+ * Only lines that poll so often (ms) have polls between their runs. Whoever sets a slower one, or hours and days
+ * without runs, wants fewer requests or less load just then: that is kept.
+ */
+export const LONGEST_GAP_MS = 300_000;
+
 /** How long (ms) after the last one began a poll is likely to find enough, whatever else takes requests. */
 export function worthAfter(learnt: LearntChanges): number {
   return (LEAST_EXPECTED * Math.max(1, learnt.cost)) / unannouncedPerMs(learnt);

@@ -2,7 +2,7 @@ import { rateGroup } from '../../budget/rate-groups.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { LearntChanges } from '../../plan/learnt-changes.ts';
-import { earlyPolls, freeForEarlyPolls, worthAfter } from '../../plan/early-polls.ts';
+import { earlyPolls, freeForEarlyPolls, LONGEST_GAP_MS, worthAfter } from '../../plan/early-polls.ts';
 
 /** When a collection’s cron lines poll and walk it next, after `after`. */
 export type RunsAfter = (
@@ -14,12 +14,6 @@ export type RunsAfter = (
 const READS = rateGroup('GET', '/v1/research');
 /** Least time (ms) between two polls of a collection: due runs are looked for each second. */
 const LEAST_MS = 2_000;
-/**
- * Only lines that poll so often (ms) have polls between their runs. Whoever sets a slower one, or hours and days
- * without runs, wants fewer requests or less load just then: that is kept.
- */
-const LONGEST_GAP_MS = 300_000;
-
 /**
  * Next polls before the cron line's, of collections that change so often that requests which nobody else needs are
  * well spent on them (docs/design/plan.md, "Polls between the line's runs"). They are stored as next runs, so an
