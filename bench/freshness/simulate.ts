@@ -124,7 +124,8 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     if (isMeasured(now)) requests += count;
     now += slotMs * count;
   };
-  while (now < run.untilMs && left > 0) {
+  const goesOn = (): boolean => now < run.untilMs && left > 0;
+  while (goesOn()) {
     for (; nextEvent < events.length && (events[nextEvent]?.at ?? Infinity) <= now; nextEvent += 1) {
       const event = events[nextEvent];
       if (reader.hints !== true || event === undefined || found[event.scope]?.[event.change] === 1) continue;
