@@ -52,14 +52,14 @@ export function compareNeeds(a: ReadingNeed, b: ReadingNeed): number {
 }
 
 /** Lists that are asked for at once at most: a list that changes meanwhile comes soon. */
-export const MOST_AT_ONCE = 20;
+export const MOST_CHOSEN = 20;
 
 /**
  * How many lists are chosen at once: of more than a run reads whatever their order, so few (a hundredth) that the
  * order is the planner's, and not that of a round (docs/design/plan.md, "The order of lists").
  */
 export function listsAtOnce(lists: number): number {
-  return lists <= MOST_AT_ONCE ? MOST_AT_ONCE : Math.min(MOST_AT_ONCE, Math.ceil(lists / 100));
+  return lists <= MOST_CHOSEN ? MOST_CHOSEN : Math.min(MOST_CHOSEN, Math.ceil(lists / 100));
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { Db } from '../connection/db.ts';
 import { onlyRow } from '../connection/db.ts';
 import { type OldReader, oldReaders } from '../inspection/oldest-readers.ts';
-import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import type { Backlog, CreditsStatus } from '../../model/status/status-report.ts';
 
 /** What of a status report costs more than a look at a few rows: it is read at most once a minute. */
@@ -14,9 +13,17 @@ export interface Workload {
   /** Items in quarantine without a usable key, by account and collection: their pages prove no deletion. */
   readonly keyless: ReadonlyMap<string, number>;
   /** What readings have shown, by account and collection; of a collection of lists' items, the sums of all lists. */
-  readonly learnt: ReadonlyMap<string, LearntChanges>;
+  readonly learnt: ReadonlyMap<string, LearntSums>;
   /** Transactions of anybody that have been open for long. */
   readonly oldReaders: readonly OldReader[];
+}
+
+/** Columns of `<schema>_sync.scope`, summed up over a collection's scopes (src/plan/learnt-changes.ts). */
+interface LearntSums {
+  readonly changes: number;
+  readonly announced: number;
+  readonly watchedMs: number;
+  readonly cost: number;
 }
 
 /** A transaction that is open for so long (ms) is worth a note. */
@@ -45,8 +52,8 @@ async function keylessOf(db: Db): Promise<ReadonlyMap<string, number>> {
   return new Map(rows.map(({ _user_id: userId, collection, items }) => [`${userId}/${collection}`, items]));
 }
 
-async function learntOf(db: Db): Promise<ReadonlyMap<string, LearntChanges>> {
-  const { rows } = await db.sql<{ _user_id: string; collection: string } & LearntChanges>`
+async function learntOf(db: Db): Promise<ReadonlyMap<string, LearntSums>> {
+  const { rows } = await db.sql<{ _user_id: string; collection: string } & LearntSums>`
     select s._user_id, s.collection, sum(s.changes) as changes, sum(s.announced) as announced,
       sum(s.watched_ms) as "watchedMs", sum(s.cost) as cost
     from ${db.stateTable('scope')} as s where s.gone_at is null group by s._user_id, s.collection`;

@@ -1,7 +1,7 @@
 import type { ScopeOrder, StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { ListCollection } from '../../model/collections.ts';
 import { LONGEST_MS } from '../../plan/change-rate.ts';
-import { listsAtOnce, MOST_AT_ONCE } from '../../plan/next-reading.ts';
+import { listsAtOnce, MOST_CHOSEN } from '../../plan/next-reading.ts';
 import type { AccountStore } from '../reader/account-store.ts';
 
 export interface ListPassOptions {
@@ -23,7 +23,7 @@ export interface ListPassOptions {
   readonly now: () => Date;
   /** From then on the pass ends, unless a scope is new: the next one begins with the greatest need. */
   readonly until: Date | undefined;
-  /** How many scopes the collection has; asked once, where they are more than `MOST_AT_ONCE` and `until` is given. */
+  /** How many scopes the collection has; asked once, where they are more than `MOST_CHOSEN` and `until` is given. */
   readonly count: () => Promise<number>;
   /** Of the next batch: what goes first where many have changed and many were not read for too long. */
   readonly first: () => ScopeOrder['first'];
@@ -65,10 +65,10 @@ export async function passOverScopes(
   const fetch = async (): Promise<void> => {
     const except = [...active, ...spent];
     const order = { now: options.now(), first: options.first() };
-    const limit = size ?? MOST_AT_ONCE;
+    const limit = size ?? MOST_CHOSEN;
     queue = await store.dueScopes(lists, { notReadSince, fully, except, resting, limit, ...order });
     // Where all are read in any case, their order is worth no more queries.
-    if (options.until === undefined || size !== undefined || queue.length < MOST_AT_ONCE) return;
+    if (options.until === undefined || size !== undefined || queue.length < MOST_CHOSEN) return;
     size = listsAtOnce(await options.count());
     queue.length = size;
   };
