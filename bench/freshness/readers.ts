@@ -1,7 +1,13 @@
 import { type LearntChanges, NOTHING_LEARNT } from '../../src/plan/learnt-changes.ts';
 import { learn, PRIOR_MS, unannouncedShare } from '../../src/plan/change-rate.ts';
 import { earlyPolls, freeForEarlyPolls } from '../../src/plan/early-polls.ts';
-import { compareNeeds, type ReadingNeed, needOf, type Readable } from '../../src/plan/next-reading.ts';
+import {
+  compareNeeds,
+  listsAtOnce,
+  type ReadingNeed,
+  needOf,
+  type Readable,
+} from '../../src/plan/next-reading.ts';
 import type { Shape } from './shapes.ts';
 import type { Reader } from './simulate.ts';
 
@@ -55,9 +61,6 @@ export interface PlannedOptions {
   readonly asDaemon?: boolean;
 }
 
-/** Lists are chosen so many at a time, as by the daemon's statement; of few, so few that the order is the planner's. */
-const BATCH = 20;
-const BATCH_SHARE = 0.01;
 const LINE_MS = 60_000;
 
 /** The daemon's planner. */
@@ -78,7 +81,8 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
   const collections = scopes.flatMap(({ kind }, index) => (kind === 'collection' ? [index] : []));
   const early = new Float64Array(scopes.length).fill(LINE_MS);
   let shareOfLists = 1;
-  const batch = Math.min(BATCH, Math.ceil(lists.length * BATCH_SHARE));
+  // Of few lists the daemon's runs read all; without runs the order of a round would count.
+  const batch = Math.min(listsAtOnce(lists.length), asDaemon ? Infinity : Math.ceil(lists.length / 100));
   let queue: number[] = [];
 
   const readableOf = (scope: number, now: number): Readable => {
@@ -147,7 +151,8 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
       }
       if (!asDaemon || kind === 'list') return;
       const each = collections.map((index) => learnt[index] as LearntChanges);
-      const free = freeForEarlyPolls(each, LINE_MS, { perMinute, lists: lists.length });
+      const polled = each.map((one) => ({ cost: one.cost, lineMs: LINE_MS }));
+      const free = freeForEarlyPolls(polled, { perMinute, listsPerMs: lists.length / LINE_MS });
       earlyPolls(each, free).forEach((interval, index) => {
         early[collections[index] as number] = Math.min(LINE_MS, interval);
       });

@@ -31,15 +31,16 @@ export interface Delays {
   readonly delays: Float64Array;
   /** Their mean: exact for what readings without a cause find, whose moments are random, counted for the others. */
   readonly meanMs: number;
-  /** The longest time (ms) in which a scope was not read. */
+  /** The longest time (ms) in which a scope was not read; one that is never read again has waited to the end. */
   readonly oldest: number;
-  readonly hintReadings: number;
+  /** Of the measured time. */
+  readonly hintsPerMinute: number;
   readonly requestsPerMinute: number;
 }
 
 export interface Run {
   readonly perMinute: number;
-  /** Changes of this time (ms) count; it ends where all of them are mirrored, or at `untilMs`. */
+  /** Changes of this time (ms) count; it ends where each scope was read after it, or at `untilMs`. */
   readonly from: number;
   readonly to: number;
   readonly untilMs: number;
@@ -61,16 +62,14 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
   const areas = new Float64Array(scopes.length);
   const withEvent = changes.map((times) => new Uint8Array(times.length));
   for (const { scope, change } of events) (withEvent[scope] as Uint8Array)[change] = 1;
-  const measured = changes.reduce(
-    (sum, times) => sum + times.filter((at) => at >= run.from && at < run.to).length,
-    0,
-  );
   const hinted = new Map<number, number[]>();
   const bucket = new HintBucket(0);
   let nextEvent = 0;
   let oldest = 0;
   let hintReadings = 0;
   let requests = 0;
+  /** Scopes that were not read since the measured time. */
+  let left = scopes.length;
   let walkLeft = 0;
   let walkedAt = 0;
   let turn = 0;
@@ -104,11 +103,13 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     hinted.delete(scope);
     oldest = Math.max(oldest, now - (lastRead[scope] as number));
     addArea(scope, now);
+    if (now >= run.to && (lastRead[scope] as number) < run.to) left -= 1;
     lastRead[scope] = now;
     reader.wasRead?.({ scope, now, found: count, announced: told, whole: true, perMinute: run.perMinute });
   };
+  const isMeasured = (now: number): boolean => now >= run.from && now < run.to;
   const readHinted = (scope: number, now: number): void => {
-    hintReadings += 1;
+    if (isMeasured(now)) hintReadings += 1;
     if (scopes[scope]?.kind === 'list') return readScope(scope, now);
     // Of a collection, the rows that events named.
     const named = (hinted.get(scope) ?? []).filter((change) => found[scope]?.[change] !== 1);
@@ -119,7 +120,12 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
   };
 
   let now = 0;
-  while (now < run.untilMs && (now < run.to || delays.length < measured)) {
+  const spend = (count: number): void => {
+    if (isMeasured(now)) requests += count;
+    now += slotMs * count;
+  };
+  const goesOn = (): boolean => now < run.untilMs && left > 0;
+  while (goesOn()) {
     for (; nextEvent < events.length && (events[nextEvent]?.at ?? Infinity) <= now; nextEvent += 1) {
       const event = events[nextEvent];
       if (reader.hints !== true || event === undefined || found[event.scope]?.[event.change] === 1) continue;
@@ -129,8 +135,7 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     if (first !== undefined && bucket.tokens(now, run.perMinute) > 0) {
       bucket.spend(1);
       readHinted(first, now);
-      now += slotMs;
-      requests += 1;
+      spend(1);
       continue;
     }
     if (reader.walksDaily === true && walkLeft === 0 && now - walkedAt >= DAY) {
@@ -141,16 +146,16 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     // Polls go before full walks; these get what is left.
     if (walkLeft > 0 && turn % 4 === 0) {
       walkLeft -= 1;
-      now += slotMs;
-      requests += 1;
+      spend(1);
       continue;
     }
     const chosen = reader.next(now);
-    if (chosen !== undefined) {
-      readScope(chosen.scope, now);
-      requests += chosen.requests;
+    if (chosen === undefined) {
+      now += slotMs;
+      continue;
     }
-    now += slotMs * (chosen?.requests ?? 1);
+    readScope(chosen.scope, now);
+    spend(chosen.requests);
   }
   // What was never found counts as found in the end.
   changes.forEach((times, scope) =>
@@ -158,7 +163,11 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
       if (at >= run.from && at < run.to && found[scope]?.[change] !== 1) delays.push(run.untilMs - at);
     }),
   );
-  scopes.forEach((_, scope) => addArea(scope, Math.max(run.to, lastRead[scope] as number)));
+  scopes.forEach((_, scope) => {
+    if ((lastRead[scope] as number) >= run.to) return;
+    addArea(scope, run.untilMs);
+    oldest = Math.max(oldest, now - (lastRead[scope] as number));
+  });
   const rates = scopes.map(({ perHour }) => perHour);
   const total = rates.reduce((sum, rate) => sum + rate, 0);
   const silentMs =
@@ -172,7 +181,7 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     delays: Float64Array.from(delays).toSorted(),
     meanMs,
     oldest,
-    hintReadings,
-    requestsPerMinute: (requests / now) * 60_000,
+    hintsPerMinute: (hintReadings / (run.to - run.from)) * 60_000,
+    requestsPerMinute: (requests / (run.to - run.from)) * 60_000,
   };
 }

@@ -98,7 +98,8 @@ export const SETTINGS = {
   MIRROR_POLL_CRON: {
     parse: parseCronLine,
     default: '* * * * *',
-    means: 'polls: when to look for new and changed rows, UTC, spread by account; `never`',
+    means:
+      'polls: when to look for new and changed rows, UTC, spread by account; `never`. Lines of five minutes or less: busy collections in between, too',
     readme: true,
   },
   MIRROR_FULL_CRON: {

@@ -41,13 +41,24 @@ describe('polls between the cron line’s runs', () => {
 
   it('are none where nothing is free', () => {
     expect(earlyPolls([changing(1_000)], 0)).toEqual([Number.POSITIVE_INFINITY]);
-    const three = [NOTHING_LEARNT, NOTHING_LEARNT, NOTHING_LEARNT];
-    expect(freeForEarlyPolls(three, MINUTE, { perMinute: 3, lists: 0 })).toBe(0);
+    const one = { cost: 1, lineMs: MINUTE };
+    expect(freeForEarlyPolls([one, one, one], { perMinute: 3, listsPerMs: 0 })).toBe(0);
+  });
+
+  it('leave each collection the requests of its own line: none where that is never', () => {
+    const collections = [
+      { cost: 1, lineMs: MINUTE },
+      { cost: 2, lineMs: HOUR },
+      { cost: 5, lineMs: Number.POSITIVE_INFINITY },
+    ];
+    const free = freeForEarlyPolls(collections, { perMinute: 21, listsPerMs: 0 });
+    expect(free * HOUR).toBeCloseTo(21 * 60 - 60 - 2, 6);
   });
 
   it('leave lists half of what the collections’ own polls leave, at least', () => {
     const free = (lists: number): number =>
-      freeForEarlyPolls([NOTHING_LEARNT], MINUTE, { perMinute: 21, lists }) * MINUTE;
+      freeForEarlyPolls([{ cost: 1, lineMs: MINUTE }], { perMinute: 21, listsPerMs: lists / MINUTE }) *
+      MINUTE;
     expect([free(0), free(4), free(10), free(10_000)].map(Math.round)).toEqual([20, 16, 10, 10]);
   });
 });

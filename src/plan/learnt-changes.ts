@@ -3,13 +3,13 @@
  * numbers in the scope's row: ten thousand lists are rows, and no memory.
  */
 export interface LearntChanges {
-  /** Rows that had changed, come or gone. */
+  /** Rows that had come or changed, and those that a reading's last answer proved gone. */
   readonly changes: number;
   /** Of these, those that an event or the list's own row had announced. */
   readonly announced: number;
   /** Time (ms) over which they were counted. */
   readonly watchedMs: number;
-  /** Requests of a reading. */
+  /** Pages of a reading. */
   readonly cost: number;
 }
 

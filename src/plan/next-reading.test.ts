@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NOTHING_LEARNT } from './learnt-changes.ts';
-import { compareNeeds, needOf, type Readable } from './next-reading.ts';
+import { compareNeeds, firstInBatch, listsAtOnce, needOf, type Readable } from './next-reading.ts';
 
 const DAY = 86_400_000;
 
@@ -56,5 +56,38 @@ describe('which scope is read next', () => {
       readAt[first] = now;
     }
     expect(oldest).toBeLessThan(1.11 * DAY);
+  });
+});
+
+describe('a batch of lists', () => {
+  it('is all of a few lists, and a hundredth of many: twenty at most', () => {
+    expect([1, 20, 21, 100, 101, 1_950, 100_000].map(listsAtOnce)).toEqual([20, 20, 1, 1, 2, 20, 20]);
+  });
+
+  it('leaves no list unread for a day while others change all the time, nor a change unread where all are late', () => {
+    // 1,000 batches of one list a day. Of the lists, 200 have changed again whenever they were read.
+    const longestOf = (lists: number): { oldest: number; changed: number } => {
+      const readAt = Array.from({ length: lists }, (_, list) => -list);
+      let [oldest, changed] = [0, 0];
+      for (let batch = 0; batch < 5_000; batch += 1) {
+        const now = batch;
+        const least = (from: number, to: number): number =>
+          readAt.reduce(
+            (best, at, list) => (list >= from && list < to && at < (readAt[best] ?? 0) ? list : best),
+            from,
+          );
+        const [due, other] = [least(0, 200), least(200, lists)];
+        const late = now - (readAt[other] ?? 0) >= 1_000;
+        const lateDue = now - (readAt[due] ?? 0) >= 1_000 && (readAt[due] ?? 0) < (readAt[other] ?? 0);
+        const next = firstInBatch(batch) === 'changed' || !late || lateDue ? due : other;
+        const waited = now - (readAt[next] ?? 0);
+        if (batch > 1_500 && next === other) oldest = Math.max(oldest, waited);
+        if (batch > 1_500 && next === due) changed = Math.max(changed, waited);
+        readAt[next] = now;
+      }
+      return { oldest: Math.max(oldest, ...readAt.slice(200).map((at) => 5_000 - at)), changed };
+    };
+    expect(longestOf(900).oldest).toBeLessThan(1_050);
+    expect(longestOf(5_000).changed).toBeLessThanOrEqual(1_000);
   });
 });

@@ -10,7 +10,7 @@ export interface Readable {
   readonly learnt: LearntChanges;
   /** One change in so long (ms) is taken for granted. */
   readonly priorMs: number;
-  /** Share of its changes that nothing announces. */
+  /** Share of its changes that nothing announces: a collection's own, of a list that of all lists. */
   readonly unannounced: number;
 }
 
@@ -49,4 +49,24 @@ function gainOf({ learnt, priorMs, unannounced }: Readable, sinceMs: number): nu
 /** Whether `a` goes before `b`: negative, as for sorting. */
 export function compareNeeds(a: ReadingNeed, b: ReadingNeed): number {
   return PLACES[b.cause] - PLACES[a.cause] || b.value - a.value;
+}
+
+/** Lists that are asked for at once at most: a list that changes meanwhile comes soon. */
+export const MOST_CHOSEN = 20;
+
+/**
+ * How many lists are chosen at once: of more than a run reads whatever their order, so few (a hundredth) that the
+ * order is the planner's, and not that of a round (docs/design/plan.md, "The order of lists").
+ */
+export function listsAtOnce(lists: number): number {
+  return lists <= MOST_CHOSEN ? MOST_CHOSEN : Math.min(MOST_CHOSEN, Math.ceil(lists / 100));
+}
+
+/**
+ * Whether lists that have changed go before those that were not read for a day, in the batch of that number. Most
+ * batches begin with the oldest: lists that change again and again starve none, and each is read daily as long as four
+ * fifths of the requests suffice. Each fifth begins with what has changed: where they don't suffice, changes come soon.
+ */
+export function firstInBatch(batch: number): 'changed' | 'oldest' {
+  return batch % 5 === 4 ? 'changed' : 'oldest';
 }

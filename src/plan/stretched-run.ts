@@ -3,12 +3,13 @@ const PLANNED_SHARE = 0.8;
 
 /** A cron line of lists, and what there is to spend on it. */
 export interface LineOfLists {
-  readonly lists: number;
+  /** Requests of one reading of all lists. */
+  readonly requests: number;
   /** How often (ms) the line reads them. */
   readonly lineMs: number;
   /** Requests a minute that the account has. */
   readonly perMinute: number;
-  /** Of these, what polls of its other collections take. */
+  /** Of these, what polls of its other collections take, those between the lines' runs too. */
   readonly pollsPerMinute: number;
 }
 
@@ -16,8 +17,13 @@ export interface LineOfLists {
  * How long (ms) one reading of all lists takes where that is longer than the line's interval: by as much are the
  * intervals of its lists stretched, on average; undefined: the line is kept.
  */
-export function stretchedRun({ lists, lineMs, perMinute, pollsPerMinute }: LineOfLists): number | undefined {
+export function stretchedRun({
+  requests,
+  lineMs,
+  perMinute,
+  pollsPerMinute,
+}: LineOfLists): number | undefined {
   const left = Math.max(1, PLANNED_SHARE * perMinute - pollsPerMinute);
-  const ms = (lists / left) * 60_000;
+  const ms = (requests / left) * 60_000;
   return ms > lineMs ? ms : undefined;
 }

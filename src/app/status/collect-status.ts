@@ -55,7 +55,7 @@ export async function statusReport({
   unready,
 }: StatusSources): Promise<StatusReport> {
   const stored = await readStoredStatus(db);
-  const { databaseBytes, backlogs, credits, ...more } = await workload();
+  const { databaseBytes, backlogs, credits, learnt, ...more } = await workload();
   const lastDay = await activity?.();
   const budgets = budgetsByUser(accounts);
   const changes = await eventCoverage(stored.accounts, db, stored.now);
@@ -89,7 +89,7 @@ export async function statusReport({
     notes: [
       ...recovery.notes,
       ...judged.notes,
-      ...notesOnStretchedLists(statuses, createSchedule(config), stored.now),
+      ...notesOnStretchedLists(statuses, createSchedule(config), learnt, stored.now),
       ...notesOnWorkload(more),
     ],
     service: config.service?.url ?? null,

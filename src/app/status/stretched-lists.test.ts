@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { notesOnStretchedLists } from './stretched-lists.ts';
 
 const NOW = new Date('2026-01-01T00:00:30Z');
@@ -6,6 +7,8 @@ const eachMinute = (_: string, __: string, after: Date): { nextPollAt: Date; nex
   nextPollAt: new Date(Math.floor(after.getTime() / 60_000 + 1) * 60_000),
   nextFullAt: null,
 });
+
+const NEW: ReadonlyMap<string, LearntChanges> = new Map();
 
 type Accounts = Parameters<typeof notesOnStretchedLists>[0];
 
@@ -20,7 +23,7 @@ function account(lists: number, size: number | undefined): Accounts {
 }
 
 it('says how often lists are read that are more than their cron line can read, and why', () => {
-  const notes = notesOnStretchedLists(account(5_000, 48), { after: eachMinute }, NOW);
+  const notes = notesOnStretchedLists(account(5_000, 48), { after: eachMinute }, NEW, NOW);
   expect(notes).toHaveLength(1);
   expect(notes[0]).toContain(
     '42/list_items: each of 5,000 lists is read every 2 h on average, not every 60 s, because the account has 48 requests',
@@ -29,7 +32,30 @@ it('says how often lists are read that are more than their cron line can read, a
 
 it('says nothing where the line is kept, where it is never, or where the budget is not known', () => {
   const never = (): { nextPollAt: null; nextFullAt: null } => ({ nextPollAt: null, nextFullAt: null });
-  expect(notesOnStretchedLists(account(30, 48), { after: eachMinute }, NOW)).toEqual([]);
-  expect(notesOnStretchedLists(account(5_000, 48), { after: never }, NOW)).toEqual([]);
-  expect(notesOnStretchedLists(account(5_000, undefined), { after: eachMinute }, NOW)).toEqual([]);
+  expect(notesOnStretchedLists(account(30, 48), { after: eachMinute }, NEW, NOW)).toEqual([]);
+  expect(notesOnStretchedLists(account(5_000, 48), { after: never }, NEW, NOW)).toEqual([]);
+  expect(notesOnStretchedLists(account(5_000, undefined), { after: eachMinute }, NEW, NOW)).toEqual([]);
+});
+
+it('counts what a reading of each list takes, and polls between the lines’ runs', () => {
+  const learnt = (cost: number, changes = 0): LearntChanges => ({
+    changes,
+    announced: 0,
+    watchedMs: 3e7,
+    cost,
+  });
+  const readings = new Map([
+    ['42/list_items', learnt(10_000)],
+    ['42/lists', learnt(2)],
+    // Each two seconds: a quarter of what the lines leave, 3 of 48 a minute.
+    ['42/research_jobs', learnt(1, 3e6)],
+  ]);
+  const [note] = notesOnStretchedLists(account(5_000, 48), { after: eachMinute }, readings, NOW);
+  expect(note).toContain('each of 5,000 lists is read every 6 h on average');
+  expect(note).toContain('of which polls of other collections take 14. Next are lists that have changed');
+});
+
+it('says what comes next where a day does not suffice', () => {
+  const [note] = notesOnStretchedLists(account(80_000, 48), { after: eachMinute }, NEW, NOW);
+  expect(note).toContain('Next are mostly those that were read longest ago');
 });

@@ -2,6 +2,8 @@ import { formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { rateGroup } from '../../budget/rate-groups.ts';
 import type { AccountStatus } from '../../model/status/status-report.ts';
 import { LONGEST_MS } from '../../plan/change-rate.ts';
+import { earlyPolls, freeForEarlyPolls, LONGEST_GAP_MS } from '../../plan/early-polls.ts';
+import { type LearntChanges, NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { stretchedRun } from '../../plan/stretched-run.ts';
 import type { Schedule } from '../accounts/next-runs.ts';
 
@@ -10,11 +12,13 @@ const READS = rateGroup('GET', '/v1/lists/{id}');
 /**
  * What `status` says of accounts with more lists than their cron line can read, and which of them are read next. Only
  * of accounts that this program runs: of others it does not know the budget.
+ * @param learnt of each collection's readings, by account and collection (`42/lists`); of lists, the sum of all
  * @param now the database's time
  */
 export function notesOnStretchedLists(
   accounts: readonly Pick<AccountStatus, 'userId' | 'collections' | 'budgets'>[],
   schedule: Pick<Schedule, 'after'>,
+  learnt: ReadonlyMap<string, LearntChanges>,
   now: Date,
 ): string[] {
   return accounts.flatMap(({ userId, collections, budgets }) => {
@@ -32,15 +36,38 @@ export function notesOnStretchedLists(
     };
     const lineMs = lineOf('list_items');
     if (lineMs === undefined) return [];
-    const pollsPerMinute = mirrored
+    const requests = Math.max(lists, learnt.get(`${userId}/list_items`)?.cost ?? 0);
+    const polled = mirrored
       .filter(({ collection }) => collection !== 'list_items')
-      .reduce((sum, { collection }) => sum + 60_000 / (lineOf(collection) ?? Number.POSITIVE_INFINITY), 0);
-    const takes = stretchedRun({ lists, lineMs, perMinute, pollsPerMinute });
+      .map(({ collection }) => ({
+        ...(learnt.get(`${userId}/${collection}`) ?? NOTHING_LEARNT),
+        lineMs: lineOf(collection) ?? Number.POSITIVE_INFINITY,
+      }));
+    const pollsPerMinute = requestsOfPolls(polled, { perMinute, listsPerMs: requests / lineMs });
+    const takes = stretchedRun({ requests, lineMs, perMinute, pollsPerMinute });
     if (takes === undefined) return [];
     return [
       `${userId}/list_items: each of ${formatCount(lists)} lists is read every ${formatSpan(takes)} on average, not every ` +
-        `${formatSpan(lineMs)}, because the account has ${perMinute} requests a minute. Next are lists that have ` +
-        `changed, then new ones, then those likely to have changed, each within ${formatSpan(LONGEST_MS)} where that can be done`,
+        `${formatSpan(lineMs)}, because the account has ${perMinute} requests a minute, of which polls of other collections take ` +
+        `${formatCount(Math.ceil(pollsPerMinute))}. ${ORDER[takes > LONGEST_MS ? 'late' : 'kept']}`,
     ];
   });
+}
+
+const ORDER = {
+  kept: `Next are lists that have changed, then new ones, then those likely to have changed; each is read within ${formatSpan(LONGEST_MS)}`,
+  late: `Next are mostly those that were read longest ago, since ${formatSpan(LONGEST_MS)} does not suffice for all; in between those that have changed`,
+} as const;
+
+/** Requests a minute that polls take: those of the cron lines, and those between their runs. */
+function requestsOfPolls(
+  polled: readonly (LearntChanges & { readonly lineMs: number })[],
+  account: Parameters<typeof freeForEarlyPolls>[1],
+): number {
+  const early = earlyPolls(polled, freeForEarlyPolls(polled, account));
+  return polled.reduce((sum, { cost, lineMs }, index) => {
+    const mayBeEarly = lineMs <= LONGEST_GAP_MS;
+    const intervalMs = mayBeEarly ? Math.min(lineMs, early[index] ?? lineMs) : lineMs;
+    return sum + (60_000 * Math.max(1, cost)) / intervalMs;
+  }, 0);
 }

@@ -12,8 +12,18 @@ export interface Workload {
   readonly credits: ReadonlyMap<string, CreditsStatus>;
   /** Items in quarantine without a usable key, by account and collection: their pages prove no deletion. */
   readonly keyless: ReadonlyMap<string, number>;
+  /** What readings have shown, by account and collection; of a collection of lists' items, the sums of all lists. */
+  readonly learnt: ReadonlyMap<string, LearntSums>;
   /** Transactions of anybody that have been open for long. */
   readonly oldReaders: readonly OldReader[];
+}
+
+/** Columns of `<schema>_sync.scope`, summed up over a collection's scopes (src/plan/learnt-changes.ts). */
+interface LearntSums {
+  readonly changes: number;
+  readonly announced: number;
+  readonly watchedMs: number;
+  readonly cost: number;
 }
 
 /** A transaction that is open for so long (ms) is worth a note. */
@@ -30,6 +40,7 @@ export async function readWorkload(db: Db, history: boolean): Promise<Workload> 
     backlogs: await backlogsOf(db),
     credits: await creditsOf(db, history),
     keyless: await keylessOf(db),
+    learnt: await learntOf(db),
     oldReaders: (await oldReaders(db, OLD_READER_MS)).found,
   };
 }
@@ -39,6 +50,16 @@ async function keylessOf(db: Db): Promise<ReadonlyMap<string, number>> {
     select q._user_id, q.collection, count(*)::float8 as items
     from ${db.table('quarantine')} as q where q.key is null group by q._user_id, q.collection order by 1, 2`;
   return new Map(rows.map(({ _user_id: userId, collection, items }) => [`${userId}/${collection}`, items]));
+}
+
+async function learntOf(db: Db): Promise<ReadonlyMap<string, LearntSums>> {
+  const { rows } = await db.sql<{ _user_id: string; collection: string } & LearntSums>`
+    select s._user_id, s.collection, sum(s.changes) as changes, sum(s.announced) as announced,
+      sum(s.watched_ms) as "watchedMs", sum(s.cost) as cost
+    from ${db.stateTable('scope')} as s where s.gone_at is null group by s._user_id, s.collection`;
+  return new Map(
+    rows.map(({ _user_id: userId, collection, ...learnt }) => [`${userId}/${collection}`, learnt]),
+  );
 }
 
 async function backlogsOf(db: Db): Promise<ReadonlyMap<string, Backlog>> {

@@ -6,6 +6,13 @@ import type { CollectionChange, Keeps, WalkEnd } from './walk-end.ts';
 
 /** Writes the row of `sync_log` for a walk that has ended, and what it means for the collection's freshness. */
 export async function logWalk(trx: Db, end: WalkEnd, at: Date): Promise<void> {
+  if (end.unlogged !== true) await insertRow(trx, end, at);
+  if (end.collection !== undefined) {
+    await saveCollection(trx, end.scope.userId, end.scope.collection, end.collection, at);
+  }
+}
+
+async function insertRow(trx: Db, end: WalkEnd, at: Date): Promise<void> {
   const { scope, totals } = end;
   const { rows } = await trx.sql<{ walkId: string }>`
     update ${trx.stateTable('account')} set walk_id = walk_id + 1
@@ -21,9 +28,6 @@ export async function logWalk(trx: Db, end: WalkEnd, at: Date): Promise<void> {
       ${end.startedAt}, ${at}::timestamptz, ${end.outcome}, ${totals.pages}, ${totals.items}, ${totals.inserted},
       ${totals.updated}, ${totals.deleted}, ${totals.unchanged}, ${totals.quarantined}, ${totals.requests},
       ${totals.rateLimited}, ${end.error ?? null})`;
-  if (end.collection !== undefined) {
-    await saveCollection(trx, scope.userId, scope.collection, end.collection, at);
-  }
 }
 
 /** Stores changes of a collection's row in `freshness`. @param now by the database's clock */

@@ -72,12 +72,16 @@ export interface DueScopesQuery {
   readonly except: readonly string[];
   readonly limit: number;
   readonly order: ScopeOrder;
+  /** Scopes that failed, and that rest before they are tried again: behind all others, or left out. */
+  readonly resting: 'last' | 'out';
 }
 
 /** What decides between scopes that are neither new nor known to have changed. */
 export interface ScopeOrder {
   readonly now: Date;
-  /** Read longer ago than this (ms), a scope goes before all others. */
+  /** Of those that have changed and those read longer ago than `longestMs`, which go first. */
+  readonly first: 'changed' | 'oldest';
+  /** Read longer ago than this (ms), a scope goes before those that may have changed. */
   readonly longestMs: number;
   /** One change in so long (ms) is taken for granted. */
   readonly priorMs: number;
@@ -87,28 +91,56 @@ export interface ScopeOrder {
 
 /**
  * Scopes of a collection that has one for each row of its parent collection, in the order in which they are to be
- * read: changed ones first, the oldest of them first; then new ones; then those that were not read for too long; then
- * those where a request buys most freshness (`needOf` in src/plan/next-reading.ts: a test compares them). Full walks
- * take those read longest ago. Deleted parents have none.
+ * read: changed ones first, the oldest of them first; then new ones; then those that were not read for too long (or
+ * these before all others, as asked); then those where a request buys most freshness (`needOf` in
+ * src/plan/next-reading.ts: a test compares them). Full walks take those read longest ago. Those that failed come
+ * last until they have rested. Deleted parents have none.
  */
 export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
+  const { now, first, longestMs } = due.order;
+  const rests = isResting(now);
+  const oldest =
+    first === 'oldest' && !due.fully ? sql`${overdueBy(now, longestMs)} desc nulls last,` : sql``;
   const { rows } = await db.sql<ScopeRow>`
     select ${COLUMNS} from ${db.stateTable('scope')} as t
     where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
       and t.parent <> all(${[...due.except]}::text[])
       and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince})
-      and t.gone_at is null
-    order by t.due_at nulls last, ${readAt} is not null, ${due.fully ? sql`${readAt}` : byNeed(db, due)}, t.parent
+      and t.gone_at is null ${due.resting === 'out' ? sql`and not ${rests}` : sql``}
+    order by ${rests}, ${oldest} t.due_at nulls last, ${readAt} is not null,
+      ${due.fully ? sql`${readAt}` : byNeed(db, due)}, t.parent
     limit ${due.limit}`;
   return rows.map((row) => storedScope(due, row));
 }
 
-/** Milliseconds since the last reading over the longest, where that is over; then λ·τ²/k. */
+/**
+ * A scope that failed rests: a second after the first failure, twice as long after each further one, an hour at most.
+ * As long as the loop waits that tries a failed reading again (account-service.ts), so that a first failure is mended
+ * at once. Failures that lie ahead of the clock, which went back, count for nothing.
+ */
+function isResting(now: Date): RawBuilder<unknown> {
+  return sql`(t.failures > 0 and coalesce(t.last_error_at <= ${now}::timestamptz and t.last_error_at
+    + least(3600, 2 ^ least(t.failures - 1, 12)) * interval '1 second' > ${now}::timestamptz, false))`;
+}
+
+function sinceRead(now: Date): RawBuilder<unknown> {
+  return sql`greatest(0, 1000 * extract(epoch from ${now}::timestamptz - t.last_read_at)::float8)`;
+}
+
+/** Milliseconds since the last reading, where that is too long ago; else null. */
+function overdueBy(now: Date, longestMs: number): RawBuilder<unknown> {
+  return sql`case when ${sinceRead(now)} >= ${longestMs}::float8 then ${sinceRead(now)} end`;
+}
+
+/**
+ * Milliseconds since the last reading over the longest, where that is over; then λ·τ²/k. The share q of changes that
+ * nothing announces is that of all lists: one factor, which decides nothing between them (docs/design/plan.md).
+ */
 function byNeed(db: Db, { userId, order }: DueScopesQuery): RawBuilder<unknown> {
-  const since = sql`greatest(0, 1000 * extract(epoch from ${order.now}::timestamptz - t.last_read_at)::float8)`;
+  const since = sinceRead(order.now);
   return sql`
-    case when ${since} >= ${order.longestMs}::float8 then ${since} end desc nulls last,
+    ${overdueBy(order.now, order.longestMs)} desc nulls last,
     (1 + t.changes) * ${since} * ${since} / t.cost / (t.watched_ms + case when exists (
       select from ${db.stateTable('unsettled')} as u
       where u._user_id = ${userId}::bigint and u.collection = t.collection and u.parent = t.parent)

@@ -2,7 +2,7 @@ import type { SET_MOMENTS } from '../../model/collection-columns.ts';
 import type { Scope } from '../../model/collections.ts';
 import type { WalkKind } from '../../model/sync-events.ts';
 
-/** The end of a walk: a row of `sync_log`, and what it means for the collection's freshness. */
+/** The end of a walk: its row of `sync_log`, and what it means for the collection's freshness. */
 export interface WalkEnd {
   readonly scope: Scope;
   readonly kind: WalkKind;
@@ -11,6 +11,8 @@ export interface WalkEnd {
   readonly outcome: string;
   readonly totals: WalkTotals;
   readonly error?: string;
+  /** A poll between its cron line's runs that found nothing: there may be 35,000 a day, and none has a row. */
+  readonly unlogged?: true;
   readonly collection?: CollectionChange;
 }
 

@@ -45,7 +45,7 @@ export class AccountReader {
     this.#lists = new ListsReader(context, this.#sessions, this.#confirmer);
     this.#nextRuns = nextRuns;
     const earlyRuns = new EarlyRuns(context.source, nextRuns);
-    this.#freshness = new ReadFreshness(context.clock, earlyRuns);
+    this.#freshness = new ReadFreshness(context.clock, nextRuns, earlyRuns);
     this.#root = new RootReader(
       context,
       this.#sessions,
@@ -76,7 +76,7 @@ export class AccountReader {
 
   async #read(
     found: Collection,
-    { what, signal, untilNextRun = false, accept = false }: ReadRequest,
+    { what, signal, scheduled = false, accept = false }: ReadRequest,
   ): Promise<ReadOutcome> {
     const { name } = found;
     if (found.kind === 'single') {
@@ -90,12 +90,11 @@ export class AccountReader {
     if (found.parent !== undefined) {
       const each = what === 'full' ? 'full' : 'poll';
       return this.#turns.run(name, each, () => {
-        const { nextPollAt } = this.#nextRuns(name, new Date(this.#context.clock.now()));
-        const until = untilNextRun ? (nextPollAt ?? undefined) : undefined;
+        const until = scheduled ? this.#nextPoll(name) : undefined;
         return this.#readLists(found, { what: each, dueOnly: false, until, accept, signal });
       });
     }
-    return this.#root.read(found, { what, signal, accept });
+    return this.#root.read(found, { what, signal, scheduled, accept });
   }
 
   /** Runs `task` with the scope's session: it may write between the scope's pages, in turn with them. */
@@ -107,13 +106,19 @@ export class AccountReader {
     return this.#sessions.use(scope, found, task);
   }
 
-  /** Reads the collection's lists that a change made due. */
+  /** The next run of its cron line; undefined: it has none. */
+  #nextPoll(name: CollectionName): Date | undefined {
+    return this.#nextRuns(name, new Date(this.#context.clock.now())).nextPollAt ?? undefined;
+  }
+
+  /** Reads the collection's lists that a change made due, until the cron line's next run reads them with all others. */
   async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
     const found = collection(name);
     if (found.kind !== 'list' || found.parent === undefined) return NOTHING;
-    return this.#turns.run(name, 'poll', () =>
-      this.#readLists(found, { what: 'poll', dueOnly: true, accept: false, signal }),
-    );
+    return this.#turns.run(name, 'poll', () => {
+      const until = this.#nextPoll(name);
+      return this.#readLists(found, { what: 'poll', dueOnly: true, until, accept: false, signal });
+    });
   }
 
   /**
@@ -139,7 +144,7 @@ export class AccountReader {
     }
     const scope: Scope = { userId: this.userId, collection: name, parent };
     return this.#sessions.use(scope, found, async (session) => {
-      const onRead = this.#freshness.onRead(name, 'poll');
+      const onRead = this.#freshness.onPoll(name);
       const reading = { context: this.#context, collection: found, session, signal, onRead, ...bounds };
       const read = await readHinted(reading, hinted, (task) => this.#turns.run(name, 'poll', task));
       const { result, covers } = read;
@@ -195,12 +200,14 @@ export class AccountReader {
           })
         : await this.#deleteProven(lists, read, request);
     const error = read.error ?? confirmed.error;
+    if (request.dueOnly && read.count === 0) return { ...NOTHING, error };
     await this.#context.store.saveLists(lists, (failing) => {
       // A list's failure stays until the list is read, also one that this pass left out.
       const message = failing ?? (error === undefined ? undefined : messageOf(error));
       return {
         ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
-        ...this.#freshness.runsAfter(name, request.what, read.since),
+        // Lists that a change made due are read beside the cron line's runs, and serve none.
+        ...(request.dueOnly ? {} : this.#freshness.runsAfter(name, request.what, read.since, request.until)),
       };
     });
     return {

@@ -5,6 +5,7 @@ import { KeyRefused, LeaseLost, TransportError } from '../../model/errors.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ReadRequest } from './read-root.ts';
 import { accountService, type AccountService, type Companion } from './account-service.ts';
+import { addTotals, NO_TOTALS } from '../walk-run/walk-totals.ts';
 import { NOTHING, type ReadOutcome } from './read-outcome.ts';
 
 const GOOD: ReadOutcome = NOTHING;
@@ -84,6 +85,29 @@ describe('a running account', () => {
     expect(reads.toSorted()).toEqual(['list_items full', 'list_items poll']);
   });
 
+  it('looks for lists that are due when a poll found a change of lists, or none looked for half a minute', async () => {
+    let changed = false;
+    const { clock, service, reads } = account((name, what) =>
+      changed && name === 'lists' && what === 'poll'
+        ? { ...GOOD, totals: addTotals(NO_TOTALS, { updated: 1 }) }
+        : GOOD,
+    );
+    await service.start();
+    await clock.advance(10_000);
+    const dueAfterPoll = async (): Promise<number> => {
+      reads.length = 0;
+      service.pollDue('lists');
+      await clock.advance(10_000);
+      return reads.filter((each) => each === 'list_items due').length;
+    };
+    expect(await dueAfterPoll()).toBe(0);
+    expect(await dueAfterPoll()).toBe(0);
+    expect(await dueAfterPoll()).toBe(1);
+    expect(await dueAfterPoll()).toBe(0);
+    changed = true;
+    expect(await dueAfterPoll()).toBe(1);
+  });
+
   it('reads all rows where a poll says that only that can do, and waits for no second proof', async () => {
     const { clock, service, reads } = account((name, what) =>
       name === 'list_items' && what === 'poll' ? { ...GOOD, fullNeeded: true } : GOOD,
@@ -148,16 +172,6 @@ describe('a running account', () => {
     service.runDue('lists', 'full', new Date(0));
     await clock.advance(0);
     expect(reads).toContain('lists full');
-  });
-
-  it('reads the lists that a poll of the lists made due', async () => {
-    const { clock, service, reads } = account(() => GOOD);
-    await service.start();
-    await clock.advance(0);
-    reads.length = 0;
-    service.pollDue('lists');
-    await clock.advance(0);
-    expect(reads).toEqual(['lists poll', 'list_items due']);
   });
 
   it('tries again what failed, later and later, and goes on with the rest', async () => {

@@ -58,6 +58,11 @@ const LONGEST_FULL_RETRY_MS = 300_000;
 const TIDY_MS = 5_000;
 /** How often (ms) to look whether other processes live, while a key is refused. */
 const OTHERS_MS = 1_000;
+/**
+ * Children that are due are looked for so long (ms) after the last time, though a poll found no change of their parents:
+ * some were left to rest after a failure, or made due by an event. Cron lines poll once a minute at most.
+ */
+const RING_AGAIN_MS = 30_000;
 /** A run that is still due this long (ms) after it was begun is begun again, unless it is under way. */
 const BEGIN_AGAIN_MS = { poll: 60_000, full: 300_000 };
 
@@ -138,17 +143,28 @@ export function accountService(options: AccountServiceOptions): AccountService {
     const bell = bells.get(name);
     if (bell === undefined) return [];
     const children = options.collections.filter((each) => isChild(each, name));
-    const poll = async (): Promise<ReadOutcome> => {
-      const outcome = await reader.read(name, { what: 'poll', untilNextRun: true, signal });
-      // A full reading that is about to begin will do.
-      const begins = bell.full.rung || busy.get(LOOP_OF.full(name)) === 'waits';
-      if (outcome.fullNeeded && !begins) ring(name, 'rows');
+    let rungAt = Number.NEGATIVE_INFINITY;
+    const ringChildren = (): void => {
+      rungAt = clock.monotonic();
       for (const child of children) ring(child, 'due');
-      return outcome;
+    };
+    const poll = async (): Promise<ReadOutcome> => {
+      // What a poll wrote before it threw has made children due, too.
+      let changes = 1;
+      try {
+        const outcome = await reader.read(name, { what: 'poll', scheduled: true, signal });
+        changes = outcome.totals.inserted + outcome.totals.updated;
+        // A full reading that is about to begin will do.
+        const begins = bell.full.rung || busy.get(LOOP_OF.full(name)) === 'waits';
+        if (outcome.fullNeeded && !begins) ring(name, 'rows');
+        return outcome;
+      } finally {
+        if (changes > 0 || clock.monotonic() - rungAt >= RING_AGAIN_MS) ringChildren();
+      }
     };
     const all = (what: 'full' | 'rows') => async (): Promise<ReadOutcome> => {
       const outcome = await reader.read(name, { what, signal });
-      for (const child of children) ring(child, 'due');
+      ringChildren();
       return outcome;
     };
     const due = (): Promise<ReadOutcome> => reader.readDue(name, signal);

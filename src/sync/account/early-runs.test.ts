@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type LearntChanges, NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
+import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
+import { ReadFreshness } from './read-freshness.ts';
 import { EarlyRuns, type RunsAfter } from './early-runs.ts';
 
 const MINUTE = 60_000;
@@ -11,15 +13,35 @@ const eachMinute: RunsAfter = (_, after) => ({
   nextPollAt: new Date(Math.floor(after.getTime() / MINUTE + 1) * MINUTE),
   nextFullAt: null,
 });
+/** Each so many minutes, on the clock. */
+const eachMinutes =
+  (minutes: number): RunsAfter =>
+  (_, after) => ({
+    nextPollAt: new Date((Math.floor(after.getTime() / MINUTE / minutes) + 1) * minutes * MINUTE),
+    nextFullAt: null,
+  });
+/** Each minute from noon on until half past twelve, the next day again. */
+const atNoon: RunsAfter = (_, after) => {
+  const next = eachMinute('account', after).nextPollAt?.getTime() ?? 0;
+  const day = Math.floor(next / HOUR / 24) * HOUR * 24;
+  const from = day + 12 * HOUR;
+  const at = next < from ? from : next > from + HOUR / 2 ? from + 24 * HOUR : next;
+  return { nextPollAt: new Date(at), nextFullAt: null };
+};
 const never: RunsAfter = () => ({ nextPollAt: null, nextFullAt: null });
 
 const busy: LearntChanges = { changes: 600, announced: 0, watchedMs: 8 * HOUR, cost: 1 };
 
-function nextPoll(learnt: LearntChanges, perMinute = 48, line = eachMinute): number | undefined {
+function nextPoll(
+  learnt: LearntChanges,
+  perMinute = 48,
+  line = eachMinute,
+  began = NOON,
+): number | undefined {
   const runs = new EarlyRuns({ sizeOf: () => perMinute }, line);
-  runs.note('research_jobs', learnt, undefined);
-  const next = runs.after('research_jobs', NOON, new Date(NOON.getTime() + 500)).nextPollAt;
-  return next === null ? undefined : next.getTime() - NOON.getTime();
+  runs.note('research_jobs', learnt);
+  const next = runs.after('research_jobs', began, new Date(began.getTime() + 500)).nextPollAt;
+  return next === null ? undefined : next.getTime() - began.getTime();
 }
 
 describe('the next poll', () => {
@@ -39,5 +61,53 @@ describe('the next poll', () => {
     expect(nextPoll({ ...busy, announced: 600 })).toBe(MINUTE);
     expect(nextPoll(busy, 1)).toBe(MINUTE);
     expect(nextPoll(busy, 48, never)).toBeUndefined();
+  });
+
+  it('is the line’s where that is slower than five minutes, for good or for hours', () => {
+    expect(nextPoll(busy, 48, eachMinutes(5))).toBeLessThan(6_000);
+    expect(nextPoll(busy, 48, eachMinutes(6))).toBe(6 * MINUTE);
+    expect(nextPoll(busy, 48, eachMinutes(60), new Date(NOON.getTime() - MINUTE))).toBe(MINUTE);
+    const noon = (minute: number): number | undefined =>
+      nextPoll(busy, 48, atNoon, new Date(NOON.getTime() + minute * MINUTE));
+    expect(noon(1)).toBeLessThan(6_000);
+    expect(noon(30)).toBe(23.5 * HOUR);
+  });
+
+  it('comes sooner after polls alone: full walks, of a list without known order, would follow each other', () => {
+    const runs = new EarlyRuns({ sizeOf: () => 48 }, eachMinute);
+    runs.note('research_jobs', busy);
+    const freshness = new ReadFreshness({ now: () => NOON.getTime() + 500 }, eachMinute, runs);
+    const nextAfter = (reading: (asOf: Date, began: Date) => CollectionChange): number =>
+      (reading(NOON, NOON).nextPollAt?.getTime() ?? 0) - NOON.getTime();
+    expect(nextAfter(freshness.onPoll('research_jobs'))).toBeLessThan(6_000);
+    const at = NOON.getTime() + 6_000;
+    expect([runs.isEarly('research_jobs', at), runs.isEarly('lists', at)]).toEqual([true, false]);
+    // The line's own run is none before it.
+    expect(runs.isEarly('research_jobs', NOON.getTime() + MINUTE)).toBe(false);
+    expect(nextAfter(freshness.onRead('research_jobs', 'poll'))).toBe(MINUTE);
+    expect(nextAfter(freshness.onRead('research_jobs', 'full'))).toBe(MINUTE);
+  });
+
+  it('takes of the others’ requests what their own lines need, and of lists what theirs needs', () => {
+    const lines: RunsAfter = (name, after) =>
+      name === 'list_items'
+        ? eachMinutes(2)(name, after)
+        : name === 'lists'
+          ? never(name, after)
+          : eachMinute(name, after);
+    const intervalWith = (note: (runs: EarlyRuns) => void): number => {
+      const runs = new EarlyRuns({ sizeOf: () => 10 }, lines);
+      runs.note('research_jobs', busy);
+      note(runs);
+      const next = runs.after('research_jobs', NOON, new Date(NOON.getTime() + 500)).nextPollAt;
+      return (next?.getTime() ?? 0) - NOON.getTime();
+    };
+    // 10 a minute, less its own: half of 9.
+    expect(intervalWith(() => {})).toBeCloseTo(MINUTE / 4.5, -1);
+    const quiet = { ...NOTHING_LEARNT, watchedMs: 1e12, cost: 4 };
+    expect(intervalWith((runs) => runs.note('lists', quiet))).toBeCloseTo(MINUTE / 4.5, -2);
+    expect(intervalWith((runs) => runs.note('watchlist', quiet))).toBeGreaterThan(MINUTE / 2.6);
+    // Eight lists each two minutes: 4 requests a minute.
+    expect(intervalWith((runs) => runs.noteLists('list_items', 8))).toBeCloseTo(MINUTE / 2.5, -1);
   });
 });

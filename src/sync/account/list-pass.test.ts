@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import { collection, type ListCollection } from '../../model/collections.ts';
 import type { DueScopesBounds } from '../reader/account-store.ts';
+import { firstInBatch } from '../../plan/next-reading.ts';
 import { passOverScopes } from './list-pass.ts';
 
 const LISTS = collection('list_items') as ListCollection;
@@ -43,6 +44,8 @@ const options = {
   crowded: () => false,
   now: () => SINCE,
   until: undefined,
+  count: () => Promise.resolve(50),
+  first: () => 'changed' as const,
   signal: new AbortController().signal,
 };
 
@@ -56,14 +59,14 @@ describe('a pass over lists', () => {
     const read: string[] = [];
     const store = {
       dueScopes: async (_: ListCollection, asked: DueScopesBounds): Promise<StoredScope[]> => {
-        const found = await lists.dueScopes(_, asked);
+        const found = await lists.dueScopes(_, { ...asked, limit: ids.length });
         const scopes = found.map(({ scope }) => ({
           scope,
           ...(fresh.has(scope.parent) ? {} : { lastReadAt: SINCE }),
         }));
-        return scopes.toSorted(
-          (a, b) => Number('lastReadAt' in a) - Number('lastReadAt' in b),
-        ) as StoredScope[];
+        return scopes
+          .toSorted((a, b) => Number('lastReadAt' in a) - Number('lastReadAt' in b))
+          .slice(0, asked.limit) as StoredScope[];
       },
     };
     await passOverScopes(store, { ...bounded, until: SINCE }, async ({ scope: { parent } }) => {
@@ -134,6 +137,57 @@ describe('a pass over lists', () => {
     });
     await expect(pass).rejects.toThrow('lease lost');
     expect(open).toBe(0);
+  });
+
+  it('asks for few at once where it can’t read all, and says in which order', async () => {
+    const lists = new Lists(ids);
+    let batches = 0;
+    const first = (): 'changed' | 'oldest' => firstInBatch((batches += 1));
+    const until = new Date(SINCE.getTime() + 1);
+    const count = (): Promise<number> => Promise.resolve(300);
+    await passOverScopes(lists, { ...options, until, count, first }, ({ scope: { parent } }) => {
+      lists.read(parent);
+      return Promise.resolve(true);
+    });
+    const [start, ...others] = lists.asked;
+    expect(start?.limit).toBe(20);
+    expect(new Set(others.map(({ limit }) => limit))).toEqual(new Set([3]));
+    const changedFirst = lists.asked.filter((each) => each.first === 'changed');
+    expect(changedFirst).toHaveLength(Math.floor((lists.asked.length + 1) / 5));
+    // All of them are read in any case.
+    const all = new Lists(ids);
+    await passOverScopes(all, { ...options, count }, ({ scope: { parent } }) => {
+      all.read(parent);
+      return Promise.resolve(true);
+    });
+    expect(new Set(all.asked.map(({ limit }) => limit))).toEqual(new Set([20]));
+  });
+
+  it('ends with the line’s next run although lists have changed, and a new one fails again and again', async () => {
+    const lists = new Lists(ids);
+    const scopes = { dueAt: SINCE, lastReadAt: undefined, failures: 3 };
+    const store = {
+      dueScopes: async (_: ListCollection, asked: DueScopesBounds): Promise<StoredScope[]> =>
+        (await lists.dueScopes(_, asked)).map((stored) => ({ ...stored, ...scopes })),
+    };
+    const bounded = { ...options, until: SINCE };
+    const read = (): Promise<boolean> => Promise.resolve(true);
+    expect((await passOverScopes(store, bounded, read)).read).toBe(0);
+  });
+
+  it('over due lists ends with the line’s next run, and reads those unread for a day before', async () => {
+    const lists = new Lists(ids);
+    const until = new Date(SINCE.getTime() + 1);
+    let now = SINCE.getTime();
+    const bounded = { ...options, workers: 1, dueOnly: true, now: () => new Date(now), until };
+    const { read } = await passOverScopes(lists, bounded, ({ scope: { parent } }) => {
+      lists.read(parent);
+      now += 1;
+      return Promise.resolve(true);
+    });
+    expect(read).toBe(1);
+    const [asked] = lists.asked;
+    expect(asked).toMatchObject({ notReadSince: new Date(SINCE.getTime() - 86_400_000), resting: 'out' });
   });
 
   it('leaves out what was read before when only due lists are asked for', async () => {

@@ -1,5 +1,7 @@
-import type { StoredScope } from '../../mirror/scope/scope-store.ts';
+import type { ScopeOrder, StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { ListCollection } from '../../model/collections.ts';
+import { LONGEST_MS } from '../../plan/change-rate.ts';
+import { listsAtOnce, MOST_CHOSEN } from '../../plan/next-reading.ts';
 import type { AccountStore } from '../reader/account-store.ts';
 
 export interface ListPassOptions {
@@ -19,13 +21,22 @@ export interface ListPassOptions {
   readonly crowded: () => boolean;
   /** By the database's clock. */
   readonly now: () => Date;
-  /** From then on the pass ends, unless a scope is new or has changed: the next one begins with the greatest need. */
+  /** From then on the pass ends, unless a scope is new: the next one begins with the greatest need. */
   readonly until: Date | undefined;
+  /** How many scopes the collection has; asked once, where they are more than `MOST_CHOSEN` and `until` is given. */
+  readonly count: () => Promise<number>;
+  /** Of the next batch: what goes first where many have changed and many were not read for too long. */
+  readonly first: () => ScopeOrder['first'];
   readonly signal: AbortSignal;
 }
 
-/** How many scopes are asked for at once: few, so that a list that changes meanwhile comes soon. */
-const BATCH = 20;
+/**
+ * Scopes that no change made due, and that a pass over due ones reads nevertheless: those unread for too long, where
+ * the pass keeps runs of the cron line waiting. Nothing was read before 1970: without a line there are none.
+ */
+function unreadSince({ since, until }: Pick<ListPassOptions, 'since' | 'until'>): Date {
+  return new Date(until === undefined ? 0 : since.getTime() - LONGEST_MS);
+}
 
 /**
  * Reads scopes in the order in which they need it (docs/design/plan.md, "Lists").
@@ -38,8 +49,8 @@ export async function passOverScopes(
   read: (scope: StoredScope) => Promise<boolean>,
 ): Promise<{ readonly read: number; readonly failed: number }> {
   const { lists, fully } = options;
-  // Nothing was read before 1970: only due scopes and new ones are left.
-  const notReadSince = options.dueOnly ? new Date(0) : options.since;
+  const notReadSince = options.dueOnly ? unreadSince(options) : options.since;
+  const resting = options.dueOnly ? 'out' : 'last';
   const active = new Set<string>();
   /** Not read again in this pass: they failed, or were read twice (what changes meanwhile is due after it). */
   const spent = new Set<string>();
@@ -48,18 +59,24 @@ export async function passOverScopes(
   let failed = 0;
   let failure: { readonly error: unknown } | undefined;
   let queue: StoredScope[] = [];
+  let size: number | undefined;
   let fetching: Promise<void> | undefined;
 
   const fetch = async (): Promise<void> => {
     const except = [...active, ...spent];
-    const now = options.now();
-    queue = await store.dueScopes(lists, { notReadSince, fully, except, limit: BATCH, now });
+    const order = { now: options.now(), first: options.first() };
+    const limit = size ?? MOST_CHOSEN;
+    queue = await store.dueScopes(lists, { notReadSince, fully, except, resting, limit, ...order });
+    // Where all are read in any case, their order is worth no more queries.
+    if (options.until === undefined || size !== undefined || queue.length < MOST_CHOSEN) return;
+    size = listsAtOnce(await options.count());
+    queue.length = size;
   };
-  const isOver = (stored: StoredScope | undefined): boolean =>
-    options.until !== undefined &&
-    options.now() >= options.until &&
-    stored?.dueAt === undefined &&
-    stored?.lastReadAt !== undefined;
+  const isOver = (stored: StoredScope | undefined): boolean => {
+    if (options.until === undefined || options.now() < options.until || stored === undefined) return false;
+    // A new one that fails again and again is not new for ever.
+    return options.dueOnly || stored.lastReadAt !== undefined || stored.failures > 0;
+  };
   const next = async (): Promise<StoredScope | undefined> => {
     if (queue.length === 0) {
       fetching ??= fetch().finally(() => {

@@ -1,6 +1,7 @@
 import { PRIORITY, type Priority } from '../../budget/priorities.ts';
-import type { ListCollection, Scope } from '../../model/collections.ts';
+import { type ListCollection, parentsOf, type Scope } from '../../model/collections.ts';
 import { KeyRefused } from '../../model/errors.ts';
+import { firstInBatch } from '../../plan/next-reading.ts';
 import { passOverScopes } from './list-pass.ts';
 import { pollScope, type ScopeReading } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
@@ -25,6 +26,8 @@ export interface ListsRequest {
 export interface ListsRead {
   /** When it began. */
   readonly since: Date;
+  /** How many lists it read. */
+  readonly count: number;
   readonly totals: ReadTotals;
   /** The first failure. */
   readonly error: Error | undefined;
@@ -48,6 +51,8 @@ export class ListsReader {
   readonly #unknown: UnknownLists;
   /** Lists that any reading read whole, and whose completeness no full pass has judged yet. */
   readonly #whole = new Map<string, ReadWhole>();
+  /** Batches of lists that passes chose. */
+  #batches = 0;
 
   constructor(context: ReadingContext, sessions: SessionPool, confirmer: DeletionConfirmer) {
     this.#context = context;
@@ -60,12 +65,14 @@ export class ListsReader {
     { what, dueOnly, until, accept, signal }: ListsRequest,
   ): Promise<ListsRead> {
     const since = new Date(this.#context.clock.now());
+    const { userId } = this.#context.fence;
+    const parents: Scope = { userId, collection: parentsOf(lists).table, parent: '' };
     const unknown: UnknownList[] = [];
     let totals = NO_TOTALS;
     let error: Error | undefined;
     let suspects = false;
     let proven = false;
-    await passOverScopes(
+    const { read: count } = await passOverScopes(
       this.#context.store,
       {
         lists,
@@ -76,6 +83,11 @@ export class ListsReader {
         crowded: () => this.#context.source.isCrowded(),
         now: () => new Date(this.#context.clock.now()),
         until,
+        count: () => this.#context.store.liveRows(parents),
+        first: () => {
+          this.#batches += 1;
+          return firstInBatch(this.#batches);
+        },
         signal,
       },
       async ({ scope }) => {
@@ -99,7 +111,7 @@ export class ListsReader {
     );
     const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
     const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
-    const read = { since, whole, suspects, proven, suspected };
+    const read = { since, count, whole, suspects, proven, suspected };
     return { ...read, totals: addTotals(totals, more), error: error ?? refused[0] };
   }
 

@@ -22,8 +22,11 @@ export interface ReadRequest {
    */
   readonly what: 'full' | 'rows' | 'poll' | 'current';
   readonly signal: AbortSignal;
-  /** Of many lists, those that need it most: it ends with the cron line's next poll. Default: all are read. */
-  readonly untilNextRun?: boolean;
+  /**
+   * It is a run of the schedule. Of many lists, those are read that need it most: it ends with the cron line's next
+   * poll. Default: all are read.
+   */
+  readonly scheduled?: boolean;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
 }
@@ -55,7 +58,7 @@ export class RootReader {
 
   read(
     found: ListCollection,
-    { what, signal, accept }: Required<Omit<ReadRequest, 'untilNextRun'>>,
+    { what, signal, scheduled, accept }: Required<ReadRequest>,
   ): Promise<ReadOutcome> {
     const { name } = found;
     const scope: Scope = { userId: this.#context.fence.userId, collection: name, parent: '' };
@@ -71,9 +74,11 @@ export class RootReader {
       // While a first load goes on, polls bring what is new.
       const poll = async (): Promise<WalkResult | undefined> => {
         if (!session.everComplete && session.memory.frontier === null) return undefined;
-        const lists = childrenOf(name).length === 0 ? undefined : session.memory.rows;
-        this.#earlyRuns.note(name, session.learnt, lists);
-        const polled = await pollScope({ ...reading, onRead: onRest, priority: PRIORITY.POLL });
+        this.#earlyRuns.note(name, session.learnt);
+        for (const child of childrenOf(name)) this.#earlyRuns.noteLists(child.name, session.memory.rows);
+        const onPoll = this.#freshness.onPoll(name);
+        const early = scheduled && this.#earlyRuns.isEarly(name, this.#context.clock.now());
+        const polled = await pollScope({ ...reading, early, onRead: onPoll, priority: PRIORITY.POLL });
         return polled.outcome === 'full-needed' ? undefined : polled;
       };
       const rows = async (): Promise<WalkResult> => {

@@ -13,7 +13,14 @@ import {
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import { liveKeysMissing } from '../../mirror/deletion/missing-rows.ts';
 import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
-import { dueScopes, failingScopes, openScope, type StoredScope } from '../../mirror/scope/scope-store.ts';
+import {
+  dueScopes,
+  type DueScopesQuery,
+  failingScopes,
+  openScope,
+  type ScopeOrder,
+  type StoredScope,
+} from '../../mirror/scope/scope-store.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { SuspectedDeletion, MissingRow } from '../../model/absence.ts';
 import { type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';
@@ -80,19 +87,22 @@ export interface DueScopesBounds {
   readonly except: readonly string[];
   readonly limit: number;
   readonly now: Date;
+  readonly first: ScopeOrder['first'];
+  readonly resting: DueScopesQuery['resting'];
 }
 
 export function createAccountStore(db: Db, fence: Fence): AccountStore {
   const { userId } = fence;
   return {
     openScope: (scope) => openScope(db, scope),
-    dueScopes: (lists, { now, ...due }) =>
+    dueScopes: (lists, { now, first, ...due }) =>
       dueScopes(db, {
         userId,
         collection: lists.name,
         ...due,
         order: {
           now,
+          first,
           longestMs: LONGEST_MS,
           priorMs: PRIOR_MS.list,
           unfinishedPriorMs: PRIOR_MS.collection,

@@ -13,34 +13,41 @@ export interface Learning {
   readonly readAt: Date | undefined;
   /** An event or the list's own row said that something has changed. */
   readonly announced: boolean;
+  /** An event asked for the reading: it may have looked for single rows, and costs what these cost. */
+  readonly hinted: boolean;
 }
 
 export function learningOf(session: ScopeSession, priority: Priority): Learning {
+  const hinted = priority >= HIGH_PRIORITY || priority === PRIORITY.LATE_HINT;
   return {
     kind: session.scope.parent === '' ? 'collection' : 'list',
     known: session.learnt,
     readAt: session.everComplete ? session.lastReadAt : undefined,
-    announced: session.isDue || priority >= HIGH_PRIORITY || priority === PRIORITY.LATE_HINT,
+    announced: session.isDue || hinted,
+    hinted,
   };
 }
 
 /**
  * What is known after a walk that ends well. Of a collection, polls and refreshes count alone: a full walk finds changes
- * that no poll would. A refresh belongs to the poll before it, and its requests to that one's.
+ * that no poll would. A refresh belongs to the poll before it, and its pages to that one's. Pages are what a reading
+ * costs: requests that were refused or failed, and sent again, say something of the service and nothing of the scope.
  * @param totals the walk's, its last page included
+ * @param gone rows that the last page proved gone: they are deleted after it
  */
 export function learntBy(
-  { kind, known, readAt, announced }: Learning,
+  { kind, known, readAt, announced, hinted }: Learning,
   { kind: walk, began }: Walk,
-  { inserted, updated, deleted, requests }: ReadTotals,
+  { inserted, updated, pages }: ReadTotals,
+  gone: number,
 ): { readonly learnt?: LearntChanges } {
   if (readAt === undefined || walk === 'confirm' || (kind === 'collection' && walk === 'full')) return {};
-  const changes = inserted + updated + deleted;
+  const changes = inserted + updated + gone;
   const learnt = learn(kind, known, {
     elapsedMs: began - readAt.getTime(),
     changes,
     announced: announced ? changes : 0,
-    requests: walk === 'refresh' ? known.cost + requests : requests,
+    requests: hinted ? 0 : walk === 'refresh' ? known.cost + pages : pages,
   });
   return { learnt };
 }

@@ -7,7 +7,7 @@ import { beginPoll } from '../../walk/kinds/poll.ts';
 import { newMemory } from '../../walk/memory/memory.ts';
 import { BadItems } from '../scope/bad-items.ts';
 import { decide, type PageStep } from './page-decision.ts';
-import { NO_TOTALS } from './walk-totals.ts';
+import { addTotals, NO_TOTALS } from './walk-totals.ts';
 
 const memory = newMemory('bigint');
 const began = Date.UTC(2026, 0, 1);
@@ -34,7 +34,15 @@ const taken: PageStep = {
   collection: undefined,
   page: { proof: null, contradiction: false, place: { after: '4', ends: false } },
   gracePeriodMs: 60_000,
-  learning: { kind: 'collection', known: NOTHING_LEARNT, readAt: new Date(began - 60_000), announced: false },
+  learning: {
+    kind: 'collection',
+    known: NOTHING_LEARNT,
+    readAt: new Date(began - 60_000),
+    announced: false,
+    hinted: false,
+  },
+  lastReadAt: new Date(began - 60_000),
+  early: false,
 };
 
 function observed(...outcomes: ItemOutcome[]): ObservedPage {
@@ -103,6 +111,32 @@ describe('what is stored with a page', () => {
       polledAt,
       fullAt: at,
     });
+  });
+
+  it('has no row in the log where a poll between the line’s runs went well and found nothing', () => {
+    const reached = { type: 'end', outcome: 'reached' } as const;
+    const unlogged = (step: Partial<PageStep>, ...outcomes: ItemOutcome[]): boolean | undefined =>
+      decide({ ...taken, end: reached, early: true, ...step }, observed(...outcomes), null).decision.walkEnd
+        ?.unlogged;
+    expect(unlogged({}, 'unchanged', 'unchanged')).toBe(true);
+    expect(unlogged({ early: false }, 'unchanged')).toBeUndefined();
+    expect(unlogged({}, 'unchanged', 'updated')).toBeUndefined();
+    expect(unlogged({ totals: addTotals(NO_TOTALS, { inserted: 1 }) }, 'unchanged')).toBeUndefined();
+    expect(unlogged({ totals: addTotals(NO_TOTALS, { rateLimited: 1 }) }, 'unchanged')).toBeUndefined();
+    expect(unlogged({ end: { type: 'end', outcome: 'full-needed' } }, 'unchanged')).toBeUndefined();
+    expect(unlogged({ end: { type: 'end', outcome: 'failed' } }, 'unchanged')).toBeUndefined();
+  });
+
+  it('keeps the beginning of a poll that came while a full walk went on, unless that lies ahead', () => {
+    const end = { type: 'end', outcome: 'complete' } as const;
+    const readAt = (lastReadAt: number, walk: PageStep['walk'] = taken.walk): Date | undefined =>
+      decide({ ...taken, walk, end, lastReadAt: new Date(lastReadAt) }, observed('unchanged'), null).decision
+        .scope.lastReadAt;
+    expect(readAt(began + 7)).toEqual(new Date(began + 7));
+    expect(readAt(began - 7)).toEqual(new Date(began));
+    expect(readAt(began + 600_000)).toEqual(new Date(began));
+    const poll = beginPoll(memory, { overlapKey: null, now: began }).walk;
+    expect(readAt(began + 7, poll)).toEqual(new Date(began));
   });
 
   it('leaves due what came due after the beginning of a walk that went on', () => {
@@ -186,6 +220,19 @@ describe('what is stored with a page', () => {
       };
       expect(prove(60_000)).toEqual(['7']);
       expect(prove(59_999) ?? []).toEqual([]);
+    });
+
+    it('teaches that the scope changes, where it proves a row gone', () => {
+      const first = { key: '7', kind: 'snapshot', obs: 1, at: began - 60_000, proven: false } as const;
+      const learning = { ...taken.learning, kind: 'list' } as const;
+      const changes = (suspects: ObservedPage['suspects']): number | undefined =>
+        decide(
+          { ...taken, page: snapshot, end, learning },
+          { ...seen, suspects, missing: [{ key: '7', changedAt: long }] },
+          null,
+        ).decision.scope.learnt?.changes;
+      expect(changes([first])).toBeCloseTo(1, 2);
+      expect(changes([])).toBe(0);
     });
 
     it('is withdrawn for a row that is there, an item in quarantine too', () => {

@@ -46,6 +46,10 @@ export interface PageStep extends Pick<PageWrite, 'scope' | 'obs' | 'items' | 's
   readonly gracePeriodMs: number;
   /** What is known of how often the scope changes. */
   readonly learning: Learning;
+  /** When the scope's last reading began that has ended. */
+  readonly lastReadAt: Date | undefined;
+  /** As `WalkOptions.early`. */
+  readonly early: boolean;
 }
 
 /** What is stored with a page, and what its walk goes on with. */
@@ -83,7 +87,7 @@ export function decide(
     ...(memory === taken.before ? {} : { memory }),
     // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
     ...(walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(walk) : null } : {}),
-    ...(end === undefined ? {} : readUpTo(taken, end, observed)),
+    ...(end === undefined ? {} : readUpTo(taken, end, observed, suspectChange.prove.length)),
   };
   const decision: Decision = {
     scope,
@@ -171,8 +175,8 @@ function unseenBy(
   return { seen: quarantined, before: new Date(graceBefore(began).getTime() - STAMP_EVERY_MS) };
 }
 
-/** How the end of a walk changes its scope; a failure is stored with its message. */
-function readUpTo(taken: PageStep, end: End, observed: ObservedPage): Decision['scope'] {
+/** How the end of a walk changes its scope; a failure is stored with its message. @param gone rows proven gone */
+function readUpTo(taken: PageStep, end: End, observed: ObservedPage, gone: number): Decision['scope'] {
   const { at, sentAt } = observed;
   if (end.outcome === 'failed') return { failure: { message: failureOf(taken, end), at } };
   // A confirming walk reads suspects: it says nothing of new rows.
@@ -181,14 +185,24 @@ function readUpTo(taken: PageStep, end: End, observed: ObservedPage): Decision['
   const began = new Date(taken.walk.began);
   const isWhole = end.outcome === 'complete' || taken.walk.kind === 'full';
   return {
-    lastReadAt: began,
-    ...learntBy(taken.learning, taken.walk, addTotals(taken.totals, totalsOf(observed.counts))),
+    lastReadAt: latestReading(taken, at),
+    ...learntBy(taken.learning, taken.walk, addTotals(taken.totals, totalsOf(observed.counts)), gone),
     // Scopes come due by the database's clock.
     clearDueUntil: surelyBegan(taken.walk, taken.startedAt, taken.firstSentAt ?? sentAt),
     failure: null,
     ...(taken.polledAt === undefined ? {} : { polledAt: taken.polledAt }),
     ...(isWhole ? { fullAt: began } : {}),
   };
+}
+
+/**
+ * Polls began while a full walk went on: its end does not take that back, or the time since then would be counted
+ * twice. A moment that lies ahead counts for nothing: the clock went back.
+ */
+function latestReading({ walk, lastReadAt }: PageStep, at: Date): Date {
+  const began = new Date(walk.began);
+  const isLater = lastReadAt !== undefined && lastReadAt > began && lastReadAt <= at;
+  return walk.kind === 'full' && isLater ? lastReadAt : began;
 }
 
 const OUTCOMES = {
@@ -204,15 +218,24 @@ function walkEnd(taken: PageStep, end: End, observed: ObservedPage): WalkEnd {
   const unknown = scope.parent !== '' && (end.status === 404 || end.status === 410);
   const error = end.outcome === 'failed' && !unknown ? failureOf(taken, end) : undefined;
   const collection = error === undefined ? taken.collection : failing(scope, error, observed.at);
+  const all = addTotals(totals, totalsOf(observed.counts));
   return {
     scope,
     kind: walk.kind,
     startedAt,
     outcome: unknown ? 'not-found' : OUTCOMES[end.outcome],
-    totals: addTotals(totals, totalsOf(observed.counts)),
+    totals: all,
+    ...(taken.early && isUneventful(end, all) ? { unlogged: true } : {}),
     ...(error === undefined ? {} : { error }),
     ...(collection === undefined || Object.keys(collection).length === 0 ? {} : { collection }),
   };
+}
+
+/** It went well, and nothing was written. */
+function isUneventful({ outcome }: End, totals: ReadTotals): boolean {
+  const { inserted, updated, quarantined, rateLimited } = totals;
+  const well = outcome === 'reached' || outcome === 'complete';
+  return well && inserted + updated + quarantined + rateLimited === 0;
 }
 
 /** The failure of a collection whose walk failed; one list among many says nothing of its collection. */

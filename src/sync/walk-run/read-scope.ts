@@ -32,6 +32,8 @@ export interface ScopeReading {
   readonly requests?: number;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
+  /** As `WalkOptions.early`. */
+  readonly early?: boolean;
   /** What `freshness` says once the collection was read; left out for one list among many. */
   readonly onRead?: (asOf: Date, began: Date) => CollectionChange;
 }

@@ -14,6 +14,8 @@ export interface WalkOptions {
   readonly requests?: number;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
+  /** A poll between its cron line's runs: where it finds nothing, `sync_log` has no row of it. */
+  readonly early?: boolean;
   /** Asked at each page of a full walk but the last: true ends it there, as `reached`. */
   readonly enough?: (read: PartRead) => Promise<boolean>;
   /** What else to store when the walk ends; asked in the step that ends it. */

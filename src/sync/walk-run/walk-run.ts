@@ -254,6 +254,8 @@ class WalkRun {
       collection: atEnd.collection,
       gracePeriodMs: this.#context.gracePeriodMs,
       learning: learningOf(this.#session, this.#options.priority),
+      lastReadAt: this.#session.lastReadAt,
+      early: this.#options.early ?? false,
     };
     const written = await writeStep(this.#context, this.#session, taken, this.#proofs.reading);
     if (end !== undefined) this.#ended = true;

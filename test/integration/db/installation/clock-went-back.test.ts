@@ -37,10 +37,12 @@ it('nothing of an account that is opened waits for a moment that lies ahead', as
       except: [],
       order: {
         now: new Date('2026-02-01T00:00:00Z'),
+        first: 'changed',
         longestMs: 86_400_000,
         priorMs: 86_400_000,
         unfinishedPriorMs: 3_600_000,
       },
+      resting: 'last',
       limit: 10,
     });
   expect(await due()).toEqual([]);

@@ -82,3 +82,13 @@ it('has items without a usable key, by collection, and no transaction that is yo
   expect(keyless).toEqual(new Map([['9/lists', 2]]));
   expect(oldReaders).toEqual([]);
 });
+
+it('sums up what readings have shown, of lists over all that are not deleted', async () => {
+  await run(`
+    insert into mirror_sync.scope (_user_id, collection, parent, changes, announced, watched_ms, cost, gone_at)
+    values (3, 'lists', '', 3, 1, 1000, 2, null), (3, 'list_items', '1', 5, 2, 500, 1.5, null),
+      (3, 'list_items', '2', 1, 0, 500, 4, null), (3, 'list_items', '3', 9, 9, 9, 9, now())`);
+  const { learnt } = await readWorkload(database.db, true);
+  expect(learnt.get('3/lists')).toEqual({ changes: 3, announced: 1, watchedMs: 1000, cost: 2 });
+  expect(learnt.get('3/list_items')).toEqual({ changes: 6, announced: 2, watchedMs: 1000, cost: 5.5 });
+});

@@ -163,10 +163,12 @@ describe('a list that is deleted', () => {
       except: [],
       order: {
         now: new Date('2026-02-01T00:00:00Z'),
+        first: 'changed',
         longestMs: 86_400_000,
         priorMs: 86_400_000,
         unfinishedPriorMs: 3_600_000,
       },
+      resting: 'last',
       limit: 10,
     });
     expect(due.map(({ scope }) => scope.parent)).toEqual(['1']);

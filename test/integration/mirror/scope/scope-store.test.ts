@@ -46,7 +46,7 @@ async function withLists(...ids: number[]): Promise<MirroredAccount> {
 const DAY = 86_400_000;
 
 function orderAt(now: string): ScopeOrder {
-  return { now: new Date(now), longestMs: DAY, priorMs: DAY, unfinishedPriorMs: DAY / 24 };
+  return { now: new Date(now), first: 'changed', longestMs: DAY, priorMs: DAY, unfinishedPriorMs: DAY / 24 };
 }
 
 async function due(account: MirroredAccount, more: Partial<DueScopesQuery> = {}): Promise<string[]> {
@@ -57,6 +57,7 @@ async function due(account: MirroredAccount, more: Partial<DueScopesQuery> = {})
     fully: false,
     except: [],
     order: orderAt('2026-02-01T00:00:00Z'),
+    resting: 'last',
     limit: 10,
     ...more,
   });
@@ -202,6 +203,37 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toEqual(['1', '3', '2', '4']);
   });
 
+  it('come those not read for a day before those that have changed, where the oldest are to go first', async () => {
+    const account = await withLists(1, 2, 3, 4);
+    for (const [parent, dueAt, readAt] of [
+      ['1', '2026-01-01Z', '2026-01-31T23:00Z'],
+      ['2', null, '2026-01-30Z'],
+      ['3', '2026-01-31Z', '2026-01-29Z'],
+      ['4', null, '2026-01-31T22:00Z'],
+    ] as const) {
+      await set(account, { due_at: dueAt, last_read_at: readAt }, { parent });
+    }
+    expect(await due(account)).toEqual(['1', '3', '2', '4']);
+    const order = { ...orderAt('2026-02-01T00:00:00Z'), first: 'oldest' as const };
+    expect(await due(account, { order })).toEqual(['3', '2', '1', '4']);
+  });
+
+  it('come last, or not at all, while they rest after a failure: twice as long after each, an hour at most', async () => {
+    const account = await withLists(1, 2, 3, 4, 5);
+    const failed = (parent: string, failures: number, at: string): Promise<void> =>
+      set(account, { due_at: '2026-01-01Z', failures: String(failures), last_error_at: at }, { parent });
+    await failed('1', 1, '2026-01-31T23:59:58.5Z');
+    await failed('2', 5, '2026-01-31T23:59:45Z');
+    await failed('3', 2_000_000_000, '2026-01-31T23:00:01Z');
+    await failed('4', 20, '2026-01-31T22:59:59Z');
+    expect(await due(account)).toEqual(['1', '4', '5', '2', '3']);
+    expect(await due(account, { resting: 'out' })).toEqual(['1', '4', '5']);
+    expect(await due(account, { fully: true })).toEqual(['1', '4', '5', '2', '3']);
+    // A clock that went back keeps none of them waiting.
+    await failed('2', 5, '2026-02-01T00:00:01Z');
+    expect(await due(account)).toEqual(['1', '2', '4', '5', '3']);
+  });
+
   it('come in the order of their parents where everything else is equal', async () => {
     const account = await withLists(3, 1, 2);
     expect(await due(account)).toEqual(['1', '2', '3']);
@@ -227,21 +259,25 @@ describe('the scopes that are to be read', () => {
     const lists = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         const sinceMs = index < 5 ? undefined : Math.round(1 + random() * 1.2 * DAY);
+        const changes = random() < 0.5 ? 0 : random() * 100;
         const learnt = {
-          changes: random() < 0.5 ? 0 : random() * 100,
-          announced: 0,
+          changes,
+          // How much of its changes events told counts for all lists alike, and not for their order.
+          announced: random() * changes,
           watchedMs: random() * 3 * DAY,
           cost: 1 + Math.floor(random() * 3),
         };
         const readAt = sinceMs === undefined ? null : new Date(order.now.getTime() - sinceMs).toISOString();
         const parent = String(index + 1);
-        const [changes, watched, cost] = [learnt.changes, learnt.watchedMs, learnt.cost].map(String);
-        await set(
-          account,
-          { last_read_at: readAt, changes: changes ?? '', watched_ms: watched ?? '', cost: cost ?? '' },
-          { parent },
-        );
-        return { parent, need: needOf({ sinceMs, learnt, longestMs: DAY, priorMs: DAY, unannounced: 1 }) };
+        const stored = {
+          last_read_at: readAt,
+          changes: String(changes),
+          announced: String(learnt.announced),
+          watched_ms: String(learnt.watchedMs),
+          cost: String(learnt.cost),
+        };
+        await set(account, stored, { parent });
+        return { parent, need: needOf({ sinceMs, learnt, longestMs: DAY, priorMs: DAY, unannounced: 0.4 }) };
       }),
     );
     const planned = lists.toSorted(

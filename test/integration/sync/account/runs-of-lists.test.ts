@@ -1,0 +1,86 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+
+let account: TestAccount;
+afterEach(() => account.close());
+
+const MINUTE = 60_000;
+/** How far (ms) the test's clock is ahead of the machine's. */
+let ahead = 0;
+
+/** An account with twelve lists, and a clock that the test moves on. */
+async function create(): Promise<void> {
+  ahead = 0;
+  const clock = { ...systemClock, now: () => Date.now() + ahead };
+  account = await createTestAccount({ lists: 12 }, clock);
+  await account.read('lists', 'full');
+  await account.read('list_items', 'poll');
+}
+
+/** The daemon's run of `list_items`. @returns how many lists it asked for */
+async function run(): Promise<number> {
+  const asked = account.asked.length;
+  const { signal } = new AbortController();
+  const outcome = await account.current.reader.read('list_items', {
+    what: 'poll',
+    scheduled: true,
+    signal,
+  });
+  expect(outcome.error).toBeUndefined();
+  return listsIn(account.asked.slice(asked));
+}
+
+function listsIn(paths: readonly string[]): number {
+  return new Set(paths.flatMap((path) => /^\/v1\/lists\/[^?]+/.exec(path) ?? [])).size;
+}
+
+async function nextRuns(): Promise<{ poll: number; full: number }> {
+  const [row] = await account.query<{ poll: number; full: number }>(`
+    select extract(epoch from next_poll_at)::float8 * 1000 as poll, extract(epoch from next_full_at)::float8 * 1000 as full
+    from mirror._collections where collection = 'list_items'`);
+  if (row === undefined) throw new Error('list_items has no row');
+  return row;
+}
+
+describe('the runs of lists', () => {
+  it('follow each other where one lasts until the next, half a second more than its line’s interval', async () => {
+    await create();
+    const begun = Date.now();
+    await account.query(
+      `update mirror._collections set next_poll_at = clock_timestamp() - interval '1 second'`,
+    );
+    const line = account.parts.schedule.after(String(account.sandbox.userId), 'list_items', new Date(begun));
+    const until = line.nextPollAt?.getTime() ?? Number.NaN;
+    // One list is read; meanwhile the line's next moment passes.
+    account.onRequest = (path) => {
+      if (path.startsWith('/v1/lists/')) ahead = until + 500 - Date.now();
+    };
+    expect(await run()).toBeLessThan(12);
+    account.onRequest = () => {};
+    expect((await nextRuns()).poll).toBe(until);
+    ahead = until + 1_000 - Date.now();
+    expect(await run()).toBe(12);
+    expect((await nextRuns()).poll).toBe(until + MINUTE);
+  });
+
+  it('are served by no reading of those that a change made due', async () => {
+    await create();
+    await run();
+    const before = await nextRuns();
+    ahead += 2 * MINUTE;
+    await account.query(
+      `update mirror_sync.scope set due_at = now() where collection = 'list_items' and parent = (select min(parent)
+       from mirror_sync.scope where collection = 'list_items')`,
+    );
+    const asked = account.asked.length;
+    await account.current.reader.readDue('list_items', new AbortController().signal);
+    expect(listsIn(account.asked.slice(asked))).toBe(1);
+    expect(await nextRuns()).toEqual(before);
+    // Nothing is due any more: nothing is written.
+    const row = `select xmin, * from mirror._collections where collection = 'list_items'`;
+    const stored = await account.query(row);
+    await account.current.reader.readDue('list_items', new AbortController().signal);
+    expect(await account.query(row)).toEqual(stored);
+  });
+});
