@@ -27,7 +27,7 @@ export function step(walk: Walk, memory: ScopeMemory, answer: WalkAnswer, now: n
     return giveUp(walk, memory, 'is too large to be held, with a single item');
   }
   if (isFew(walk, memory) && REFUSES_LIMIT.has(answer.status)) {
-    const next = { ...walk, few: 'doubted' as const };
+    const next = { ...walk, few: 'in-full' as const };
     return goOn(next, memory);
   }
   const lower = withLowerLimit(walk, memory, answer.status);
@@ -59,9 +59,9 @@ function dispatch(
     const begun = reading.kind === 'full' ? withFullBegun(reading, memory) : memory;
     const taken = takePage(reading, begun, answer, now);
     const { contradiction, place } = taken;
-    if (isDoubtful(reading, memory, taken)) {
+    if (isTooGood(reading, memory, taken)) {
       const { pages, items } = taken.reading;
-      const next = { ...reading, few: 'doubted' as const, pages, items };
+      const next = { ...reading, few: 'in-full' as const, pages, items };
       return { ...goOn(next, taken.memory), page: { proof: null, contradiction, place: NOWHERE } };
     }
     return { ...judge(taken), page: { proof: proofFor(walk, taken.proof), contradiction, place } };
@@ -76,7 +76,7 @@ function dispatch(
  * A few items from the top of a long list, and nothing behind them: too good a proof of absence for a page that was
  * not meant as one.
  */
-function isDoubtful(asked: Walk, memory: ScopeMemory, taken: WalkedPage<Walk>): boolean {
+function isTooGood(asked: Walk, memory: ScopeMemory, taken: WalkedPage<Walk>): boolean {
   const isTop = asked.cursor === null && isFew(asked, memory);
   return isTop && taken.verdict !== 'on' && !taken.contradiction;
 }

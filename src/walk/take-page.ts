@@ -72,7 +72,7 @@ export function takePage<R extends Reading>(
   const place = placeOf(reading, verdict !== 'stuck' && !fromStart, judged.provenEnd);
   const { why } = judged;
   const outcome = { memory: known, verdict, why, refused: false, snapshot, contradiction, proof, place };
-  const few = reading.few === 'doubted' ? null : reading.few;
+  const few = reading.few === 'in-full' ? null : reading.few;
   const read = { ...reading, ...counted(reading, keys, items, now), few, keyless: null };
   const keyless = verdict === 'stuck' && keys.length === 0 ? withMoreItems(reading, memory, items) : null;
   if (keyless !== null) return { ...outcome, verdict: 'on', reading: { ...read, keyless } };
@@ -146,7 +146,7 @@ function learn(
   const accepted = acceptedLimit(reading, memory);
   const asked = limitOf(reading, memory);
   const came = afterPage(memory.limit, { accepted, asked, items: keys.length });
-  const limit = provesLittle(reading, hasMore) ? { ...came, onlyFull: true } : came;
+  const limit = refutesFew(reading, hasMore) ? { ...came, onlyFull: true } : came;
   const cursors = typeof nextCursor === 'string' && memory.cursors === 'ids' ? 'offered' : memory.cursors;
   const evidence = observed?.evidence ?? memory.evidence;
   if (observed?.contradiction === true) {
@@ -157,8 +157,8 @@ function learn(
 }
 
 /** The page came whole where few of its items were refused, or said that nothing follows them. */
-function provesLittle({ few, rung }: Reading, hasMore: boolean | undefined): boolean {
-  return few === 'doubted' && rung === 0 && hasMore !== false;
+function refutesFew({ few, rung }: Reading, hasMore: boolean | undefined): boolean {
+  return few === 'in-full' && rung === 0 && hasMore !== false;
 }
 
 /**

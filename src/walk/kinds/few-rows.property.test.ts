@@ -110,16 +110,16 @@ describe('a poll that asks for few rows', () => {
   it('takes no few rows for the whole list', () => {
     const memory = withFullPage(usableMemory());
     const begun = beginPoll(memory, { overlapKey: '95', now: 0, few: 3 });
-    const doubted = step(begun.walk, begun.memory, page(range(100, 98), false), 0);
-    expect([doubted.page?.proof, doubted.page?.place.ends, doubted.ask]).toEqual([
+    const again = step(begun.walk, begun.memory, page(range(100, 98), false), 0);
+    expect([again.page?.proof, again.page?.place.ends, again.ask]).toEqual([
       null,
       false,
       { type: 'page', cursor: null, limit: FULL },
     ]);
-    // It really was all: no reason to doubt the next ones.
-    const honest = step(doubted.walk, doubted.memory, page(range(100, 98), false), 0);
+    // It really was all: the next ones are believed.
+    const honest = step(again.walk, again.memory, page(range(100, 98), false), 0);
     expect([honest.page?.proof?.kind, honest.memory.limit.onlyFull]).toEqual(['snapshot', false]);
-    const lied = step(doubted.walk, doubted.memory, page(range(100, 77), true), 0);
+    const lied = step(again.walk, again.memory, page(range(100, 77), true), 0);
     expect([lied.ask.type, lied.memory.limit.onlyFull]).toEqual(['end', true]);
   });
 
