@@ -36,7 +36,24 @@ function isLeast(keyless: Keyless | null): boolean {
 
 export function limitOf(reading: Reading, memory: ScopeMemory): number | null {
   const accepted = acceptedLimit(reading, memory);
-  return limitToAsk(memory.limit, accepted, reading.keyless?.ask);
+  const limit = limitToAsk(memory.limit, accepted, reading.keyless?.ask);
+  const few = fewToAsk(reading);
+  return limit !== null && few !== undefined && few < limit ? few : limit;
+}
+
+/**
+ * Items of a first page that is to be small; undefined: it is not. A cursor of the service's own may count in pages:
+ * it goes on with the limit that it was made with.
+ */
+function fewToAsk({ few, pages, token, rung, keyless, trying }: Reading): number | undefined {
+  const isPlain = rung === 0 && keyless === null && trying === undefined;
+  return typeof few === 'number' && isPlain && (pages === 0 || token) ? few : undefined;
+}
+
+/** The page is asked for with fewer items than it might have. */
+export function isFew(reading: Reading, memory: ScopeMemory): boolean {
+  const few = fewToAsk(reading);
+  return few !== undefined && limitOf(reading, memory) === few;
 }
 
 /** The greatest limit that the service accepts, as far as known; null: the parameter is left out. */

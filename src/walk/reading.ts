@@ -32,6 +32,11 @@ export interface Reading {
   readonly run: number;
   /** The page is asked for again with more items: so far none of them has a usable key. */
   readonly keyless: Keyless | null;
+  /**
+   * Items that its first page is asked for, where so few will do. Null: as many as there may be. `in-full`: the few
+   * were refused, or said that nothing follows them; the page is asked for once more, with all.
+   */
+  readonly few: number | 'in-full' | null;
   /** `limit` being tried in place of the remembered one; undefined: none. */
   readonly trying: number | null | undefined;
   readonly pages: number;
@@ -60,6 +65,7 @@ export const AT_TOP = {
   first: null,
   run: 0,
   keyless: null,
+  few: null,
 } as const satisfies Partial<Reading>;
 
 export function newReading(now: number): Reading {

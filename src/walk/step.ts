@@ -3,7 +3,7 @@ import { fullFromTop, stepFull, withFullBegun } from './kinds/full.ts';
 import type { ScopeMemory } from './memory/memory.ts';
 import { NOWHERE, takePage, type WalkedPage } from './take-page.ts';
 import { pollFromTop, stepPoll } from './kinds/poll.ts';
-import { giveUp, goOn, withFewerItems, withLowerLimit } from './ladder.ts';
+import { giveUp, goOn, isFew, withFewerItems, withLowerLimit } from './ladder.ts';
 import { proofFor } from './absence/proof.ts';
 import type { Keyless } from './reading.ts';
 import { refreshAfter, stepRefresh } from './kinds/refresh.ts';
@@ -26,6 +26,10 @@ export function step(walk: Walk, memory: ScopeMemory, answer: WalkAnswer, now: n
     if (fewer !== null) return goOn(walk, fewer);
     return giveUp(walk, memory, 'is too large to be held, with a single item');
   }
+  if (isFew(walk, memory) && REFUSES_LIMIT.has(answer.status)) {
+    const next = { ...walk, few: 'in-full' as const };
+    return goOn(next, memory);
+  }
   const lower = withLowerLimit(walk, memory, answer.status);
   if (lower !== null) return goOn(lower, memory);
   const why = `was refused: ${answer.status} ${answer.message}`.trimEnd();
@@ -37,6 +41,9 @@ export function step(walk: Walk, memory: ScopeMemory, answer: WalkAnswer, now: n
 
 /** Statuses by which a service may refuse a cursor. */
 const REFUSES_CURSOR: ReadonlySet<number> = new Set([400, 404, 410, 422]);
+
+/** Statuses by which a service may refuse a `limit`, or a cursor. */
+const REFUSES_LIMIT: ReadonlySet<number> = new Set([400, 422]);
 
 type NoPage = Pick<WalkedPage<Walk>, 'why' | 'refused'>;
 
@@ -52,12 +59,26 @@ function dispatch(
     const begun = reading.kind === 'full' ? withFullBegun(reading, memory) : memory;
     const taken = takePage(reading, begun, answer, now);
     const { contradiction, place } = taken;
+    if (isTooGood(reading, memory, taken)) {
+      const { pages, items } = taken.reading;
+      const next = { ...reading, few: 'in-full' as const, pages, items };
+      return { ...goOn(next, taken.memory), page: { proof: null, contradiction, place: NOWHERE } };
+    }
     return { ...judge(taken), page: { proof: proofFor(walk, taken.proof), contradiction, place } };
   };
   if (walk.kind === 'poll') return go(walk, (taken) => stepPoll(walk, taken, now));
   if (walk.kind === 'refresh') return go(walk, (taken) => stepRefresh(walk, taken));
   if (walk.kind === 'confirm') return go(walk, (taken) => stepConfirm(walk, taken, now));
   return go(walk, (taken) => stepFull(walk, taken, now));
+}
+
+/**
+ * A few items from the top of a long list, and nothing behind them: too good a proof of absence for a page that was
+ * not meant as one.
+ */
+function isTooGood(asked: Walk, memory: ScopeMemory, taken: WalkedPage<Walk>): boolean {
+  const isTop = asked.cursor === null && isFew(asked, memory);
+  return isTop && taken.verdict !== 'on' && !taken.contradiction;
 }
 
 function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, noPage: NoPage): WalkedPage<R> {

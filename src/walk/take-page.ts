@@ -72,7 +72,8 @@ export function takePage<R extends Reading>(
   const place = placeOf(reading, verdict !== 'stuck' && !fromStart, judged.provenEnd);
   const { why } = judged;
   const outcome = { memory: known, verdict, why, refused: false, snapshot, contradiction, proof, place };
-  const read = { ...reading, ...counted(reading, keys, items, now), keyless: null };
+  const few = reading.few === 'in-full' ? null : reading.few;
+  const read = { ...reading, ...counted(reading, keys, items, now), few, keyless: null };
   const keyless = verdict === 'stuck' && keys.length === 0 ? withMoreItems(reading, memory, items) : null;
   if (keyless !== null) return { ...outcome, verdict: 'on', reading: { ...read, keyless } };
   if (verdict === 'stuck') {
@@ -139,12 +140,13 @@ function observePage(reading: Reading, memory: ScopeMemory, keys: readonly strin
 function learn(
   reading: Reading,
   memory: ScopeMemory,
-  { keys, nextCursor }: PageAnswer,
+  { keys, hasMore, nextCursor }: PageAnswer,
   observed: Observation | undefined,
 ): ScopeMemory {
   const accepted = acceptedLimit(reading, memory);
   const asked = limitOf(reading, memory);
-  const limit = afterPage(memory.limit, { accepted, asked, items: keys.length });
+  const came = afterPage(memory.limit, { accepted, asked, items: keys.length });
+  const limit = refutesFew(reading, hasMore) ? { ...came, onlyFull: true } : came;
   const cursors = typeof nextCursor === 'string' && memory.cursors === 'ids' ? 'offered' : memory.cursors;
   const evidence = observed?.evidence ?? memory.evidence;
   if (observed?.contradiction === true) {
@@ -152,6 +154,11 @@ function learn(
   }
   if (limit === memory.limit && evidence === memory.evidence && cursors === memory.cursors) return memory;
   return { ...memory, limit, cursors, evidence };
+}
+
+/** The page came whole where few of its items were refused, or said that nothing follows them. */
+function refutesFew({ few, rung }: Reading, hasMore: boolean | undefined): boolean {
+  return few === 'in-full' && rung === 0 && hasMore !== false;
 }
 
 /**

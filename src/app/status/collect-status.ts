@@ -23,6 +23,7 @@ import { type FoundProblem, groupProblems } from './group-problems.ts';
 import { judgeDeletions } from './judge-deletions.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';
 import { programVersion } from '../program-files.ts';
+import { whatIsNext } from './what-is-next.ts';
 import { countKeys } from './key-counts.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 
@@ -59,7 +60,8 @@ export async function statusReport({
   const lastDay = await activity?.();
   const budgets = budgetsByUser(accounts);
   const changes = await eventCoverage(stored.accounts, db, stored.now);
-  const statuses = stored.accounts.map((account): AccountStatus => ({
+  const schedule = createSchedule(config);
+  const found = stored.accounts.map((account) => ({
     ...account,
     collections: account.collections.map((each) => ({
       ...each,
@@ -69,6 +71,10 @@ export async function statusReport({
     activity: lastDay?.get(account.userId) ?? null,
     budgets: budgets.get(account.userId) ?? account.budgets,
     webhook: { ...account.webhook, changes: changes.get(account.userId) ?? null },
+  }));
+  const statuses = found.map((each): AccountStatus => ({
+    ...each,
+    next: whatIsNext(each, schedule, stored.now),
   }));
   const judged = judgeStatus(statuses, stored.processes, stored.now, stored.held);
   const unknown = accounts?.unknownKeys() ?? (await refusedKeys(config, db));
@@ -89,7 +95,7 @@ export async function statusReport({
     notes: [
       ...recovery.notes,
       ...judged.notes,
-      ...notesOnStretchedLists(statuses, createSchedule(config), learnt, stored.now),
+      ...notesOnStretchedLists(statuses, schedule, learnt, stored.now),
       ...notesOnWorkload(more),
     ],
     service: config.service?.url ?? null,

@@ -20,6 +20,23 @@ describe('the table of an account', () => {
   });
 });
 
+describe('what is read of an account next', () => {
+  const line = (next: ReturnType<typeof sampleAccount>['next']): string | undefined =>
+    describeStatus(sampleReport({ accounts: [sampleAccount({ next })] }), undefined)
+      .split('\n')
+      .find((each) => each.startsWith('  next: '));
+
+  it('is said with its moment and its reason', () => {
+    const poll = { what: 'poll of lists', because: 'its cron line polls it then' };
+    expect(line({ ...poll, at: before(-40) })).toBe(
+      '  next: poll of lists, in 40 s, because its cron line polls it then',
+    );
+    expect(line({ ...poll, at: null })).toContain('poll of lists, due, because');
+    expect(line({ ...poll, at: before(3) })).toContain('poll of lists, due, because');
+    expect(line(null)).toBeUndefined();
+  });
+});
+
 describe('what changed, and what waits', () => {
   it('is a line for each, in words of the page, with nothing that writes to the terminal', () => {
     const report = sampleReport({

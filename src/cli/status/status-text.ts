@@ -1,6 +1,11 @@
 import { CELL_COLUMNS } from '../../model/collection-columns.ts';
 import { problemLine } from '../../model/status/problem.ts';
-import type { AccountStatus, CollectionStatus, StatusReport } from '../../model/status/status-report.ts';
+import type {
+  AccountStatus,
+  CollectionStatus,
+  StatusReport,
+  UpcomingReading,
+} from '../../model/status/status-report.ts';
 import { countOf, formatAge, formatCount } from '@research-mirror/runtime/figures';
 import { changeLine, deletionLine } from './changes-text.ts';
 import { submissionsLine, webhookLine } from './webhook-and-submissions-text.ts';
@@ -69,6 +74,7 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
       `  ${kind} walk of ${collection}${listId === null ? '' : ` (list ${listId})`}: ${formatCount(items)} items in ` +
       `${formatCount(pages)} pages, begun ${age(startedAt)}\n`,
   );
+  const upcoming = account.next === null ? [] : [`  ${upcomingLine(account.next, next)}\n`];
   const budgets = account.budgets.flatMap(({ key, groups }) =>
     groups.map(
       ({ group, used, limit }) => `  key ${key}…: ${used} of ${limit} requests a minute in use (${group})\n`,
@@ -77,5 +83,9 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
   const more = [webhookLine(account.webhook, age), submissionsLine(account.submissions)].map((line) =>
     line === undefined ? '' : `  ${line}\n`,
   );
-  return `\naccount ${who}${account.state === 'active' ? '' : `, ${account.state.toUpperCase()}`}\n${table}${[...walks, ...budgets, ...more].join('')}`;
+  return `\naccount ${who}${account.state === 'active' ? '' : `, ${account.state.toUpperCase()}`}\n${table}${[...walks, ...upcoming, ...budgets, ...more].join('')}`;
+}
+
+function upcomingLine({ what, at, because }: UpcomingReading, when: (at: string) => string): string {
+  return `next: ${what}, ${at === null ? 'due' : when(at)}, because ${because}`;
 }

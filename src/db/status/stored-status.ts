@@ -25,7 +25,7 @@ import { NO_SUBMISSIONS, NO_WEBHOOK, readWebhooksAndSubmissions } from './stored
 
 /** A collection, and an account, without what is read less often (workload.ts). */
 type StoredCollection = Omit<CollectionStatus, keyof Backlog>;
-interface AccountInPostgres extends Omit<AccountStatus, 'collections' | 'credits' | 'activity'> {
+interface AccountInPostgres extends Omit<AccountStatus, 'collections' | 'next' | 'credits' | 'activity'> {
   readonly collections: readonly StoredCollection[];
 }
 

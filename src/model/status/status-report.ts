@@ -90,6 +90,8 @@ export interface AccountStatus {
   readonly collections: readonly CollectionStatus[];
   /** Walks under way. */
   readonly walks: readonly WalkStatus[];
+  /** Null: nobody reads the account, or nothing is to come. */
+  readonly next: UpcomingReading | null;
   /** Only known to the program that owns the account: empty in other programs' reports. */
   readonly budgets: readonly KeyBudgetStatus[];
   readonly webhook: WebhookStatus;
@@ -118,6 +120,16 @@ export interface ActivityStatus {
   readonly changes: readonly (number | null)[];
   /** Requests that daemons sent with all keys of the account. */
   readonly requests: readonly (number | null)[];
+}
+
+/** What is read of an account next. */
+export interface UpcomingReading {
+  /** To follow "next: ": `poll of research_jobs`. */
+  readonly what: string;
+  /** Null: as soon as a request is free. */
+  readonly at: string | null;
+  /** One clause, to follow "because". */
+  readonly because: string;
 }
 
 export interface CreditsStatus {

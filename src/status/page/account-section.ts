@@ -4,16 +4,17 @@ import type {
   AccountStatus,
   CollectionStatus,
   GroupBudgetStatus,
+  UpcomingReading,
   WalkStatus,
 } from '../../model/status/status-report.ts';
-import { count, rate, span, type Html } from './page-figures.ts';
+import { count, rate, relative, span, type Html } from './page-figures.ts';
 import { chip, type PageColumn, moment, table, time } from './page-table.ts';
 import { lastDay } from './sparklines.ts';
 import { submissionsPart, webhookPart } from './webhook-and-submissions-section.ts';
 
 /** One account: its collections, the walks under way, its budgets. */
 export function accountSection(account: AccountStatus, at: string, unfolded: boolean): Html {
-  const { userId, email, state, error, collections, walks, budgets, webhook, submissions } = account;
+  const { userId, email, state, error, collections, walks, next, budgets, webhook, submissions } = account;
   return html`<section class="account" id="account-${userId}">
     <details ${unfolded ? 'open' : ''}>
       <summary>
@@ -36,8 +37,8 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
         ],
         `Collections of ${userId}`,
       )}
-      ${walks.length === 0 ? '' : walkTable(walks, at)} ${webhookPart(webhook, at)}
-      ${submissionsPart(submissions)}
+      ${next === null ? '' : upcoming(next, at)} ${walks.length === 0 ? '' : walkTable(walks, at)}
+      ${webhookPart(webhook, at)} ${submissionsPart(submissions)}
       ${budgets.map(
         (budget) =>
           html`<h3>Rate limits of key <code>${budget.key}…</code></h3>
@@ -45,6 +46,12 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
       )}
     </details>
   </section>`;
+}
+
+function upcoming({ what, at: due, because }: UpcomingReading, at: string): Html {
+  const isDue = due === null || Date.parse(due) <= Date.parse(at);
+  const when = isDue ? 'as soon as it can be' : html`<time datetime="${due}">${relative(due, at)}</time>`;
+  return html`<p class="quiet">Next: ${what} ${when}, because ${because}.</p>`;
 }
 
 function collectionName(row: CollectionStatus): Html {

@@ -31,6 +31,22 @@ describe('many accounts', () => {
   });
 });
 
+describe('an account', () => {
+  it('says what is read of it next, when and why', async () => {
+    const poll = { what: 'poll of lists', because: 'its cron line polls it then' };
+    const words = async (at: string | null): Promise<string | undefined> =>
+      /Next: .*?<\/p>/
+        .exec(await viewOf(sampleAccount({ next: { ...poll, at } })))?.[0]
+        .replaceAll(/<[^>]*>/g, '');
+    expect(await words(before(-40))).toBe(
+      'Next: poll of lists in 40 s, because its cron line polls it then.',
+    );
+    expect(await words(before(4))).toContain('poll of lists as soon as it can be, because');
+    expect(await words(null)).toContain('poll of lists as soon as it can be, because');
+    expect(await viewOf(sampleAccount({ next: null }))).not.toContain('Next: ');
+  });
+});
+
 describe('the line of an account', () => {
   it('comes first where something is wrong with it, and says what', async () => {
     const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };

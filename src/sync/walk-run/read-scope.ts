@@ -9,10 +9,11 @@ import { beginPoll } from '../../walk/kinds/poll.ts';
 import { readAsOf } from '../../walk/reading.ts';
 import { beginRefresh } from '../../walk/kinds/refresh.ts';
 import { afterRefresh, dueForRefresh, refreshHorizon } from '../../walk/memory/warmth.ts';
-import type { Step } from '../../walk/walk.ts';
+import type { PollWalk, Step } from '../../walk/walk.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { unbelievedRows } from '../scope/unbelieved.ts';
+import type { PollRun, PollSizes } from './poll-sizes.ts';
 import type { AtEnd, WalkOptions, WalkResult } from './walk-result.ts';
 import { runWalk } from './walk-run.ts';
 import { addTotals } from './walk-totals.ts';
@@ -34,6 +35,8 @@ export interface ScopeReading {
   readonly accept?: boolean;
   /** As `WalkOptions.early`. */
   readonly early?: boolean;
+  /** For how many rows polls ask; left out: for a full page. */
+  readonly sizes?: PollSizes | undefined;
   /** What `freshness` says once the collection was read; left out for one list among many. */
   readonly onRead?: (asOf: Date, began: Date) => CollectionChange;
 }
@@ -48,19 +51,21 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   const now = context.clock.now();
   let began = now;
   let asOf = now;
-  const poll = await runWalk(context, session, (from) => beginNextPoll(reading, from), {
-    ...reading,
+  let due: readonly string[] = [];
+  const poll = await runPoll(reading, () => due, {
     onEnd: async (end, { walk, memory, seen }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
       // A resumed poll does not read again what the interrupted one passed.
       began = Math.min(now, walk.began);
       asOf = began - walk.agedMs;
-      const left = end.outcome === 'complete' ? [] : await dueRows(reading, memory, seen, now);
-      return left.length === 0 ? mirroredAsOf(reading, asOf, began, end.outcome === 'complete') : {};
+      due = end.outcome === 'complete' ? [] : await dueRows(reading, memory, now);
+      return due.every((key) => seen.has(key))
+        ? mirroredAsOf(reading, asOf, began, end.outcome === 'complete')
+        : {};
     },
   });
   if (poll.outcome !== 'reached') return poll;
-  const unfinished = await dueRows(reading, session.memory, poll.seen, now);
+  const unfinished = (await dueRows(reading, session.memory, now)).filter((key) => !poll.seen.has(key));
   if (unfinished.length === 0) return poll;
 
   const horizon = refreshHorizon(session.memory.refreshed, now);
@@ -87,8 +92,7 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
  * @returns `full-needed` as `pollScope`
  */
 export async function readNew(reading: ScopeReading): Promise<WalkResult> {
-  const { context, session } = reading;
-  return runWalk(context, session, (now) => beginNextPoll(reading, now), reading);
+  return runPoll(reading, () => undefined, {});
 }
 
 /** Reads these rows again in the fewest pages. @returns `full-needed` where the order is not known, or was lost */
@@ -163,10 +167,35 @@ async function mirroredAsOf(
   return { polledAt, unbelieved, ...(collection === undefined ? {} : { collection }) };
 }
 
-async function beginNextPoll({ context, session }: ScopeReading, now: number): Promise<Step> {
+/** @param due unfinished rows that were due with it, asked when it has ended (`PollRun.due`) */
+async function runPoll(
+  reading: ScopeReading,
+  due: () => PollRun['due'],
+  { onEnd }: Pick<WalkOptions, 'onEnd'>,
+): Promise<WalkResult> {
+  const { context, collection, session, sizes } = reading;
+  let begun: PollWalk | undefined;
+  const begin = async (now: number): Promise<Step> => {
+    const step = await beginNextPoll(reading, now);
+    begun = step.walk;
+    return step;
+  };
+  const result = await runWalk(context, session, begin, {
+    ...reading,
+    ...(onEnd === undefined ? {} : { onEnd }),
+  });
+  const { keyType } = session.memory;
+  if (begun !== undefined) sizes?.learn(collection.name, { keyType, begun, result, due: due() });
+  return result;
+}
+
+async function beginNextPoll(
+  { context, collection, session, sizes }: ScopeReading,
+  now: number,
+): Promise<Step<PollWalk>> {
   const direction = usableDirection(session.memory);
   const overlapKey = direction === null ? null : await context.store.nthNewest(session.scope, OVERLAP_ROWS);
-  return beginPoll(session.memory, { overlapKey, now });
+  return beginPoll(session.memory, { overlapKey, now, few: sizes?.rowsToAsk(collection.name) });
 }
 
 /** Checkpoint of the full walk that a reading of all pages resumes; undefined: it begins a new one. */
@@ -185,18 +214,16 @@ async function beginOrResume(
   return beginFull(session.memory, { liveRows: await context.store.liveRows(session.scope), now: asOf });
 }
 
-/** Keys of unfinished rows that are due at `now` and were not seen. */
+/** Keys of unfinished rows that are due at `now`. */
 async function dueRows(
   { context, session }: ScopeReading,
   memory: ScopeMemory,
-  seen: ReadonlySet<string>,
   now: number,
 ): Promise<string[]> {
   if (usableDirection(memory) === null) return [];
   const horizon = refreshHorizon(memory.refreshed, now);
   const rows = await context.store.unfinishedRows(session.scope, new Date(now - horizon));
   return rows
-    .filter((row) => !seen.has(row.key))
     .filter(({ since, failed }) => dueForRefresh({ since: since.getTime(), failed }, horizon, now))
     .map((row) => row.key);
 }

@@ -1,4 +1,5 @@
 import { LeaseLost, RequestRefused } from '../../model/errors.ts';
+import type { ItemOutcome } from '../../mirror/page-write.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, Stopped } from '@research-mirror/runtime/service';
 import { step } from '../../walk/step.ts';
@@ -24,6 +25,9 @@ type Resolved = Step & { readonly ask: PageAsk | End };
 
 /** Keys of `WalkResult.seen` at most: a poll after a long outage may read a million. */
 const MOST_SEEN = 50_000;
+
+/** What the mirror did not have so, or will have so once it is seen again. */
+const IS_NEWS: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'undeleted', 'deferred']);
 
 const ENOUGH: End = { type: 'end', outcome: 'reached' };
 
@@ -57,6 +61,7 @@ class WalkRun {
   /** Aborted when a page could not be written: the request for the next one is abandoned. */
   readonly #broken = new AbortController();
   #totals: ReadTotals = NO_TOTALS;
+  #lastNews = 0;
   #walk: Walk;
   #status: number | undefined;
   #parentDeleted = false;
@@ -125,6 +130,7 @@ class WalkRun {
       walk: this.#walk,
       seen: this.#seen,
       totals: this.#totals,
+      lastNews: this.#lastNews,
       suspects: this.#proofs.raised || (this.#proofs.proven && scope.parent !== ''),
       proven: this.#proofs.proven && scope.parent !== '',
       whole: error === undefined ? this.#proofs.whole : undefined,
@@ -264,7 +270,9 @@ class WalkRun {
       return;
     }
     this.#proofs.pageWritten(walk, end, page?.proof ?? null, written);
-    const { counts } = written.result;
+    const { counts, outcomes } = written.result;
+    const news = outcomes.findLastIndex((outcome) => IS_NEWS.has(outcome)) + 1;
+    if (news > 0) this.#lastNews = this.#totals.items - items.length + news;
     const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totalsOf(counts);
     this.#totals = addTotals(this.#totals, totalsOf(counts));
     this.#context.observer.pageWritten({

@@ -1,3 +1,4 @@
+import { mayBeFew } from '../memory/page-limit.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
 import { compareInList, type ListDirection } from '../memory/order.ts';
 import type { WalkedPage } from '../take-page.ts';
@@ -7,6 +8,12 @@ import type { ConfirmWalk, RefreshWalk, Step } from '../walk.ts';
 
 /** Walks that cover given keys. */
 type Covering = RefreshWalk | ConfirmWalk;
+
+/**
+ * Items of a page that is read for one row. It comes right after the cursor; the others are room for rows that the
+ * mirror does not have.
+ */
+const AROUND_ONE_ROW = 20;
 
 export interface RefreshStart {
   /** Keys to read again, in any order. */
@@ -22,7 +29,10 @@ export function beginRefresh(memory: ScopeMemory, { unfinished, now }: RefreshSt
   const direction = usableDirection(memory);
   const walk: RefreshWalk = { ...newReading(now), kind: 'refresh', todo: [] };
   if (direction === null) return orderLost(walk, memory);
-  return jump({ ...walk, todo: inListOrder(memory, direction, unfinished) }, memory);
+  const todo = inListOrder(memory, direction, unfinished);
+  const isOne = todo.length === 1 && memory.cursors === 'ids';
+  const isFew = isOne && mayBeFew(memory.limit, memory.rows, AROUND_ONE_ROW);
+  return jump({ ...walk, todo, few: isFew ? AROUND_ONE_ROW : null }, memory);
 }
 
 /** Goes on after an answer. @param asked the walk as it was when it asked */

@@ -13,9 +13,18 @@ export interface PageLimit {
   readonly well: number;
   /** Most items that a page has brought: services may send fewer than asked for. */
   readonly widest: number;
+  /** A page of few items was refused, or said that nothing follows, where a full one came and said otherwise. */
+  readonly onlyFull: boolean;
 }
 
-export const FIRST_LIMIT: PageLimit = { value: 500, proven: false, fits: null, well: 0, widest: 0 };
+export const FIRST_LIMIT: PageLimit = {
+  value: 500,
+  proven: false,
+  fits: null,
+  well: 0,
+  widest: 0,
+  onlyFull: false,
+};
 
 const ACCEPTED = [500, 100, null] as const;
 const SIZES = [500, 100, 20, 5, 1] as const;
@@ -46,6 +55,15 @@ export function limitToAsk(
   const greater = SIZES.findLast((size) => size > fits) ?? fits;
   const size = well < WELL_BEFORE_GREATER ? fits : greater;
   return size < itemsOfFullPage(accepted) ? size : accepted;
+}
+
+/**
+ * Whether a page of `few` items may be asked for in a list of so many rows (docs/design/walks.md, "Few rows"): the
+ * service is known to take a greater limit, and the list is too long for one full page, which would be a proof.
+ */
+export function mayBeFew({ value, proven, fits, onlyFull }: PageLimit, rows: number, few: number): boolean {
+  const isKnown = value !== null && proven && fits === null && !onlyFull;
+  return isKnown && few < value && rows >= 2 * value;
 }
 
 /** What to remember when a page with the limit `asked` was too large; undefined: there is no smaller one. */

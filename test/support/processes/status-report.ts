@@ -85,6 +85,7 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
         updated: 7,
       },
     ],
+    next: { what: 'poll of research_jobs', at: before(-40), because: 'its cron line polls it then' },
     budgets: [
       {
         key: '9f86d081',

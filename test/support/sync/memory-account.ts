@@ -24,6 +24,7 @@ export interface SentRequest {
   readonly name: CollectionName;
   readonly priority: number;
   readonly cursor: string | undefined;
+  readonly limit: number | undefined;
   readonly sentAt: number;
   /** Of the answer's items. */
   readonly keys: readonly string[];
@@ -173,7 +174,7 @@ export class MemoryAccount {
       key,
       problem: undefined,
     }));
-    this.sent.push({ name, priority, cursor, sentAt, keys });
+    this.sent.push({ name, priority, cursor, limit, sentAt, keys });
     await this.clock.sleep(LATENCY_MS / 2);
     if (answer.type === 'refused') throw new RequestRefused(answer.message, answer.status);
     if (answer.type !== 'page') throw new Error(`a list answered ${answer.type}`);

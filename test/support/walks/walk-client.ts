@@ -29,6 +29,8 @@ export class WalkClient {
   /** Milliseconds; each request takes a second. */
   now = 1_000_000;
   requests = 0;
+  /** Rows that polls ask for; undefined: full pages. */
+  few: number | undefined;
   /** Pages asked for, by cursor. */
   readonly asked: (string | null)[] = [];
   /** Keys of every page that came, in order. */
@@ -48,7 +50,7 @@ export class WalkClient {
   beginPoll(): Running<PollWalk> {
     const newest = [...this.mirror.keys()].sort((a, b) => Number(b) - Number(a));
     const overlapKey = newest[this.#overlapRows - 1] ?? null;
-    return beginPoll(this.memory, { overlapKey, now: this.now });
+    return beginPoll(this.memory, { overlapKey, now: this.now, few: this.few });
   }
 
   beginFull(): Running<FullWalk> {

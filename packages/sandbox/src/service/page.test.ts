@@ -224,6 +224,25 @@ describe('a page', () => {
     ).toHaveLength(100);
   });
 
+  it('of a smaller limit than the greatest is what the switch says', () => {
+    const small = (smallLimit: 'taken' | 'ignored' | 'last') => {
+      const { data, has_more: hasMore } = page(
+        stateWith({ jobs: 30, maxLimit: 20, smallLimit }),
+        { limit: '5' },
+        'research_jobs',
+      );
+      return [data.length, hasMore];
+    };
+    expect([small('taken'), small('ignored'), small('last')]).toEqual([
+      [5, true],
+      [20, true],
+      [5, false],
+    ]);
+    const refusing = stateWith({ jobs: 30, maxLimit: 20, smallLimit: 'refused' });
+    expect(ask(refusing, { limit: '5' }, 'research_jobs').status).toBe(400);
+    expect(page(refusing, { limit: '20' }, 'research_jobs').data).toHaveLength(20);
+  });
+
   it('is refused for a cursor that is not an ID', () => {
     expect(ask(stateWith({}), { starting_after: 'x' }, 'research_jobs').status).toBe(400);
     expect(ask(stateWith({ cursor: 'opaque' }), { starting_after: '1003' }, 'research_jobs').status).toBe(

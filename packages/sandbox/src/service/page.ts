@@ -32,6 +32,7 @@ export function readPage(request: PageRequest, rankings: Rankings, options: Sand
   const found = readBeyond(request, cursor, rankings, limit + 1, options);
   if (found === undefined) return badCursor(400, request.startingAfter);
   const refs = found.slice(0, limit);
+  if (options.smallLimit === 'last' && limit < options.maxLimit) return { refs, hasMore: false };
   return { refs, hasMore: options.hasMore === 'full' ? refs.length === limit : found.length > limit };
 }
 
@@ -69,7 +70,13 @@ function readLimit(
 ): number | Exclude<PageReading, { refs: unknown }> {
   if (text === undefined) return Math.min(100, options.maxLimit);
   const limit = /^[+-]?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (limit >= 1 && limit <= options.maxLimit) return limit;
+  if (limit >= 1 && limit < options.maxLimit && options.smallLimit === 'refused') {
+    const message = `limit must be ${options.maxLimit}`;
+    return { status: 400, code: 'invalid_limit', message };
+  }
+  if (limit >= 1 && limit <= options.maxLimit) {
+    return options.smallLimit === 'ignored' ? options.maxLimit : limit;
+  }
   if (options.badLimit === 'clamped') {
     return Number.isNaN(limit)
       ? Math.min(100, options.maxLimit)

@@ -30,5 +30,10 @@ export const LIST_SWITCHES = {
   envelope: choice(['flat', 'nested'], 'flat', 'list envelope: as specified, or nested one level'),
   badLimit: choice(['400', '422', 'clamped'], '400', 'answer to a limit outside the allowed range'),
   maxLimit: integer(500, 'greatest limit allowed', { min: 1, max: 500, live: true }),
+  smallLimit: choice(
+    ['taken', 'ignored', 'refused', 'last'],
+    'taken',
+    'a limit smaller than the greatest: taken; ignored; refused; taken, and has_more is false',
+  ),
   deletedList: choice(['404', 'empty'], '404', 'GET /v1/lists/{id} of a deleted list'),
 };
