@@ -39,6 +39,8 @@ export const PROJECTS = [
     name: 'citus',
     include: ['test/citus/**/*.test.ts'],
     globalSetup: 'test/support/databases/citus-cluster-server.ts',
+    // One file kills a worker of the cluster, which is the others' too.
+    fileParallelism: false,
     provide: { effort: 'long' },
   },
   {

@@ -105,7 +105,10 @@ const KINDS: readonly Kind[] = [
       const [, scale] = /^DECIMAL\(38,(\d+)\)$/.exec(type) ?? [];
       if (scale === undefined) return text;
       const [integer = '', behind = ''] = text.split('.');
-      return scale === '0' ? integer : `${integer}.${behind.padEnd(Number(scale), '0')}`;
+      if (scale === '0') return integer;
+      // With no digit to spare before the point DuckDB writes none.
+      const before = scale === '38' ? integer.replace('0', '') : integer;
+      return `${before}.${behind.padEnd(Number(scale), '0')}`;
     },
   })),
 ];
