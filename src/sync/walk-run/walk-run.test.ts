@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { PageRequest } from '../../api/api.ts';
 import type { PageResult } from '../../mirror/page-write.ts';
+import { LeaseLost } from '../../model/errors.ts';
 import { collection, type ListCollection, type Scope } from '../../model/collections.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Page } from '../../model/page.ts';
@@ -87,6 +88,28 @@ describe('a walk whose page can’t be written', () => {
         async (answer) => answer,
       ),
     ).resolves.toBe('answer');
+  });
+});
+
+describe('a walk whose account is another daemon’s by now', () => {
+  it('throws, and is over for who watches it', async () => {
+    const session = new ScopeSession(stored as never, 'bigint');
+    const told: string[] = [];
+    const context = {
+      fence: { userId: '7', owner: 'o', token: '1' },
+      clock: systemClock,
+      observer: observeAll([
+        { walkStarted: ({ kind }) => told.push(kind), walkEnded: ({ outcome }) => told.push(outcome) },
+      ]),
+      onChanged: () => {},
+      store: {},
+      source: { takeFreed: () => [], putBack: () => {}, page: async () => pageAfter(undefined) },
+      mirror: { prepare: () => {}, applyPage: () => Promise.reject(new LeaseLost('another has it')) },
+    } as unknown as ReadingContext;
+    const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
+    const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
+    await expect(runWalk(context, session, () => begun, options as never)).rejects.toThrow(LeaseLost);
+    expect(told).toEqual(['full', 'interrupted']);
   });
 });
 

@@ -1,5 +1,4 @@
 import { LeaseLost, RequestRefused } from '../../model/errors.ts';
-import type { ItemOutcome } from '../../mirror/page-write.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, Stopped } from '@research-mirror/runtime/service';
 import { step } from '../../walk/step.ts';
@@ -12,7 +11,8 @@ import { recordEnd } from './record-end.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
 import type { WalkOptions, WalkResult } from './walk-result.ts';
-import { addTotals, NO_TOTALS, totalsOf, type ReadTotals } from './walk-totals.ts';
+import { WalkTally } from './walk-tally.ts';
+import { totalsOf } from './walk-totals.ts';
 import { writeStep } from './write-step.ts';
 
 /** What follows a page: the walk's end, or its next request, which is under way while the page is written. */
@@ -22,12 +22,6 @@ interface Turn {
 }
 
 type Resolved = Step & { readonly ask: PageAsk | End };
-
-/** Keys of `WalkResult.seen` at most: a poll after a long outage may read a million. */
-const MOST_SEEN = 50_000;
-
-/** What the mirror did not have so, or will have so once it is seen again. */
-const IS_NEWS: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'undeleted', 'deferred']);
 
 const ENOUGH: End = { type: 'end', outcome: 'reached' };
 
@@ -56,12 +50,10 @@ class WalkRun {
   readonly #startedAt: Date;
   /** The same by the monotonic clock. */
   readonly #startedTick: number;
-  readonly #seen = new Set<string>();
+  readonly #tally = new WalkTally();
   readonly #proofs: WalkProofs;
   /** Aborted when a page could not be written: the request for the next one is abandoned. */
   readonly #broken = new AbortController();
-  #totals: ReadTotals = NO_TOTALS;
-  #lastNews = 0;
   #walk: Walk;
   #status: number | undefined;
   #parentDeleted = false;
@@ -87,11 +79,31 @@ class WalkRun {
   }
 
   async run(): Promise<WalkResult> {
-    const { observer } = this.#context;
-    const scope = this.#session.scope;
-    const kind = this.#walk.kind;
-    const resumed = this.#walk.kind === 'full' && this.#walk.resumed;
-    observer.walkStarted({ scope, kind, resumed });
+    const { clock, observer } = this.#context;
+    const { scope } = this.#session;
+    const { kind } = this.#walk;
+    observer.walkStarted({ scope, kind, resumed: this.#walk.kind === 'full' && this.#walk.resumed });
+    let result: WalkResult | undefined;
+    try {
+      result = await this.#readToEnd();
+      return result;
+    } finally {
+      // Where the lease is lost, too: what is begun is over for each observer.
+      const { outcome = 'interrupted', error } = result ?? {};
+      observer.walkEnded({
+        scope,
+        kind,
+        outcome: outcome === 'failed' || outcome === 'interrupted' ? outcome : 'complete',
+        error,
+        pages: this.#tally.totals.pages,
+        items: this.#tally.totals.items,
+        milliseconds: clock.monotonic() - this.#startedTick,
+      });
+    }
+  }
+
+  async #readToEnd(): Promise<WalkResult> {
+    const { scope } = this.#session;
     let outcome: WalkResult['outcome'];
     let error: Error | undefined;
     try {
@@ -110,27 +122,20 @@ class WalkRun {
     // The request that was under way when the walk broke is abandoned. (It can't be awaited where the walk broke: its
     // answer would wait behind us in the write lane.)
     await this.#latest?.catch(() => {});
+    const { totals, seen, lastNews } = this.#tally;
     if (!this.#ended) {
-      const walk = { kind, startedAt: this.#startedAt, outcome, totals: this.#totals };
+      const { kind } = this.#begun.walk;
+      const walk = { kind, startedAt: this.#startedAt, outcome, totals };
       await recordEnd(this.#context, this.#session, walk, error);
     }
-    observer.walkEnded({
-      scope,
-      kind,
-      outcome: outcome === 'failed' || outcome === 'interrupted' ? outcome : 'complete',
-      error,
-      pages: this.#totals.pages,
-      items: this.#totals.items,
-      milliseconds: this.#context.clock.monotonic() - this.#startedTick,
-    });
     return {
       outcome,
       error,
       status: this.#status,
       walk: this.#walk,
-      seen: this.#seen,
-      totals: this.#totals,
-      lastNews: this.#lastNews,
+      seen,
+      totals,
+      lastNews,
       suspects: this.#proofs.raised || (this.#proofs.proven && scope.parent !== ''),
       proven: this.#proofs.proven && scope.parent !== '',
       whole: error === undefined ? this.#proofs.whole : undefined,
@@ -159,7 +164,7 @@ class WalkRun {
           scope,
           broken: this.#broken.signal,
           onExchange: ({ status }) => {
-            this.#totals = addTotals(this.#totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
+            this.#tally.add({ requests: 1, rateLimited: status === 429 ? 1 : 0 });
           },
         });
         // Now, while the page before it is written.
@@ -182,9 +187,7 @@ class WalkRun {
     );
     this.#walk = stepped.walk;
     const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
-    if (stepped.walk.kind !== 'full') {
-      for (const key of keys) if (this.#seen.size < MOST_SEEN) this.#seen.add(key);
-    }
+    if (stepped.walk.kind !== 'full') this.#tally.saw(keys);
     this.#proofs.pageCame(stepped.walk, asked.page, keys);
     const ask = (await this.#isEnough(stepped)) ? ENOUGH : stepped.ask;
     const end = ask.type === 'end' ? ask : undefined;
@@ -218,7 +221,7 @@ class WalkRun {
   /** No further request. A bound counts only after a page that led on, so that bounded readings are never stuck. */
   #isOver(before: Walk): boolean {
     const { signal, requests = Infinity } = this.#options;
-    return signal.aborted || (this.#totals.requests >= requests && hasLedOn(before, this.#walk));
+    return signal.aborted || (this.#tally.totals.requests >= requests && hasLedOn(before, this.#walk));
   }
 
   /** Looks up the stored rows that the walk asks for, until it asks the service or ends. */
@@ -237,10 +240,10 @@ class WalkRun {
     const { scope } = this.#session;
     const { walk, memory, page } = stepped;
     // Before the transaction: it reads other rows, and does not depend on this page's write.
-    const ended = { walk, memory, seen: this.#seen };
+    const ended = { walk, memory, seen: this.#tally.seen };
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
     const items = asked.page?.items ?? [];
-    this.#totals = addTotals(this.#totals, { pages: asked.page === undefined ? 0 : 1, items: items.length });
+    this.#tally.add({ pages: asked.page === undefined ? 0 : 1, items: items.length });
     const taken = {
       scope,
       obs,
@@ -248,7 +251,7 @@ class WalkRun {
       sentAfter: asked.sentAfter,
       startedAt: this.#startedAt,
       firstSentAt: this.#proofs.began,
-      totals: this.#totals,
+      totals: this.#tally.totals,
       before: this.#session.memory,
       walk,
       memory: atEnd.memory ?? memory,
@@ -271,10 +274,8 @@ class WalkRun {
     }
     this.#proofs.pageWritten(walk, end, page?.proof ?? null, written);
     const { counts, outcomes } = written.result;
-    const news = outcomes.findLastIndex((outcome) => IS_NEWS.has(outcome)) + 1;
-    if (news > 0) this.#lastNews = this.#totals.items - items.length + news;
+    this.#tally.wrote(items.length, outcomes, counts);
     const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totalsOf(counts);
-    this.#totals = addTotals(this.#totals, totalsOf(counts));
     this.#context.observer.pageWritten({
       scope,
       kind: walk.kind,
@@ -295,7 +296,7 @@ class WalkRun {
     if (!(await this.#context.source.proveAll({ signal: this.#broken.signal, stop: signal }))) return;
     const accept = this.#options.accept ?? false;
     const { deleted, along } = await deleteProvenRows(this.#context, this.#session, accept);
-    this.#totals = addTotals(this.#totals, { deleted, along });
+    this.#tally.add({ deleted, along });
   }
 }
 
