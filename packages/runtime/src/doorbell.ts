@@ -23,16 +23,17 @@ export class Doorbell {
    */
   async heard(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    // One closure a wait: a process has thousands that wait.
     if (!this.#rung) {
       await new Promise<void>((resolve, reject) => {
-        const onAbort = (): void => reject(signal.reason as Error);
-        signal.addEventListener('abort', onAbort, { once: true });
-        this.#wake = () => {
-          signal.removeEventListener('abort', onAbort);
-          resolve();
+        const end = (): void => {
+          signal.removeEventListener('abort', end);
+          this.#wake = undefined;
+          if (this.#rung) resolve();
+          else reject(signal.reason as Error);
         };
-      }).finally(() => {
-        this.#wake = undefined;
+        signal.addEventListener('abort', end, { once: true });
+        this.#wake = end;
       });
     }
     this.#rung = false;

@@ -2,7 +2,7 @@ import { quote, serviceMessage } from '../../api/service-message.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { webhookStore } from '../../db/webhook/webhook-store.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
-import type { Companion } from '../../sync/account/account-service.ts';
+import type { Companion } from '../../sync/loops/account-service.ts';
 import { hintDispatcher } from '../../sync/hints/hint-dispatcher.ts';
 import { createHintStore } from '../../sync/hints/account-hints.ts';
 import { readingBudget } from '../../sync/hints/reading-budget.ts';

@@ -11,7 +11,7 @@ import { type Service, service, untilAborted } from '@research-mirror/runtime/se
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { SharedAccount } from '../fleet/share-keeper.ts';
-import { accountService, type AccountService, refusedKeyWait } from '../../sync/account/account-service.ts';
+import { accountService, type AccountService, refusedKeyWait } from '../../sync/loops/account-service.ts';
 import { createAccountStore } from '../../sync/reader/account-store.ts';
 import { accountCompanions, type AccountCompanions } from './account-companions.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';

@@ -12,7 +12,7 @@ import type { RunnerContext } from './open-account.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
 import { hashOfKey } from './servable-keys.ts';
 import { ownedBy } from './with-account.ts';
-import { refusedKeyWait } from '../../sync/account/account-service.ts';
+import { refusedKeyWait } from '../../sync/loops/account-service.ts';
 
 /** All accounts of the configured keys. A key that is refused, or can't be asked for, delays no other. */
 export interface AccountsService extends Service {

@@ -23,7 +23,7 @@ import { createAccountStore, type AccountStore } from '../../sync/reader/account
 import { Ownership } from '../../sync/ownership/ownership.ts';
 import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
-import type { ReadingStarts } from '../../sync/account/reading-starts.ts';
+import type { ReadingStarts } from '../../sync/loops/reading-starts.ts';
 import type { FailureLog } from '../failure-log.ts';
 import type { Schedule } from './next-runs.ts';
 import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';

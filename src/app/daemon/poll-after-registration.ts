@@ -1,6 +1,6 @@
 import { type Config, NEVER } from '../../config/config.ts';
 import { COLLECTIONS_WITH_EVENTS } from '../../db/webhook/stored-event-coverage.ts';
-import type { AccountService } from '../../sync/account/account-service.ts';
+import type { AccountService } from '../../sync/loops/account-service.ts';
 import type { RegistrationNews } from '../../webhooks/registration/registrar.ts';
 
 /** An account of this process. */

@@ -19,7 +19,7 @@ import { sweepKeyFiles } from '@research-mirror/runtime/keys/key-file';
 import { keyStore, type KeyStore } from '@research-mirror/runtime/keys/kept-keys';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Logger } from '@research-mirror/runtime/logger';
-import { ReadingStarts } from '../../sync/account/reading-starts.ts';
+import { ReadingStarts } from '../../sync/loops/reading-starts.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { FailureLog } from '../failure-log.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';

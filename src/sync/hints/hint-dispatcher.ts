@@ -3,7 +3,7 @@ import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import type { Random } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Stopped } from '@research-mirror/runtime/service';
-import type { Companion, Follow } from '../account/account-service.ts';
+import type { Companion, Follow } from '../loops/account-service.ts';
 import { HintRateGate, type Allowance } from './hint-rate-gate.ts';
 import { HintReading, type HintReadingContext } from './hint-reading.ts';
 import type { ReadingBudget } from './reading-budget.ts';

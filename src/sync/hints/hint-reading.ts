@@ -4,7 +4,7 @@ import type { CollectionName, Scope } from '../../model/collections.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import type { AccountReader } from '../account/account-reader.ts';
-import type { Follow } from '../account/account-service.ts';
+import type { Follow } from '../loops/account-service.ts';
 import type { HintRateGate, Allowance } from './hint-rate-gate.ts';
 import type { HintStore } from './account-hints.ts';
 import { judgeHints, type RowState } from './judge-hints.ts';

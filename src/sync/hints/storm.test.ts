@@ -4,7 +4,7 @@ import { seeded } from '../../../test/support/random.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { accountService, type AccountService } from '../account/account-service.ts';
+import { accountService, type AccountService } from '../loops/account-service.ts';
 import { hintDispatcher, type HintDispatcher } from './hint-dispatcher.ts';
 import { readingBudget } from './reading-budget.ts';
 

@@ -11,8 +11,7 @@ import { recordEnd } from './record-end.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
 import type { WalkOptions, WalkResult } from './walk-result.ts';
-import { WalkTally } from './walk-tally.ts';
-import { totalsOf } from './walk-totals.ts';
+import { totalsOf, WalkTally } from './walk-totals.ts';
 import { writeStep } from './write-step.ts';
 
 /** What follows a page: the walk's end, or its next request, which is under way while the page is written. */

@@ -1,6 +1,6 @@
 import { keysOnDisk } from '@research-mirror/runtime/testing/keys-on-disk';
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
-import { ReadingStarts } from '../../../src/sync/account/reading-starts.ts';
+import { ReadingStarts } from '../../../src/sync/loops/reading-starts.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
 import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
 import { failureLog } from '../../../src/app/failure-log.ts';

@@ -175,12 +175,13 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['reader', 'scope', 'walk-run'],
     },
     account: {
-      has: 'one account: which scope is read next, and its loop',
+      has: 'one account: which scope is read next',
       imports: ['ownership', 'reader', 'scope', 'second-proofs', 'walk-run'],
     },
+    loops: { has: 'what keeps an account read: loops, their rings, their waits', imports: ['account'] },
     hints: {
       has: 'what events and answers named: which request covers it, when it is due again',
-      imports: ['account', 'reader'],
+      imports: ['account', 'loops', 'reader'],
     },
     verify: { has: 'both sides read and compared', imports: ['reader', 'walk-run'] },
   },

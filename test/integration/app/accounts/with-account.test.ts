@@ -3,7 +3,7 @@ import { hashOfKey } from '../../../../src/app/accounts/servable-keys.ts';
 import { type AccountUse, takeFor, withAccount } from '../../../../src/app/accounts/with-account.ts';
 import type { TakeResult } from '../../../../src/db/ownership/lease.ts';
 import { DatabaseWentBack } from '../../../../src/model/errors.ts';
-import { ReadingStarts } from '../../../../src/sync/account/reading-starts.ts';
+import { ReadingStarts } from '../../../../src/sync/loops/reading-starts.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';

@@ -6,7 +6,7 @@ import { type HintedRow, rowsOfEvent } from '../../../../src/model/hint.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { accountService, type AccountService } from '../../../../src/sync/account/account-service.ts';
+import { accountService, type AccountService } from '../../../../src/sync/loops/account-service.ts';
 import { hintDispatcher } from '../../../../src/sync/hints/hint-dispatcher.ts';
 import { createHintStore } from '../../../../src/sync/hints/account-hints.ts';
 import { readingBudget } from '../../../../src/sync/hints/reading-budget.ts';

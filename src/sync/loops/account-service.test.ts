@@ -2,11 +2,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost, TransportError } from '../../model/errors.ts';
-import type { AccountReader } from './account-reader.ts';
-import type { ReadRequest } from './read-root.ts';
+import type { AccountReader } from '../account/account-reader.ts';
+import type { ReadRequest } from '../account/read-root.ts';
 import { accountService, type AccountService, type Companion } from './account-service.ts';
 import { addTotals, NO_TOTALS } from '../walk-run/walk-totals.ts';
-import { NOTHING, type ReadOutcome } from './read-outcome.ts';
+import { NOTHING, type ReadOutcome } from '../account/read-outcome.ts';
 
 const GOOD: ReadOutcome = NOTHING;
 
