@@ -43,20 +43,35 @@ interface RegistryRow {
   readonly usable: boolean;
 }
 
+/** By table: what was read last, of whichever account, and its text. */
+const latest = new Map<string, { readonly text: string; readonly registry: ColumnRegistry }>();
+
+/** Reads what is known now. A thousand accounts of a process, which know the same, have one of it. */
 export async function readRegistry(db: Db, table: Table): Promise<ColumnRegistry> {
+  const registry = await readAnew(db, table);
+  const text = JSON.stringify(registry, (_, value: unknown) => (value instanceof Set ? [...value] : value));
+  const known = latest.get(table.name);
+  if (known?.text === text) return known.registry;
+  latest.set(table.name, { text, registry });
+  return registry;
+}
+
+async function readAnew(db: Db, table: Table): Promise<ColumnRegistry> {
   const names = await db.sql<{ name: string }>`
     select attname as name from pg_attribute
     where attrelid = ${relation(table)} and attnum > 0 and not attisdropped
     union
     select attname from pg_attribute
     where attrelid = ${relation(table, '_history')}
-      and attnum > 0 and not attisdropped and attname not in ('_valid_from', '_valid_to', '_op')`;
+      and attnum > 0 and not attisdropped and attname not in ('_valid_from', '_valid_to', '_op')
+    order by 1`;
   const registered = await db.sql<RegistryRow>`
     select r.field, r.column_name as name, r.type, a.attnum as number, a.attname is not null as usable
     from ${db.table('_columns')} r
     left join pg_attribute a on a.attrelid = ${relation(table)} and a.attname = r.column_name and not a.attisdropped
       and format_type(a.atttypid, a.atttypmod) = case r.type when 'timestamptz' then 'timestamp with time zone' else r.type end
-    where r.collection = ${table.name}`;
+    where r.collection = ${table.name}
+    order by r.field`;
   const keys = new Set(keyColumns(table));
   const taken = new Set(names.rows.map(({ name }) => name));
   const domain = taken.has(DOMAIN_COLUMN) ? domainColumn(table.name) : undefined;
