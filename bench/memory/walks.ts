@@ -15,6 +15,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type pg from 'pg';
+import { AS_LAUNCHED } from '../support/run-sync.ts';
 import { startProgram } from '../../test/support/processes/program.ts';
 import { readFlags } from '../support/flags.ts';
 import { ITEM_HEAD, ITEM_MIDDLE, ITEM_TAIL } from '../support/memory/generated-items.ts';
@@ -126,6 +127,7 @@ async function walk(
         BENCH_MEMORY_FILE: file,
       },
       nodeArguments: [
+        ...AS_LAUNCHED,
         ...(live ? ['--expose-gc'] : []),
         ...flags.node.split(' ').filter((each) => each !== ''),
         '--import',

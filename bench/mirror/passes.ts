@@ -16,7 +16,7 @@ import { readFlags } from '../support/flags.ts';
 import { residentOf } from '../support/memory/peak-resident.ts';
 import { processSeconds, serverSeconds } from '../support/processor-time.ts';
 import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
-import { programOptions, runSync, type Setting } from '../support/run-sync.ts';
+import { AS_LAUNCHED, programOptions, runSync, type Setting } from '../support/run-sync.ts';
 import { onStage, type Stage, withClient } from '../support/stage.ts';
 
 type Order = 'falling' | 'rising' | 'created' | 'last-updated' | 'score' | 'unordered';
@@ -117,7 +117,7 @@ async function secondPass(
   const daemon = startProgram(['start'], {
     cwd,
     env: { ...env, ...never },
-    nodeArguments: profiled('daemon'),
+    nodeArguments: [...AS_LAUNCHED, ...profiled('daemon')],
   });
   const pid = daemon.child.pid ?? 0;
   const sync = async (): Promise<void> => {

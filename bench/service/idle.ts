@@ -3,7 +3,7 @@
  * daemon as it is shipped, a poll each minute, in real minutes; the service's data stand still. Linux only.
  *
  *     node bench/service/idle.ts [--accounts 1] [--jobs 500] [--lists 2] [--items 20] [--minutes 5]
- *       [--core 0: the only one that the daemon may use] [--node '--max-semi-space-size=4 --heap-growing-percent=30'] [--postgres URL]
+ *       [--core 0: the only one that the daemon may use] [--node '--heap-growing-percent=30': besides the launcher's] [--postgres URL]
  */
 import { execFileSync } from 'node:child_process';
 import type pg from 'pg';
@@ -14,7 +14,7 @@ import { residentOf } from '../support/memory/peak-resident.ts';
 import { pause } from '../support/pause.ts';
 import { processSeconds, serverSeconds } from '../support/processor-time.ts';
 import { print, printMachine, printTable } from '../support/report.ts';
-import { programOptions } from '../support/run-sync.ts';
+import { AS_LAUNCHED, programOptions } from '../support/run-sync.ts';
 import { onStage, withClient } from '../support/stage.ts';
 
 const flags = readFlags({
@@ -46,7 +46,7 @@ await onStage(flags.postgres, async (stage) => {
   const env = { DATABASE_URL: url, MIRROR_HTTP_PORT: '0', MIRROR_API_KEY: keys, LOG_FORMAT: 'json' };
   const daemon = startProgram(['start'], {
     ...programOptions({ sandbox, folder: stage.folder, env }),
-    nodeArguments: flags.node.split(' ').filter((each) => each !== ''),
+    nodeArguments: [...AS_LAUNCHED, ...flags.node.split(' ').filter((each) => each !== '')],
   });
   const pid = daemon.child.pid ?? 0;
   if (flags.core >= 0) execFileSync('taskset', ['-a', '-c', '-p', String(flags.core), String(pid)]);

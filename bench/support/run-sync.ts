@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SyncReport } from '../../src/app/sync/run-sync.ts';
+import { OLD_HEAP, YOUNG_HEAP } from '../../bin/heap.js';
 import { type ProgramOptions, startProgram } from '../../test/support/processes/program.ts';
 import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
@@ -23,11 +24,15 @@ export interface SyncRun {
   readonly items: number;
 }
 
+/** What the launcher gives Node. A flag of the same name behind them is the one that counts. */
+export const AS_LAUNCHED = [YOUNG_HEAP, OLD_HEAP] as const;
+
 export const PRELOAD = new URL('./peak-memory.ts', import.meta.url).href;
 
 export function programOptions({ sandbox, folder, env }: Setting): ProgramOptions {
   return {
     cwd: folder,
+    nodeArguments: AS_LAUNCHED,
     env: {
       MIRROR_API_URL: sandbox.url,
       MIRROR_API_KEY: sandbox.key,
@@ -39,7 +44,7 @@ export function programOptions({ sandbox, folder, env }: Setting): ProgramOption
 
 /**
  * Runs it to its end.
- * @param nodeArguments for Node itself: a profile, for example
+ * @param nodeArguments for Node itself, besides the launcher's: a profile, for example
  * @throws where it does not end with 0
  */
 export async function runSync(setting: Setting, nodeArguments: readonly string[] = []): Promise<SyncRun> {
@@ -50,7 +55,7 @@ export async function runSync(setting: Setting, nodeArguments: readonly string[]
   const { ended } = startProgram(['sync', '--full', '--json'], {
     ...options,
     env: { ...options.env, BENCH_PEAK_FILE: peakFile },
-    nodeArguments: ['--import', PRELOAD, ...nodeArguments],
+    nodeArguments: [...AS_LAUNCHED, '--import', PRELOAD, ...nodeArguments],
   });
   const { code, stdout, stderr } = await ended;
   const seconds = (performance.now() - begin) / 1000;

@@ -38,7 +38,7 @@ describe('longWalkHeap', () => {
     end(JOBS);
     expect(set).toHaveLength(1);
     end(other);
-    expect(set).toEqual(['--heap-growing-percent=30', '--heap-growing-percent=100']);
+    expect(set).toEqual(['--heap-growing-percent=30', '--heap-growing-percent=80']);
   });
 
   it('counts each walk by itself, and from its own beginning', () => {

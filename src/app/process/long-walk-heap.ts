@@ -3,7 +3,7 @@ import type { SyncObserver } from '../../sync/reader/observer.ts';
 /** Items after which a walk is long: minutes at any rate limit, so processor time is no matter, and memory is. */
 const LONG_ITEMS = 200_000;
 /** How far (percent) the old heap may grow before it is collected. */
-const GROWS = { inLongWalks: 30, else: 100 };
+const GROWS = { inLongWalks: 30, else: 80 };
 
 /**
  * Has garbage collected earlier while a long walk is under way. What is used does not grow with the collection, but
