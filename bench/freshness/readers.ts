@@ -1,6 +1,6 @@
 import { type LearntChanges, NOTHING_LEARNT } from '../../src/plan/learnt-changes.ts';
-import { learn, PRIOR_MS, unannouncedShare } from '../../src/plan/change-rate.ts';
-import { earlyPolls, freeForEarlyPolls } from '../../src/plan/early-polls.ts';
+import { changesPerMs, learn, PRIOR_MS, unannouncedShare } from '../../src/plan/change-rate.ts';
+import { countsFrom, earlyPolls } from '../../src/plan/early-polls.ts';
 import {
   compareNeeds,
   listsAtOnce,
@@ -80,7 +80,19 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
   const lists = scopes.flatMap(({ kind }, index) => (kind === 'list' ? [index] : []));
   const collections = scopes.flatMap(({ kind }, index) => (kind === 'collection' ? [index] : []));
   const early = new Float64Array(scopes.length).fill(LINE_MS);
+  /** Moments from which intervals count: a poll that comes late does not put off the next ones. */
+  const from = new Float64Array(scopes.length).fill(Number.NaN);
   let shareOfLists = 1;
+  let need = 0;
+  let weighedAt = Number.NEGATIVE_INFINITY;
+  /** What a run of lists finds out as it begins. */
+  const weigh = (now: number): void => {
+    weighedAt = now;
+    need = lists.reduce((sum, scope) => {
+      const seen = learnt[scope] as LearntChanges;
+      return sum + Math.sqrt(seen.cost * shareOfLists * changesPerMs(seen, PRIOR_MS.list));
+    }, 0);
+  };
   // Of few lists the daemon's runs read all; without runs the order of a round would count.
   const batch = Math.min(listsAtOnce(lists.length), asDaemon ? Infinity : Math.ceil(lists.length / 100));
   let queue: number[] = [];
@@ -90,7 +102,9 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
     const at = readAt[scope] as number;
     const seen = learnt[scope] as LearntChanges;
     return {
-      sinceMs: Number.isNaN(at) ? undefined : now - at,
+      sinceMs: Number.isNaN(at)
+        ? undefined
+        : now - (asDaemon && kind === 'collection' ? (from[scope] as number) : at),
       longestMs: asDaemon && kind === 'collection' ? (early[scope] as number) : longestMs,
       learnt: seen,
       priorMs: PRIOR_MS[kind],
@@ -133,7 +147,7 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
       if (queue[0] === best.scope) queue.shift();
       return { scope: best.scope, requests: scopes[best.scope]?.cost ?? 1 };
     },
-    wasRead: ({ scope, now, found, announced, whole, perMinute }) => {
+    wasRead: ({ scope, now, found, announced, whole, perMinute, walking }) => {
       const before = readAt[scope] as number;
       const { kind, cost } = scopes[scope] as Shape['scopes'][number];
       if (whole) readAt[scope] = now;
@@ -150,10 +164,19 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
         learnt[scope] = learn(kind, learnt[scope] as LearntChanges, seen);
       }
       if (!asDaemon || kind === 'list') return;
-      const each = collections.map((index) => learnt[index] as LearntChanges);
-      const polled = each.map((one) => ({ cost: one.cost, lineMs: LINE_MS }));
-      const free = freeForEarlyPolls(polled, { perMinute, listsPerMs: lists.length / LINE_MS });
-      earlyPolls(each, free).forEach((interval, index) => {
+      if (whole) {
+        const interval = early[scope] as number;
+        from[scope] = Number.isNaN(before)
+          ? now
+          : countsFrom((from[scope] as number) + interval, now, interval);
+      }
+      if (now - weighedAt >= LINE_MS) weigh(now);
+      const polled = collections.map((index) => ({
+        learnt: learnt[index] as LearntChanges,
+        lineMs: LINE_MS,
+      }));
+      const ofLists = { requests: lists.length, lineMs: LINE_MS, need };
+      earlyPolls(polled, ofLists, { perMinute, walking }).forEach((interval, index) => {
         early[collections[index] as number] = Math.min(LINE_MS, interval);
       });
     },

@@ -23,6 +23,8 @@ interface FoundChanges {
   readonly whole: boolean;
   /** Requests that the account has. */
   readonly perMinute: number;
+  /** A full walk is under way. */
+  readonly walking: boolean;
 }
 
 /** What became of the changes. */
@@ -85,6 +87,8 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     const [from, to] = [Math.max(lastRead[scope] as number, run.from), Math.min(now, run.to)];
     if (to > from) areas[scope] = (areas[scope] as number) + (to - from) * (now - (from + to) / 2);
   };
+  const tell = (reading: Omit<FoundChanges, 'perMinute' | 'walking'>): void =>
+    reader.wasRead?.({ ...reading, perMinute: run.perMinute, walking: walkLeft > 0 });
   /** A whole reading: finds all changes so far. */
   const readScope = (scope: number, now: number): void => {
     const times = changes[scope] as Float64Array;
@@ -105,7 +109,7 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     addArea(scope, now);
     if (now >= run.to && (lastRead[scope] as number) < run.to) left -= 1;
     lastRead[scope] = now;
-    reader.wasRead?.({ scope, now, found: count, announced: told, whole: true, perMinute: run.perMinute });
+    tell({ scope, now, found: count, announced: told, whole: true });
   };
   const isMeasured = (now: number): boolean => now >= run.from && now < run.to;
   const readHinted = (scope: number, now: number): void => {
@@ -116,7 +120,7 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     for (const change of named) note(scope, change, now);
     hinted.delete(scope);
     const count = named.length;
-    reader.wasRead?.({ scope, now, found: count, announced: count, whole: false, perMinute: run.perMinute });
+    tell({ scope, now, found: count, announced: count, whole: false });
   };
 
   let now = 0;
@@ -151,7 +155,10 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     }
     const chosen = reader.next(now);
     if (chosen === undefined) {
-      now += slotMs;
+      if (walkLeft > 0) {
+        walkLeft -= 1;
+        spend(1);
+      } else now += slotMs;
       continue;
     }
     readScope(chosen.scope, now);
