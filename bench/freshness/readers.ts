@@ -8,7 +8,7 @@ import {
   needOf,
   type Readable,
 } from '../../src/plan/next-reading.ts';
-import type { Shape } from './shapes.ts';
+import { LINE_MS, type Shape } from './shapes.ts';
 import type { Reader } from './simulate.ts';
 
 /** All rows of everything, again and again. */
@@ -60,8 +60,6 @@ export interface PlannedOptions {
   /** Cron lines each minute, and early polls: what the daemon does. Left out: every request is spent. */
   readonly asDaemon?: boolean;
 }
-
-const LINE_MS = 60_000;
 
 /** The daemon's planner. */
 export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedOptions): Reader {

@@ -4,6 +4,9 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+/** How often (ms) a cron line reads a collection, and all lists. */
+export const LINE_MS = MINUTE;
+
 /** What a reading covers: an account's collection, or one list's items. */
 export interface ShapeScope {
   readonly kind: 'collection' | 'list';
