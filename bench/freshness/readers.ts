@@ -40,7 +40,7 @@ export function headPolls({ scopes }: Shape): Reader {
   const polledAt = new Map<number, number>();
   let next = -1;
   return {
-    walksDaily: true,
+    walksDaily: 'each fourth',
     next: (now) => {
       for (const scope of collections) {
         if (now - (polledAt.get(scope) ?? -Infinity) < 60_000) continue;
@@ -109,9 +109,17 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
       unannounced: kind === 'list' ? shareOfLists : unannouncedShare(seen),
     };
   };
-  /** A line's run reads each list once. */
-  const mayRead = ({ sinceMs, longestMs }: Readable, kind: string): boolean =>
-    !asDaemon || sinceMs === undefined || sinceMs >= (kind === 'list' ? LINE_MS : longestMs);
+  /** The line's run of lists: when it began, what it has read, and whether the last one did not come to all. */
+  let run = { began: Number.NEGATIVE_INFINITY, read: new Map<number, number>(), short: false };
+  /** A run reads each list once; where the last one did not come to all, some twice. */
+  const mayReadList = (scope: number): boolean => {
+    const times = run.read.get(scope) ?? 0;
+    return times === 0 || (run.short && times < 2 && run.read.size < lists.length);
+  };
+  const mayRead = (scope: number, { sinceMs, longestMs }: Readable): boolean => {
+    if (!asDaemon || sinceMs === undefined) return true;
+    return scopes[scope]?.kind === 'list' ? mayReadList(scope) : sinceMs >= longestMs;
+  };
   const rank = (now: number): void => {
     const sumOf = (field: 'changes' | 'announced'): number =>
       lists.reduce((sum, scope) => sum + (learnt[scope]?.[field] ?? 0), 0);
@@ -119,7 +127,7 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
     const first: { readonly scope: number; readonly need: ReadingNeed }[] = [];
     for (const scope of lists) {
       const readable = readableOf(scope, now);
-      if (!mayRead(readable, 'list')) continue;
+      if (!mayRead(scope, readable)) continue;
       const need = needOf(readable);
       const last = first[batch - 1];
       if (last !== undefined && compareNeeds(last.need, need) <= 0) continue;
@@ -131,13 +139,15 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
   };
   return {
     hints: true,
-    walksDaily: true,
-    next: (now) => {
+    walksDaily: asDaemon ? 'in turn with lists' : 'each fourth',
+    next: (now, walkFirst) => {
+      if (now - run.began >= LINE_MS)
+        run = { began: now, read: new Map(), short: run.read.size < lists.length };
       if (queue.length === 0 && lists.length > 0) rank(now);
       let best: { scope: number; need: ReadingNeed } | undefined;
-      for (const scope of [...collections, ...queue.slice(0, 1)]) {
+      for (const scope of [...collections, ...(walkFirst ? [] : queue.slice(0, 1))]) {
         const readable = readableOf(scope, now);
-        if (!mayRead(readable, scopes[scope]?.kind ?? '')) continue;
+        if (!mayRead(scope, readable)) continue;
         const need = needOf(readable);
         if (best === undefined || compareNeeds(need, best.need) < 0) best = { scope, need };
       }
@@ -149,6 +159,7 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
       const before = readAt[scope] as number;
       const { kind, cost } = scopes[scope] as Shape['scopes'][number];
       if (whole) readAt[scope] = now;
+      if (kind === 'list') run.read.set(scope, (run.read.get(scope) ?? 0) + 1);
       // A first reading finds rows, and no changes.
       const isFirst = whole && Number.isNaN(before);
       if (known === undefined && !isFirst) {

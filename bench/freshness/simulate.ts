@@ -4,13 +4,22 @@ import type { History, Shape } from './shapes.ts';
 
 /** Decides what the next free request is spent on. */
 export interface Reader {
-  /** @returns the scope's index; undefined: the request stays unspent */
-  readonly next: (now: number) => { readonly scope: number; readonly requests: number } | undefined;
+  /**
+   * @param walkFirst it is a full walk's turn: no list is read
+   * @returns the scope's index; undefined: it is not worth a request
+   */
+  readonly next: (
+    now: number,
+    walkFirst: boolean,
+  ) => { readonly scope: number; readonly requests: number } | undefined;
   readonly wasRead?: (reading: FoundChanges) => void;
   /** It hears of events. */
   readonly hints?: boolean;
-  /** It reads all rows of the biggest collection once a day, a page at every fourth request. */
-  readonly walksDaily?: boolean;
+  /**
+   * It reads all rows of the biggest collection once a day: a page at every fourth request, or, as the daemon does, from
+   * what polls leave, in turn with lists.
+   */
+  readonly walksDaily?: 'each fourth' | 'in turn with lists';
 }
 
 /** What a reading that began at `now` (ms) found. */
@@ -75,6 +84,8 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
   let walkLeft = 0;
   let walkedAt = 0;
   let turn = 0;
+  /** Of what comes below polls. */
+  let lastWas: 'list' | 'walk' = 'walk';
 
   const note = (scope: number, change: number, now: number): void => {
     const at = changes[scope]?.[change] ?? 0;
@@ -142,25 +153,27 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
       spend(1);
       continue;
     }
-    if (reader.walksDaily === true && walkLeft === 0 && now - walkedAt >= DAY) {
+    if (reader.walksDaily !== undefined && walkLeft === 0 && now - walkedAt >= DAY) {
       walkedAt = now;
       walkLeft = Math.max(...scopes.map(({ pages }) => pages));
     }
     turn += 1;
-    // Polls go before full walks; these get what is left.
-    if (walkLeft > 0 && turn % 4 === 0) {
+    const inTurn = reader.walksDaily === 'in turn with lists';
+    if (walkLeft > 0 && !inTurn && turn % 4 === 0) {
       walkLeft -= 1;
       spend(1);
       continue;
     }
-    const chosen = reader.next(now);
+    const chosen = reader.next(now, walkLeft > 0 && inTurn && lastWas === 'list');
     if (chosen === undefined) {
+      lastWas = 'walk';
       if (walkLeft > 0) {
         walkLeft -= 1;
         spend(1);
       } else now += slotMs;
       continue;
     }
+    if (scopes[chosen.scope]?.kind === 'list') lastWas = 'list';
     readScope(chosen.scope, now);
     spend(chosen.requests);
   }

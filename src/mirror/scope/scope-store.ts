@@ -71,6 +71,8 @@ export interface DueScopesQuery {
   readonly fully: boolean;
   /** Parents that are being read, left out. */
   readonly except: readonly string[];
+  /** As long as there are others, those read since then come, too, where they need it more. */
+  readonly again: boolean;
   readonly limit: number;
   readonly order: ScopeOrder;
   /** Scopes that failed, and that rest before they are tried again: behind all others, or left out. */
@@ -102,6 +104,11 @@ export interface ScopeOrder extends Priors {
  */
 export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
+  const others = sql`exists (
+        select 1 from ${db.stateTable('scope')} as o
+        where o._user_id = ${due.userId}::bigint and o.collection = ${due.collection} and o.parent <> ''
+          and o.parent <> all(${[...due.except]}::text[]) and o.gone_at is null
+          and o.last_read_at < ${due.notReadSince})`;
   const { now, first, longestMs } = due.order;
   const rests = isResting(now);
   const oldest =
@@ -110,7 +117,8 @@ export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScop
     select ${COLUMNS} from ${db.stateTable('scope')} as t
     where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
       and t.parent <> all(${[...due.except]}::text[])
-      and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince})
+      and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince}
+        ${due.again ? sql`or ${others}` : sql``})
       and t.gone_at is null ${due.resting === 'out' ? sql`and not ${rests}` : sql``}
     order by ${rests}, ${oldest} t.due_at nulls last, ${readAt} is not null,
       ${due.fully ? sql`${readAt}` : byNeed(db, due)}, t.parent

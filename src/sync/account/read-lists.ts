@@ -53,6 +53,8 @@ export class ListsReader {
   readonly #earlyRuns: Pick<EarlyRuns, 'noteNeedOfLists'>;
   /** Lists that any reading read whole, and whose completeness no full pass has judged yet. */
   readonly #whole = new Map<string, ReadWhole>();
+  /** The last run of the line's ended before it had read all. */
+  #leftOver = false;
   /** Batches of lists that passes chose. */
   #batches = 0;
 
@@ -78,7 +80,7 @@ export class ListsReader {
     let error: Error | undefined;
     let suspects = false;
     let proven = false;
-    const { read: count } = await passOverScopes(
+    const { read: count, leftOver } = await passOverScopes(
       this.#context.store,
       {
         lists,
@@ -94,6 +96,7 @@ export class ListsReader {
           this.#earlyRuns.noteNeedOfLists(need);
           return count;
         },
+        again: this.#leftOver,
         first: () => {
           this.#batches += 1;
           return firstInBatch(this.#batches);
@@ -119,6 +122,7 @@ export class ListsReader {
         return false;
       },
     );
+    if (what === 'poll' && !dueOnly) this.#leftOver = leftOver;
     const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
     const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
     const read = { since, count, whole, suspects, proven, suspected };

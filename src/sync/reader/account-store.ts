@@ -89,6 +89,8 @@ export interface DueScopesBounds {
   /** Only full walks count as such reads. */
   readonly fully: boolean;
   readonly except: readonly string[];
+  /** As long as there are others, those read since then come, too. */
+  readonly again: boolean;
   readonly limit: number;
   readonly now: Date;
   readonly first: ScopeOrder['first'];
