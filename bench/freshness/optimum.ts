@@ -65,7 +65,7 @@ export function optimumOf(shape: Shape, unannounced: number, spendable: Spendabl
 }
 
 /**
- * The same account with its cron lines as promises: each collection is read each minute, and so is each list, where
+ * The same account where the cron lines are kept: each collection is read each minute, and so is each list, where
  * that takes half of the rest at most.
  */
 export function withLinesKept(shape: Shape, { perMinute }: Pick<Spendable, 'perMinute'>): Shape {

@@ -78,6 +78,17 @@ export const SHAPES: readonly Shape[] = [
     ],
   },
   {
+    name: 'now and then',
+    scopes: [
+      collection(12, 10),
+      collection(4),
+      collection(2),
+      collection(1),
+      collection(0.1),
+      ...lists(10, 0.5, 1, 6),
+    ],
+  },
+  {
     name: 'quiet',
     scopes: [
       collection(0.1, 20),

@@ -303,7 +303,9 @@ describe('all lists together', () => {
     await set(account, { ...numbers(900, 0, 0, 9), gone_at: '2026-01-01Z' }, { parent: '3' });
     await sql`
       insert into mirror_sync.unsettled (_user_id, collection, parent, key, since, finished)
-      values (${account.fence.userId}, 'list_items', '2', '7', now(), false)`.execute(account.database.kysely);
+      values (${account.fence.userId}, 'list_items', '2', '7', now(), false)`.execute(
+      account.database.kysely,
+    );
     const { count, need } = await needOfScopes(account.database.db, {
       userId: account.fence.userId,
       collection: 'list_items',
