@@ -63,10 +63,12 @@ export function earlyPolls(
 ): number[] {
   const parts = collections.map(partOf);
   const rest = perMinute / 60_000 - sumOf(parts, 'least');
+  const none = parts.map(() => Number.POSITIVE_INFINITY);
+  if (rest <= 0) return none;
   const may = parts.filter(({ lineMs }) => lineMs <= LONGEST_GAP_MS);
   const free = (rest - listsPerMs(may, lists, rest)) * SHARE[walking ? 'walking' : 'resting'];
   const early = Math.min(sumOf(may, 'earned'), free);
-  if (early <= 0) return parts.map(() => Number.POSITIVE_INFINITY);
+  if (early <= 0) return none;
   const price = priceOf(may, sumOf(may, 'least') + early);
   return parts.map(({ cost, root, least, lineMs }) =>
     lineMs <= LONGEST_GAP_MS && price * root > least ? cost / (price * root) : Number.POSITIVE_INFINITY,
