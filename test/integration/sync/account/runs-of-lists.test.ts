@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
+import { EarlyRuns } from '../../../../src/sync/account/early-runs.ts';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
 let account: TestAccount;
@@ -62,6 +63,25 @@ describe('the runs of lists', () => {
     ahead = until + 1_000 - Date.now();
     expect(await run()).toBe(12);
     expect((await nextRuns()).poll).toBe(until + MINUTE);
+  });
+
+  it('tell what many lists need, and of few nothing', async () => {
+    const told = vi.spyOn(EarlyRuns.prototype, 'noteNeedOfLists');
+    const needAfter = async (lists: number): Promise<number | undefined> => {
+      told.mockClear();
+      await create(lists);
+      await account.query(
+        `update mirror_sync.scope set changes = 3, announced = 0, cost = 4, watched_ms = 1e12 where parent <> ''`,
+      );
+      await account.query('delete from mirror_sync.unsettled');
+      await run();
+      return told.mock.lastCall?.[0];
+    };
+    expect(await needAfter(12)).toBeUndefined();
+    await account.close();
+    // λ: 4 changes in 1e12 ms and a day; none was announced.
+    expect(await needAfter(30)).toBeCloseTo(30 * Math.sqrt((4 * 4) / (1e12 + 86_400_000)), 8);
+    told.mockRestore();
   });
 
   it('read a busy list of many twice, where the last one did not come to all', async () => {
