@@ -1,4 +1,4 @@
-import { EVENT_MS, type Shape } from './shapes.ts';
+import { EVENT_MS, LINE_MS, type Shape } from './shapes.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -62,6 +62,20 @@ export function optimumOf(shape: Shape, unannounced: number, spendable: Spendabl
   });
   const announcedMs = EVENT_MS + 60_000 / spendable.perMinute / 2;
   return (unannounced * delays) / changes + (1 - unannounced) * announcedMs;
+}
+
+/**
+ * The same account where the cron lines are kept: each collection is read each minute, and so is each list, where
+ * that takes half of the rest at most.
+ */
+export function withLinesKept(shape: Shape, { perMinute }: Pick<Spendable, 'perMinute'>): Shape {
+  const collections = shape.scopes.filter(({ kind }) => kind === 'collection');
+  const rest = perMinute - collections.reduce((sum, { cost }) => sum + cost, 0);
+  const listsToo = shape.scopes.length - collections.length <= rest / 2;
+  const scopes = shape.scopes.map((scope) =>
+    scope.kind === 'collection' || listsToo ? { ...scope, longestMs: LINE_MS } : scope,
+  );
+  return { ...shape, scopes };
 }
 
 /** The least price at which it is enough, by bisection. */

@@ -1,6 +1,6 @@
 import { type LearntChanges, NOTHING_LEARNT } from '../../src/plan/learnt-changes.ts';
-import { learn, PRIOR_MS, unannouncedShare } from '../../src/plan/change-rate.ts';
-import { earlyPolls, freeForEarlyPolls } from '../../src/plan/early-polls.ts';
+import { changesPerMs, learn, PRIOR_MS, unannouncedShare } from '../../src/plan/change-rate.ts';
+import { countsFrom, earlyPolls } from '../../src/plan/early-polls.ts';
 import {
   compareNeeds,
   listsAtOnce,
@@ -8,7 +8,7 @@ import {
   needOf,
   type Readable,
 } from '../../src/plan/next-reading.ts';
-import type { Shape } from './shapes.ts';
+import { LINE_MS, type Shape } from './shapes.ts';
 import type { Reader } from './simulate.ts';
 
 /** All rows of everything, again and again. */
@@ -40,7 +40,7 @@ export function headPolls({ scopes }: Shape): Reader {
   const polledAt = new Map<number, number>();
   let next = -1;
   return {
-    walksDaily: true,
+    walksDaily: 'each fourth',
     next: (now) => {
       for (const scope of collections) {
         if (now - (polledAt.get(scope) ?? -Infinity) < 60_000) continue;
@@ -61,8 +61,6 @@ export interface PlannedOptions {
   readonly asDaemon?: boolean;
 }
 
-const LINE_MS = 60_000;
-
 /** The daemon's planner. */
 export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedOptions): Reader {
   const learnt: LearntChanges[] = scopes.map(({ kind, cost, perHour }) =>
@@ -80,7 +78,19 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
   const lists = scopes.flatMap(({ kind }, index) => (kind === 'list' ? [index] : []));
   const collections = scopes.flatMap(({ kind }, index) => (kind === 'collection' ? [index] : []));
   const early = new Float64Array(scopes.length).fill(LINE_MS);
+  /** Moments from which intervals count: a poll that comes late does not put off the next ones. */
+  const from = new Float64Array(scopes.length).fill(Number.NaN);
   let shareOfLists = 1;
+  let need = 0;
+  let weighedAt = Number.NEGATIVE_INFINITY;
+  /** What a run of lists finds out as it begins. */
+  const weigh = (now: number): void => {
+    weighedAt = now;
+    need = lists.reduce((sum, scope) => {
+      const seen = learnt[scope] as LearntChanges;
+      return sum + Math.sqrt(seen.cost * shareOfLists * changesPerMs(seen, PRIOR_MS.list));
+    }, 0);
+  };
   // Of few lists the daemon's runs read all; without runs the order of a round would count.
   const batch = Math.min(listsAtOnce(lists.length), asDaemon ? Infinity : Math.ceil(lists.length / 100));
   let queue: number[] = [];
@@ -90,16 +100,26 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
     const at = readAt[scope] as number;
     const seen = learnt[scope] as LearntChanges;
     return {
-      sinceMs: Number.isNaN(at) ? undefined : now - at,
+      sinceMs: Number.isNaN(at)
+        ? undefined
+        : now - (asDaemon && kind === 'collection' ? (from[scope] as number) : at),
       longestMs: asDaemon && kind === 'collection' ? (early[scope] as number) : longestMs,
       learnt: seen,
       priorMs: PRIOR_MS[kind],
       unannounced: kind === 'list' ? shareOfLists : unannouncedShare(seen),
     };
   };
-  /** A line's run reads each list once. */
-  const mayRead = ({ sinceMs, longestMs }: Readable, kind: string): boolean =>
-    !asDaemon || sinceMs === undefined || sinceMs >= (kind === 'list' ? LINE_MS : longestMs);
+  /** The line's run of lists: when it began, what it has read, and whether the last one did not come to all. */
+  let run = { began: Number.NEGATIVE_INFINITY, read: new Map<number, number>(), short: false };
+  /** A run reads each list once; where the last one did not come to all, some twice. */
+  const mayReadList = (scope: number): boolean => {
+    const times = run.read.get(scope) ?? 0;
+    return times === 0 || (run.short && times < 2 && run.read.size < lists.length);
+  };
+  const mayRead = (scope: number, { sinceMs, longestMs }: Readable): boolean => {
+    if (!asDaemon || sinceMs === undefined) return true;
+    return scopes[scope]?.kind === 'list' ? mayReadList(scope) : sinceMs >= longestMs;
+  };
   const rank = (now: number): void => {
     const sumOf = (field: 'changes' | 'announced'): number =>
       lists.reduce((sum, scope) => sum + (learnt[scope]?.[field] ?? 0), 0);
@@ -107,7 +127,7 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
     const first: { readonly scope: number; readonly need: ReadingNeed }[] = [];
     for (const scope of lists) {
       const readable = readableOf(scope, now);
-      if (!mayRead(readable, 'list')) continue;
+      if (!mayRead(scope, readable)) continue;
       const need = needOf(readable);
       const last = first[batch - 1];
       if (last !== undefined && compareNeeds(last.need, need) <= 0) continue;
@@ -119,13 +139,15 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
   };
   return {
     hints: true,
-    walksDaily: true,
-    next: (now) => {
+    walksDaily: asDaemon ? 'in turn with lists' : 'each fourth',
+    next: (now, walkFirst) => {
+      if (now - run.began >= LINE_MS)
+        run = { began: now, read: new Map(), short: run.read.size < lists.length };
       if (queue.length === 0 && lists.length > 0) rank(now);
       let best: { scope: number; need: ReadingNeed } | undefined;
-      for (const scope of [...collections, ...queue.slice(0, 1)]) {
+      for (const scope of [...collections, ...(walkFirst ? [] : queue.slice(0, 1))]) {
         const readable = readableOf(scope, now);
-        if (!mayRead(readable, scopes[scope]?.kind ?? '')) continue;
+        if (!mayRead(scope, readable)) continue;
         const need = needOf(readable);
         if (best === undefined || compareNeeds(need, best.need) < 0) best = { scope, need };
       }
@@ -133,10 +155,11 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
       if (queue[0] === best.scope) queue.shift();
       return { scope: best.scope, requests: scopes[best.scope]?.cost ?? 1 };
     },
-    wasRead: ({ scope, now, found, announced, whole, perMinute }) => {
+    wasRead: ({ scope, now, found, announced, whole, perMinute, walking }) => {
       const before = readAt[scope] as number;
       const { kind, cost } = scopes[scope] as Shape['scopes'][number];
       if (whole) readAt[scope] = now;
+      if (kind === 'list') run.read.set(scope, (run.read.get(scope) ?? 0) + 1);
       // A first reading finds rows, and no changes.
       const isFirst = whole && Number.isNaN(before);
       if (known === undefined && !isFirst) {
@@ -150,10 +173,19 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
         learnt[scope] = learn(kind, learnt[scope] as LearntChanges, seen);
       }
       if (!asDaemon || kind === 'list') return;
-      const each = collections.map((index) => learnt[index] as LearntChanges);
-      const polled = each.map((one) => ({ cost: one.cost, lineMs: LINE_MS }));
-      const free = freeForEarlyPolls(polled, { perMinute, listsPerMs: lists.length / LINE_MS });
-      earlyPolls(each, free).forEach((interval, index) => {
+      if (whole) {
+        const interval = early[scope] as number;
+        from[scope] = Number.isNaN(before)
+          ? now
+          : countsFrom((from[scope] as number) + interval, now, interval);
+      }
+      if (now - weighedAt >= LINE_MS) weigh(now);
+      const polled = collections.map((index) => ({
+        learnt: learnt[index] as LearntChanges,
+        lineMs: LINE_MS,
+      }));
+      const ofLists = { requests: lists.length, lineMs: LINE_MS, need };
+      earlyPolls(polled, ofLists, { perMinute, walking }).forEach((interval, index) => {
         early[collections[index] as number] = Math.min(LINE_MS, interval);
       });
     },

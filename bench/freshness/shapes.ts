@@ -4,6 +4,9 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+/** How often (ms) a cron line reads a collection, and all lists. */
+export const LINE_MS = MINUTE;
+
 /** What a reading covers: an account's collection, or one list's items. */
 export interface ShapeScope {
   readonly kind: 'collection' | 'list';
@@ -72,6 +75,17 @@ export const SHAPES: readonly Shape[] = [
       collection(2),
       collection(10),
       ...lists(5000, 0.15, 1.7, 2),
+    ],
+  },
+  {
+    name: 'now and then',
+    scopes: [
+      collection(12, 10),
+      collection(4),
+      collection(2),
+      collection(1),
+      collection(0.1),
+      ...lists(10, 0.5, 1, 6),
     ],
   },
   {

@@ -4,13 +4,22 @@ import type { History, Shape } from './shapes.ts';
 
 /** Decides what the next free request is spent on. */
 export interface Reader {
-  /** @returns the scope's index; undefined: the request stays unspent */
-  readonly next: (now: number) => { readonly scope: number; readonly requests: number } | undefined;
+  /**
+   * @param walkFirst it is a full walk's turn: no list is read
+   * @returns the scope's index; undefined: it is not worth a request
+   */
+  readonly next: (
+    now: number,
+    walkFirst: boolean,
+  ) => { readonly scope: number; readonly requests: number } | undefined;
   readonly wasRead?: (reading: FoundChanges) => void;
   /** It hears of events. */
   readonly hints?: boolean;
-  /** It reads all rows of the biggest collection once a day, a page at every fourth request. */
-  readonly walksDaily?: boolean;
+  /**
+   * It reads all rows of the biggest collection once a day: a page at every fourth request, or, as the daemon does, from
+   * what polls leave, in turn with lists.
+   */
+  readonly walksDaily?: 'each fourth' | 'in turn with lists';
 }
 
 /** What a reading that began at `now` (ms) found. */
@@ -23,6 +32,8 @@ interface FoundChanges {
   readonly whole: boolean;
   /** Requests that the account has. */
   readonly perMinute: number;
+  /** A full walk is under way. */
+  readonly walking: boolean;
 }
 
 /** What became of the changes. */
@@ -73,6 +84,8 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
   let walkLeft = 0;
   let walkedAt = 0;
   let turn = 0;
+  /** Of what comes below polls. */
+  let lastWas: 'list' | 'walk' = 'walk';
 
   const note = (scope: number, change: number, now: number): void => {
     const at = changes[scope]?.[change] ?? 0;
@@ -85,6 +98,8 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     const [from, to] = [Math.max(lastRead[scope] as number, run.from), Math.min(now, run.to)];
     if (to > from) areas[scope] = (areas[scope] as number) + (to - from) * (now - (from + to) / 2);
   };
+  const tell = (reading: Omit<FoundChanges, 'perMinute' | 'walking'>): void =>
+    reader.wasRead?.({ ...reading, perMinute: run.perMinute, walking: walkLeft > 0 });
   /** A whole reading: finds all changes so far. */
   const readScope = (scope: number, now: number): void => {
     const times = changes[scope] as Float64Array;
@@ -105,7 +120,7 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     addArea(scope, now);
     if (now >= run.to && (lastRead[scope] as number) < run.to) left -= 1;
     lastRead[scope] = now;
-    reader.wasRead?.({ scope, now, found: count, announced: told, whole: true, perMinute: run.perMinute });
+    tell({ scope, now, found: count, announced: told, whole: true });
   };
   const isMeasured = (now: number): boolean => now >= run.from && now < run.to;
   const readHinted = (scope: number, now: number): void => {
@@ -116,7 +131,7 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     for (const change of named) note(scope, change, now);
     hinted.delete(scope);
     const count = named.length;
-    reader.wasRead?.({ scope, now, found: count, announced: count, whole: false, perMinute: run.perMinute });
+    tell({ scope, now, found: count, announced: count, whole: false });
   };
 
   let now = 0;
@@ -138,22 +153,27 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
       spend(1);
       continue;
     }
-    if (reader.walksDaily === true && walkLeft === 0 && now - walkedAt >= DAY) {
+    if (reader.walksDaily !== undefined && walkLeft === 0 && now - walkedAt >= DAY) {
       walkedAt = now;
       walkLeft = Math.max(...scopes.map(({ pages }) => pages));
     }
     turn += 1;
-    // Polls go before full walks; these get what is left.
-    if (walkLeft > 0 && turn % 4 === 0) {
+    const inTurn = reader.walksDaily === 'in turn with lists';
+    if (walkLeft > 0 && !inTurn && turn % 4 === 0) {
       walkLeft -= 1;
       spend(1);
       continue;
     }
-    const chosen = reader.next(now);
+    const chosen = reader.next(now, walkLeft > 0 && inTurn && lastWas === 'list');
     if (chosen === undefined) {
-      now += slotMs;
+      lastWas = 'walk';
+      if (walkLeft > 0) {
+        walkLeft -= 1;
+        spend(1);
+      } else now += slotMs;
       continue;
     }
+    if (scopes[chosen.scope]?.kind === 'list') lastWas = 'list';
     readScope(chosen.scope, now);
     spend(chosen.requests);
   }

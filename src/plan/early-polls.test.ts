@@ -1,64 +1,149 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type LearntChanges, NOTHING_LEARNT } from './learnt-changes.ts';
-import { earlyPolls, freeForEarlyPolls } from './early-polls.ts';
+import {
+  countsFrom,
+  earlyPolls,
+  earnsAfter,
+  type PolledCollection,
+  type PolledLists,
+} from './early-polls.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+const rested = { perMinute: 48, walking: false };
 
 /** A collection that was seen to change so often for a day. */
-function changing(perHour: number, cost = 1): LearntChanges {
-  return { changes: perHour * 8.66, announced: 0, watchedMs: 8.66 * HOUR, cost };
+function changing(perHour: number, cost = 1, announced = 0): LearntChanges {
+  const changes = perHour * 8.66;
+  return { changes, announced: changes * announced, watchedMs: 8.66 * HOUR, cost };
 }
 
+function polled(learnt: LearntChanges, lineMs = MINUTE): PolledCollection {
+  return { learnt, lineMs };
+}
+
+/** Requests a minute that collections have in all. */
+function spent(collections: readonly PolledCollection[], intervals: readonly number[]): number {
+  return collections.reduce(
+    (sum, { learnt, lineMs }, index) =>
+      sum + (MINUTE * learnt.cost) / Math.min(lineMs, intervals[index] ?? 0),
+    0,
+  );
+}
+
+const anyCollection = fc
+  .record({
+    perHour: fc.double({ min: 0, max: 5_000, noNaN: true }),
+    cost: fc.integer({ min: 1, max: 5 }),
+    announced: fc.double({ min: 0, max: 1, noNaN: true }),
+    lineMs: fc.constantFrom(MINUTE, 2 * MINUTE, 5 * MINUTE, HOUR, Number.POSITIVE_INFINITY),
+  })
+  .map(({ perHour, cost, announced, lineMs }) => polled(changing(perHour, cost, announced), lineMs));
+const anyLists: fc.Arbitrary<PolledLists | undefined> = fc.option(
+  fc.record({
+    requests: fc.integer({ min: 0, max: 5_000 }),
+    lineMs: fc.constantFrom(MINUTE, HOUR),
+    need: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
+  }),
+  { nil: undefined },
+);
+const anyAccount = fc.record({
+  collections: fc.array(anyCollection, { minLength: 1, maxLength: 6 }),
+  lists: anyLists,
+  perMinute: fc.integer({ min: 1, max: 600 }),
+  walking: fc.boolean(),
+});
+
 describe('polls between the cron line’s runs', () => {
-  it('are worth it from one change in ten requests on: not in a minute where little happens', () => {
-    const [busy = 0, slow = 0, quiet = 0] = earlyPolls([changing(60), changing(3), NOTHING_LEARNT], 1);
-    expect(busy).toBeLessThan(8_000);
-    expect(slow).toBeGreaterThan(MINUTE);
-    expect(quiet).toBeGreaterThan(MINUTE);
+  it('are earned by changes: fifty requests for each, the line’s own among them', () => {
+    const few = [polled(changing(3)), polled(NOTHING_LEARNT)];
+    const intervals = earlyPolls(few, undefined, rested);
+    // 150 an hour, which is 90 more than the line sends; all of it is for the collection that changes most.
+    const [busy = 0, quiet = 0] = intervals;
+    expect(spent(few, intervals) - 2).toBeCloseTo((50 * 3 * 8.66) / 9.66 / 60 - 1, 3);
+    expect(busy).toBeLessThan(quiet);
+    expect(earlyPolls([polled(changing(1)), polled(NOTHING_LEARNT)], undefined, rested)).toEqual([
+      Number.POSITIVE_INFINITY,
+      Number.POSITIVE_INFINITY,
+    ]);
   });
 
-  it('take no more than half of what is free, and where that is short, by the square root of the rates', () => {
-    const collections = fc.array(
-      fc.record({ perHour: fc.nat(5_000), cost: fc.integer({ min: 1, max: 5 }) }),
-      {
-        minLength: 1,
-        maxLength: 6,
-      },
-    );
+  it('never send more than that, nor anything where no change came unannounced', () => {
     fc.assert(
-      fc.property(collections, fc.double({ min: 1e-6, max: 0.01, noNaN: true }), (shapes, free) => {
-        const learnt = shapes.map(({ perHour, cost }) => changing(perHour, cost));
-        const intervals = earlyPolls(learnt, free);
-        const spent = intervals.reduce((sum, each, index) => sum + (learnt[index]?.cost ?? 0) / each, 0);
-        expect(spent).toBeLessThanOrEqual((free / 2) * 1.000_001);
+      fc.property(anyAccount, ({ collections, lists, ...account }) => {
+        const intervals = earlyPolls(collections, lists, account);
+        const most = collections.reduce((sum, { learnt, lineMs }) => {
+          const line = (MINUTE * learnt.cost) / lineMs;
+          return (
+            sum + (lineMs > 5 * MINUTE ? line : Math.max(line, (MINUTE * learnt.cost) / earnsAfter(learnt)))
+          );
+        }, 0);
+        expect(spent(collections, intervals)).toBeLessThanOrEqual(most * 1.000_001);
+        const silent = collections.map(({ learnt, lineMs }) => ({
+          learnt: { ...learnt, announced: learnt.changes },
+          lineMs,
+        }));
+        for (const interval of earlyPolls(silent, lists, account)) expect(interval).toBe(Infinity);
       }),
     );
-    const [often = 0, seldom = 0] = earlyPolls([changing(4_000), changing(1_000)], 0.0001);
-    expect(seldom / often).toBeCloseTo(2, 1);
+  });
+
+  it('leave a part of what the lines leave, and lists what their line takes, up to half', () => {
+    fc.assert(
+      fc.property(anyAccount, ({ collections, lists, ...account }) => {
+        const intervals = earlyPolls(collections, lists, account);
+        const lines = spent(
+          collections,
+          collections.map(() => Number.POSITIVE_INFINITY),
+        );
+        const rest = Math.max(0, account.perMinute - lines);
+        const line = lists === undefined ? 0 : (MINUTE * lists.requests) / lists.lineMs;
+        const ofLists = line <= rest / 2 ? line : 0;
+        const share = account.walking ? 0.75 : 0.95;
+        const most = lines + share * (rest - ofLists);
+        expect(spent(collections, intervals)).toBeLessThanOrEqual(most * 1.000_001);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('come, where requests are short, by the square root of what each changes; a slower line is kept', () => {
+    const three = [polled(changing(4_000)), polled(changing(1_000)), polled(changing(4_000), HOUR)];
+    const [often = 0, seldom = 0, slow] = earlyPolls(three, undefined, { perMinute: 12, walking: false });
+    expect(seldom / often).toBeCloseTo(2, 2);
+    expect(slow).toBe(Number.POSITIVE_INFINITY);
   });
 
   it('are none where nothing is free', () => {
-    expect(earlyPolls([changing(1_000)], 0)).toEqual([Number.POSITIVE_INFINITY]);
-    const one = { cost: 1, lineMs: MINUTE };
-    expect(freeForEarlyPolls([one, one, one], { perMinute: 3, listsPerMs: 0 })).toBe(0);
+    const three = [1, 2, 3].map(() => polled(changing(1_000)));
+    expect(earlyPolls(three, undefined, { perMinute: 3, walking: false })).toEqual([
+      Infinity,
+      Infinity,
+      Infinity,
+    ]);
   });
 
-  it('leave each collection the requests of its own line: none where that is never', () => {
-    const collections = [
-      { cost: 1, lineMs: MINUTE },
-      { cost: 2, lineMs: HOUR },
-      { cost: 5, lineMs: Number.POSITIVE_INFINITY },
-    ];
-    const free = freeForEarlyPolls(collections, { perMinute: 21, listsPerMs: 0 });
-    expect(free * HOUR).toBeCloseTo(21 * 60 - 60 - 2, 6);
+  it('have one price with lists that are too many for their line', () => {
+    const jobs = changing(100);
+    const root = Math.sqrt((1 + jobs.changes) / (HOUR + jobs.watchedMs));
+    const requests = (need: number | undefined, lists: number): number => {
+      const one = [polled(jobs)];
+      const ofLists = { requests: lists, lineMs: MINUTE, need };
+      return spent(one, earlyPolls(one, ofLists, { perMinute: 41, walking: false }));
+    };
+    // A collection and lists that need as much share what there is.
+    expect(requests(root, 5_000)).toBeCloseTo(1 + 0.95 * 19.5, 3);
+    expect(requests(root / 4, 5_000)).toBeCloseTo(1 + 0.95 * 31.8, 3);
+    // Lists get no more than their line takes, and up to half of the rest all of that.
+    expect(requests(root * 1_000, 30)).toBeCloseTo(1 + 0.95 * 10, 3);
+    expect(requests(root / 1_000, 20)).toBeCloseTo(1 + 0.95 * 20, 3);
+    expect(requests(undefined, 5_000)).toBeCloseTo(1 + 0.95 * 20, 3);
   });
+});
 
-  it('leave lists half of what the collections’ own polls leave, at least', () => {
-    const free = (lists: number): number =>
-      freeForEarlyPolls([{ cost: 1, lineMs: MINUTE }], { perMinute: 21, listsPerMs: lists / MINUTE }) *
-      MINUTE;
-    expect([free(0), free(4), free(10), free(10_000)].map(Math.round)).toEqual([20, 16, 10, 10]);
-  });
+it('an interval counts from the planned moment, unless the poll is early, or later than an interval', () => {
+  expect(countsFrom(100, 103, 10)).toBe(100);
+  expect(countsFrom(100, 97, 10)).toBe(97);
+  expect(countsFrom(100, 110, 10)).toBe(110);
 });

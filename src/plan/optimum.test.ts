@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { optimumOf } from '../../bench/freshness/optimum.ts';
+import { optimumOf, withLinesKept } from '../../bench/freshness/optimum.ts';
 import { planned } from '../../bench/freshness/readers.ts';
 import { historyOf, type Shape, type ShapeScope, SHAPES } from '../../bench/freshness/shapes.ts';
 import { type Reader, simulate } from '../../bench/freshness/simulate.ts';
@@ -19,6 +19,26 @@ describe('the planner, which has to learn', () => {
   });
 });
 
+describe('the daemon', () => {
+  const run = { perMinute: 48, from: DAY, to: 1.5 * DAY, untilMs: 3 * DAY };
+  const simulated = (name: string): { beside: number; requestsPerMinute: number } => {
+    const shape = SHAPES.find((each) => each.name === name);
+    if (shape === undefined) throw new Error('the bench has no such shape');
+    const reader = planned(shape, { asDaemon: true });
+    const { meanMs, requestsPerMinute } = simulate(shape, historyOf(shape, 1, run.untilMs, 7), reader, run);
+    return { beside: meanMs / optimumOf(shape, 1, { ...run, hintsPerMinute: 0 }), requestsPerMinute };
+  };
+
+  it('spends on an account in which much happens nearly all that it has, and nearly as well', () => {
+    expect(simulated('a few big collections').beside).toBeLessThan(1.25);
+    expect(simulated('1,000,000 jobs').beside).toBeLessThan(1.25);
+  });
+
+  it('sends for one in which little happens what its cron lines send, and no request more', () => {
+    expect(simulated('quiet').requestsPerMinute).toBeLessThan(15.1);
+  });
+});
+
 describe('the best plan', () => {
   const scope = (perHour: number): ShapeScope => ({
     kind: 'list',
@@ -35,6 +55,18 @@ describe('the best plan', () => {
     const best = optimumOf(shape, 1, spendable);
     expect(best / 1000).toBeCloseTo((4 * 22.5 + 45) / 5, 3);
     expect(optimumOf(shape, 1, { ...spendable, sentPerMinute: 1 }) / best).toBeCloseTo(2, 4);
+  });
+
+  it('that keeps the cron lines reads all each minute at least, lists as long as that is half of the rest at most', () => {
+    const list = scope(1);
+    const many = (lists: number): Shape => ({
+      name: 'lines',
+      scopes: [{ ...list, kind: 'collection' }, ...Array.from({ length: lists }, () => list)],
+    });
+    const intervals = (lists: number): number[] =>
+      withLinesKept(many(lists), { perMinute: 11 }).scopes.map(({ longestMs }) => longestMs);
+    expect(new Set(intervals(5))).toEqual(new Set([60_000]));
+    expect(intervals(6)).toEqual([60_000, ...Array.from({ length: 6 }, () => DAY)]);
   });
 
   it('knows of a storm, and spends on it what it has, or requests that others would have had', () => {

@@ -9,8 +9,10 @@ export interface LineOfLists {
   readonly lineMs: number;
   /** Requests a minute that the account has. */
   readonly perMinute: number;
-  /** Of these, what polls of its other collections take, those between the lines' runs too. */
-  readonly pollsPerMinute: number;
+  /** Of these, what the lines of its other collections take. */
+  readonly linesPerMinute: number;
+  /** Of these, what polls between those lines' runs take. */
+  readonly earlyPerMinute: number;
 }
 
 /**
@@ -21,9 +23,12 @@ export function stretchedRun({
   requests,
   lineMs,
   perMinute,
-  pollsPerMinute,
+  linesPerMinute,
+  earlyPerMinute,
 }: LineOfLists): number | undefined {
-  const left = Math.max(1, PLANNED_SHARE * perMinute - pollsPerMinute);
+  // Polls between the lines' runs leave a share themselves (early-polls.ts).
+  const most = Math.min(PLANNED_SHARE * perMinute, perMinute - earlyPerMinute);
+  const left = Math.max(1, most - linesPerMinute);
   const ms = (requests / left) * 60_000;
   return ms > lineMs ? ms : undefined;
 }

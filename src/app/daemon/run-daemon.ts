@@ -35,9 +35,9 @@ import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness } from './readiness.ts';
 import { askedAtMost } from '../status/asked-at-most.ts';
 import { followChanges } from '../status/follow-changes.ts';
-import { statusReport, type StatusSources } from '../status/collect-status.ts';
+import { statusReport, type StatusSources, workloadOf } from '../status/collect-status.ts';
 import { readActivity, storeActivity } from '../../db/status/stored-activity.ts';
-import { readWorkload, type Workload } from '../../db/status/workload.ts';
+import type { Workload } from '../../db/status/workload.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
 import type { LatestChange } from '../../model/status/latest-change.ts';
@@ -87,7 +87,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const { db, words } = mirror;
     const now = ownsUntil() === -Infinity ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
-    workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => readWorkload(db, config.history.kept));
+    workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => workloadOf(db, config));
     lastDay ??= askedAtMost(
       WORKLOAD_EVERY_MS,
       clock,

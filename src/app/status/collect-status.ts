@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { readStoredStatus } from '../../db/status/stored-status.ts';
-import { NO_BACKLOG, type Workload } from '../../db/status/workload.ts';
+import { NO_BACKLOG, readWorkload, type Workload } from '../../db/status/workload.ts';
 import type { LatestChange } from '../../model/status/latest-change.ts';
 import type {
   AccountStatus,
@@ -14,6 +14,7 @@ import type {
   KeyCounts,
   StatusReport,
 } from '../../model/status/status-report.ts';
+import { PRIOR_MS } from '../../plan/change-rate.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
@@ -42,6 +43,11 @@ export interface StatusSources {
   readonly latestChanges?: (() => Promise<readonly LatestChange[]>) | undefined;
   /** Why the running daemon can't write at the moment. */
   readonly unready?: string | undefined;
+}
+
+/** What of a report is read less often than the rest. */
+export function workloadOf(db: Db, { history }: Pick<Config, 'history'>): Promise<Workload> {
+  return readWorkload(db, { history: history.kept, priorMs: PRIOR_MS.list });
 }
 
 /** What is mirrored, how fresh it is, and what is wrong: from Postgres, and from the running daemon's memory. */

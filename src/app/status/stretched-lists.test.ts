@@ -8,7 +8,7 @@ const eachMinute = (_: string, __: string, after: Date): { nextPollAt: Date; nex
   nextFullAt: null,
 });
 
-const NEW: ReadonlyMap<string, LearntChanges> = new Map();
+const NEW: Parameters<typeof notesOnStretchedLists>[2] = new Map();
 
 type Accounts = Parameters<typeof notesOnStretchedLists>[0];
 
@@ -38,21 +38,22 @@ it('says nothing where the line is kept, where it is never, or where the budget 
 });
 
 it('counts what a reading of each list takes, and polls between the lines’ runs', () => {
-  const learnt = (cost: number, changes = 0): LearntChanges => ({
+  const learnt = (cost: number, changes = 0, need = 0): LearntChanges & { readonly need: number } => ({
     changes,
     announced: 0,
     watchedMs: 3e7,
     cost,
+    need,
   });
   const readings = new Map([
-    ['42/list_items', learnt(10_000)],
+    ['42/list_items', learnt(10_000, 0, 1)],
     ['42/lists', learnt(2)],
-    // Each two seconds: a quarter of what the lines leave, 3 of 48 a minute.
+    // Beside the lines' 3 of 48 a minute, what they are worth more for than lists.
     ['42/research_jobs', learnt(1, 3e6)],
   ]);
   const [note] = notesOnStretchedLists(account(5_000, 48), { after: eachMinute }, readings, NOW);
-  expect(note).toContain('each of 5,000 lists is read every 6 h on average');
-  expect(note).toContain('of which polls of other collections take 14. Next are lists that have changed');
+  expect(note).toContain('each of 5,000 lists is read every 4 h on average');
+  expect(note).toContain('of which polls of other collections take 13. Next are lists that have changed');
 });
 
 it('says what comes next where a day does not suffice', () => {

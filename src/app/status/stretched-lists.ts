@@ -1,8 +1,8 @@
 import { formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { rateGroup } from '../../budget/rate-groups.ts';
 import type { AccountStatus } from '../../model/status/status-report.ts';
-import { LONGEST_MS } from '../../plan/change-rate.ts';
-import { earlyPolls, freeForEarlyPolls, LONGEST_GAP_MS } from '../../plan/early-polls.ts';
+import { LONGEST_MS, unannouncedShare } from '../../plan/change-rate.ts';
+import { earlyPolls, type PolledCollection, type PolledLists } from '../../plan/early-polls.ts';
 import { type LearntChanges, NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { stretchedRun } from '../../plan/stretched-run.ts';
 import type { Schedule } from '../accounts/next-runs.ts';
@@ -12,13 +12,14 @@ const READS = rateGroup('GET', '/v1/lists/{id}');
 /**
  * What `status` says of accounts with more lists than their cron line can read, and which of them are read next. Only
  * of accounts that this program runs: of others it does not know the budget.
- * @param learnt of each collection's readings, by account and collection (`42/lists`); of lists, the sum of all
+ * @param learnt of each collection's readings, by account and collection (`42/lists`); of lists, the sum of all. `need`:
+ *   Σ √(k·λ)
  * @param now the database's time
  */
 export function notesOnStretchedLists(
   accounts: readonly Pick<AccountStatus, 'userId' | 'collections' | 'budgets'>[],
   schedule: Pick<Schedule, 'after'>,
-  learnt: ReadonlyMap<string, LearntChanges>,
+  learnt: ReadonlyMap<string, LearntChanges & { readonly need: number }>,
   now: Date,
 ): string[] {
   return accounts.flatMap(({ userId, collections, budgets }) => {
@@ -36,20 +37,22 @@ export function notesOnStretchedLists(
     };
     const lineMs = lineOf('list_items');
     if (lineMs === undefined) return [];
-    const requests = Math.max(lists, learnt.get(`${userId}/list_items`)?.cost ?? 0);
+    const ofLists = learnt.get(`${userId}/list_items`);
+    const requests = Math.max(lists, ofLists?.cost ?? 0);
+    const need = ofLists === undefined ? undefined : ofLists.need * Math.sqrt(unannouncedShare(ofLists));
     const polled = mirrored
       .filter(({ collection }) => collection !== 'list_items')
       .map(({ collection }) => ({
-        ...(learnt.get(`${userId}/${collection}`) ?? NOTHING_LEARNT),
+        learnt: learnt.get(`${userId}/${collection}`) ?? NOTHING_LEARNT,
         lineMs: lineOf(collection) ?? Number.POSITIVE_INFINITY,
       }));
-    const pollsPerMinute = requestsOfPolls(polled, { perMinute, listsPerMs: requests / lineMs });
-    const takes = stretchedRun({ requests, lineMs, perMinute, pollsPerMinute });
+    const polls = requestsOfPolls(polled, { requests, lineMs, need }, perMinute);
+    const takes = stretchedRun({ requests, lineMs, perMinute, ...polls });
     if (takes === undefined) return [];
     return [
       `${userId}/list_items: each of ${formatCount(lists)} lists is read every ${formatSpan(takes)} on average, not every ` +
         `${formatSpan(lineMs)}, because the account has ${perMinute} requests a minute, of which polls of other collections take ` +
-        `${formatCount(Math.ceil(pollsPerMinute))}. ${ORDER[takes > LONGEST_MS ? 'late' : 'kept']}`,
+        `${formatCount(Math.ceil(polls.linesPerMinute + polls.earlyPerMinute))}. ${ORDER[takes > LONGEST_MS ? 'late' : 'kept']}`,
     ];
   });
 }
@@ -61,13 +64,17 @@ const ORDER = {
 
 /** Requests a minute that polls take: those of the cron lines, and those between their runs. */
 function requestsOfPolls(
-  polled: readonly (LearntChanges & { readonly lineMs: number })[],
-  account: Parameters<typeof freeForEarlyPolls>[1],
-): number {
-  const early = earlyPolls(polled, freeForEarlyPolls(polled, account));
-  return polled.reduce((sum, { cost, lineMs }, index) => {
-    const mayBeEarly = lineMs <= LONGEST_GAP_MS;
-    const intervalMs = mayBeEarly ? Math.min(lineMs, early[index] ?? lineMs) : lineMs;
-    return sum + (60_000 * Math.max(1, cost)) / intervalMs;
-  }, 0);
+  polled: readonly PolledCollection[],
+  lists: PolledLists,
+  perMinute: number,
+): { readonly linesPerMinute: number; readonly earlyPerMinute: number } {
+  const early = earlyPolls(polled, lists, { perMinute, walking: false });
+  let linesPerMinute = 0;
+  let earlyPerMinute = 0;
+  polled.forEach(({ learnt, lineMs }, index) => {
+    const cost = 60_000 * Math.max(1, learnt.cost);
+    linesPerMinute += cost / lineMs;
+    earlyPerMinute += Math.max(0, cost / (early[index] ?? lineMs) - cost / lineMs);
+  });
+  return { linesPerMinute, earlyPerMinute };
 }

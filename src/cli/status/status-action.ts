@@ -1,9 +1,9 @@
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
-import { statusReport } from '../../app/status/collect-status.ts';
+import { statusReport, workloadOf } from '../../app/status/collect-status.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { latestMarks, readLatestChanges } from '../../db/status/latest-changes.ts';
 import { readActivity } from '../../db/status/stored-activity.ts';
-import { readWorkload, type Workload } from '../../db/status/workload.ts';
+import type { Workload } from '../../db/status/workload.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
@@ -54,7 +54,7 @@ async function readStatus(
   try {
     const { db } = database;
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
-    const workload = (): Promise<Workload> => readWorkload(db, config.history.kept);
+    const workload = (): Promise<Workload> => workloadOf(db, config);
     if (pending.length === 0) {
       // A text has no charts.
       const activity = json ? async () => readActivity(db, await databaseTime(db)) : undefined;

@@ -24,6 +24,8 @@ interface LearntSums {
   readonly announced: number;
   readonly watchedMs: number;
   readonly cost: number;
+  /** Σ √(cost × changes per millisecond). */
+  readonly need: number;
 }
 
 /** A transaction that is open for so long (ms) is worth a note. */
@@ -31,8 +33,14 @@ const OLD_READER_MS = 600_000;
 
 export const NO_BACKLOG: Backlog = { dueLists: 0, unfinishedRows: 0, fieldsToFill: 0 };
 
-/** @param history whether versions are kept: without them it is not known what was burnt */
-export async function readWorkload(db: Db, history: boolean): Promise<Workload> {
+/**
+ * @param history whether versions are kept: without them it is not known what was burnt
+ * @param priorMs one change of a list in so long is taken for granted (src/plan/change-rate.ts)
+ */
+export async function readWorkload(
+  db: Db,
+  { history, priorMs }: { readonly history: boolean; readonly priorMs: number },
+): Promise<Workload> {
   const size = await db.sql<{ bytes: number }>`
     select pg_database_size(current_database())::float8 as bytes`;
   return {
@@ -40,7 +48,7 @@ export async function readWorkload(db: Db, history: boolean): Promise<Workload> 
     backlogs: await backlogsOf(db),
     credits: await creditsOf(db, history),
     keyless: await keylessOf(db),
-    learnt: await learntOf(db),
+    learnt: await learntOf(db, priorMs),
     oldReaders: (await oldReaders(db, OLD_READER_MS)).found,
   };
 }
@@ -52,10 +60,11 @@ async function keylessOf(db: Db): Promise<ReadonlyMap<string, number>> {
   return new Map(rows.map(({ _user_id: userId, collection, items }) => [`${userId}/${collection}`, items]));
 }
 
-async function learntOf(db: Db): Promise<ReadonlyMap<string, LearntSums>> {
+async function learntOf(db: Db, priorMs: number): Promise<ReadonlyMap<string, LearntSums>> {
   const { rows } = await db.sql<{ _user_id: string; collection: string } & LearntSums>`
     select s._user_id, s.collection, sum(s.changes) as changes, sum(s.announced) as announced,
-      sum(s.watched_ms) as "watchedMs", sum(s.cost) as cost
+      sum(s.watched_ms) as "watchedMs", sum(s.cost) as cost,
+      sum(sqrt(s.cost * (1 + s.changes) / (s.watched_ms + ${priorMs}::float8))) as need
     from ${db.stateTable('scope')} as s where s.gone_at is null group by s._user_id, s.collection`;
   return new Map(
     rows.map(({ _user_id: userId, collection, ...learnt }) => [`${userId}/${collection}`, learnt]),

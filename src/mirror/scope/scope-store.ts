@@ -1,6 +1,7 @@
-import type { Db } from '../../db/connection/db.ts';
+import { type Db, onlyRow } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
+import { unannouncedShare } from '../../plan/change-rate.ts';
 import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { ofScope } from '../table.ts';
 
@@ -70,23 +71,28 @@ export interface DueScopesQuery {
   readonly fully: boolean;
   /** Parents that are being read, left out. */
   readonly except: readonly string[];
+  /** As long as there are others, those read since then come, too, where they need it more. */
+  readonly again: boolean;
   readonly limit: number;
   readonly order: ScopeOrder;
   /** Scopes that failed, and that rest before they are tried again: behind all others, or left out. */
   readonly resting: 'last' | 'out';
 }
 
+/** One change of a scope in so long (ms) is taken for granted. */
+interface Priors {
+  readonly priorMs: number;
+  /** Of a scope with unfinished rows. */
+  readonly unfinishedPriorMs: number;
+}
+
 /** What decides between scopes that are neither new nor known to have changed. */
-export interface ScopeOrder {
+export interface ScopeOrder extends Priors {
   readonly now: Date;
   /** Of those that have changed and those read longer ago than `longestMs`, which go first. */
   readonly first: 'changed' | 'oldest';
   /** Read longer ago than this (ms), a scope goes before those that may have changed. */
   readonly longestMs: number;
-  /** One change in so long (ms) is taken for granted. */
-  readonly priorMs: number;
-  /** The same of a scope with unfinished rows. */
-  readonly unfinishedPriorMs: number;
 }
 
 /**
@@ -98,6 +104,11 @@ export interface ScopeOrder {
  */
 export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
+  const others = sql`exists (
+        select 1 from ${db.stateTable('scope')} as o
+        where o._user_id = ${due.userId}::bigint and o.collection = ${due.collection} and o.parent <> ''
+          and o.parent <> all(${[...due.except]}::text[]) and o.gone_at is null
+          and o.last_read_at < ${due.notReadSince})`;
   const { now, first, longestMs } = due.order;
   const rests = isResting(now);
   const oldest =
@@ -106,7 +117,8 @@ export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScop
     select ${COLUMNS} from ${db.stateTable('scope')} as t
     where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
       and t.parent <> all(${[...due.except]}::text[])
-      and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince})
+      and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince}
+        ${due.again ? sql`or ${others}` : sql``})
       and t.gone_at is null ${due.resting === 'out' ? sql`and not ${rests}` : sql``}
     order by ${rests}, ${oldest} t.due_at nulls last, ${readAt} is not null,
       ${due.fully ? sql`${readAt}` : byNeed(db, due)}, t.parent
@@ -141,10 +153,35 @@ function byNeed(db: Db, { userId, order }: DueScopesQuery): RawBuilder<unknown> 
   const since = sinceRead(order.now);
   return sql`
     ${overdueBy(order.now, order.longestMs)} desc nulls last,
-    (1 + t.changes) * ${since} * ${since} / t.cost / (t.watched_ms + case when exists (
+    ${ratePerMs(db, userId, order)} * ${since} * ${since} / t.cost desc`;
+}
+
+/** λ: changes per millisecond (`changesPerMs` in src/plan/change-rate.ts). */
+function ratePerMs(db: Db, userId: string, { priorMs, unfinishedPriorMs }: Priors): RawBuilder<unknown> {
+  return sql`(1 + t.changes) / (t.watched_ms + case when exists (
       select from ${db.stateTable('unsettled')} as u
       where u._user_id = ${userId}::bigint and u.collection = t.collection and u.parent = t.parent)
-      then ${order.unfinishedPriorMs}::float8 else ${order.priorMs}::float8 end) desc`;
+      then ${unfinishedPriorMs}::float8 else ${priorMs}::float8 end)`;
+}
+
+/** How much all scopes of a collection need to be read. */
+export interface ScopesNeed {
+  readonly count: number;
+  /** Σ √(k·q·λ), λ by the millisecond; q is that of all of them together. */
+  readonly need: number;
+}
+
+export async function needOfScopes(
+  db: Db,
+  { userId, collection, ...priors }: Pick<DueScopesQuery, 'userId' | 'collection'> & Priors,
+): Promise<ScopesNeed> {
+  const found = await db.sql<{ count: number; need: number; changes: number; announced: number }>`
+    select count(*)::float8 as count, coalesce(sum(sqrt(t.cost * ${ratePerMs(db, userId, priors)})), 0) as need,
+      coalesce(sum(t.changes), 0) as changes, coalesce(sum(t.announced), 0) as announced
+    from ${db.stateTable('scope')} as t
+    where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> '' and t.gone_at is null`;
+  const { count, need, ...seen } = onlyRow(found);
+  return { count, need: need * Math.sqrt(unannouncedShare(seen)) };
 }
 
 function storedScope(

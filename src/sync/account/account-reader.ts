@@ -42,9 +42,9 @@ export class AccountReader {
     this.#context = context;
     this.#sessions = new SessionPool(context.store);
     this.#confirmer = new DeletionConfirmer(context, this.#sessions);
-    this.#lists = new ListsReader(context, this.#sessions, this.#confirmer);
     this.#nextRuns = nextRuns;
-    const earlyRuns = new EarlyRuns(context.source, nextRuns);
+    const earlyRuns = new EarlyRuns(context.source, nextRuns, this.#turns);
+    this.#lists = new ListsReader(context, this.#sessions, this.#confirmer, earlyRuns);
     this.#freshness = new ReadFreshness(context.clock, nextRuns, earlyRuns);
     this.#root = new RootReader(
       context,

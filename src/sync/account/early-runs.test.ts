@@ -30,7 +30,10 @@ const atNoon: RunsAfter = (_, after) => {
 };
 const never: RunsAfter = () => ({ nextPollAt: null, nextFullAt: null });
 
-const busy: LearntChanges = { changes: 600, announced: 0, watchedMs: 8 * HOUR, cost: 1 };
+const resting = { isAnyWalking: (): boolean => false };
+const walking = { isAnyWalking: (): boolean => true };
+
+const busy: LearntChanges = { changes: 120, announced: 0, watchedMs: 8 * HOUR, cost: 1 };
 
 function nextPoll(
   learnt: LearntChanges,
@@ -38,7 +41,7 @@ function nextPoll(
   line = eachMinute,
   began = NOON,
 ): number | undefined {
-  const runs = new EarlyRuns({ sizeOf: () => perMinute }, line);
+  const runs = new EarlyRuns({ sizeOf: () => perMinute }, line, resting);
   runs.note('research_jobs', learnt);
   const next = runs.after('research_jobs', began, new Date(began.getTime() + 500)).nextPollAt;
   return next === null ? undefined : next.getTime() - began.getTime();
@@ -47,7 +50,7 @@ function nextPoll(
 describe('the next poll', () => {
   it('is the line’s where little happens, or where nothing is known', () => {
     expect(nextPoll(NOTHING_LEARNT)).toBe(MINUTE);
-    const runs = new EarlyRuns({ sizeOf: () => 48 }, eachMinute);
+    const runs = new EarlyRuns({ sizeOf: () => 48 }, eachMinute, resting);
     expect(runs.after('lists', NOON, NOON).nextPollAt).toEqual(new Date(NOON.getTime() + MINUTE));
   });
 
@@ -58,7 +61,7 @@ describe('the next poll', () => {
   });
 
   it('is the line’s where events announce the changes, where no request is free, and never where the line is never', () => {
-    expect(nextPoll({ ...busy, announced: 600 })).toBe(MINUTE);
+    expect(nextPoll({ ...busy, announced: 120 })).toBe(MINUTE);
     expect(nextPoll(busy, 1)).toBe(MINUTE);
     expect(nextPoll(busy, 48, never)).toBeUndefined();
   });
@@ -74,7 +77,7 @@ describe('the next poll', () => {
   });
 
   it('comes sooner after polls alone: full walks, of a list without known order, would follow each other', () => {
-    const runs = new EarlyRuns({ sizeOf: () => 48 }, eachMinute);
+    const runs = new EarlyRuns({ sizeOf: () => 48 }, eachMinute, resting);
     runs.note('research_jobs', busy);
     const freshness = new ReadFreshness({ now: () => NOON.getTime() + 500 }, eachMinute, runs);
     const nextAfter = (reading: (asOf: Date, began: Date) => CollectionChange): number =>
@@ -95,19 +98,44 @@ describe('the next poll', () => {
         : name === 'lists'
           ? never(name, after)
           : eachMinute(name, after);
-    const intervalWith = (note: (runs: EarlyRuns) => void): number => {
-      const runs = new EarlyRuns({ sizeOf: () => 10 }, lines);
+    const intervalWith = (note: (runs: EarlyRuns) => void, turns = resting): number => {
+      const runs = new EarlyRuns({ sizeOf: () => 10 }, lines, turns);
       runs.note('research_jobs', busy);
       note(runs);
       const next = runs.after('research_jobs', NOON, new Date(NOON.getTime() + 500)).nextPollAt;
       return (next?.getTime() ?? 0) - NOON.getTime();
     };
-    // 10 a minute, less its own: half of 9.
-    expect(intervalWith(() => {})).toBeCloseTo(MINUTE / 4.5, -1);
+    // 10 a minute, of which 1 is its own line's: with most of the other 9.
+    const alone = MINUTE / (1 + 0.95 * 9);
+    expect(intervalWith(() => {})).toBeCloseTo(alone, -1);
+    expect(intervalWith(() => {}, walking)).toBeCloseTo(MINUTE / (1 + 0.75 * 9), -1);
     const quiet = { ...NOTHING_LEARNT, watchedMs: 1e12, cost: 4 };
-    expect(intervalWith((runs) => runs.note('lists', quiet))).toBeCloseTo(MINUTE / 4.5, -2);
-    expect(intervalWith((runs) => runs.note('watchlist', quiet))).toBeGreaterThan(MINUTE / 2.6);
+    expect(intervalWith((runs) => runs.note('lists', quiet))).toBeCloseTo(alone, -1);
+    expect(intervalWith((runs) => runs.note('watchlist', quiet))).toBeCloseTo(MINUTE / (1 + 0.95 * 5), -1);
     // Eight lists each two minutes: 4 requests a minute.
-    expect(intervalWith((runs) => runs.noteLists('list_items', 8))).toBeCloseTo(MINUTE / 2.5, -1);
+    expect(intervalWith((runs) => runs.noteLists('list_items', 8))).toBeCloseTo(MINUTE / (1 + 0.95 * 5), -1);
+    // More than half of what there is: half, as long as nothing is known of them; then by need.
+    const many = (need?: number): number =>
+      intervalWith((runs) => {
+        runs.noteLists('list_items', 800);
+        if (need !== undefined) runs.noteNeedOfLists(need);
+      });
+    expect(many()).toBeCloseTo(MINUTE / (1 + 0.95 * 4.5), -1);
+    expect(many(1e-9)).toBeCloseTo(alone, -1);
+    expect(many(1)).toBeGreaterThan(MINUTE / 1.1);
+  });
+
+  it('counts from the moment for which it was planned, however long it waited for its slot', () => {
+    const runs = new EarlyRuns({ sizeOf: () => 48 }, eachMinute, resting);
+    runs.note('research_jobs', busy);
+    const after = (ms: number): number =>
+      (runs.after('research_jobs', at(ms), at(ms + 10)).nextPollAt?.getTime() ?? 0) - NOON.getTime();
+    const at = (ms: number): Date => new Date(NOON.getTime() + ms);
+    const first = after(0);
+    expect(first).toBeGreaterThan(5_000);
+    expect(after(first + 3_000)).toBeCloseTo(2 * first, -1);
+    // Later than an interval, it begins anew; and never in less than two seconds.
+    expect(after(3.5 * first)).toBeCloseTo(4.5 * first, -1);
+    expect(after(5.5 * first - 500)).toBeCloseTo(5.5 * first + 1_500, -1);
   });
 });

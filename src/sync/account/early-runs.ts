@@ -2,7 +2,7 @@ import { rateGroup } from '../../budget/rate-groups.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { LearntChanges } from '../../plan/learnt-changes.ts';
-import { earlyPolls, freeForEarlyPolls, LONGEST_GAP_MS, worthAfter } from '../../plan/early-polls.ts';
+import { countsFrom, earlyPolls, earnsAfter, LONGEST_GAP_MS } from '../../plan/early-polls.ts';
 
 /** When a collection’s cron lines poll and walk it next, after `after`. */
 export type RunsAfter = (
@@ -22,15 +22,22 @@ const LEAST_MS = 2_000;
 export class EarlyRuns {
   readonly #line: RunsAfter;
   readonly #perMinute: () => number;
+  readonly #turns: { readonly isAnyWalking: () => boolean };
   /** Of collections that are one scope: a handful. */
   readonly #learnt = new Map<CollectionName, LearntChanges>();
-  /** The line's next polls of collections whose next one is to come before that. */
-  readonly #early = new Map<CollectionName, Date>();
+  /** Next polls: when they are to begin, and the line's next one. */
+  readonly #next = new Map<CollectionName, { readonly at: number; readonly lineAt: number }>();
   #lists: { readonly name: CollectionName; readonly count: number } | undefined;
+  #needOfLists: number | undefined;
 
-  constructor(source: { readonly sizeOf: (group: typeof READS) => number }, line: RunsAfter) {
+  constructor(
+    source: { readonly sizeOf: (group: typeof READS) => number },
+    line: RunsAfter,
+    turns: { readonly isAnyWalking: () => boolean },
+  ) {
     this.#perMinute = () => source.sizeOf(READS);
     this.#line = line;
+    this.#turns = turns;
   }
 
   /** What the collection's readings have shown so far. */
@@ -43,38 +50,55 @@ export class EarlyRuns {
     this.#lists = { name, count };
   }
 
+  /** Σ √(k·q·λ) of all lists, where they are many (src/plan/early-polls.ts). */
+  noteNeedOfLists(need: number): void {
+    this.#needOfLists = need;
+  }
+
   /** Whether a poll that the schedule begins now is one before the line's. */
   isEarly(name: CollectionName, now: number): boolean {
-    return now < (this.#early.get(name)?.getTime() ?? 0);
+    return now < (this.#next.get(name)?.lineAt ?? 0);
   }
 
   /** The next runs after a poll that began then and ends now. */
   after(name: CollectionName, began: Date, ended: Date): ReturnType<RunsAfter> {
     const line = this.#line(name, ended);
     const { nextPollAt } = line;
-    const early = nextPollAt === null ? Infinity : this.#earlyPoll(name, began, ended, nextPollAt);
-    if (nextPollAt === null || early >= nextPollAt.getTime()) {
-      this.#early.delete(name);
+    if (nextPollAt === null) {
+      this.#next.delete(name);
       return line;
     }
-    this.#early.set(name, nextPollAt);
-    return { ...line, nextPollAt: new Date(early) };
+    const lineAt = nextPollAt.getTime();
+    const early = this.#earlyPoll(name, began, ended, lineAt);
+    const isEarly = early < lineAt;
+    this.#next.set(name, isEarly ? { at: early, lineAt } : { at: lineAt, lineAt: 0 });
+    return isEarly ? { ...line, nextPollAt: new Date(early) } : line;
   }
 
   /** When (ms) another poll is worth its requests; Infinity, or any moment from `next` on: not before the line's. */
-  #earlyPoll(name: CollectionName, began: Date, ended: Date, next: Date): number {
-    const own = this.#learnt.get(name);
-    const before = next.getTime() - began.getTime();
-    // In a quiet collection this is all.
-    if (own === undefined || worthAfter(own) >= before) return Infinity;
-    if (before > LONGEST_GAP_MS || this.#gapOf(name, ended) > LONGEST_GAP_MS) return Infinity;
+  #earlyPoll(name: CollectionName, began: Date, ended: Date, next: number): number {
+    // In a quiet account this is all.
+    if ([...this.#learnt.values()].every((learnt) => earnsAfter(learnt) >= LONGEST_GAP_MS)) return Infinity;
+    if (next - began.getTime() > LONGEST_GAP_MS || this.#gapOf(name, ended) > LONGEST_GAP_MS) return Infinity;
+    const interval = this.#intervalOf(name, ended);
+    const at = began.getTime();
+    const from = countsFrom(this.#next.get(name)?.at ?? at, at, interval);
+    return Math.max(from + interval, at + LEAST_MS, ended.getTime() + 1);
+  }
+
+  #intervalOf(name: CollectionName, now: Date): number {
     const names = [...this.#learnt.keys()];
-    const polled = [...this.#learnt].map(([each, { cost }]) => ({ cost, lineMs: this.#gapOf(each, ended) }));
-    const listsPerMs =
-      this.#lists === undefined ? 0 : this.#lists.count / this.#gapOf(this.#lists.name, ended);
-    const free = freeForEarlyPolls(polled, { perMinute: this.#perMinute(), listsPerMs });
-    const interval = earlyPolls([...this.#learnt.values()], free)[names.indexOf(name)] ?? Infinity;
-    return Math.max(began.getTime() + Math.max(LEAST_MS, interval), ended.getTime() + 1);
+    const polled = [...this.#learnt].map(([each, learnt]) => ({ learnt, lineMs: this.#gapOf(each, now) }));
+    const lists =
+      this.#lists === undefined
+        ? undefined
+        : {
+            requests: this.#lists.count,
+            lineMs: this.#gapOf(this.#lists.name, now),
+            need: this.#needOfLists,
+          };
+    const spendable = { perMinute: this.#perMinute(), walking: this.#turns.isAnyWalking() };
+    return earlyPolls(polled, lists, spendable)[names.indexOf(name)] ?? Infinity;
   }
 
   /** From the line's first poll after a moment to its second (ms); Infinity: it has none. */

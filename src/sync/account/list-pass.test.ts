@@ -3,7 +3,7 @@ import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import { collection, type ListCollection } from '../../model/collections.ts';
 import type { DueScopesBounds } from '../reader/account-store.ts';
 import { firstInBatch } from '../../plan/next-reading.ts';
-import { passOverScopes } from './list-pass.ts';
+import { type ListPassOptions, passOverScopes } from './list-pass.ts';
 
 const LISTS = collection('list_items') as ListCollection;
 const SINCE = new Date('2026-01-01T00:00:00Z');
@@ -45,6 +45,7 @@ const options = {
   now: () => SINCE,
   until: undefined,
   count: () => Promise.resolve(50),
+  again: false,
   first: () => 'changed' as const,
   signal: new AbortController().signal,
 };
@@ -95,7 +96,7 @@ describe('a pass over lists', () => {
       lists.read(parent);
       return true;
     });
-    expect(result).toEqual({ read: 50, failed: 0 });
+    expect(result).toEqual({ read: 50, failed: 0, leftOver: false });
     expect(new Set(read).size).toBe(50);
   });
 
@@ -161,6 +162,35 @@ describe('a pass over lists', () => {
       return Promise.resolve(true);
     });
     expect(new Set(all.asked.map(({ limit }) => limit))).toEqual(new Set([20]));
+  });
+
+  it('asks for lists again that it has read, once it is known that it can’t read all and the last one could not either', async () => {
+    const asked = async (more: Partial<ListPassOptions>): Promise<boolean[]> => {
+      const lists = new Lists(ids);
+      await passOverScopes(lists, { ...options, again: true, ...more }, ({ scope: { parent } }) => {
+        lists.read(parent);
+        return Promise.resolve(true);
+      });
+      return lists.asked.map(({ again }) => again);
+    };
+    const until = new Date(SINCE.getTime() + 1);
+    const [start, ...others] = await asked({ until });
+    expect([start, new Set(others)]).toEqual([false, new Set([true])]);
+    for (const more of [{}, { until, again: false }, { until, fully: true }, { until, dueOnly: true }])
+      expect(new Set(await asked(more))).toEqual(new Set([false]));
+  });
+
+  it('says whether it left some over', async () => {
+    const lists = new Lists(ids);
+    const read = (): Promise<boolean> => Promise.resolve(true);
+    const stored = { ...options, until: SINCE };
+    const store = {
+      dueScopes: async (_: ListCollection, asked: DueScopesBounds): Promise<StoredScope[]> =>
+        (await lists.dueScopes(_, asked)).map((each) => ({ ...each, lastReadAt: SINCE })),
+    };
+    expect((await passOverScopes(store, stored, read)).leftOver).toBe(true);
+    for (const id of ids) lists.read(id);
+    expect((await passOverScopes(store, stored, read)).leftOver).toBe(false);
   });
 
   it('ends with the line’s next run although lists have changed, and a new one fails again and again', async () => {

@@ -25,6 +25,11 @@ export interface ListPassOptions {
   readonly until: Date | undefined;
   /** How many scopes the collection has; asked once, where they are more than `MOST_CHOSEN` and `until` is given. */
   readonly count: () => Promise<number>;
+  /**
+   * The last pass ended before it had read all. Then one that needs it more than those left over is read a second time
+   * before them: of many lists, a busy one would otherwise wait for its turn once a run, however often it changes.
+   */
+  readonly again: boolean;
   /** Of the next batch: what goes first where many have changed and many were not read for too long. */
   readonly first: () => ScopeOrder['first'];
   readonly signal: AbortSignal;
@@ -47,7 +52,7 @@ export async function passOverScopes(
   store: Pick<AccountStore, 'dueScopes'>,
   options: ListPassOptions,
   read: (scope: StoredScope) => Promise<boolean>,
-): Promise<{ readonly read: number; readonly failed: number }> {
+): Promise<{ readonly read: number; readonly failed: number; readonly leftOver: boolean }> {
   const { lists, fully } = options;
   const notReadSince = options.dueOnly ? unreadSince(options) : options.since;
   const resting = options.dueOnly ? 'out' : 'last';
@@ -57,6 +62,7 @@ export async function passOverScopes(
   const reads = new Map<string, number>();
   let count = 0;
   let failed = 0;
+  let leftOver = false;
   let failure: { readonly error: unknown } | undefined;
   let queue: StoredScope[] = [];
   let size: number | undefined;
@@ -66,7 +72,8 @@ export async function passOverScopes(
     const except = [...active, ...spent];
     const order = { now: options.now(), first: options.first() };
     const limit = size ?? MOST_CHOSEN;
-    queue = await store.dueScopes(lists, { notReadSince, fully, except, resting, limit, ...order });
+    const again = options.again && size !== undefined && !options.dueOnly && !fully;
+    queue = await store.dueScopes(lists, { notReadSince, fully, except, again, resting, limit, ...order });
     // Where all are read in any case, their order is worth no more queries.
     if (options.until === undefined || size !== undefined || queue.length < MOST_CHOSEN) return;
     size = listsAtOnce(await options.count());
@@ -84,7 +91,10 @@ export async function passOverScopes(
       });
       await fetching;
     }
-    if (isOver(queue[0])) return undefined;
+    if (isOver(queue[0])) {
+      leftOver = true;
+      return undefined;
+    }
     const stored = queue.shift();
     // In the same turn as it leaves the queue: the next fetch must not get it again.
     if (stored !== undefined) active.add(stored.scope.parent);
@@ -130,5 +140,5 @@ export async function passOverScopes(
   while (workers.size > 0) await Promise.all(workers);
   if (failure !== undefined) throw failure.error;
   options.signal.throwIfAborted();
-  return { read: count, failed };
+  return { read: count, failed, leftOver };
 }

@@ -1,7 +1,8 @@
 import { PRIORITY, type Priority } from '../../budget/priorities.ts';
-import { type ListCollection, parentsOf, type Scope } from '../../model/collections.ts';
+import type { ListCollection, Scope } from '../../model/collections.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { firstInBatch } from '../../plan/next-reading.ts';
+import type { EarlyRuns } from './early-runs.ts';
 import { passOverScopes } from './list-pass.ts';
 import { pollScope, type ScopeReading } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
@@ -49,14 +50,23 @@ export class ListsReader {
   readonly #context: ReadingContext;
   readonly #sessions: SessionPool;
   readonly #unknown: UnknownLists;
+  readonly #earlyRuns: Pick<EarlyRuns, 'noteNeedOfLists'>;
   /** Lists that any reading read whole, and whose completeness no full pass has judged yet. */
   readonly #whole = new Map<string, ReadWhole>();
+  /** The last run of the line's ended before it had read all. */
+  #leftOver = false;
   /** Batches of lists that passes chose. */
   #batches = 0;
 
-  constructor(context: ReadingContext, sessions: SessionPool, confirmer: DeletionConfirmer) {
+  constructor(
+    context: ReadingContext,
+    sessions: SessionPool,
+    confirmer: DeletionConfirmer,
+    earlyRuns: Pick<EarlyRuns, 'noteNeedOfLists'>,
+  ) {
     this.#context = context;
     this.#sessions = sessions;
+    this.#earlyRuns = earlyRuns;
     this.#unknown = new UnknownLists(context, confirmer);
   }
 
@@ -65,14 +75,12 @@ export class ListsReader {
     { what, dueOnly, until, accept, signal }: ListsRequest,
   ): Promise<ListsRead> {
     const since = new Date(this.#context.clock.now());
-    const { userId } = this.#context.fence;
-    const parents: Scope = { userId, collection: parentsOf(lists).table, parent: '' };
     const unknown: UnknownList[] = [];
     let totals = NO_TOTALS;
     let error: Error | undefined;
     let suspects = false;
     let proven = false;
-    const { read: count } = await passOverScopes(
+    const { read: count, leftOver } = await passOverScopes(
       this.#context.store,
       {
         lists,
@@ -83,7 +91,12 @@ export class ListsReader {
         crowded: () => this.#context.source.isCrowded(),
         now: () => new Date(this.#context.clock.now()),
         until,
-        count: () => this.#context.store.liveRows(parents),
+        count: async () => {
+          const { count, need } = await this.#context.store.needOfScopes(lists);
+          this.#earlyRuns.noteNeedOfLists(need);
+          return count;
+        },
+        again: this.#leftOver,
         first: () => {
           this.#batches += 1;
           return firstInBatch(this.#batches);
@@ -109,6 +122,7 @@ export class ListsReader {
         return false;
       },
     );
+    if (what === 'poll' && !dueOnly) this.#leftOver = leftOver;
     const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
     const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
     const read = { since, count, whole, suspects, proven, suspected };

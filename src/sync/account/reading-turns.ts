@@ -29,4 +29,9 @@ export class ReadingTurns {
   isWalking(name: CollectionName): boolean {
     return this.#walking.has(name);
   }
+
+  /** A full walk of any collection that is one scope is under way. */
+  isAnyWalking(): boolean {
+    return this.#walking.size > 0;
+  }
 }

@@ -17,8 +17,10 @@ import {
   dueScopes,
   type DueScopesQuery,
   failingScopes,
+  needOfScopes,
   openScope,
   type ScopeOrder,
+  type ScopesNeed,
   type StoredScope,
 } from '../../mirror/scope/scope-store.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
@@ -32,6 +34,8 @@ import type { ListDirection } from '../../walk/memory/order.ts';
 export interface AccountStore {
   openScope(scope: Scope): Promise<StoredScope>;
   dueScopes(lists: ListCollection, due: DueScopesBounds): Promise<StoredScope[]>;
+  /** How many scopes the collection has, and Σ √(k·q·λ) of them. */
+  needOfScopes(lists: ListCollection): Promise<ScopesNeed>;
   predecessor(scope: Scope, direction: ListDirection, of: string, nth: number): Promise<string | null>;
   nthNewest(scope: Scope, nth: number): Promise<string | null>;
   liveRows(scope: Scope): Promise<number>;
@@ -85,11 +89,16 @@ export interface DueScopesBounds {
   /** Only full walks count as such reads. */
   readonly fully: boolean;
   readonly except: readonly string[];
+  /** As long as there are others, those read since then come, too. */
+  readonly again: boolean;
   readonly limit: number;
   readonly now: Date;
   readonly first: ScopeOrder['first'];
   readonly resting: DueScopesQuery['resting'];
 }
+
+/** Of lists, and of those with unfinished rows. */
+const PRIORS = { priorMs: PRIOR_MS.list, unfinishedPriorMs: PRIOR_MS.collection } as const;
 
 export function createAccountStore(db: Db, fence: Fence): AccountStore {
   const { userId } = fence;
@@ -104,10 +113,10 @@ export function createAccountStore(db: Db, fence: Fence): AccountStore {
           now,
           first,
           longestMs: LONGEST_MS,
-          priorMs: PRIOR_MS.list,
-          unfinishedPriorMs: PRIOR_MS.collection,
+          ...PRIORS,
         },
       }),
+    needOfScopes: ({ name }) => needOfScopes(db, { userId, collection: name, ...PRIORS }),
     predecessor: async (scope, direction, of, nth) =>
       (await predecessor(db, scope, direction, of, nth)) ?? null,
     nthNewest: async (scope, nth) => (await nthNewest(db, scope, nth)) ?? null,

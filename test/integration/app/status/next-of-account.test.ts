@@ -12,7 +12,8 @@ it('status says what is read next of an account, from what is stored', async () 
   const { config, database } = account;
   const { db } = database;
   const next = async (): Promise<UpcomingReading | null | undefined> => {
-    const workload = (): ReturnType<typeof readWorkload> => readWorkload(db, true);
+    const workload = (): ReturnType<typeof readWorkload> =>
+      readWorkload(db, { history: true, priorMs: 86_400_000 });
     const report = await statusReport({ config, db, words: '', accounts: undefined, workload });
     return report.accounts[0]?.next;
   };

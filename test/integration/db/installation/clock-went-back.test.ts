@@ -35,6 +35,7 @@ it('nothing of an account that is opened waits for a moment that lies ahead', as
       notReadSince: new Date(Date.now() + 1_000),
       fully: false,
       except: [],
+      again: false,
       order: {
         now: new Date('2026-02-01T00:00:00Z'),
         first: 'changed',

@@ -161,6 +161,7 @@ describe('a list that is deleted', () => {
       notReadSince: new Date(Date.now() + 1_000),
       fully: false,
       except: [],
+      again: false,
       order: {
         now: new Date('2026-02-01T00:00:00Z'),
         first: 'changed',

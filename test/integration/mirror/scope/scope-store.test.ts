@@ -6,6 +6,7 @@ import { seeded } from '../../../support/random.ts';
 import {
   type DueScopesQuery,
   dueScopes,
+  needOfScopes,
   type ScopeOrder,
   openScope,
   readScope,
@@ -56,6 +57,7 @@ async function due(account: MirroredAccount, more: Partial<DueScopesQuery> = {})
     notReadSince: new Date('2026-02-01T00:00:00Z'),
     fully: false,
     except: [],
+    again: false,
     order: orderAt('2026-02-01T00:00:00Z'),
     resting: 'last',
     limit: 10,
@@ -284,6 +286,49 @@ describe('the scopes that are to be read', () => {
       (a, b) => compareNeeds(a.need, b.need) || compareTexts(a.parent, b.parent),
     );
     expect(await due(account, { order, limit: 60 })).toEqual(planned.map(({ parent }) => parent));
+  });
+});
+
+describe('all lists together', () => {
+  it('need what each of them needs, of changes that nothing announces; those that are gone need nothing', async () => {
+    const account = await withLists(1, 2, 3);
+    const numbers = (changes: number, announced: number, watched: number, cost: number) => ({
+      changes: String(changes),
+      announced: String(announced),
+      watched_ms: String(watched),
+      cost: String(cost),
+    });
+    await set(account, numbers(5, 2, DAY, 1.5), { parent: '1' });
+    await set(account, numbers(1, 1, 0, 4), { parent: '2' });
+    await set(account, { ...numbers(900, 0, 0, 9), gone_at: '2026-01-01Z' }, { parent: '3' });
+    await sql`
+      insert into mirror_sync.unsettled (_user_id, collection, parent, key, since, finished)
+      values (${account.fence.userId}, 'list_items', '2', '7', now(), false)`.execute(
+      account.database.kysely,
+    );
+    const { count, need } = await needOfScopes(account.database.db, {
+      userId: account.fence.userId,
+      collection: 'list_items',
+      priorMs: DAY,
+      unfinishedPriorMs: DAY / 24,
+    });
+    const roots = Math.sqrt((1.5 * 6) / (2 * DAY)) + Math.sqrt((4 * 2) / (DAY / 24));
+    expect(count).toBe(2);
+    expect(need).toBeCloseTo(roots * Math.sqrt((2 + 3) / (2 + 6)), 9);
+  });
+
+  it('are read again in one run as long as others are left over, those that need it most before these', async () => {
+    const account = await withLists(1, 2, 3);
+    const order = orderAt('2026-02-01T00:01:00Z');
+    const read = { watched_ms: String(DAY) };
+    await set(account, { ...read, changes: '900', last_read_at: '2026-02-01T00:00:30Z' }, { parent: '1' });
+    await set(account, { ...read, changes: '1', last_read_at: '2026-02-01T00:00:30Z' }, { parent: '2' });
+    await set(account, { ...read, changes: '1', last_read_at: '2026-01-31T23:59:00Z' }, { parent: '3' });
+    expect(await due(account, { order })).toEqual(['3']);
+    expect(await due(account, { order, again: true })).toEqual(['1', '3', '2']);
+    expect(await due(account, { order, again: true, except: ['3'] })).toEqual([]);
+    await set(account, { gone_at: '2026-01-01Z' }, { parent: '3' });
+    expect(await due(account, { order, again: true })).toEqual([]);
   });
 });
 
