@@ -100,7 +100,7 @@ describe('polls between the cron line’s runs', () => {
         const rest = Math.max(0, account.perMinute - lines);
         const line = lists === undefined ? 0 : (MINUTE * lists.requests) / lists.lineMs;
         const ofLists = line <= rest / 2 ? line : 0;
-        const share = account.walking ? 0.75 : 0.95;
+        const share = account.walking ? 0.5 : 0.95;
         const most = lines + share * (rest - ofLists);
         expect(spent(collections, intervals)).toBeLessThanOrEqual(most * 1.000_001);
       }),

@@ -10,7 +10,7 @@ const MOST_FOR_A_CHANGE = 50;
  * Share of what the cron lines leave that such polls may take at most. Full walks, lists that have changed, and second
  * readings come below polls, and live on the rest.
  */
-const SHARE = { walking: 0.75, resting: 0.95 } as const;
+const SHARE = { walking: 0.5, resting: 0.95 } as const;
 
 /**
  * Only lines that poll so often (ms) have polls between their runs. Whoever sets a slower one, or hours and days

@@ -108,7 +108,7 @@ describe('the next poll', () => {
     // 10 a minute, of which 1 is its own line's: with most of the other 9.
     const alone = MINUTE / (1 + 0.95 * 9);
     expect(intervalWith(() => {})).toBeCloseTo(alone, -1);
-    expect(intervalWith(() => {}, walking)).toBeCloseTo(MINUTE / (1 + 0.75 * 9), -1);
+    expect(intervalWith(() => {}, walking)).toBeCloseTo(MINUTE / (1 + 0.5 * 9), -1);
     const quiet = { ...NOTHING_LEARNT, watchedMs: 1e12, cost: 4 };
     expect(intervalWith((runs) => runs.note('lists', quiet))).toBeCloseTo(alone, -1);
     expect(intervalWith((runs) => runs.note('watchlist', quiet))).toBeCloseTo(MINUTE / (1 + 0.95 * 5), -1);

@@ -65,7 +65,7 @@ describe('reading loops', () => {
       });
       const running = run();
       loop.ring();
-      for (let i = 0; i < turns; i += 1) await null;
+      for (let i = 0; i < turns; i += 1) await Promise.resolve();
       const before = reads;
       loop.ring();
       await clock.advance(0);

@@ -126,7 +126,7 @@ export class ReadingLoops {
     const { what, longestRetryMs } = loop.task;
     try {
       // Rings of the same moment are one.
-      await null;
+      await Promise.resolve();
       signal.throwIfAborted();
       for (let failures = 0; loop.take();) {
         loop.state = 'reads';
