@@ -82,7 +82,7 @@ it('a heartbeat tells whether there are others that take part, however they are 
   await beside.start();
   expect(beside.hasOthers()).toBe(true);
   await beside.stop();
-  await run(`update mirror_sync.process set alive_until = now() where process_id = 'other'`);
+  await run(`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = 'other'`);
   const after = heartbeat('after');
   await after.start();
   expect(after.hasOthers()).toBe(false);
