@@ -2625,6 +2625,7 @@ create table mirror_sync.scope (
   announced double precision default 0 not null,
   watched_ms double precision default 0 not null,
   cost double precision default 1 not null,
+  finish_ms double precision,
   constraint scope_pkey PRIMARY KEY (_user_id, collection, parent)
 ) with (fillfactor=50);
 
@@ -2916,6 +2917,8 @@ comment on column mirror_sync.scope.announced is 'Of these, those that an event 
 comment on column mirror_sync.scope.watched_ms is 'Milliseconds over which they were counted.';
 
 comment on column mirror_sync.scope.cost is 'Requests of a reading.';
+
+comment on column mirror_sync.scope.finish_ms is 'Milliseconds within which 99 of 100 rows finish after their last change; null: none was seen to finish.';
 
 comment on function mirror_sync.view_options(text) is 'Options that are set on a view of the mirror, for replacing it.';
 

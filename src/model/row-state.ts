@@ -1,5 +1,7 @@
 import type { Item } from './page.ts';
 
+const HOUR = 3_600_000;
+
 /**
  * Class of a state, which is open text: it decides how often the row is read again (docs/design/walks.md). `failed`
  * sounds final, but services retry.
@@ -62,3 +64,9 @@ export function stateClass(value: unknown): StateClass {
 export function stateOf({ fields }: Item): StateClass {
   return stateClass(fields['status'] ?? fields['state']);
 }
+
+/**
+ * Within how many milliseconds after its last change nearly each unfinished row of a scope finishes: before any was seen
+ * to, and at least and at most, whatever was seen (docs/design/walks.md, "Unfinished rows").
+ */
+export const FINISH_MS = { unknown: HOUR / 2, least: HOUR / 60, most: 12 * HOUR } as const;

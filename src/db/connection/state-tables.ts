@@ -50,6 +50,7 @@ export interface StateTables {
     announced: Generated<number>;
     watched_ms: Generated<number>;
     cost: Generated<number>;
+    finish_ms: OrNull<number>;
   };
   candidate: {
     _user_id: Bigint;

@@ -1,9 +1,14 @@
-import type { Db } from '../../db/connection/db.ts';
+import { allSent, type Db } from '../../db/connection/db.ts';
 import type { Scope } from '../../model/collections.ts';
 import { latestMoment } from '../../model/json/timestamp-text.ts';
 import type { ChangedRow } from './classify.ts';
-import type { StateClass } from '../../model/row-state.ts';
+import { FINISH_MS, type StateClass } from '../../model/row-state.ts';
 import { ofScope } from '../table.ts';
+
+/** Part of the rows that may take longer than what is learnt. */
+const LATE = 0.01;
+/** Growth of what is learnt by one page, as an exponent: so large that only what was seen bounds it. */
+const MOST_GROWTH = 20;
 
 /** A changed row with what its state says. */
 export interface StatedRow {
@@ -23,21 +28,31 @@ export async function recordUnfinished(
   at: Date,
 ): Promise<void> {
   const finished = rows.filter(({ row, state }) => state === 'finished' && row.change !== 'inserted');
+  const ended = rows.filter(({ row, state }) => state !== 'open' && row.change !== 'inserted');
   const warm = rows.filter(({ state }) => state !== 'finished');
-  const keys = finished.map(({ row }) => row.key);
-  if (keys.length > 0) await forgetUnfinished(trx, scope, keys);
-  if (warm.length > 0) {
-    await trx.sql`
-      insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
-      select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
-      from ${trx.stateTable('account')} as a
-      cross join unnest(${warm.map(({ row }) => row.key)}::text[],
-        ${warm.map((each) => warmSince(each, at).toISOString())}::timestamptz[],
-        ${warm.map(({ state }) => state === 'failed')}::boolean[]) as x (key, since, failed)
-      where a._user_id = ${scope.userId}::bigint
-      on conflict (_user_id, collection, parent, key) do update
-      set since = excluded.since, finished = excluded.finished`;
-  }
+  // In this order: what is learnt is read from rows that are then removed.
+  await allSent(
+    ended.length === 0 ? undefined : learnFinish(trx, scope, keysOf(ended), at),
+    finished.length === 0 ? undefined : forgetUnfinished(trx, scope, keysOf(finished)),
+    warm.length === 0 ? undefined : keepWarm(trx, scope, warm, at),
+  );
+}
+
+function keysOf(rows: readonly StatedRow[]): string[] {
+  return rows.map(({ row }) => row.key);
+}
+
+async function keepWarm(trx: Db, scope: Scope, warm: readonly StatedRow[], at: Date): Promise<void> {
+  await trx.sql`
+    insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
+    select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
+    from ${trx.stateTable('account')} as a
+    cross join unnest(${keysOf(warm)}::text[],
+      ${warm.map((each) => warmSince(each, at).toISOString())}::timestamptz[],
+      ${warm.map(({ state }) => state === 'failed')}::boolean[]) as x (key, since, failed)
+    where a._user_id = ${scope.userId}::bigint
+    on conflict (_user_id, collection, parent, key) do update
+    set since = excluded.since, finished = excluded.finished`;
 }
 
 /**
@@ -48,6 +63,39 @@ export async function recordUnfinished(
 function warmSince({ row, state }: StatedRow, at: Date): Date {
   const latest = state === 'failed' && row.change === 'inserted' ? latestMoment(row.item.fields) : undefined;
   return latest === undefined ? at : new Date(Math.min(latest, at.getTime()));
+}
+
+/**
+ * Learns from rows that were open and are not any more within what time nearly all are: each that took longer than that
+ * raises it, each that did not lowers it, so that it stands still where one of a hundred takes longer. No step goes
+ * beyond what was seen. A row counts from its last change until it was last known to be open: how long nobody looked
+ * is no part of how long it took. Rows that failed before are not open.
+ */
+async function learnFinish(trx: Db, scope: Scope, keys: readonly string[], at: Date): Promise<void> {
+  const { unknown, least, most } = FINISH_MS;
+  await trx.sql`
+    update ${trx.stateTable('scope')} as s
+    set finish_ms = least(${most}::float8, greatest(${least}::float8, x.finish_ms))
+    from (
+      select r.finish, case
+          when count(*) filter (where r.took > r.finish) = 0
+            then greatest(r.finish * exp(-${LATE}::float8 * count(*)), max(r.took))
+          else least(max(r.took),
+            r.finish * exp(least(${MOST_GROWTH}::float8,
+              count(*) filter (where r.took > r.finish) - ${LATE}::float8 * count(*))))
+        end as finish_ms
+      from (
+        select coalesce(t.finish_ms, ${unknown}::float8) as finish,
+          (extract(epoch from coalesce(t.last_read_at, ${at}::timestamptz) - u.since) * 1000)::float8 as took
+        from ${trx.stateTable('unsettled')} as u
+        join ${trx.stateTable('scope')} as t
+          on t._user_id = u._user_id and t.collection = u.collection and t.parent = u.parent
+        where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)} and u.key = any(${[...keys]}::text[])
+          and not u.finished
+      ) as r
+      group by r.finish
+    ) as x
+    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`;
 }
 
 /** Removes rows that are finished, or deleted: these do not change any more. */

@@ -29,6 +29,8 @@ export interface StoredScope {
   readonly fullWalk: unknown;
   readonly lastObs: number;
   readonly learnt: LearntChanges;
+  /** Milliseconds within which nearly all of its rows finish after their last change; undefined: none was seen to. */
+  readonly finishMs: number | undefined;
 }
 
 /** A row of `COLUMNS`: null where nothing is stored. */
@@ -38,7 +40,8 @@ type OrNull<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K
 const COLUMNS = sql`t.parent, t.memory, t.due_at as "dueAt", t.last_read_at as "lastReadAt", t.polled_at as "polledAt",
   t.full_at as "fullAt", t.complete_as_of as "completeAsOf", t.gone_at as "goneAt", t.live_rows::float8 as "liveRows",
   t.last_error as "lastError", t.last_error_at as "lastErrorAt", t.failures, t.full_walk as "fullWalk",
-  t.last_obs::float8 as "lastObs", t.changes, t.announced, t.watched_ms as "watchedMs", t.cost`;
+  t.last_obs::float8 as "lastObs", t.changes, t.announced, t.watched_ms as "watchedMs", t.cost,
+  t.finish_ms as "finishMs"`;
 
 /** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
 export async function openScope(db: Db, scope: Scope): Promise<StoredScope> {

@@ -20,6 +20,7 @@ const STORED: StoredScope = {
   fullWalk: undefined,
   lastObs: 41,
   learnt: NOTHING_LEARNT,
+  finishMs: undefined,
 };
 
 /** Waits as many turns of the microtask queue: an order of events that a schedule chooses, without time. */

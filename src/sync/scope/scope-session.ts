@@ -27,6 +27,8 @@ export class ScopeSession {
   /** Its parent's row has changed since. */
   isDue: boolean;
   learnt: LearntChanges;
+  /** Milliseconds within which nearly all rows finish after their last change, when the session was opened. */
+  readonly finishMs: number | undefined;
   /** What the full walk under way has seen, where that may prove something. */
   whole: WholeReading | undefined;
   /**
@@ -52,6 +54,7 @@ export class ScopeSession {
     this.lastReadAt = stored.lastReadAt;
     this.isDue = stored.dueAt !== undefined;
     this.learnt = stored.learnt;
+    this.finishMs = stored.finishMs;
     this.committed = stored.lastObs;
     this.#obs = stored.lastObs;
   }

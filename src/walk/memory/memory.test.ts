@@ -25,7 +25,7 @@ describe('the memory of a scope', () => {
       { frontier: { ...FRONTIER, asOf: FRONTIER.asOf + 1, key: '10' } },
       { frontier: { ...FRONTIER, asOf: FRONTIER.asOf + 1, marks: [] } },
       { evidence: { ...STORED.evidence, doubt: true } },
-      { refreshed: { day: 1, week: 0 } },
+      { refreshed: { finishing: 0, day: 1, week: 0 } },
       { open: { first: null, at: 0, asOf: 0, after: '1', low: null } },
     ];
     for (const memory of [
