@@ -185,7 +185,7 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
         lineMs: LINE_MS,
       }));
       const ofLists = { requests: lists.length, lineMs: LINE_MS, need };
-      earlyPolls(polled, ofLists, { perMinute, walking }).forEach((interval, index) => {
+      earlyPolls(polled, ofLists, { perMinute, readsBelow: walking }).forEach((interval, index) => {
         early[collections[index] as number] = Math.min(LINE_MS, interval);
       });
     },

@@ -10,7 +10,7 @@ const MOST_FOR_A_CHANGE = 50;
  * Share of what the cron lines leave that such polls may take at most. Full walks, lists that have changed, and second
  * readings come below polls, and live on the rest.
  */
-const SHARE = { walking: 0.5, resting: 0.95 } as const;
+const SHARE = { readsBelow: 0.5, resting: 0.95 } as const;
 
 /**
  * Only lines that poll so often (ms) have polls between their runs. Whoever sets a slower one, or hours and days
@@ -37,8 +37,8 @@ export interface PolledLists {
 /** What the account has to spend. */
 export interface Spendable {
   readonly perMinute: number;
-  /** A full walk is under way. */
-  readonly walking: boolean;
+  /** Something is under way that may need many requests, and comes below polls: a full walk, a verification. */
+  readonly readsBelow: boolean;
 }
 
 /** So long (ms) after a poll a collection has earned the requests of another; Infinity: it earns none. */
@@ -59,14 +59,14 @@ function earnedPerMs({ changes, announced, watchedMs }: LearntChanges): number {
 export function earlyPolls(
   collections: readonly PolledCollection[],
   lists: PolledLists | undefined,
-  { perMinute, walking }: Spendable,
+  { perMinute, readsBelow }: Spendable,
 ): number[] {
   const parts = collections.map(partOf);
   const rest = perMinute / 60_000 - sumOf(parts, 'least');
   const none = parts.map(() => Number.POSITIVE_INFINITY);
   if (rest <= 0) return none;
   const may = parts.filter(({ lineMs }) => lineMs <= LONGEST_GAP_MS);
-  const free = (rest - listsPerMs(may, lists, rest)) * SHARE[walking ? 'walking' : 'resting'];
+  const free = (rest - listsPerMs(may, lists, rest)) * SHARE[readsBelow ? 'readsBelow' : 'resting'];
   const early = Math.min(sumOf(may, 'earned'), free);
   if (early <= 0) return none;
   const price = priceOf(may, sumOf(may, 'least') + early);
@@ -113,7 +113,8 @@ function sumOf<K extends string>(parts: readonly Readonly<Record<K, number>>[], 
 
 /**
  * Requests per millisecond that lists get of what the collections' lines leave: what their line takes, where that is
- * half of it at most. Else they have one price with the collections: a request goes where it saves most waiting.
+ * half of it at most. Else they have one price with the collections: a request goes where it saves most waiting. What is
+ * theirs in any case falls from half to nothing, so that one list more changes little.
  */
 function listsPerMs(collections: readonly Part[], lists: PolledLists | undefined, rest: number): number {
   if (lists === undefined) return 0;
@@ -121,7 +122,7 @@ function listsPerMs(collections: readonly Part[], lists: PolledLists | undefined
   if (line <= rest / 2) return line;
   if (lists.need === undefined) return rest / 2;
   const price = priceOf([...collections, { root: lists.need, least: 0 }], sumOf(collections, 'least') + rest);
-  return Math.min(line, price * lists.need);
+  return Math.min(line, Math.max(rest - line, price * lists.need));
 }
 
 /** The price at which all parts together, each price × root or its least, are as much as `total`, at least their least. */

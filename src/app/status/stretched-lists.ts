@@ -68,7 +68,7 @@ function requestsOfPolls(
   lists: PolledLists,
   perMinute: number,
 ): { readonly linesPerMinute: number; readonly earlyPerMinute: number } {
-  const early = earlyPolls(polled, lists, { perMinute, walking: false });
+  const early = earlyPolls(polled, lists, { perMinute, readsBelow: false });
   let linesPerMinute = 0;
   let earlyPerMinute = 0;
   polled.forEach(({ learnt, lineMs }, index) => {

@@ -66,7 +66,9 @@ export function verifyHandler(
         if (found.kind === 'list' && found.parent !== undefined) await reader.readDue(name, doing.signal);
         else await reader.read(name, { what: 'poll', signal: doing.signal });
       };
-      return verify(account, { config, db, clock: systemClock }, { ...doing, collections, catchUp });
+      return reader.belowPolls(() =>
+        verify(account, { config, db, clock: systemClock }, { ...doing, collections, catchUp }),
+      );
     },
   );
 }

@@ -161,6 +161,11 @@ export class AccountReader {
     });
   }
 
+  /** Runs a task that reads whole collections below polls, and gets its part of the requests beside them. */
+  belowPolls<T>(task: () => Promise<T>): Promise<T> {
+    return this.#turns.belowPolls(task);
+  }
+
   /** A full walk of the collection is under way. */
   isWalking(name: CollectionName): boolean {
     return this.#turns.isWalking(name);

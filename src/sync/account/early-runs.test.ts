@@ -30,8 +30,8 @@ const atNoon: RunsAfter = (_, after) => {
 };
 const never: RunsAfter = () => ({ nextPollAt: null, nextFullAt: null });
 
-const resting = { isAnyWalking: (): boolean => false };
-const walking = { isAnyWalking: (): boolean => true };
+const resting = { readsBelowPolls: (): boolean => false };
+const walking = { readsBelowPolls: (): boolean => true };
 
 const busy: LearntChanges = { changes: 120, announced: 0, watchedMs: 8 * HOUR, cost: 1 };
 

@@ -22,7 +22,7 @@ const LEAST_MS = 2_000;
 export class EarlyRuns {
   readonly #line: RunsAfter;
   readonly #perMinute: () => number;
-  readonly #turns: { readonly isAnyWalking: () => boolean };
+  readonly #turns: { readonly readsBelowPolls: () => boolean };
   /** Of collections that are one scope: a handful. */
   readonly #learnt = new Map<CollectionName, LearntChanges>();
   /** Next polls: when they are to begin, and the line's next one. */
@@ -33,7 +33,7 @@ export class EarlyRuns {
   constructor(
     source: { readonly sizeOf: (group: typeof READS) => number },
     line: RunsAfter,
-    turns: { readonly isAnyWalking: () => boolean },
+    turns: { readonly readsBelowPolls: () => boolean },
   ) {
     this.#perMinute = () => source.sizeOf(READS);
     this.#line = line;
@@ -97,7 +97,7 @@ export class EarlyRuns {
             lineMs: this.#gapOf(this.#lists.name, now),
             need: this.#needOfLists,
           };
-    const spendable = { perMinute: this.#perMinute(), walking: this.#turns.isAnyWalking() };
+    const spendable = { perMinute: this.#perMinute(), readsBelow: this.#turns.readsBelowPolls() };
     return earlyPolls(polled, lists, spendable)[names.indexOf(name)] ?? Infinity;
   }
 

@@ -5,13 +5,28 @@ import { Mutex } from '@research-mirror/runtime/mutex';
 export class ReadingTurns {
   readonly #mutexes = new Map<string, Mutex>();
   readonly #walking = new Set<CollectionName>();
+  /** Readings below polls that are under way. */
+  #below = 0;
 
   /** @param kind `suspects`: second readings and deletions */
   run<T>(name: CollectionName, kind: 'poll' | 'full' | 'suspects', task: () => Promise<T>): Promise<T> {
     const key = `${name}/${kind}`;
     const mutex = this.#mutexes.get(key) ?? new Mutex();
     this.#mutexes.set(key, mutex);
-    return mutex.run(task);
+    return mutex.run(kind === 'poll' ? task : () => this.belowPolls(task));
+  }
+
+  /**
+   * Runs a task that may need many requests, of a lower priority than polls have. Polls before their lines' runs would
+   * starve it: they leave it half meanwhile.
+   */
+  async belowPolls<T>(task: () => Promise<T>): Promise<T> {
+    this.#below += 1;
+    try {
+      return await task();
+    } finally {
+      this.#below -= 1;
+    }
   }
 
   /** Runs `task` in the turn of full walks; `isWalking` meanwhile. */
@@ -30,8 +45,8 @@ export class ReadingTurns {
     return this.#walking.has(name);
   }
 
-  /** A full walk of any collection that is one scope is under way. */
-  isAnyWalking(): boolean {
-    return this.#walking.size > 0;
+  /** A full walk, a second reading, or a verification is under way. */
+  readsBelowPolls(): boolean {
+    return this.#below > 0;
   }
 }
