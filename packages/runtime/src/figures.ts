@@ -1,5 +1,7 @@
 /** `12,345`: a number for people. */
 export function formatCount(count: number): string {
+  // `toLocaleString` loads what it knows of languages: ten milliseconds in a program that lives for three hundred.
+  if (Number.isSafeInteger(count)) return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
   return count.toLocaleString('en-US');
 }
 

@@ -1,4 +1,13 @@
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
+
+/** The segmenter is made where it is needed: to make one takes longer than most commands' whole tables. */
+function graphemesOf(text: string): Iterable<{ readonly segment: string }> {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
+
+/** One column each: ASCII, Latin letters with marks, general punctuation such as – and …, arrows, lines of tables. */
+const NARROW = /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u257f]*$/;
 
 /** Characters that terminals draw two columns wide: East Asian scripts, full-width forms, emoji. */
 const WIDE =
@@ -6,9 +15,9 @@ const WIDE =
 
 /** Columns of a terminal that `text` takes. It must hold no control characters. */
 export function displayWidth(text: string): number {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  if (NARROW.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += widthOf(segment);
+  for (const { segment } of graphemesOf(text)) width += widthOf(segment);
   return width;
 }
 
@@ -17,7 +26,7 @@ export function cutToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = '';
   let used = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     used += widthOf(segment);
     if (used > width - 1) break;
     kept += segment;
