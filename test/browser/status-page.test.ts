@@ -45,7 +45,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     const webhook = page.getByRole('row', { name: /^registered mirror\.example\.com/ });
     expect(await webhook.innerText()).toMatch(/45 s ago\s+11:59:15 UTC\s+2\s+950\s+50/);
     expect(await page.getByRole('row', { name: '3 1 0 40 2 0 0' }).isVisible()).toBe(true);
-    await page.waitForFunction('document.querySelector("#live").textContent === "live"');
+    await page.locator('#live', { hasText: /^live$/ }).waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -67,7 +67,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
   it('says that it is not live when the daemon is gone, and goes on when it is back', async () => {
     const first = await serve(() => withRows(100));
     const { page } = await browser.open(first.url());
-    await page.waitForFunction('document.querySelector("#live").textContent === "live"');
+    await page.locator('#live', { hasText: /^live$/ }).waitFor();
     await first.stop();
     await page.getByText('connection lost, trying again').waitFor();
     await serve(() => withRows(102), Number(new URL(first.url()).port));
@@ -88,7 +88,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
         healthy: false,
       });
     const { page, complaints } = await browser.open((await serve(report)).url());
-    await page.waitForFunction('document.querySelector("#live").textContent === "live"');
+    await page.locator('#live', { hasText: /^live$/ }).waitFor();
     email = evil;
     await page.locator('summary').getByText(evil).waitFor();
     expect(await page.locator('img').count()).toBe(0);

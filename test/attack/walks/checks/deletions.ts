@@ -90,13 +90,14 @@ function problemOf(
   // A list's items go with it: then the answers about the lists are the proofs.
   const ways: [SourceScope, string][] = [[scope, id]];
   if (scope.collection === 'list_items') ways.push([{ collection: 'lists', list: '' }, scope.list]);
-  const span = { from: Number(came), to: Number(went) + 1 };
+  const { lagMs } = evidence;
+  const span = { from: shownAt(scope, id, Number(came), evidence) - lagMs, to: Number(went) + 1 };
   const most = (lies: boolean): number =>
     Math.max(...ways.map(([of, key]) => proofsOf(of, key, span, evidence, lies)));
   const best = most(false);
   if (best === 2) return undefined;
   if (most(true) === 2) return 'told empty';
-  const { log, lagMs, gracePeriodMs, byPairs } = evidence;
+  const { log, gracePeriodMs, byPairs } = evidence;
   const changes = Math.max(
     ...ways.map(([of, key]) => log.changesWithin(of, key, span.from - lagMs, span.to)),
   );
@@ -105,6 +106,15 @@ function problemOf(
   return best === 1
     ? `${what} without two proofs ${gracePeriodMs} ms apart`
     : `${what}, but it was there at every request since it was seen`;
+}
+
+/**
+ * When the answer came that brought a version: earlier than that was written, on a busy machine by so much that a proof
+ * of absence was answered in between. Pages count in the order of their answers.
+ */
+function shownAt(scope: SourceScope, id: string, came: number, { answers }: DeletionEvidence): number {
+  const shown = answers.of(scope).filter(({ ids, answeredAt }) => ids.has(id) && answeredAt <= came);
+  return shown.length === 0 ? came : Math.max(...shown.map(({ answeredAt }) => answeredAt));
 }
 
 /**
