@@ -3,7 +3,7 @@
  * memory, for commands that have little else to do, on a mirror that is there and current.
  *
  *     npm run build && npm exec -- node bench/service/start-up.ts [--runs 15] [--node /usr/bin/node] [--root FOLDER]
- *       [--jobs 200] [--postgres URL]
+ *       [--jobs 200] [--lists 25] [--postgres URL]
  *
  * `--root`: the checkout or the installed package whose launcher is measured (this one); built or not, as it is.
  * `--node`: the Node that runs the launcher. Medians; the first run of each is not counted. Linux only: processor time
@@ -32,13 +32,13 @@ interface Cost {
 const LOOK_MS = 2;
 const MiB = 1024 * 1024;
 
-const flags = readFlags({ runs: 15, node: process.execPath, root: ROOT, jobs: 200, postgres: '' });
+const flags = readFlags({ runs: 15, node: process.execPath, root: ROOT, jobs: 200, lists: 25, postgres: '' });
 const launcher = join(resolve(flags.root), 'bin', 'research-mirror.js');
 
 printMachine();
 print(`${isBuilt(resolve(flags.root)) ? 'the bundle' : 'the sources'}, launched by ${flags.node}`);
 await onStage(flags.postgres, async (stage) => {
-  const sandbox = await stage.sandbox({ jobs: flags.jobs, limits: 'off' });
+  const sandbox = await stage.sandbox({ jobs: flags.jobs, lists: flags.lists, limits: 'off' });
   const port = await nonEphemeralPort();
   const account = {
     MIRROR_API_URL: sandbox.url,
@@ -66,7 +66,7 @@ await onStage(flags.postgres, async (stage) => {
   await row('status', ['status'], server);
   await row('status, which starts the embedded server', ['status'], embedded);
   await row('sql "select 1"', ['sql', 'select 1'], embedded);
-  await row('sync with nothing to do', ['sync'], server);
+  await row(`sync with nothing to do, ${flags.lists} lists`, ['sync'], server);
   await row('start, until ready', ['start'], server);
   printTable(['command', 'wall s', 'CPU s', 'peak MB'], rows);
 });
