@@ -13,6 +13,8 @@ export interface Answers {
 
 /** A report is given to all who ask within this time, in milliseconds. */
 const FRESH_MS = 1_000;
+/** That it is not ready, so long: who starts it waits for nothing else, and asks again and again. */
+const UNREADY_MS = 50;
 /** Every answer is given within this time, in milliseconds: probes of orchestrators wait no longer. */
 const PATIENCE_MS = 4_000;
 
@@ -23,19 +25,25 @@ export function answersOf(sources: {
 }): Answers {
   const { clock } = sources;
 
-  /** `ask`, at most once in FRESH_MS and one at a time: many viewers cost the database as much as one. */
-  const shared = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
-    let begunAt = Number.NEGATIVE_INFINITY;
+  /** `ask`, one at a time, and what it answered as long as it is fresh: many viewers cost the database as much as one. */
+  const shared = <T>(ask: () => Promise<T>, freshMs: (answer: T) => number): (() => Promise<T>) => {
+    let staleAt = Number.NEGATIVE_INFINITY;
     let open = false;
     let last: Promise<T> | undefined;
     return () => {
-      if (last === undefined || (!open && clock.monotonic() - begunAt >= FRESH_MS)) {
-        begunAt = clock.monotonic();
+      if (last === undefined || (!open && clock.monotonic() >= staleAt)) {
+        const begunAt = clock.monotonic();
+        staleAt = begunAt + FRESH_MS;
         open = true;
         last = Promise.try(ask).finally(() => {
           open = false;
         });
-        last.catch(() => {});
+        last.then(
+          (answer) => {
+            staleAt = begunAt + freshMs(answer);
+          },
+          () => {},
+        );
       }
       return last;
     };
@@ -54,8 +62,8 @@ export function answersOf(sources: {
     }
   };
 
-  const status = shared(sources.status);
-  const ready = shared(sources.ready);
+  const status = shared(sources.status, () => FRESH_MS);
+  const ready = shared(sources.ready, ({ ok }) => (ok ? FRESH_MS : UNREADY_MS));
   return {
     report: () =>
       patiently(status()).then(

@@ -76,6 +76,26 @@ describe('the status server', () => {
     });
   });
 
+  it('says that it is ready as soon as it is, and asks the database once a second then', async () => {
+    let [ok, asked, now] = [false, 0, 0];
+    const server = await start({
+      ready: async () => {
+        asked += 1;
+        return ok ? { ok } : { ok, why: 'it is starting' };
+      },
+      clock: { ...systemClock, monotonic: () => now },
+    });
+    const statusAt = async (ms: number): Promise<number> => {
+      now = ms;
+      return (await ask(`${server.url()}readyz`)).status;
+    };
+    expect(await statusAt(0)).toBe(503);
+    ok = true;
+    expect([await statusAt(40), await statusAt(60)]).toEqual([503, 200]);
+    expect([await statusAt(1_000), asked]).toEqual([200, 2]);
+    expect([await statusAt(1_060), asked]).toEqual([200, 3]);
+  });
+
   it('answers the report as JSON, and its error as 503', async () => {
     const url = (await start()).url();
     const answer = await ask(`${url}api/status`);

@@ -32,6 +32,11 @@ export async function triedConnection(options: ConnectionOptions): Promise<Conne
 
 /** Milliseconds to wait for a connection. */
 const CONNECT_TIMEOUT = 10_000;
+/**
+ * Milliseconds until an idle connection is closed: more than a minute, since that is how often accounts are polled. To
+ * make a connection anew costs the server a process, and the process its catalogue.
+ */
+const IDLE_TIMEOUT = 90_000;
 /** Milliseconds until another connection is tried, where one could not be made and others work. */
 const TRY_AGAIN = 500;
 
@@ -118,6 +123,7 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
     ...config,
     types: valueParsers,
     max: options.max,
+    idleTimeoutMillis: IDLE_TIMEOUT,
     query_timeout: options.answerWithin,
     pipeline,
   });
