@@ -30,6 +30,7 @@ import type { Scope } from '../../src/model/collections.ts';
 import { fieldSource, sliceElements } from '../../src/model/json/json-text.ts';
 import { readKey } from '../../src/model/key.ts';
 import type { Item } from '../../src/model/page.ts';
+import { stateOf } from '../../src/model/row-state.ts';
 import { noFields } from '../../test/support/mirror/mirrored-account.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 
@@ -78,7 +79,7 @@ function itemsOf(text: string): Item[] {
     const reading = readKey('bigint', fieldSource(source, 'job_id'));
     return {
       source,
-      fields: data[index] ?? {},
+      state: stateOf(data[index] ?? {}),
       key: 'key' in reading ? reading.key : undefined,
       problem: 'problem' in reading ? reading.problem : undefined,
     };
@@ -162,8 +163,10 @@ async function naive(
     table: `${SCHEMA}.${table}`,
     pages,
     write: async (text) => {
-      const rows = itemsOf(text).map(({ fields, source }) => {
+      const { data } = JSON.parse(text) as { data: Record<string, unknown>[] };
+      const rows = sliceElements(text, ['data']).map((source, index) => {
         changeId += 1;
+        const fields = data[index] ?? {};
         const own: Record<string, unknown> = {
           ...fields,
           user_id: '1',

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MalformedAnswer } from '../model/errors.ts';
+import { stateOf } from '../model/row-state.ts';
 import { readObject, readPage, servedBy } from './envelope.ts';
 
 const page = (text: string) => readPage(text, 'job_id', 'bigint');
@@ -16,11 +17,11 @@ describe('readPage', () => {
       items: [
         {
           source: '{"job_id":9,"status":"completed"}',
-          fields: { job_id: 9, status: 'completed' },
+          state: 'finished',
           key: '9',
           problem: undefined,
         },
-        { source: '{"job_id":8}', fields: { job_id: 8 }, key: '8', problem: undefined },
+        { source: '{"job_id":8}', state: 'finished', key: '8', problem: undefined },
       ],
       hasMore: true,
       nextCursor: undefined,
@@ -153,10 +154,10 @@ describe('readPage', () => {
         (items, has_more, gap) => {
           const read = page(JSON.stringify({ object: 'list', has_more, data: items }, null, gap));
           expect(read.hasMore).toBe(has_more);
-          expect(read.items.map((item) => item.fields)).toEqual(JSON.parse(JSON.stringify(items)));
           expect(read.items.map((item) => JSON.parse(item.source) as unknown)).toEqual(
-            read.items.map((item) => item.fields),
+            JSON.parse(JSON.stringify(items)),
           );
+          expect(read.items.map(({ state }) => state)).toEqual(items.map(stateOf));
         },
       ),
     );

@@ -4,6 +4,7 @@ import type { KeyType } from '../model/collections.ts';
 import { fieldSource, sliceElements } from '../model/json/json-text.ts';
 import { readKey, type KeyReading } from '../model/key.ts';
 import type { Item, Page, Served } from '../model/page.ts';
+import { stateOf } from '../model/row-state.ts';
 import { errorInside } from './service-message.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -141,9 +142,10 @@ function arraysOfObjects(envelope: JsonObject): [string, readonly unknown[]][] {
 
 function readItem(fields: JsonObject, source: string, keyField: string, keyType: KeyType): Item {
   const reading = readItemKey(fields[keyField], source, keyField, keyType);
+  const state = stateOf(fields);
   return 'key' in reading
-    ? { source, fields, key: reading.key, problem: undefined }
-    : { source, fields, key: undefined, problem: reading.problem };
+    ? { source, state, key: reading.key, problem: undefined }
+    : { source, state, key: undefined, problem: reading.problem };
 }
 
 /** Looks at the item's text only where JSON.parse may have lost digits. */

@@ -1,3 +1,5 @@
+import type { StateClass } from './row-state.ts';
+
 /**
  * A page of a list as the service answered it, proven to be a complete list envelope (specification 2.5,
  * invariant 2): nothing else is ever called a page.
@@ -44,12 +46,14 @@ export interface PagePlace {
   readonly ends: boolean;
 }
 
-/** One item: its source text, which loses no digit or spelling, and what JSON.parse makes of it. */
+/**
+ * One item. What JSON.parse made of it is not kept: numbers may have lost digits there, and all that of a page, while the
+ * page waits for Postgres, would outlive the young generation of the heap.
+ */
 export interface Item {
-  /** The item's JSON text, cut out of the response's body. */
+  /** The item's JSON text, cut out of the response's body: it loses no digit or spelling. */
   readonly source: string;
-  /** Its fields as JSON.parse sees them (numbers may have lost digits: `source` is the truth). */
-  readonly fields: Readonly<Record<string, unknown>>;
+  readonly state: StateClass;
   /** Cursor ID as stored and echoed; undefined where the item has no usable one (then `problem` says why). */
   readonly key: string | undefined;
   /** Why the item can't be stored under a key, to follow "the item …"; undefined for a good key. */

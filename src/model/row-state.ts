@@ -1,5 +1,3 @@
-import type { Item } from './page.ts';
-
 const HOUR = 3_600_000;
 
 /**
@@ -51,6 +49,8 @@ const FAILED = new Set([
 export function stateClass(value: unknown): StateClass {
   if (value === undefined) return 'finished';
   if (typeof value !== 'string') return 'open';
+  // As most services spell it.
+  if (FINISHED.has(value)) return 'finished';
   const word = value
     .trim()
     .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1_$2')
@@ -60,8 +60,8 @@ export function stateClass(value: unknown): StateClass {
   return FAILED.has(word) ? 'failed' : 'open';
 }
 
-/** The class of an item's state. */
-export function stateOf({ fields }: Item): StateClass {
+/** The class of an item's state. @param fields as JSON.parse sees them */
+export function stateOf(fields: Readonly<Record<string, unknown>>): StateClass {
   return stateClass(fields['status'] ?? fields['state']);
 }
 

@@ -12,6 +12,7 @@ import { collection, type CollectionName, type ListCollection, type Scope } from
 import { LeaseLost } from '../../model/errors.ts';
 import { fieldSource } from '../../model/json/json-text.ts';
 import { readKey } from '../../model/key.ts';
+import { stateOf } from '../../model/row-state.ts';
 import type { Item } from '../../model/page.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { ScopeSession } from '../../sync/scope/scope-session.ts';
@@ -142,9 +143,9 @@ async function retryBatch(
 }
 
 function itemOf(list: ListCollection, { source }: QuarantinedItem): Item {
-  const fields = JSON.parse(source) as Record<string, unknown>;
+  const state = stateOf(JSON.parse(source) as Record<string, unknown>);
   const reading = readKey(list.keyType, fieldSource(source, list.keyField));
   return 'key' in reading
-    ? { source, fields, key: reading.key, problem: undefined }
-    : { source, fields, key: undefined, problem: reading.problem };
+    ? { source, state, key: reading.key, problem: undefined }
+    : { source, state, key: undefined, problem: reading.problem };
 }

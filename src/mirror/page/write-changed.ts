@@ -1,7 +1,6 @@
 import { allSent, type Db } from '../../db/connection/db.ts';
 import { sendChangeIds } from '../../db/ownership/change-ids.ts';
 import type { Scope } from '../../model/collections.ts';
-import { stateOf } from '../../model/row-state.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { SeenFields } from '../columns/add-columns.ts';
 import { type ColumnRegistry, StaleColumns, tableVersion } from '../columns/column-registry.ts';
@@ -118,7 +117,7 @@ async function followUp(trx: Db, at: Date, scope: Scope, written: readonly RowPa
   const counted =
     inserted + undeleted === 0 ? undefined : countRows(trx, scope, inserted + undeleted, -undeleted);
   const conflicting = countConflicts(trx, scope, countFields(written), at);
-  const stated = rows.map((row) => ({ row, state: stateOf(row.item) }));
+  const stated = rows.map((row) => ({ row, state: row.item.state }));
   const unfinished = recordUnfinished(trx, scope, stated, at);
   const keys = rows.map(({ key }) => key);
   await allSent(counted, conflicting, unfinished, markChildrenDue(trx, scope, keys, at));

@@ -5,7 +5,7 @@ import { contentHash, EVERY_FIELD } from './content-hash.ts';
 
 const item = (key: string | undefined, source = `{"id":"${key}"}`): Item => ({
   source,
-  fields: {},
+  state: 'finished',
   key,
   problem: key === undefined ? 'has no cursor ID' : undefined,
 });

@@ -61,7 +61,7 @@ async function keepWarm(trx: Db, scope: Scope, warm: readonly StatedRow[], at: D
  * since no moment of its past says when it will change.
  */
 function warmSince({ row, state }: StatedRow, at: Date): Date {
-  const latest = state === 'failed' && row.change === 'inserted' ? latestMoment(row.item.fields) : undefined;
+  const latest = state === 'failed' && row.change === 'inserted' ? latestMoment(row.item.source) : undefined;
   return latest === undefined ? at : new Date(Math.min(latest, at.getTime()));
 }
 

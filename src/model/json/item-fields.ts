@@ -41,28 +41,25 @@ export class ItemFields implements FieldSources {
 
 /** Makes places in a text's UTF-8, in rising order, places in the text. */
 export function toCharacters(places: number[], source: string): void {
-  let byte = 0;
-  let at = 0;
+  // Few characters of most texts have several bytes: from one to the next, places differ by the same.
+  LONGER.lastIndex = 0;
+  let found = LONGER.exec(source);
+  /** How many bytes there are before `found` besides one for each character. */
+  let more = 0;
   for (let next = 0; next < places.length; next += 1) {
     const wanted = places[next] ?? 0;
-    while (byte < wanted && at < source.length) {
-      const code = source.charCodeAt(at);
-      at += 1;
-      if (code < 0x80) byte += 1;
-      else if (code < 0x800) byte += 2;
-      else if (isHigh(code) && isLow(source.charCodeAt(at))) {
-        byte += 4;
-        at += 1;
-      } else byte += 3;
+    while (found !== null && found.index + more < wanted) {
+      more += furtherBytes(found[0]);
+      found = LONGER.exec(source);
     }
-    places[next] = at;
+    places[next] = wanted - more;
   }
 }
 
-function isHigh(code: number): boolean {
-  return code >= 0xd800 && code < 0xdc00;
-}
+/** A character of several bytes: a whole pair of surrogates, or one code unit. */
+const LONGER = /[\ud800-\udbff][\udc00-\udfff]|[^\0-\x7f]/g;
 
-function isLow(code: number): boolean {
-  return code >= 0xdc00 && code < 0xe000;
+/** A pair has four bytes for two code units; a lone half is written as U+FFFD, which has three. */
+function furtherBytes(character: string): number {
+  return character.length === 1 && character < '\u0800' ? 1 : 2;
 }

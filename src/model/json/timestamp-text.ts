@@ -69,10 +69,11 @@ function twoDigits(text: string, at: number): number {
 
 /**
  * The latest moment in any of an item's own fields, whatever their names: the specification (section 2.5) names none.
+ * @param source its text
  * @returns milliseconds since the epoch; undefined where no field holds an ISO 8601 moment
  */
-export function latestMoment(fields: Readonly<Record<string, unknown>>): number | undefined {
-  const moments = Object.values(fields).flatMap((value) => {
+export function latestMoment(source: string): number | undefined {
+  const moments = Object.values(JSON.parse(source) as object).flatMap((value) => {
     const text = typeof value === 'string' ? timestampText(value) : undefined;
     return text === undefined ? [] : [Date.parse(text)];
   });

@@ -24,7 +24,7 @@ const body = fc
 
 /** All that anybody can ask a page, items' texts included. */
 function all({ items, hasMore, nextCursor }: Page): unknown {
-  const asked = items.map(({ key, problem, source, fields }) => ({ key, problem, source, fields }));
+  const asked = items.map(({ key, problem, source, state }) => ({ key, problem, source, state }));
   return { items: asked, hasMore, nextCursor };
 }
 

@@ -89,7 +89,7 @@ class LateItem implements Item {
     return this.#body.item(this.#index).source;
   }
 
-  get fields(): Item['fields'] {
-    return this.#body.item(this.#index).fields;
+  get state(): Item['state'] {
+    return this.#body.item(this.#index).state;
   }
 }

@@ -4,6 +4,7 @@ import type { CollectionChange, WalkEnd } from '../../mirror/scope/walk-end.ts';
 import type { Scope, SingleCollection } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import { ageOf, isCopy } from '../../model/page.ts';
+import { stateOf } from '../../model/row-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';
 import { ownerOf } from '../ownership/owner-of.ts';
@@ -56,7 +57,7 @@ export async function readSingle(
       },
     });
     const { source, fields } = answer;
-    const item = { source, fields, key: '', problem: undefined };
+    const item = { source, state: stateOf(fields), key: '', problem: undefined };
     const agedMs = ageOf(answer);
     // An answer that names its owner needs no other proof.
     const isProven = agedMs === 0 && ownerOf(answer) !== undefined;

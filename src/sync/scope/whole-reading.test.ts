@@ -13,7 +13,7 @@ const GRACE_PERIOD = 60_000;
 const [BEGAN, ENDED] = [new Date(10 * GRACE_PERIOD), new Date(10 * GRACE_PERIOD + 500)];
 
 function items(...keys: (string | undefined)[]): Item[] {
-  return keys.map((key) => ({ source: '{}', fields: {}, key, problem: undefined }));
+  return keys.map((key) => ({ source: '{}', state: 'finished' as const, key, problem: undefined }));
 }
 
 function page(...outcomes: ItemOutcome[]): ObservedPage {

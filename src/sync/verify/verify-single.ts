@@ -3,6 +3,7 @@ import type { Exchange } from '../../api/api.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
 import type { SingleCollection } from '../../model/collections.ts';
+import { stateOf } from '../../model/row-state.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { Findings } from './findings.ts';
 import { type Sighting, verdict } from './row-verdict.ts';
@@ -50,7 +51,7 @@ async function look(of: SingleVerification): Promise<Sighting & Pick<UnequalItem
     onExchange: of.onExchange,
   });
   const scope = { userId: of.userId, collection: name, parent: '' };
-  const item = { source, fields, key: '', problem: undefined };
+  const item = { source, state: stateOf(fields), key: '', problem: undefined };
   const { unequal } = await compareItems(of.db, scope, [item], of.rules);
   return unequal[0] ?? { kind: 'equal', source: '', row: undefined, fields: [] };
 }

@@ -13,7 +13,7 @@ const memory = newMemory('bigint');
 const began = Date.UTC(2026, 0, 1);
 const items: readonly Item[] = ['3', '2', '1'].map((key) => ({
   source: `{"job_id":${key}}`,
-  fields: {},
+  state: 'finished',
   key,
   problem: undefined,
 }));

@@ -50,7 +50,7 @@ function played(
     at = step(at.walk, at.memory, answer, 0);
     session.memory = at.memory;
     const keys = answer.type === 'page' ? answer.keys.filter((key) => key !== undefined) : [];
-    const items = keys.map((key) => ({ source: '{}', fields: {}, key, problem: undefined }));
+    const items = keys.map((key) => ({ source: '{}', state: 'finished' as const, key, problem: undefined }));
     const came =
       answer.type === 'page' ? { items, hasMore: answer.hasMore, nextCursor: undefined } : undefined;
     proofs.pageCame(at.walk, came, keys);

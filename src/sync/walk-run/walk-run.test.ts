@@ -31,7 +31,7 @@ function pageAfter(cursor: string | undefined): Page {
   const top = cursor === undefined ? 1_000 : Number(cursor) - 1;
   const items = [top, top - 1, top - 2].map((id) => ({
     source: `{"job_id":${id}}`,
-    fields: { job_id: id },
+    state: 'finished' as const,
     key: String(id),
     problem: undefined,
   }));

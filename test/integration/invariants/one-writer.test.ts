@@ -55,7 +55,7 @@ const WRITES: readonly [string, Write][] = [
         collection: 'account',
         obs: 1_000,
         after: 999,
-        item: { source: '{"credits":1}', fields: { credits: 1 }, key: '', problem: undefined },
+        item: { source: '{"credits":1}', state: 'finished', key: '', problem: undefined },
         sentAfter: 0,
         decide: () => ({ scope: {} }),
       }),

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { CollectionName, Scope } from '../../../src/model/collections.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import { collection, COLLECTION_NAMES } from '../../../src/model/collections.ts';
+import { stateOf } from '../../../src/model/row-state.ts';
 import { fieldSource, sliceElements } from '../../../src/model/json/json-text.ts';
 import { readKey } from '../../../src/model/key.ts';
 import type { Item } from '../../../src/model/page.ts';
@@ -209,7 +210,7 @@ export function itemsOf(name: CollectionName, json: string): Item[] {
       entry.kind === 'list' ? readKey(entry.keyType, fieldSource(source, entry.keyField)) : { key: '' };
     return {
       source,
-      fields: parsed[index] ?? {},
+      state: stateOf(parsed[index] ?? {}),
       key: 'key' in reading ? reading.key : undefined,
       problem: 'problem' in reading ? reading.problem : undefined,
     };

@@ -170,7 +170,7 @@ export class MemoryAccount {
     const keys = answer.type === 'page' ? answer.keys.filter((key) => key !== undefined) : [];
     const items = keys.map((key) => ({
       source: sourceOf(key, list.versionOf(key)),
-      fields: {},
+      state: 'finished' as const,
       key,
       problem: undefined,
     }));
