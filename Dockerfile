@@ -35,9 +35,10 @@ RUN ln -s /app/bin/research-mirror.js /usr/local/bin/research-mirror \
 
 # Only loopback would be out of reach from outside the container. Elsewhere the status page asks for a token, which is
 # made and kept in the data folder where MIRROR_STATUS_TOKEN is not set.
-# The young generation of the heap, in MB: YOUNG_HEAP of bin/heap.js, which says why.
+# The young generation of the heap, in MB, and glibc's regions of memory: bin/heap.js says why.
 ENV NODE_ENV=production \
     NODE_OPTIONS=--max-semi-space-size=4 \
+    MALLOC_ARENA_MAX=1 \
     MIRROR_DATA_DIR=/data \
     MIRROR_HTTP_HOST=0.0.0.0 \
     MIRROR_WEBHOOK_HOST=0.0.0.0

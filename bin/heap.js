@@ -3,7 +3,12 @@
 /** The young generation, in MB: by itself it grows to three times 16 before anything is collected. */
 export const YOUNG_HEAP = '--max-semi-space-size=4';
 /**
- * The old one may grow by this part over what is in use. Both together take 80 MB off the peak of a first load; 30 takes
- * another 20 off, and costs two fifths more processor time (bench/README.md).
+ * The old one may grow by this part over what is in use. Both together take 80 MB off the peak of a first load
+ * (bench/README.md). Once it has loaded, the program sets what suits its work (src/app/process/walk-heap.ts).
  */
 export const OLD_HEAP = '--heap-growing-percent=80';
+/**
+ * One region of memory for the threads of Node's pool, not one for each: what one of them frees is used by the others.
+ * For glibc, which reads it before the program begins; others pass it over.
+ */
+export const ARENAS = { MALLOC_ARENA_MAX: '1' };

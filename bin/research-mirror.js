@@ -14,7 +14,7 @@ import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import { OLD_HEAP, YOUNG_HEAP } from './heap.js';
+import { ARENAS, OLD_HEAP, YOUNG_HEAP } from './heap.js';
 import { sourceHash } from './source-hash.js';
 
 const NEEDED_MAJOR = 26;
@@ -108,7 +108,7 @@ function runPinned(node) {
   const young = /semi-space/.test(process.env['NODE_OPTIONS'] ?? '') ? [] : [YOUNG_HEAP];
   const args = [...young, OLD_HEAP, main, ...process.argv.slice(2)];
   // What V8 makes of the program is kept; where it can't be written, it is made anew each time.
-  const env = { NODE_COMPILE_CACHE: cache, ...process.env, RESEARCH_MIRROR_LAUNCHER: '1' };
+  const env = { NODE_COMPILE_CACHE: cache, ...ARENAS, ...process.env, RESEARCH_MIRROR_LAUNCHER: '1' };
   if (typeof process.execve === 'function') process.execve(node, [node, ...args], env);
   else runBeside(node, args, env);
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { OLD_HEAP, YOUNG_HEAP } from '../../bin/heap.js';
+import { ARENAS, OLD_HEAP, YOUNG_HEAP } from '../../bin/heap.js';
 import { ROOT } from '../../test/support/rules/source-files.ts';
 import { programVersion } from '../../src/app/program-files.ts';
 import { npmPackages, pythonPackages } from './packages.ts';
@@ -106,6 +106,7 @@ function ours(name: string, title: string, how: string, find: () => Promise<stri
             '--json',
           ],
           env: {
+            ...ARENAS,
             NODE_COMPILE_CACHE: join(ROOT, 'dist', 'compile-cache'),
             DATABASE_URL: order.databaseUrl,
             MIRROR_API_URL: order.serviceUrl,

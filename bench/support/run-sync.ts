@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SyncReport } from '../../src/app/sync/run-sync.ts';
-import { OLD_HEAP, YOUNG_HEAP } from '../../bin/heap.js';
+import { ARENAS, OLD_HEAP, YOUNG_HEAP } from '../../bin/heap.js';
 import { type ProgramOptions, startProgram } from '../../test/support/processes/program.ts';
 import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
@@ -34,6 +34,7 @@ export function programOptions({ sandbox, folder, env }: Setting): ProgramOption
     cwd: folder,
     nodeArguments: AS_LAUNCHED,
     env: {
+      ...ARENAS,
       MIRROR_API_URL: sandbox.url,
       MIRROR_API_KEY: sandbox.key,
       MIRROR_BUDGET_SHARE: '1',

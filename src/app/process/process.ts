@@ -25,9 +25,9 @@ import type { FailureLog } from '../failure-log.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
 import type { ServiceLink } from '../accounts/service-link.ts';
-import { longWalkHeap } from './long-walk-heap.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
+import { walkHeap } from './walk-heap.ts';
 
 /** What the command line gives to what runs. */
 export interface WorkOptions {
@@ -112,7 +112,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     identity,
     log,
     failures: options.failures,
-    observers: [...options.observers, longWalkHeap(setFlagsFromString)],
+    observers: [...options.observers, walkHeap(setFlagsFromString)],
     onChanged: (change) => notifications.changed(change),
     schedule: createSchedule(config),
     clock: {
