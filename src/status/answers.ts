@@ -35,15 +35,14 @@ export function answersOf(sources: {
         const begunAt = clock.monotonic();
         staleAt = begunAt + FRESH_MS;
         open = true;
-        last = Promise.try(ask).finally(() => {
-          open = false;
-        });
-        last.then(
-          (answer) => {
+        last = Promise.try(ask)
+          .then((answer) => {
             staleAt = begunAt + freshMs(answer);
-          },
-          () => {},
-        );
+            return answer;
+          })
+          .finally(() => {
+            open = false;
+          });
       }
       return last;
     };
