@@ -9,25 +9,29 @@ const FURTHEST_DAYS = 41 * 366;
  * since in local time node-cron skips the hour that daylight saving repeats.
  */
 export class CronLine {
-  readonly #task: ScheduledTask;
   readonly #hours: readonly number[];
   readonly #minutes: readonly number[];
   readonly #months: ReadonlySet<number>;
-  readonly #days: (day: Date) => boolean;
-  /** The day that was looked at last: node-cron takes a fifth of a millisecond for each. */
+  readonly #days: readonly (number | string)[];
+  readonly #weekdays: readonly (number | string)[];
+  /**
+   * Asked only where a field has words such as L (the last day): it takes a fifth of a millisecond for a day, and eight
+   * megabytes, since it asks what is known of the world's time zones.
+   */
+  readonly #task: ScheduledTask | undefined;
+  /** The day that was looked at last. */
   #looked: { readonly day: number; readonly fires: boolean } | undefined;
 
   /** @param expression five fields in node-cron's dialect, or a name such as `@daily`; validated by config */
   constructor(expression: string) {
-    this.#task = createTask(expression, () => {}, { timezone: 'UTC' });
     const { minute, hour, month, dayOfMonth, dayOfWeek } = parse(expression);
     this.#minutes = minute.toSorted((a, b) => a - b);
     this.#hours = hour.toSorted((a, b) => a - b);
     this.#months = new Set(month);
-    // Words such as L (the last day) are left to node-cron.
-    const may = (values: readonly (number | string)[], value: number): boolean =>
-      values.includes(value) || values.some((each) => typeof each === 'string');
-    this.#days = (day) => may(dayOfMonth, day.getUTCDate()) && may(dayOfWeek, day.getUTCDay());
+    this.#days = dayOfMonth;
+    this.#weekdays = dayOfWeek;
+    if ([dayOfMonth, dayOfWeek].some(hasWords))
+      this.#task = createTask(expression, () => {}, { timezone: 'UTC' });
   }
 
   /** Its first run after that moment; null: none. */
@@ -49,10 +53,25 @@ export class CronLine {
   #firesOn(day: number): boolean {
     if (this.#looked?.day === day) return this.#looked.fires;
     const date = new Date(day);
-    if (!this.#months.has(date.getUTCMonth() + 1) || !this.#days(date)) return false;
-    const moment = day + (this.#hours[0] ?? 0) * 3_600_000 + (this.#minutes[0] ?? 0) * 60_000;
-    const fires = this.#task.match(new Date(moment));
+    const fires =
+      this.#months.has(date.getUTCMonth() + 1) &&
+      may(this.#days, date.getUTCDate()) &&
+      may(this.#weekdays, date.getUTCDay()) &&
+      (this.#task?.match(new Date(this.#firstOf(day))) ?? true);
     this.#looked = { day, fires };
     return fires;
   }
+
+  #firstOf(day: number): number {
+    return day + (this.#hours[0] ?? 0) * 3_600_000 + (this.#minutes[0] ?? 0) * 60_000;
+  }
+}
+
+function hasWords(values: readonly (number | string)[]): boolean {
+  return values.some((each) => typeof each === 'string');
+}
+
+/** Numbers decide by themselves, all fields together; words are left to node-cron. */
+function may(values: readonly (number | string)[], value: number): boolean {
+  return values.includes(value) || hasWords(values);
 }

@@ -23,6 +23,7 @@ import { notesOnWorkload } from './workload-notes.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
 import { judgeDeletions } from './judge-deletions.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';
+import { ordinal } from '../doctor/key-places.ts';
 import { programVersion } from '../program-files.ts';
 import { whatIsNext } from './what-is-next.ts';
 import { countKeys } from './key-counts.ts';
@@ -155,18 +156,6 @@ function movedKey(why: string): FoundProblem {
 function placesOfKeys(config: Config): ReadonlyMap<string, number> {
   return new Map((config.service?.keys ?? []).map((key, index) => [hashOfKey(key).slice(0, 8), index + 1]));
 }
-
-/** `1st`, `2nd`, `13th`. */
-function ordinal(number: number): string {
-  const ending = new Map([
-    ['one', 'st'],
-    ['two', 'nd'],
-    ['few', 'rd'],
-  ]).get(ORDINALS.select(number));
-  return `${number}${ending ?? 'th'}`;
-}
-
-const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' });
 
 /** Configured keys whose ping was refused and that never had an owner, by short hash: as far as it is stored. */
 async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, string>> {

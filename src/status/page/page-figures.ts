@@ -1,3 +1,4 @@
+import { formatCount } from '@research-mirror/runtime/figures';
 import type { html } from 'hono/html';
 
 /** How numbers and moments are shown on the page. Pure; every moment is ISO 8601. */
@@ -5,12 +6,8 @@ import type { html } from 'hono/html';
 /** Escaped HTML, as the tag `html` makes it; a promise where a part of it is one. */
 export type Html = ReturnType<typeof html>;
 
-const COUNT = new Intl.NumberFormat('en-US');
-
 /** 1234567 → `1,234,567`. */
-export function count(value: number): string {
-  return COUNT.format(value);
-}
+export const count = formatCount;
 
 /** Per second: `0`, `0.3`, `12`, `1,234`. */
 export function rate(amount: number, seconds: number): string {
