@@ -152,6 +152,8 @@ export interface WebhookStatus {
   readonly lastEventAt: string | null;
   /** Rows and scopes that events named, to be read again. */
   readonly hintsWaiting: number;
+  /** Of these, those that may be read now: the others are read again later. */
+  readonly hintsDue: number;
   /** Whether events or polls found changes first; null where no webhook was registered, or nothing counted. */
   readonly changes: EventCoverage | null;
 }
