@@ -170,6 +170,8 @@ function ratePerMs(db: Db, userId: string, { priorMs, unfinishedPriorMs }: Prior
 /** How much all scopes of a collection need to be read. */
 export interface ScopesNeed {
   readonly count: number;
+  /** Of one reading of each: Σ k. */
+  readonly requests: number;
   /** Σ √(k·q·λ), λ by the millisecond; q is that of all of them together. */
   readonly need: number;
 }
@@ -178,13 +180,14 @@ export async function needOfScopes(
   db: Db,
   { userId, collection, ...priors }: Pick<DueScopesQuery, 'userId' | 'collection'> & Priors,
 ): Promise<ScopesNeed> {
-  const found = await db.sql<{ count: number; need: number; changes: number; announced: number }>`
-    select count(*)::float8 as count, coalesce(sum(sqrt(t.cost * ${ratePerMs(db, userId, priors)})), 0) as need,
+  const found = await db.sql<ScopesNeed & Pick<LearntChanges, 'changes' | 'announced'>>`
+    select count(*)::float8 as count, coalesce(sum(greatest(1, t.cost)), 0) as requests,
+      coalesce(sum(sqrt(t.cost * ${ratePerMs(db, userId, priors)})), 0) as need,
       coalesce(sum(t.changes), 0) as changes, coalesce(sum(t.announced), 0) as announced
     from ${db.stateTable('scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> '' and t.gone_at is null`;
-  const { count, need, ...seen } = onlyRow(found);
-  return { count, need: need * Math.sqrt(unannouncedShare(seen)) };
+  const { count, requests, need, ...seen } = onlyRow(found);
+  return { count, requests, need: need * Math.sqrt(unannouncedShare(seen)) };
 }
 
 function storedScope(

@@ -59,7 +59,7 @@ export class MemoryMirror {
           ...this.#scopes.get(scope.collection),
         }),
       dueScopes: () => Promise.resolve([]),
-      needOfScopes: () => Promise.resolve({ count: 0, need: 0 }),
+      needOfScopes: () => Promise.resolve({ count: 0, requests: 0, need: 0 }),
       predecessor: (scope: Scope, direction: string, of: string, nth: number) => {
         const all = direction === 'falling' ? byKey(scope).toReversed() : byKey(scope);
         const before = all.filter((id) => (direction === 'falling' ? id > Number(of) : id < Number(of)));

@@ -306,14 +306,14 @@ describe('all lists together', () => {
       values (${account.fence.userId}, 'list_items', '2', '7', now(), false)`.execute(
       account.database.kysely,
     );
-    const { count, need } = await needOfScopes(account.database.db, {
+    const { count, requests, need } = await needOfScopes(account.database.db, {
       userId: account.fence.userId,
       collection: 'list_items',
       priorMs: DAY,
       unfinishedPriorMs: DAY / 24,
     });
     const roots = Math.sqrt((1.5 * 6) / (2 * DAY)) + Math.sqrt((4 * 2) / (DAY / 24));
-    expect(count).toBe(2);
+    expect([count, requests]).toEqual([2, 5.5]);
     expect(need).toBeCloseTo(roots * Math.sqrt((2 + 3) / (2 + 6)), 9);
   });
 
