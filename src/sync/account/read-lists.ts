@@ -17,6 +17,8 @@ export interface ListsRequest {
   readonly what: 'poll' | 'full';
   /** Only lists that a change made due. */
   readonly dueOnly: boolean;
+  /** Lists count as changed also where their row has changed without them again and again; default: they don't. */
+  readonly allAnnounced?: boolean;
   /** Lists that are left then are the next pass's; undefined: all are read. */
   readonly until?: Date | undefined;
   readonly accept: boolean;
@@ -72,7 +74,7 @@ export class ListsReader {
 
   async read(
     lists: ListCollection,
-    { what, dueOnly, until, accept, signal }: ListsRequest,
+    { what, dueOnly, allAnnounced = false, until, accept, signal }: ListsRequest,
   ): Promise<ListsRead> {
     const since = new Date(this.#context.clock.now());
     const unknown: UnknownList[] = [];
@@ -88,6 +90,7 @@ export class ListsReader {
         lists,
         since,
         dueOnly,
+        announced: allAnnounced ? 'all' : 'believed',
         fully: what === 'full',
         workers: WORKERS,
         crowded: () => this.#context.source.isCrowded(),

@@ -95,6 +95,7 @@ export interface DueScopesBounds {
   readonly now: Date;
   readonly first: ScopeOrder['first'];
   readonly resting: DueScopesQuery['resting'];
+  readonly announced: DueScopesQuery['announced'];
 }
 
 /** Of lists, and of those with unfinished rows. */
