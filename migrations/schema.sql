@@ -2626,6 +2626,8 @@ create table mirror_sync.scope (
   watched_ms double precision default 0 not null,
   cost double precision default 1 not null,
   finish_ms double precision,
+  true_alarms double precision default 0 not null,
+  false_alarms double precision default 0 not null,
   constraint scope_pkey PRIMARY KEY (_user_id, collection, parent)
 ) with (fillfactor=50);
 
@@ -2919,6 +2921,10 @@ comment on column mirror_sync.scope.watched_ms is 'Milliseconds over which they 
 comment on column mirror_sync.scope.cost is 'Requests of a reading.';
 
 comment on column mirror_sync.scope.finish_ms is 'Milliseconds within which 99 of 100 rows finish after their last change; null: none was seen to finish.';
+
+comment on column mirror_sync.scope.true_alarms is 'Readings that an event or the list''s own row announced, and that found a change; the older the less they count.';
+
+comment on column mirror_sync.scope.false_alarms is 'Readings that the list''s own row announced, and that found no change; the older the less they count.';
 
 comment on function mirror_sync.view_options(text) is 'Options that are set on a view of the mirror, for replacing it.';
 

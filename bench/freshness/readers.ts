@@ -82,10 +82,12 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
   const from = new Float64Array(scopes.length).fill(Number.NaN);
   let shareOfLists = 1;
   let need = 0;
+  let costOfLists = lists.length;
   let weighedAt = Number.NEGATIVE_INFINITY;
   /** What a run of lists finds out as it begins. */
   const weigh = (now: number): void => {
     weighedAt = now;
+    costOfLists = lists.reduce((sum, scope) => sum + Math.max(1, learnt[scope]?.cost ?? 1), 0);
     need = lists.reduce((sum, scope) => {
       const seen = learnt[scope] as LearntChanges;
       return sum + Math.sqrt(seen.cost * shareOfLists * changesPerMs(seen, PRIOR_MS.list));
@@ -184,7 +186,7 @@ export function planned({ scopes }: Shape, { known, asDaemon = false }: PlannedO
         learnt: learnt[index] as LearntChanges,
         lineMs: LINE_MS,
       }));
-      const ofLists = { requests: lists.length, lineMs: LINE_MS, need };
+      const ofLists = { requests: costOfLists, lineMs: LINE_MS, need };
       earlyPolls(polled, ofLists, { perMinute, readsBelow: walking }).forEach((interval, index) => {
         early[collections[index] as number] = Math.min(LINE_MS, interval);
       });

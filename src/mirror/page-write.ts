@@ -1,6 +1,7 @@
 import type { Db } from '../db/connection/db.ts';
 import type { SuspectedDeletion, SuspectChange, MissingRow, AbsenceProof } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
+import type { Alarms } from '../plan/alarms.ts';
 import type { LearntChanges } from '../plan/learnt-changes.ts';
 import type { Item, PagePlace } from '../model/page.ts';
 import type { Unseen } from './quarantine/plan.ts';
@@ -122,6 +123,7 @@ export interface ScopeChange {
   readonly fullAt?: Date;
   readonly completeAsOf?: Date;
   readonly learnt?: LearntChanges;
+  readonly alarms?: Alarms;
   /** A failure to remember (counted), or null: it works again. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }

@@ -1,5 +1,6 @@
-import type { LearntChanges } from './learnt-changes.ts';
+import { type Alarms, isBelieved } from './alarms.ts';
 import { changesPerMs } from './change-rate.ts';
+import type { LearntChanges } from './learnt-changes.ts';
 
 /** A scope that may be read, as of now. */
 export interface Readable {
@@ -12,10 +13,12 @@ export interface Readable {
   readonly priorMs: number;
   /** Share of its changes that nothing announces: a collection's own, of a list that of all lists. */
   readonly unannounced: number;
+  /** A list's own row has changed since: how long ago (ms), and what came of that before. Left out: it has not. */
+  readonly announced?: { readonly sinceMs: number; readonly alarms: Alarms } | undefined;
 }
 
 /** Why a scope is read: in the order in which these go. */
-type ReadingCause = 'new' | 'due' | 'likely changed';
+type ReadingCause = 'announced' | 'new' | 'due' | 'likely changed';
 
 export interface ReadingNeed {
   readonly cause: ReadingCause;
@@ -23,15 +26,24 @@ export interface ReadingNeed {
   readonly value: number;
 }
 
-const PLACES: Readonly<Record<ReadingCause, number>> = { new: 2, due: 1, 'likely changed': 0 };
+const PLACES: Readonly<Record<ReadingCause, number>> = {
+  announced: 3,
+  new: 2,
+  due: 1,
+  'likely changed': 0,
+};
 
 /**
- * How urgent a reading is. A new scope goes at once. Then those that were not read for longer than asked: the greater
+ * How urgent a reading is. First go lists whose row has changed, as long as that has meant something, or where they are
+ * to be read in any case: never read, or not for longer than asked. Then new scopes. Then those that were not read for longer than asked: the greater
  * the ratio, the sooner, so that where there are too many all are late by one factor. All others go by the freshness
  * that a request buys. `dueScopes` (src/mirror/scope/scope-store.ts) says the same of lists in SQL.
  */
 export function needOf(scope: Readable): ReadingNeed {
-  const { sinceMs, longestMs } = scope;
+  const { sinceMs, longestMs, announced } = scope;
+  const inAnyCase = sinceMs === undefined || sinceMs >= longestMs;
+  if (announced !== undefined && (inAnyCase || isBelieved(announced.alarms)))
+    return { cause: 'announced', value: announced.sinceMs };
   if (sinceMs === undefined) return { cause: 'new', value: 0 };
   if (sinceMs >= longestMs) return { cause: 'due', value: sinceMs / longestMs };
   return { cause: 'likely changed', value: gainOf(scope, sinceMs) };

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
 import type { GroupSnapshot } from '../../budget/budget.ts';
 import type { Config } from '../../config/config.ts';
@@ -14,7 +15,8 @@ import type {
   KeyCounts,
   StatusReport,
 } from '../../model/status/status-report.ts';
-import { PRIOR_MS } from '../../plan/change-rate.ts';
+import { isAnnounced } from '../../mirror/scope/scope-store.ts';
+import { LONGEST_MS, PRIOR_MS } from '../../plan/change-rate.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { eventCoverage } from '../accounts/event-coverage.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
@@ -48,7 +50,11 @@ export interface StatusSources {
 
 /** What of a report is read less often than the rest. */
 export function workloadOf(db: Db, { history }: Pick<Config, 'history'>): Promise<Workload> {
-  return readWorkload(db, { history: history.kept, priorMs: PRIOR_MS.list });
+  return readWorkload(db, {
+    history: history.kept,
+    priorMs: PRIOR_MS.list,
+    isAnnounced: isAnnounced('s', sql`now()`, LONGEST_MS),
+  });
 }
 
 /** What is mirrored, how fresh it is, and what is wrong: from Postgres, and from the running daemon's memory. */

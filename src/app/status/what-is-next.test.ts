@@ -14,7 +14,7 @@ const NOW = new Date(AT);
 /** Each minute a poll, each day a full walk. */
 const LINES = { poll: '* * * * *', full: '0 3 * * *' };
 const schedule = createSchedule({
-  cron: { research_jobs: LINES, lists: LINES, list_items: LINES },
+  cron: { research_jobs: LINES, lists: LINES, list_items: LINES, watchlist: LINES },
 } as never);
 const line = schedule.after('42', 'research_jobs', NOW);
 const LINE_POLL = line.nextPollAt?.toISOString() ?? '';
@@ -24,7 +24,7 @@ function next(
   collections: readonly Partial<CollectionStatus>[],
   account: Partial<AccountStatus> = {},
 ): ReturnType<typeof whatIsNext> {
-  const quiet = { webhook: sampleWebhook({ hintsWaiting: 0 }), walks: [] };
+  const quiet = { webhook: sampleWebhook({ hintsWaiting: 0, hintsDue: 0 }), walks: [] };
   const all = collections.map((each) =>
     sampleCollection({
       collection: 'research_jobs',
@@ -60,12 +60,31 @@ describe('what is read next', () => {
   });
 
   it('is what events named, before all that is scheduled', () => {
-    const webhook = sampleWebhook({ hintsWaiting: 1_200 });
+    const webhook = sampleWebhook({ hintsWaiting: 2_000, hintsDue: 1_200 });
     expect(next([{ nextPollAt: before(30) }], { webhook })).toEqual({
       what: 'rows that events or answers named',
       at: null,
       because: 'they come before what is scheduled (waiting: 1,200)',
     });
+  });
+
+  it('is none of the rows that events named and that rest until they are read again', () => {
+    const webhook = sampleWebhook({ hintsWaiting: 3, hintsDue: 0 });
+    expect(next([{ nextPollAt: LINE_POLL }], { webhook })?.what).toBe('poll of research_jobs');
+    const items = { collection: 'list_items', dueLists: 4 } as const;
+    expect(next([items], { webhook })?.what).toBe('lists that are new or have changed');
+    expect(next([{}], { webhook })).toBeNull();
+  });
+
+  it('is a poll that is due before a full walk that is later still; what is not due comes by its moment', () => {
+    const walk = { collection: 'lists', nextFullAt: before(900) } as const;
+    const late = { nextPollAt: before(30) };
+    const later = { collection: 'watchlist', nextPollAt: before(60) } as const;
+    expect(next([walk, late])?.what).toBe('poll of research_jobs');
+    expect(next([walk, late, later])?.what).toBe('poll of watchlist');
+    expect(next([walk, { nextPollAt: before(-30) }])?.what).toBe('full walk of lists');
+    const soon = { collection: 'lists', nextFullAt: before(-20) } as const;
+    expect(next([{ nextPollAt: before(-30) }, soon])?.what).toBe('full walk of lists');
   });
 
   it('is the lists that are due, unless a run is', () => {

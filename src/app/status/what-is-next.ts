@@ -3,7 +3,7 @@ import type { AccountStatus, CollectionStatus, UpcomingReading } from '../../mod
 import type { Schedule } from '../accounts/next-runs.ts';
 
 type Known = Pick<AccountStatus, 'userId' | 'state' | 'owner' | 'walks'> & {
-  readonly webhook: Pick<AccountStatus['webhook'], 'hintsWaiting'>;
+  readonly webhook: Pick<AccountStatus['webhook'], 'hintsDue'>;
   readonly collections: readonly Pick<
     CollectionStatus,
     'collection' | 'state' | 'nextPollAt' | 'nextFullAt' | 'dueLists'
@@ -12,6 +12,7 @@ type Known = Pick<AccountStatus, 'userId' | 'state' | 'owner' | 'walks'> & {
 
 interface Run extends UpcomingReading {
   readonly at: string;
+  readonly kind: 'poll' | 'full';
 }
 
 /**
@@ -30,19 +31,33 @@ export function whatIsNext(
   if (state !== 'active' || owner === null) return null;
   const mirrored = account.collections.filter((each) => each.state !== 'paused');
   if (mirrored.length === 0) return null;
-  if (webhook.hintsWaiting > 0) {
-    const because = `they come before what is scheduled (waiting: ${formatCount(webhook.hintsWaiting)})`;
+  if (webhook.hintsDue > 0) {
+    const because = `they come before what is scheduled (waiting: ${formatCount(webhook.hintsDue)})`;
     return { what: 'rows that events or answers named', at: null, because };
   }
   const runs = mirrored
     .flatMap((each) => runsOf(account, each, schedule, now))
-    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+    .toSorted((a, b) => placeOf(a, now) - placeOf(b, now) || Date.parse(a.at) - Date.parse(b.at));
   const [first] = runs;
   const lists = mirrored.reduce((sum, { dueLists }) => sum + dueLists, 0);
-  const isDue = first !== undefined && Date.parse(first.at) <= now.getTime();
-  if (isDue || lists === 0) return first ?? null;
+  if (first !== undefined && (isDue(first, now) || lists === 0)) return upcoming(first);
+  if (lists === 0) return null;
   const because = `their items have not been read since (waiting: ${formatCount(lists)})`;
   return { what: 'lists that are new or have changed', at: null, because };
+}
+
+function isDue({ at }: Run, now: Date): boolean {
+  return Date.parse(at) <= now.getTime();
+}
+
+/** Of runs that are due, polls have the higher priority, however late a full walk is; others come by their moment. */
+function placeOf(run: Run, now: Date): number {
+  if (!isDue(run, now)) return 2;
+  return run.kind === 'poll' ? 0 : 1;
+}
+
+function upcoming({ what, at, because }: Run): UpcomingReading {
+  return { what, at, because };
 }
 
 function runsOf(
@@ -64,13 +79,13 @@ function runsOf(
     const because = isLine(nextPollAt, 'nextPollAt')
       ? 'its cron line polls it then'
       : 'it changes often enough for a poll before its cron line’s';
-    runs.push({ what: `poll of ${collection}`, at: nextPollAt, because });
+    runs.push({ kind: 'poll', what: `poll of ${collection}`, at: nextPollAt, because });
   }
   if (nextFullAt !== null && !underWay(nextFullAt, isRead.full)) {
     const because = isLine(nextFullAt, 'nextFullAt')
       ? 'its cron line reads all of it then, to find deletions'
       : 'all of it is to be read again before its cron line does';
-    runs.push({ what: `full walk of ${collection}`, at: nextFullAt, because });
+    runs.push({ kind: 'full', what: `full walk of ${collection}`, at: nextFullAt, because });
   }
   return runs;
 }

@@ -63,7 +63,8 @@ export function verifyHandler(
       const catchUp = async (name: CollectionName): Promise<void> => {
         const found = collection(name);
         // What fails here fails in the daemon's own polls, too, which report it.
-        if (found.kind === 'list' && found.parent !== undefined) await reader.readDue(name, doing.signal);
+        const isOfLists = found.kind === 'list' && found.parent !== undefined;
+        if (isOfLists) await reader.readDue(name, doing.signal, 'all');
         else await reader.read(name, { what: 'poll', signal: doing.signal });
       };
       return reader.belowPolls(() =>

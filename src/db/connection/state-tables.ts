@@ -51,6 +51,8 @@ export interface StateTables {
     watched_ms: Generated<number>;
     cost: Generated<number>;
     finish_ms: OrNull<number>;
+    true_alarms: Generated<number>;
+    false_alarms: Generated<number>;
   };
   candidate: {
     _user_id: Bigint;

@@ -1,6 +1,7 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import type { SubmissionCounts, WebhookStatus } from '../../model/status/status-report.ts';
+import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
 import { registrationState } from '../webhook/webhook-store.ts';
 
 /** An account's webhook and submissions, as far as Postgres knows them. */
@@ -26,6 +27,7 @@ export const NO_WEBHOOK: WebhookStatus = {
   renewedSince: null,
   lastEventAt: null,
   hintsWaiting: 0,
+  hintsDue: 0,
   changes: null,
 };
 
@@ -58,11 +60,19 @@ async function webhooksOf(db: Db, now: Date): Promise<ReadonlyMap<string, Webhoo
     .execute();
   const hints = await db.state
     .selectFrom('hint')
-    .select(['_user_id', (each) => each.fn.countAll().as('hints')])
+    .select([
+      '_user_id',
+      (each) => each.fn.countAll<string>().as('waiting'),
+      (each) =>
+        each.fn
+          .countAll<string>()
+          .filterWhere(hasCome(sql`due_at`, AHEAD_MS.hint, sql`${now}::timestamptz`))
+          .as('due'),
+    ])
     .groupBy('_user_id')
     .execute();
   const theirs = new Map(found.map((row) => [row._user_id, row.url]));
-  const waiting = new Map(hints.map((row) => [row._user_id, Number(row.hints)]));
+  const hintsOf = new Map(hints.map((row) => [row._user_id, row]));
   const account = db.stateTable('account');
   // By account: each is one look at the end of an index.
   const { rows } = await db.sql<{
@@ -84,14 +94,15 @@ async function webhooksOf(db: Db, now: Date): Promise<ReadonlyMap<string, Webhoo
       const state = registrationState(stored);
       const ours = state === 'registered' || state === 'registering' || state === 'suspect';
       const host = hostOf(ours ? url : (theirs.get(userId) ?? null));
-      const hintsWaiting = waiting.get(userId) ?? 0;
+      const theirHints = hintsOf.get(userId);
       const status = {
         state,
         host,
         error,
         renewedSince: renewedSince?.toISOString() ?? null,
         lastEventAt: lastEventAt?.toISOString() ?? null,
-        hintsWaiting,
+        hintsWaiting: Number(theirHints?.waiting ?? 0),
+        hintsDue: Number(theirHints?.due ?? 0),
         changes: null,
       };
       return [userId, status];

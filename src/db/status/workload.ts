@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely';
 import type { Db } from '../connection/db.ts';
 import { onlyRow } from '../connection/db.ts';
 import { type OldReader, oldReaders } from '../inspection/oldest-readers.ts';
@@ -33,19 +34,24 @@ const OLD_READER_MS = 600_000;
 
 export const NO_BACKLOG: Backlog = { dueLists: 0, unfinishedRows: 0, fieldsToFill: 0 };
 
-/**
- * @param history whether versions are kept: without them it is not known what was burnt
- * @param priorMs one change of a list in so long is taken for granted (src/plan/change-rate.ts)
- */
+interface WorkloadQuery {
+  /** Whether versions are kept: without them it is not known what was burnt. */
+  readonly history: boolean;
+  /** One change of a list in so long is taken for granted (src/plan/change-rate.ts). */
+  readonly priorMs: number;
+  /** A condition of a row `s` of `scope`: it has one for its parent, whose change is a reason to read it soon. */
+  readonly isAnnounced: RawBuilder<boolean>;
+}
+
 export async function readWorkload(
   db: Db,
-  { history, priorMs }: { readonly history: boolean; readonly priorMs: number },
+  { history, priorMs, isAnnounced }: WorkloadQuery,
 ): Promise<Workload> {
   const size = await db.sql<{ bytes: number }>`
     select pg_database_size(current_database())::float8 as bytes`;
   return {
     databaseBytes: onlyRow(size).bytes,
-    backlogs: await backlogsOf(db),
+    backlogs: await backlogsOf(db, isAnnounced),
     credits: await creditsOf(db, history),
     keyless: await keylessOf(db),
     learnt: await learntOf(db, priorMs),
@@ -71,14 +77,14 @@ async function learntOf(db: Db, priorMs: number): Promise<ReadonlyMap<string, Le
   );
 }
 
-async function backlogsOf(db: Db): Promise<ReadonlyMap<string, Backlog>> {
+async function backlogsOf(db: Db, isAnnounced: RawBuilder<boolean>): Promise<ReadonlyMap<string, Backlog>> {
   const { rows } = await db.sql<{ _user_id: string; collection: string } & Backlog>`
     select b._user_id, b.collection, sum(b.lists)::float8 as "dueLists", sum(b.rows)::float8 as "unfinishedRows",
       sum(b.fields)::float8 as "fieldsToFill"
     from (
       select s._user_id, s.collection, count(*) as lists, 0 as rows, 0 as fields
       from ${db.stateTable('scope')} as s
-      where s.parent <> '' and s.due_at is not null and s.gone_at is null group by s._user_id, s.collection
+      where s.parent <> '' and ${isAnnounced} and s.gone_at is null group by s._user_id, s.collection
       union all
       select u._user_id, u.collection, 0, count(*), 0
       from ${db.stateTable('unsettled')} as u group by u._user_id, u.collection

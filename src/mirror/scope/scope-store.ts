@@ -1,6 +1,7 @@
 import { type Db, onlyRow } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
+import { type Alarms, BELIEF } from '../../plan/alarms.ts';
 import { unannouncedShare } from '../../plan/change-rate.ts';
 import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { ofScope } from '../table.ts';
@@ -29,19 +30,22 @@ export interface StoredScope {
   readonly fullWalk: unknown;
   readonly lastObs: number;
   readonly learnt: LearntChanges;
+  readonly alarms: Alarms;
   /** Milliseconds within which nearly all of its rows finish after their last change; undefined: none was seen to. */
   readonly finishMs: number | undefined;
 }
 
 /** A row of `COLUMNS`: null where nothing is stored. */
-type ScopeRow = OrNull<Omit<StoredScope, 'scope' | 'learnt'>> & LearntChanges & { readonly parent: string };
+type ScopeRow = OrNull<Omit<StoredScope, 'scope' | 'learnt' | 'alarms'>> &
+  LearntChanges &
+  Alarms & { readonly parent: string };
 type OrNull<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K] };
 
 const COLUMNS = sql`t.parent, t.memory, t.due_at as "dueAt", t.last_read_at as "lastReadAt", t.polled_at as "polledAt",
   t.full_at as "fullAt", t.complete_as_of as "completeAsOf", t.gone_at as "goneAt", t.live_rows::float8 as "liveRows",
   t.last_error as "lastError", t.last_error_at as "lastErrorAt", t.failures, t.full_walk as "fullWalk",
   t.last_obs::float8 as "lastObs", t.changes, t.announced, t.watched_ms as "watchedMs", t.cost,
-  t.finish_ms as "finishMs"`;
+  t.true_alarms as "trueAlarms", t.false_alarms as "falseAlarms", t.finish_ms as "finishMs"`;
 
 /** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
 export async function openScope(db: Db, scope: Scope): Promise<StoredScope> {
@@ -80,6 +84,8 @@ export interface DueScopesQuery {
   readonly order: ScopeOrder;
   /** Scopes that failed, and that rest before they are tried again: behind all others, or left out. */
   readonly resting: 'last' | 'out';
+  /** Of which scopes a change of the parent's row counts: of those that it told the truth of (`isBelieved`), or of all. */
+  readonly announced: 'believed' | 'all';
 }
 
 /** One change of a scope in so long (ms) is taken for granted. */
@@ -100,7 +106,7 @@ export interface ScopeOrder extends Priors {
 
 /**
  * Scopes of a collection that has one for each row of its parent collection, in the order in which they are to be
- * read: changed ones first, the oldest of them first; then new ones; then those that were not read for too long (or
+ * read: changed ones first, the oldest of them first, unless their row has changed without them again and again; then new ones; then those that were not read for too long (or
  * these before all others, as asked); then those where a request buys most freshness (`needOf` in
  * src/plan/next-reading.ts: a test compares them). Full walks take those read longest ago. Those that failed come
  * last until they have rested. Deleted parents have none.
@@ -114,19 +120,36 @@ export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScop
           and o.last_read_at < ${due.notReadSince})`;
   const { now, first, longestMs } = due.order;
   const rests = isResting(now);
+  const dueAt =
+    due.announced === 'all'
+      ? sql`t.due_at`
+      : sql`case when ${isAnnounced('t', sql`${now}::timestamptz`, longestMs)} then t.due_at end`;
   const oldest =
     first === 'oldest' && !due.fully ? sql`${overdueBy(now, longestMs)} desc nulls last,` : sql``;
   const { rows } = await db.sql<ScopeRow>`
     select ${COLUMNS} from ${db.stateTable('scope')} as t
     where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
       and t.parent <> all(${[...due.except]}::text[])
-      and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince}
+      and (${dueAt} is not null or ${readAt} is null or ${readAt} < ${due.notReadSince}
         ${due.again ? sql`or ${others}` : sql``})
       and t.gone_at is null ${due.resting === 'out' ? sql`and not ${rests}` : sql``}
-    order by ${rests}, ${oldest} t.due_at nulls last, ${readAt} is not null,
+    order by ${rests}, ${oldest} ${dueAt} nulls last, ${readAt} is not null,
       ${due.fully ? sql`${readAt}` : byNeed(db, due)}, t.parent
     limit ${due.limit}`;
   return rows.map((row) => storedScope(due, row));
+}
+
+/**
+ * A scope is due, and that is a reason to read it before others: its parent's row is believed, or it is to be read in
+ * any case (`needOf` in src/plan/next-reading.ts).
+ * @param alias of the table `scope`
+ */
+export function isAnnounced(alias: string, now: RawBuilder<unknown>, longestMs: number): RawBuilder<boolean> {
+  const column = (name: string): RawBuilder<unknown> => sql`${sql.ref(`${alias}.${name}`)}`;
+  const proven = sql`(${BELIEF.granted}::float8 + ${column('true_alarms')})`;
+  return sql`(${column('due_at')} is not null and (${column('last_read_at')} is null
+    or 1000 * extract(epoch from ${now} - ${column('last_read_at')})::float8 >= ${longestMs}::float8
+    or ${proven} >= ${BELIEF.leastShare}::float8 * (${proven} + ${column('false_alarms')})))`;
 }
 
 /**
@@ -170,6 +193,8 @@ function ratePerMs(db: Db, userId: string, { priorMs, unfinishedPriorMs }: Prior
 /** How much all scopes of a collection need to be read. */
 export interface ScopesNeed {
   readonly count: number;
+  /** Of one reading of each: Σ k. */
+  readonly requests: number;
   /** Σ √(k·q·λ), λ by the millisecond; q is that of all of them together. */
   readonly need: number;
 }
@@ -178,24 +203,26 @@ export async function needOfScopes(
   db: Db,
   { userId, collection, ...priors }: Pick<DueScopesQuery, 'userId' | 'collection'> & Priors,
 ): Promise<ScopesNeed> {
-  const found = await db.sql<{ count: number; need: number; changes: number; announced: number }>`
-    select count(*)::float8 as count, coalesce(sum(sqrt(t.cost * ${ratePerMs(db, userId, priors)})), 0) as need,
+  const found = await db.sql<ScopesNeed & Pick<LearntChanges, 'changes' | 'announced'>>`
+    select count(*)::float8 as count, coalesce(sum(greatest(1, t.cost)), 0) as requests,
+      coalesce(sum(sqrt(t.cost * ${ratePerMs(db, userId, priors)})), 0) as need,
       coalesce(sum(t.changes), 0) as changes, coalesce(sum(t.announced), 0) as announced
     from ${db.stateTable('scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> '' and t.gone_at is null`;
-  const { count, need, ...seen } = onlyRow(found);
-  return { count, need: need * Math.sqrt(unannouncedShare(seen)) };
+  const { count, requests, need, ...seen } = onlyRow(found);
+  return { count, requests, need: need * Math.sqrt(unannouncedShare(seen)) };
 }
 
 function storedScope(
   { userId, collection }: Pick<Scope, 'userId' | 'collection'>,
-  { parent, changes, announced, watchedMs, cost, ...row }: ScopeRow,
+  { parent, changes, announced, watchedMs, cost, trueAlarms, falseAlarms, ...row }: ScopeRow,
 ): StoredScope {
   const known = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined]));
   return {
     scope: { userId, collection, parent },
     learnt: { changes, announced, watchedMs, cost },
-    ...(known as Omit<StoredScope, 'scope' | 'learnt'>),
+    alarms: { trueAlarms, falseAlarms },
+    ...(known as Omit<StoredScope, 'scope' | 'learnt' | 'alarms'>),
   };
 }
 

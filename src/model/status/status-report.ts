@@ -152,6 +152,8 @@ export interface WebhookStatus {
   readonly lastEventAt: string | null;
   /** Rows and scopes that events named, to be read again. */
   readonly hintsWaiting: number;
+  /** Of these, those that may be read now: the others are read again later. */
+  readonly hintsDue: number;
   /** Whether events or polls found changes first; null where no webhook was registered, or nothing counted. */
   readonly changes: EventCoverage | null;
 }
@@ -175,7 +177,10 @@ export type CollectionState = 'new' | 'current' | 'failing' | 'overdue' | 'pause
 
 /** What of a collection is still to be done, as of the last minute. */
 export interface Backlog {
-  /** Lists that are new or have changed, and whose items are not read yet; 0 for any collection but `list_items`. */
+  /**
+   * Lists that are new or have changed, and whose items are not read yet; 0 for any collection but `list_items`. Without
+   * those whose row changes again and again though their items don't.
+   */
   readonly dueLists: number;
   /** Rows whose state may still change: polls read them again. */
   readonly unfinishedRows: number;

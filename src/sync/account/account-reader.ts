@@ -8,7 +8,7 @@ import {
 } from '../../model/collections.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { Standing } from '../reader/account-store.ts';
+import type { DueScopesBounds, Standing } from '../reader/account-store.ts';
 import { EarlyRuns, type RunsAfter } from './early-runs.ts';
 import { LongReadings } from './long-readings.ts';
 import { type HintedOutcome, type HintedRequest, readHinted } from './read-hinted.ts';
@@ -111,13 +111,27 @@ export class AccountReader {
     return this.#nextRuns(name, new Date(this.#context.clock.now())).nextPollAt ?? undefined;
   }
 
-  /** Reads the collection's lists that a change made due, until the cron line's next run reads them with all others. */
-  async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
+  /**
+   * Reads the collection's lists that a change made due, until the cron line's next run reads them with all others.
+   * @param which those whose row is believed, or all of them
+   */
+  async readDue(
+    name: CollectionName,
+    signal: AbortSignal,
+    which: DueScopesBounds['announced'] = 'believed',
+  ): Promise<ReadOutcome> {
     const found = collection(name);
     if (found.kind !== 'list' || found.parent === undefined) return NOTHING;
     return this.#turns.run(name, 'poll', () => {
       const until = this.#nextPoll(name);
-      return this.#readLists(found, { what: 'poll', dueOnly: true, until, accept: false, signal });
+      return this.#readLists(found, {
+        what: 'poll',
+        dueOnly: true,
+        allAnnounced: which === 'all',
+        until,
+        accept: false,
+        signal,
+      });
     });
   }
 

@@ -114,6 +114,12 @@ describe('the next poll', () => {
     expect(intervalWith((runs) => runs.note('watchlist', quiet))).toBeCloseTo(MINUTE / (1 + 0.95 * 5), -1);
     // Eight lists each two minutes: 4 requests a minute.
     expect(intervalWith((runs) => runs.noteLists('list_items', 8))).toBeCloseTo(MINUTE / (1 + 0.95 * 5), -1);
+    // Two of them, of four pages each, take as much.
+    const large = (runs: EarlyRuns): void => {
+      runs.noteLists('list_items', 2);
+      runs.noteCostOfLists(4);
+    };
+    expect(intervalWith(large)).toBeCloseTo(MINUTE / (1 + 0.95 * 5), -1);
     // More than half of what there is: half, as long as nothing is known of them; then by need.
     const many = (need?: number): number =>
       intervalWith((runs) => {

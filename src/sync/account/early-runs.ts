@@ -1,7 +1,7 @@
 import { rateGroup } from '../../budget/rate-groups.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import type { LearntChanges } from '../../plan/learnt-changes.ts';
+import { type LearntChanges, NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { countsFrom, earlyPolls, earnsAfter, LONGEST_GAP_MS } from '../../plan/early-polls.ts';
 
 /** When a collection’s cron lines poll and walk it next, after `after`. */
@@ -28,6 +28,7 @@ export class EarlyRuns {
   /** Next polls: when they are to begin, and the line's next one. */
   readonly #next = new Map<CollectionName, { readonly at: number; readonly lineAt: number }>();
   #lists: { readonly name: CollectionName; readonly count: number } | undefined;
+  #costOfLists = NOTHING_LEARNT.cost;
   #needOfLists: number | undefined;
 
   constructor(
@@ -48,6 +49,14 @@ export class EarlyRuns {
   /** How many lists a collection of lists' items has. */
   noteLists(name: CollectionName, count: number): void {
     this.#lists = { name, count };
+  }
+
+  /**
+   * What a reading of a list takes on average: what all of them take is that, times how many there are. That number is
+   * known with each poll of their rows, the cost with each run of them.
+   */
+  noteCostOfLists(requests: number): void {
+    this.#costOfLists = requests;
   }
 
   /** Σ √(k·q·λ) of all lists, where they are many (src/plan/early-polls.ts). */
@@ -93,7 +102,7 @@ export class EarlyRuns {
       this.#lists === undefined
         ? undefined
         : {
-            requests: this.#lists.count,
+            requests: this.#lists.count * this.#costOfLists,
             lineMs: this.#gapOf(this.#lists.name, now),
             need: this.#needOfLists,
           };

@@ -39,6 +39,7 @@ const options = {
   lists: LISTS,
   since: SINCE,
   dueOnly: false,
+  announced: 'believed' as const,
   fully: false,
   workers: 4,
   crowded: () => false,

@@ -2,7 +2,7 @@ import type { ScopeOrder, StoredScope } from '../../mirror/scope/scope-store.ts'
 import type { ListCollection } from '../../model/collections.ts';
 import { LONGEST_MS } from '../../plan/change-rate.ts';
 import { listsAtOnce, MOST_CHOSEN } from '../../plan/next-reading.ts';
-import type { AccountStore } from '../reader/account-store.ts';
+import type { AccountStore, DueScopesBounds } from '../reader/account-store.ts';
 
 export interface ListPassOptions {
   readonly lists: ListCollection;
@@ -10,6 +10,8 @@ export interface ListPassOptions {
   readonly since: Date;
   /** Only scopes that a change made due, not all. */
   readonly dueOnly: boolean;
+  /** Which changes count. */
+  readonly announced: DueScopesBounds['announced'];
   /** Every scope is walked fully: a poll since then does not count. */
   readonly fully: boolean;
   /** How many are read side by side at most; the next is chosen when one of them is done. */
@@ -53,9 +55,9 @@ export async function passOverScopes(
   options: ListPassOptions,
   read: (scope: StoredScope) => Promise<boolean>,
 ): Promise<{ readonly read: number; readonly failed: number; readonly leftOver: boolean }> {
-  const { lists, fully } = options;
+  const { lists, fully, announced } = options;
   const notReadSince = options.dueOnly ? unreadSince(options) : options.since;
-  const resting = options.dueOnly ? 'out' : 'last';
+  const resting: DueScopesBounds['resting'] = options.dueOnly ? 'out' : 'last';
   const active = new Set<string>();
   /** Not read again in this pass: they failed, or were read twice (what changes meanwhile is due after it). */
   const spent = new Set<string>();
@@ -73,7 +75,8 @@ export async function passOverScopes(
     const order = { now: options.now(), first: options.first() };
     const limit = size ?? MOST_CHOSEN;
     const again = options.again && size !== undefined && !options.dueOnly && !fully;
-    queue = await store.dueScopes(lists, { notReadSince, fully, except, again, resting, limit, ...order });
+    const which = { notReadSince, fully, except, again, resting, announced, limit };
+    queue = await store.dueScopes(lists, { ...which, ...order });
     // Where all are read in any case, their order is worth no more queries.
     if (options.until === undefined || size !== undefined || queue.length < MOST_CHOSEN) return;
     size = listsAtOnce(await options.count());

@@ -17,6 +17,8 @@ export interface ListsRequest {
   readonly what: 'poll' | 'full';
   /** Only lists that a change made due. */
   readonly dueOnly: boolean;
+  /** Lists count as changed also where their row has changed without them again and again; default: they don't. */
+  readonly allAnnounced?: boolean;
   /** Lists that are left then are the next pass's; undefined: all are read. */
   readonly until?: Date | undefined;
   readonly accept: boolean;
@@ -50,7 +52,7 @@ export class ListsReader {
   readonly #context: ReadingContext;
   readonly #sessions: SessionPool;
   readonly #unknown: UnknownLists;
-  readonly #earlyRuns: Pick<EarlyRuns, 'noteNeedOfLists'>;
+  readonly #earlyRuns: Pick<EarlyRuns, 'noteCostOfLists' | 'noteNeedOfLists'>;
   /** Lists that any reading read whole, and whose completeness no full pass has judged yet. */
   readonly #whole = new Map<string, ReadWhole>();
   /** The last run of the line's ended before it had read all. */
@@ -62,7 +64,7 @@ export class ListsReader {
     context: ReadingContext,
     sessions: SessionPool,
     confirmer: DeletionConfirmer,
-    earlyRuns: Pick<EarlyRuns, 'noteNeedOfLists'>,
+    earlyRuns: Pick<EarlyRuns, 'noteCostOfLists' | 'noteNeedOfLists'>,
   ) {
     this.#context = context;
     this.#sessions = sessions;
@@ -72,7 +74,7 @@ export class ListsReader {
 
   async read(
     lists: ListCollection,
-    { what, dueOnly, until, accept, signal }: ListsRequest,
+    { what, dueOnly, allAnnounced = false, until, accept, signal }: ListsRequest,
   ): Promise<ListsRead> {
     const since = new Date(this.#context.clock.now());
     const unknown: UnknownList[] = [];
@@ -80,20 +82,25 @@ export class ListsReader {
     let error: Error | undefined;
     let suspects = false;
     let proven = false;
+    /** What readings of the lists that the pass reads took before; where they are many, the database sums it up. */
+    const costs = { sum: 0, lists: 0, areAll: false };
     const { read: count, leftOver } = await passOverScopes(
       this.#context.store,
       {
         lists,
         since,
         dueOnly,
+        announced: allAnnounced ? 'all' : 'believed',
         fully: what === 'full',
         workers: WORKERS,
         crowded: () => this.#context.source.isCrowded(),
         now: () => new Date(this.#context.clock.now()),
         until,
         count: async () => {
-          const { count, need } = await this.#context.store.needOfScopes(lists);
+          const { count, requests, need } = await this.#context.store.needOfScopes(lists);
           this.#earlyRuns.noteNeedOfLists(need);
+          if (count > 0) this.#earlyRuns.noteCostOfLists(requests / count);
+          costs.areAll = true;
           return count;
         },
         again: this.#leftOver,
@@ -103,7 +110,9 @@ export class ListsReader {
         },
         signal,
       },
-      async ({ scope }) => {
+      async ({ scope, learnt }) => {
+        costs.sum += Math.max(1, learnt.cost);
+        costs.lists += 1;
         const result = await this.#readList(lists, scope, what, {
           accept,
           priority: PRIORITY.LISTS,
@@ -123,6 +132,9 @@ export class ListsReader {
       },
     );
     if (what === 'poll' && !dueOnly) this.#leftOver = leftOver;
+    // Those that a change made due are no sample of all.
+    if (!costs.areAll && !dueOnly && costs.lists > 0)
+      this.#earlyRuns.noteCostOfLists(costs.sum / costs.lists);
     const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
     const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
     const read = { since, count, whole, suspects, proven, suspected };

@@ -34,7 +34,7 @@ import type { ListDirection } from '../../walk/memory/order.ts';
 export interface AccountStore {
   openScope(scope: Scope): Promise<StoredScope>;
   dueScopes(lists: ListCollection, due: DueScopesBounds): Promise<StoredScope[]>;
-  /** How many scopes the collection has, and Σ √(k·q·λ) of them. */
+  /** How many scopes the collection has, what one reading of each takes, and Σ √(k·q·λ) of them. */
   needOfScopes(lists: ListCollection): Promise<ScopesNeed>;
   predecessor(scope: Scope, direction: ListDirection, of: string, nth: number): Promise<string | null>;
   nthNewest(scope: Scope, nth: number): Promise<string | null>;
@@ -95,6 +95,7 @@ export interface DueScopesBounds {
   readonly now: Date;
   readonly first: ScopeOrder['first'];
   readonly resting: DueScopesQuery['resting'];
+  readonly announced: DueScopesQuery['announced'];
 }
 
 /** Of lists, and of those with unfinished rows. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
+import { NO_ALARMS } from '../../plan/alarms.ts';
 import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { ScopeSession } from './scope-session.ts';
 
@@ -20,6 +21,7 @@ const STORED: StoredScope = {
   fullWalk: undefined,
   lastObs: 41,
   learnt: NOTHING_LEARNT,
+  alarms: NO_ALARMS,
   finishMs: undefined,
 };
 

@@ -1,6 +1,7 @@
 import type { KeptKeys } from '@research-mirror/runtime/keys/kept-keys';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { KeyType, Scope } from '../../model/collections.ts';
+import type { Alarms } from '../../plan/alarms.ts';
 import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import type { Checkpoint } from '../../walk/checkpoint.ts';
@@ -14,7 +15,7 @@ import type { WholeReading } from './whole-reading.ts';
  */
 export class ScopeSession {
   readonly scope: Scope;
-  /** Changed only by what runs in the write lane, once it is committed; so are the seven below. */
+  /** Changed only by what runs in the write lane, once it is committed; so are the eight below. */
   memory: ScopeMemory;
   /** Checkpoint of the full walk under way; undefined: none is. */
   fullWalk: Checkpoint | undefined;
@@ -27,6 +28,7 @@ export class ScopeSession {
   /** Its parent's row has changed since. */
   isDue: boolean;
   learnt: LearntChanges;
+  alarms: Alarms;
   /** Milliseconds within which nearly all rows finish after their last change, when the session was opened. */
   readonly finishMs: number | undefined;
   /** What the full walk under way has seen, where that may prove something. */
@@ -54,6 +56,7 @@ export class ScopeSession {
     this.lastReadAt = stored.lastReadAt;
     this.isDue = stored.dueAt !== undefined;
     this.learnt = stored.learnt;
+    this.alarms = stored.alarms;
     this.finishMs = stored.finishMs;
     this.committed = stored.lastObs;
     this.#obs = stored.lastObs;

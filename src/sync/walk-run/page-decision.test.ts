@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
+import { NO_ALARMS } from '../../plan/alarms.ts';
 import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import type { Item } from '../../model/page.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
@@ -38,7 +39,8 @@ const taken: PageStep = {
     kind: 'collection',
     known: NOTHING_LEARNT,
     readAt: new Date(began - 60_000),
-    announced: false,
+    alarms: NO_ALARMS,
+    isDue: false,
     hinted: false,
   },
   lastReadAt: new Date(began - 60_000),

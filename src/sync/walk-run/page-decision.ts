@@ -186,7 +186,10 @@ function readUpTo(taken: PageStep, end: End, observed: ObservedPage, gone: numbe
   const isWhole = end.outcome === 'complete' || taken.walk.kind === 'full';
   return {
     lastReadAt: latestReading(taken, at),
-    ...learntBy(taken.learning, taken.walk, addTotals(taken.totals, totalsOf(observed.counts)), gone),
+    ...learntBy(taken.learning, taken.walk, addTotals(taken.totals, totalsOf(observed.counts)), {
+      gone,
+      isOver: taken.polledAt !== undefined,
+    }),
     // Scopes come due by the database's clock.
     clearDueUntil: surelyBegan(taken.walk, taken.startedAt, taken.firstSentAt ?? sentAt),
     failure: null,

@@ -52,6 +52,7 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   let began = now;
   let asOf = now;
   let due: readonly string[] = [];
+  const { isDue } = session;
   const poll = await runPoll(reading, () => due, {
     onEnd: async (end, { walk, memory, seen }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
@@ -75,6 +76,8 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
     (from) => beginRefresh(session.memory, { unfinished, now: from }),
     {
       ...reading,
+      // What made it due is found by the poll, or may be found now.
+      isDue: isDue && poll.totals.inserted + poll.totals.updated === 0,
       onEnd: async (end, { walk, memory }) =>
         end.outcome !== 'reached'
           ? {}

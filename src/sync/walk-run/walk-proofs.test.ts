@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { WalkAnswer, FullWalk, Step } from '../../walk/walk.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { step } from '../../walk/step.ts';
+import { NO_ALARMS } from '../../plan/alarms.ts';
 import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { ScopeSession } from '../scope/scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
@@ -16,6 +17,7 @@ const stored = {
   fullAt: new Date(0),
   lastObs: 0,
   learnt: NOTHING_LEARNT,
+  alarms: NO_ALARMS,
 };
 const written = {
   state: 'applied',

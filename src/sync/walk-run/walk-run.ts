@@ -261,7 +261,7 @@ class WalkRun {
       unbelieved: atEnd.unbelieved ?? [],
       collection: atEnd.collection,
       gracePeriodMs: this.#context.gracePeriodMs,
-      learning: learningOf(this.#session, this.#options.priority),
+      learning: learningOf(this.#session, this.#options.priority, this.#options.isDue),
       lastReadAt: this.#session.lastReadAt,
       early: this.#options.early ?? false,
     };

@@ -73,9 +73,10 @@ export async function writeStep(
   const previous = session.memory.whole;
   session.memory = decided.memory;
   if (end?.outcome === 'complete') session.everComplete = true;
-  const { polledAt, lastReadAt, learnt } = result.decision.scope;
+  const { polledAt, lastReadAt, learnt, alarms } = result.decision.scope;
   if (polledAt !== undefined) session.polledAt = polledAt;
   if (learnt !== undefined) session.learnt = learnt;
+  if (alarms !== undefined) session.alarms = alarms;
   if (lastReadAt !== undefined) {
     session.lastReadAt = lastReadAt;
     session.isDue = false;

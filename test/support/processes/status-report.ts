@@ -144,6 +144,7 @@ export function sampleWebhook(changes: Partial<WebhookStatus> = {}): WebhookStat
     renewedSince: null,
     lastEventAt: before(45),
     hintsWaiting: 2,
+    hintsDue: 2,
     changes: { announced: 950, polled: 50 },
     ...changes,
   };

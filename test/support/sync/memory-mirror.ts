@@ -1,6 +1,7 @@
 import type { Mirror } from '../../../src/mirror/mirror.ts';
 import type { ItemOutcome, PageWrite } from '../../../src/mirror/page-write.ts';
 import type { CollectionName, Scope } from '../../../src/model/collections.ts';
+import { NO_ALARMS } from '../../../src/plan/alarms.ts';
 import { NOTHING_LEARNT } from '../../../src/plan/learnt-changes.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { RowState } from '../../../src/sync/hints/judge-hints.ts';
@@ -55,11 +56,12 @@ export class MemoryMirror {
           memory: {},
           lastObs: 0,
           learnt: NOTHING_LEARNT,
+          alarms: NO_ALARMS,
           liveRows: 0,
           ...this.#scopes.get(scope.collection),
         }),
       dueScopes: () => Promise.resolve([]),
-      needOfScopes: () => Promise.resolve({ count: 0, need: 0 }),
+      needOfScopes: () => Promise.resolve({ count: 0, requests: 0, need: 0 }),
       predecessor: (scope: Scope, direction: string, of: string, nth: number) => {
         const all = direction === 'falling' ? byKey(scope).toReversed() : byKey(scope);
         const before = all.filter((id) => (direction === 'falling' ? id > Number(of) : id < Number(of)));

@@ -1,6 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { statusReport } from '../../../../src/app/status/collect-status.ts';
-import { readWorkload } from '../../../../src/db/status/workload.ts';
+import { statusReport, workloadOf } from '../../../../src/app/status/collect-status.ts';
 import type { UpcomingReading } from '../../../../src/model/status/status-report.ts';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
@@ -12,8 +11,7 @@ it('status says what is read next of an account, from what is stored', async () 
   const { config, database } = account;
   const { db } = database;
   const next = async (): Promise<UpcomingReading | null | undefined> => {
-    const workload = (): ReturnType<typeof readWorkload> =>
-      readWorkload(db, { history: true, priorMs: 86_400_000 });
+    const workload = (): ReturnType<typeof workloadOf> => workloadOf(db, config);
     const report = await statusReport({ config, db, words: '', accounts: undefined, workload });
     return report.accounts[0]?.next;
   };

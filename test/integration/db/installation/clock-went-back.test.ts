@@ -44,6 +44,7 @@ it('nothing of an account that is opened waits for a moment that lies ahead', as
         unfinishedPriorMs: 3_600_000,
       },
       resting: 'last',
+      announced: 'believed',
       limit: 10,
     });
   expect(await due()).toEqual([]);

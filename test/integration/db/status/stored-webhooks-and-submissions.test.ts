@@ -38,7 +38,8 @@ describe('the stored status', () => {
       values (1, 'a', '2026-01-01T00:00:00Z', '{}'), (1, 'b', '2026-01-02T00:00:00Z', '{}')`);
     await run(`
       insert into mirror_sync.hint (_user_id, collection, key, hinted_at, due_at)
-      values (1, 'lists', '7', now(), now()), (1, 'lists', '8', now(), now())`);
+      values (1, 'lists', '7', now(), now()), (1, 'lists', '8', now(), now() + interval '1 minute'),
+        (1, 'lists', '9', now(), now() + interval '1 day')`);
     const { webhook } = await account('1');
     expect(webhook).toEqual({
       state: 'registered',
@@ -46,7 +47,9 @@ describe('the stored status', () => {
       error: null,
       renewedSince: null,
       lastEventAt: '2026-01-02T00:00:00.000Z',
-      hintsWaiting: 2,
+      hintsWaiting: 3,
+      // One waits for a minute. What lies a day ahead is of a clock that went back, and counts as now.
+      hintsDue: 2,
       changes: null,
     });
     const renewedAfter = async (registered: string, replaced: string) => {

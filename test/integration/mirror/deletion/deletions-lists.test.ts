@@ -170,6 +170,7 @@ describe('a list that is deleted', () => {
         unfinishedPriorMs: 3_600_000,
       },
       resting: 'last',
+      announced: 'believed',
       limit: 10,
     });
     expect(due.map(({ scope }) => scope.parent)).toEqual(['1']);

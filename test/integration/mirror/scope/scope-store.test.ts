@@ -60,6 +60,7 @@ async function due(account: MirroredAccount, more: Partial<DueScopesQuery> = {})
     again: false,
     order: orderAt('2026-02-01T00:00:00Z'),
     resting: 'last',
+    announced: 'believed',
     limit: 10,
     ...more,
   });
@@ -124,7 +125,14 @@ describe('a scope’s row', () => {
     );
     await set(
       account,
-      { changes: '1.5', announced: '0.5', watched_ms: '60000.25', cost: '2' },
+      {
+        changes: '1.5',
+        announced: '0.5',
+        watched_ms: '60000.25',
+        cost: '2',
+        true_alarms: '3',
+        false_alarms: '0.75',
+      },
       { collection: 'watchlist' },
     );
     expect(await readScope(db, scope)).toEqual({
@@ -142,6 +150,7 @@ describe('a scope’s row', () => {
       fullWalk: { cursor: '9' },
       lastObs: 0,
       learnt: { changes: 1.5, announced: 0.5, watchedMs: 60000.25, cost: 2 },
+      alarms: { trueAlarms: 3, falseAlarms: 0.75 },
     });
     await set(account, { full_walk: null }, { collection: 'watchlist' });
     expect((await readScope(db, scope))?.fullWalk).toBeUndefined();
@@ -220,6 +229,38 @@ describe('the scopes that are to be read', () => {
     expect(await due(account, { order })).toEqual(['3', '2', '1', '4']);
   });
 
+  it('come for a change of their row only as long as that has meant something, or where they are to be read anyway', async () => {
+    const account = await withLists(1, 2, 3, 4, 5);
+    const order = orderAt('2026-02-01T12:00:00Z');
+    for (const [parent, readAt, trueAlarms, falseAlarms] of [
+      ['1', '2026-02-01T11:00Z', '0', '8'],
+      ['2', '2026-02-01T11:00Z', '0', '8.5'],
+      ['3', '2026-02-01T11:00Z', '2', '15'],
+      ['4', '2026-01-31T12:00Z', '0', '20'],
+      ['5', null, '0', '20'],
+    ] as const) {
+      const alarms = { true_alarms: trueAlarms, false_alarms: falseAlarms };
+      await set(
+        account,
+        { due_at: `2026-02-01T11:0${parent}Z`, last_read_at: readAt, ...alarms },
+        { parent },
+      );
+    }
+    // List 2, whose row was only ever wrong, comes with those that are to be read in any case, by its need.
+    const run = { notReadSince: new Date('2026-02-01T12:00:00Z'), order };
+    expect(await due(account, run)).toEqual(['1', '3', '4', '5', '2']);
+    const dueOnly = { notReadSince: new Date(0), order };
+    expect(await due(account, dueOnly)).toEqual(['1', '3', '4', '5']);
+    expect(await due(account, { ...dueOnly, announced: 'all' })).toEqual(['1', '2', '3', '4', '5']);
+    expect(await due(account, { ...run, order: { ...order, first: 'oldest' } })).toEqual([
+      '4',
+      '1',
+      '3',
+      '5',
+      '2',
+    ]);
+  });
+
   it('come last, or not at all, while they rest after a failure: twice as long after each, an hour at most', async () => {
     const account = await withLists(1, 2, 3, 4, 5);
     const failed = (parent: string, failures: number, at: string): Promise<void> =>
@@ -269,6 +310,8 @@ describe('the scopes that are to be read', () => {
           watchedMs: random() * 3 * DAY,
           cost: 1 + Math.floor(random() * 3),
         };
+        const dueMs = random() < 0.5 ? undefined : 1 + index + Math.round(random() * 1000) * 1000;
+        const alarms = { trueAlarms: random() * 5, falseAlarms: random() * 40 };
         const readAt = sinceMs === undefined ? null : new Date(order.now.getTime() - sinceMs).toISOString();
         const parent = String(index + 1);
         const stored = {
@@ -277,9 +320,14 @@ describe('the scopes that are to be read', () => {
           announced: String(learnt.announced),
           watched_ms: String(learnt.watchedMs),
           cost: String(learnt.cost),
+          due_at: dueMs === undefined ? null : new Date(order.now.getTime() - dueMs).toISOString(),
+          true_alarms: String(alarms.trueAlarms),
+          false_alarms: String(alarms.falseAlarms),
         };
         await set(account, stored, { parent });
-        return { parent, need: needOf({ sinceMs, learnt, longestMs: DAY, priorMs: DAY, unannounced: 0.4 }) };
+        const announced = dueMs === undefined ? undefined : { sinceMs: dueMs, alarms };
+        const readable = { sinceMs, learnt, announced, longestMs: DAY, priorMs: DAY, unannounced: 0.4 };
+        return { parent, need: needOf(readable) };
       }),
     );
     const planned = lists.toSorted(
@@ -306,14 +354,14 @@ describe('all lists together', () => {
       values (${account.fence.userId}, 'list_items', '2', '7', now(), false)`.execute(
       account.database.kysely,
     );
-    const { count, need } = await needOfScopes(account.database.db, {
+    const { count, requests, need } = await needOfScopes(account.database.db, {
       userId: account.fence.userId,
       collection: 'list_items',
       priorMs: DAY,
       unfinishedPriorMs: DAY / 24,
     });
     const roots = Math.sqrt((1.5 * 6) / (2 * DAY)) + Math.sqrt((4 * 2) / (DAY / 24));
-    expect(count).toBe(2);
+    expect([count, requests]).toEqual([2, 5.5]);
     expect(need).toBeCloseTo(roots * Math.sqrt((2 + 3) / (2 + 6)), 9);
   });
 

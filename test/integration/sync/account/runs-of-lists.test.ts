@@ -84,6 +84,35 @@ describe('the runs of lists', () => {
     told.mockRestore();
   });
 
+  // Of few lists the run itself knows what they cost; of many the statement does that counts them.
+  it.each([
+    [5, 3],
+    [21, 1.5],
+  ])('keep what their requests take from early polls: %i lists of %d pages each', async (lists, pages) => {
+    /** Requests a minute that polls of a busy collection take, where a reading of each list takes so many. */
+    const takenBesideLists = async (cost: number): Promise<number> => {
+      await account.query(
+        `update mirror_sync.scope set changes = 1e6, announced = 0, watched_ms = 3e7,
+         cost = case when parent <> '' then ${cost} when collection = 'research_jobs' then 80 else 1 end
+         where parent <> '' or collection = 'research_jobs'`,
+      );
+      await account.reopen();
+      vi.spyOn(account.current.source, 'sizeOf').mockReturnValue(600);
+      await run();
+      await account.read('lists', 'poll');
+      await account.read('research_jobs', 'poll');
+      const [poll] = await account.query<{ ms: number }>(
+        `select extract(epoch from next_poll_at - polled_at)::float8 * 1000 as ms from mirror._collections
+         where collection = 'research_jobs'`,
+      );
+      return (80 * MINUTE) / (poll?.ms ?? 0);
+    };
+    await create(lists);
+    await account.read('research_jobs', 'full');
+    const taken = [await takenBesideLists(pages), await takenBesideLists(1)];
+    expect(((taken[1] ?? 0) - (taken[0] ?? 0)) / 0.95).toBeCloseTo(lists * (pages - 1), 1);
+  });
+
   it('read a busy list of many twice, where the last one did not come to all', async () => {
     await create(30);
     await account.query(
