@@ -34,10 +34,11 @@ const PLACES: Readonly<Record<ReadingCause, number>> = {
 };
 
 /**
- * How urgent a reading is. First go lists whose row has changed, as long as that has meant something, or where they are
- * to be read in any case: never read, or not for longer than asked. Then new scopes. Then those that were not read for longer than asked: the greater
- * the ratio, the sooner, so that where there are too many all are late by one factor. All others go by the freshness
- * that a request buys. `dueScopes` (src/mirror/scope/scope-store.ts) says the same of lists in SQL.
+ * How urgent a reading is. First go lists whose row has changed, as long as that has meant something, or where they
+ * are to be read in any case: never read, or not for longer than asked. Then new scopes. Then those that were not read
+ * for longer than asked: the greater the ratio, the sooner, so that where there are too many all are late by one
+ * factor. All others go by the freshness that a request buys. `dueScopes` (src/mirror/scope/scope-store.ts) says the
+ * same of lists in SQL.
  */
 export function needOf(scope: Readable): ReadingNeed {
   const { sinceMs, longestMs, announced } = scope;

@@ -106,10 +106,10 @@ export interface ScopeOrder extends Priors {
 
 /**
  * Scopes of a collection that has one for each row of its parent collection, in the order in which they are to be
- * read: changed ones first, the oldest of them first, unless their row has changed without them again and again; then new ones; then those that were not read for too long (or
- * these before all others, as asked); then those where a request buys most freshness (`needOf` in
- * src/plan/next-reading.ts: a test compares them). Full walks take those read longest ago. Those that failed come
- * last until they have rested. Deleted parents have none.
+ * read: changed ones first, the oldest of them first, unless their row has changed without them again and again; then
+ * new ones; then those that were not read for too long (or these before all others, as asked); then those where a
+ * request buys most freshness (`needOf` in src/plan/next-reading.ts: a test compares them). Full walks take those read
+ * longest ago. Those that failed come last until they have rested. Deleted parents have none.
  */
 export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
