@@ -15,6 +15,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type pg from 'pg';
+import { ARENAS } from '../../bin/heap.js';
 import { AS_LAUNCHED } from '../support/run-sync.ts';
 import { startProgram } from '../../test/support/processes/program.ts';
 import { readFlags } from '../support/flags.ts';
@@ -120,6 +121,7 @@ async function walk(
     const { ended } = startProgram(['sync', 'research_jobs', '--full', '--json'], {
       cwd: folder,
       env: {
+        ...ARENAS,
         MIRROR_API_URL: `http://127.0.0.1:${port}`,
         MIRROR_API_KEY: 'key-42',
         MIRROR_BUDGET_SHARE: '1',

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
+import type { CollectionName } from '../../../../src/model/collections.ts';
 import { EarlyRuns } from '../../../../src/sync/account/early-runs.ts';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
@@ -42,6 +43,13 @@ async function nextRuns(): Promise<{ poll: number; full: number }> {
     from mirror._collections where collection = 'list_items'`);
   if (row === undefined) throw new Error('list_items has no row');
   return row;
+}
+
+/** When (ms) the collection's cron line polls it next, by the test's clock. */
+function nextOfLine(name: CollectionName): number {
+  const now = new Date(Date.now() + ahead);
+  const { nextPollAt } = account.parts.schedule.after(String(account.sandbox.userId), name, now);
+  return nextPollAt?.getTime() ?? Number.NaN;
 }
 
 describe('the runs of lists', () => {
@@ -98,6 +106,8 @@ describe('the runs of lists', () => {
       );
       await account.reopen();
       vi.spyOn(account.current.source, 'sizeOf').mockReturnValue(600);
+      // Just after the lines' polls: the next ones come too late to be in the way.
+      ahead = nextOfLine('research_jobs') + 1_000 - Date.now();
       await run();
       await account.read('lists', 'poll');
       await account.read('research_jobs', 'poll');
@@ -127,13 +137,9 @@ describe('the runs of lists', () => {
       await run();
       return account.asked.slice(asked).filter((path) => path.startsWith(`/v1/lists/${busy?.parent}`)).length;
     };
-    const next = async (): Promise<number> =>
-      account.parts.schedule
-        .after(String(account.sandbox.userId), 'list_items', new Date(Date.now() + ahead))
-        .nextPollAt?.getTime() ?? Number.NaN;
     expect(await busyReadings()).toBe(1);
     // The line's next moment passes in the middle of the run.
-    const until = await next();
+    const until = nextOfLine('list_items');
     let readings = 0;
     account.onRequest = (path) => {
       if (path.startsWith('/v1/lists/')) readings += 1;
