@@ -13,8 +13,9 @@ import {
   type TableOfAccounts,
   tablesOfAccounts,
 } from '../../db/distribution/tables-of-accounts.ts';
-import { lockMigrations } from '../../db/migrations/run-migrations.ts';
+import { lockMigrations, unknownMigrations } from '../../db/migrations/run-migrations.ts';
 import { remakeFollowers, takeTurn } from '../../mirror/columns/follow-columns.ts';
+import { MIGRATIONS, programVersion } from '../program-files.ts';
 
 export interface DistributeContext {
   /** Opened with `MIGRATION_BOUNDS`, past a pooler: moving millions of rows takes minutes. */
@@ -73,6 +74,7 @@ export async function runDistribute(
   { dryRun, shards }: DistributeOptions,
 ): Promise<DistributeReport> {
   const { db } = context;
+  await checkMigrations(db);
   const cluster = await readCluster(db);
   const before = await tablesOfAccounts(db);
   check(before);
@@ -114,6 +116,19 @@ export async function runDistribute(
   };
 }
 
+/**
+ * An older program may run on a newer database, but does not know the tables of later migrations: they would stay behind.
+ * @throws Unusable
+ */
+async function checkMigrations(db: Db): Promise<void> {
+  const unknown = await unknownMigrations(db, MIGRATIONS);
+  if (unknown.length === 0) return;
+  throw new Unusable(
+    `the database is newer than this program, research-mirror ${programVersion()}, which does not know the tables of ${unknown.join(', ')}; ` +
+      'nothing was touched. Run distribute with the newest program',
+  );
+}
+
 /** @throws Unusable where a table can't be distributed as it is */
 function check(tables: readonly TableOfAccounts[]): void {
   const foreign = tables.filter(({ ours }) => !ours);
@@ -145,6 +160,7 @@ async function distribute(
 ): Promise<{ readonly names: ReadonlySet<string>; readonly from: number }> {
   // Nobody migrates or adds columns meanwhile.
   await lockMigrations(trx);
+  await checkMigrations(trx);
   await takeTurn(trx);
   await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
   const due = (await tablesOfAccounts(trx)).filter(({ distributed }) => !distributed);
