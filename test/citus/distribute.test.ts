@@ -227,7 +227,7 @@ describe('distribute', () => {
     const both = await Promise.all([distribute(), distribute()]);
     const outcomes = both.map(({ tables }) => [...new Set(tables.map(({ outcome }) => outcome))].join());
     expect(outcomes.toSorted()).toEqual(['distributed', 'there']);
-    expect(both.map(({ attempts }) => attempts).toSorted()).toEqual([0, 1]);
+    expect(both.filter(({ attempts }) => attempts === 1)).toHaveLength(1);
   });
 
   it('leaves somebody’s own tables where they are, and so does a later migration', async () => {
