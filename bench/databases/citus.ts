@@ -3,11 +3,13 @@
  * accounts, how long writes wait while a mirror is distributed, and how many of the writer's statements went to more than
  * one shard. Both lie on the cluster's servers: the plain one on the coordinator alone.
  *
- *     node bench/databases/citus.ts --citus URL [--rows 1000000] [--more 0] [--accounts 8] [--shards 32]
+ *     npm exec -- node bench/databases/citus.ts --citus URL [--rows 1000000] [--more 0] [--accounts 8] [--shards 32]
  *
  * `--more`: so many rows the plain mirror has before it is distributed, the rest of them copied within the table.
- * The URL is the coordinator's, of a superuser of all nodes (docs/scaling.md starts a cluster on one machine). 13.2 or
- * newer, for its counters of statements.
+ * The URL is that of any Citus cluster's coordinator, of a superuser of all nodes, who may make databases: set up as
+ * docs/scaling.md says (steps 1 and 2), for example one for `CITUS_URL=URL npm run test:citus`. 13.2 or newer, for its
+ * counters of statements. The writer's pages are counted here; the daemon's other statements are by
+ * bench/databases/routing.ts.
  */
 import { sql } from 'kysely';
 import { runDistribute } from '../../src/app/distribute/run-distribute.ts';

@@ -7,7 +7,8 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { runDistribute, type DistributeReport } from '../../src/app/distribute/run-distribute.ts';
 import { programVersion } from '../../src/app/program-files.ts';
 import type { Database } from '../../src/db/connection/database.ts';
-import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
+import { lockMigrations, migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { makeCluster } from '../support/databases/distributed-database.ts';
 import { MIGRATIONS, migrateTo, openTestDatabase } from '../support/databases/migrated-database.ts';
@@ -148,7 +149,7 @@ describe('distribute', () => {
       expect(await run(`select pg_relation_size('mirror.research_jobs')::int as n`)).toEqual([{ n: 0 }]);
 
       const again = await distribute();
-      expect(again).toMatchObject({ pauseMs: null });
+      expect(again).toMatchObject({ pauseMs: null, attempts: 0 });
       expect(again.tables.every(({ outcome }) => outcome === 'there')).toBe(true);
 
       expect(await readAll((text) => reader.run(text))).toEqual(before);
@@ -214,8 +215,10 @@ describe('distribute', () => {
     const left = async (): Promise<unknown> =>
       (await run<{ n: number }>(`select pg_relation_size('mirror.research_jobs')::int as n`))[0]?.n;
     expect(await left()).toBeGreaterThan(0);
-    const { pauseMs, leftOvers } = await distribute();
-    expect([pauseMs, leftOvers, await left()]).toEqual([null, [], 0]);
+    const { pauseMs, attempts, leftOvers } = await distribute();
+    expect([attempts, leftOvers, await left()]).toEqual([0, [], 0]);
+    // What waited for the rows to go.
+    expect(pauseMs).toBeGreaterThan(0);
     expect(await run('select count(*)::int as n from mirror.changes')).toEqual([{ n: 20 }]);
   });
 
@@ -224,7 +227,7 @@ describe('distribute', () => {
     const both = await Promise.all([distribute(), distribute()]);
     const outcomes = both.map(({ tables }) => [...new Set(tables.map(({ outcome }) => outcome))].join());
     expect(outcomes.toSorted()).toEqual(['distributed', 'there']);
-    expect(both.filter(({ pauseMs }) => pauseMs === null)).toHaveLength(1);
+    expect(both.filter(({ attempts }) => attempts === 1)).toHaveLength(1);
   });
 
   it('leaves somebody’s own tables where they are, and so does a later migration', async () => {
@@ -249,6 +252,40 @@ describe('distribute', () => {
       new RegExp(`${there.host} is 5\\.0 s ahead\\); nothing was touched.*NTP`, 's'),
     );
     expect(await distributed()).toBe(0);
+  });
+
+  it('refuses a database that a newer program has migrated, and touches nothing', async () => {
+    await makeCluster(plain.url, inject('testServer').workers);
+    await migrateFurther(
+      'create table "{schema}_sync".later (_user_id bigint, n bigint, primary key (_user_id, n))',
+    );
+    for (const dryRun of [true, false]) {
+      await expect(distribute({ dryRun })).rejects.toThrow(
+        /does not know the tables of 9999_later; nothing was touched\. Run distribute with the newest program/,
+      );
+    }
+    expect(await distributed()).toBe(0);
+  });
+
+  it('refuses it, too, where that happens while distribute waits for its turn', async () => {
+    await makeCluster(plain.url, inject('testServer').workers);
+    const newer = await openTestDatabase(plain.url);
+    try {
+      const distributing = Promise.withResolvers<unknown>();
+      await newer.db.transaction(async (trx) => {
+        await lockMigrations(trx);
+        distribute().then(distributing.resolve, distributing.resolve);
+        await eventually('distribute to wait', async () => {
+          const waiting = `select 1 from pg_locks where locktype = 'advisory' and not granted`;
+          return (await trx.sql`${sql.raw(waiting)}`).rows.length > 0;
+        });
+        await trx.sql`insert into mirror_sync.migration values ('9999_later', 'x', now(), '0.2.0')`;
+      });
+      expect(String(await distributing.promise)).toContain('does not know the tables of 9999_later');
+      expect(await distributed()).toBe(0);
+    } finally {
+      await newer.close();
+    }
   });
 
   it('goes on where somebody has begun by hand', async () => {

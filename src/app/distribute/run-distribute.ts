@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
+import { Unusable } from '@research-mirror/runtime/errors';
 import type { Db } from '../../db/connection/db.ts';
-import { sqlState } from '../../db/connection/sql-state.ts';
 import {
   type CitusCluster,
   loginsMissingOnWorkers,
@@ -13,15 +12,17 @@ import {
   type TableOfAccounts,
   tablesOfAccounts,
 } from '../../db/distribution/tables-of-accounts.ts';
-import { lockMigrations } from '../../db/migrations/run-migrations.ts';
+import { lockMigrations, unknownMigrations } from '../../db/migrations/run-migrations.ts';
 import { remakeFollowers, takeTurn } from '../../mirror/columns/follow-columns.ts';
+import { MIGRATIONS, programVersion } from '../program-files.ts';
+import { LOCK_TIMEOUT, TableLocks } from './table-locks.ts';
 
 export interface DistributeContext {
   /** Opened with `MIGRATION_BOUNDS`, past a pooler: moving millions of rows takes minutes. */
   readonly db: Db;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Hears what is about to be done. */
+  /** Hears what is about to be done, and for whom it waits. */
   readonly onStep: (words: string) => void;
 }
 
@@ -46,21 +47,15 @@ export interface DistributedTable {
 export interface DistributeReport extends CitusCluster {
   readonly shards: number;
   readonly tables: readonly DistributedTable[];
-  /** For how long writes waited, in milliseconds; null where no table was distributed. */
+  /** For how long writes waited, all attempts together, in milliseconds; null where nothing kept them waiting. */
   readonly pauseMs: number | null;
+  /** In how many attempts tables were locked: between them writes went on. 0 where no table was distributed. */
+  readonly attempts: number;
   /** Logins that may use the mirror, and that some worker lacks: an administrator makes them there. */
   readonly missingLogins: readonly string[];
   /** Tables whose old rows still lie on the coordinator, hidden: somebody reads them without end. */
   readonly leftOvers: readonly string[];
 }
-
-/** How long each attempt waits for a table: the daemon's writes wait behind it. */
-const LOCK_TIMEOUT = '2s';
-const MAX_ATTEMPTS = 20;
-/** Milliseconds after the first attempt, longer after each further one, up to ten times as long. */
-const BACK_OFF = 250;
-/** 55P03: a lock was not free in time. 40P01: a deadlock. */
-const WORTH_ANOTHER = new Set(['55P03', '40P01']);
 
 /**
  * Makes a plain mirror on the coordinator of a Citus cluster a distributed one, in one transaction: a crash leaves all
@@ -73,30 +68,37 @@ export async function runDistribute(
   { dryRun, shards }: DistributeOptions,
 ): Promise<DistributeReport> {
   const { db } = context;
+  await checkMigrations(db);
   const cluster = await readCluster(db);
   const before = await tablesOfAccounts(db);
   check(before);
   let due = before.filter(({ distributed }) => !distributed);
-  let pauseMs: number | null = null;
+  const locks = new TableLocks(context);
+  const clearing = new TableLocks(context);
   let leftOvers: readonly string[] = [];
   if (!dryRun) {
     if (due.length > 0) {
-      const done = await repeated(context, 'nothing was changed', (trx) => distribute(trx, context, shards));
+      const done = await locks.repeat(
+        { tables: due.map(({ name }) => name), lock: 'exclusive', otherwise: 'nothing was changed' },
+        (trx, locking) => distribute(trx, context, { shards, locking }),
+      );
       // Another one may have been faster.
-      due = before.filter(({ name }) => done.names.has(name));
-      if (due.length > 0) pauseMs = context.clock.monotonic() - done.from;
+      due = before.filter(({ name }) => done.has(name));
     }
     // In a transaction of its own: who reads a view for long would have all that was copied thrown away.
-    await repeated(
-      context,
-      'the views changes and companies fail before: say distribute again',
+    await new TableLocks(context).repeat(
+      {
+        tables: [`${db.schema}.changes`, `${db.schema}.companies`],
+        lock: 'access exclusive',
+        otherwise: 'the views changes and companies fail before: say distribute again',
+      },
       async (trx) => {
         await takeTurn(trx);
         await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
         await remakeFollowers(trx);
       },
     );
-    leftOvers = await clearAway(context);
+    leftOvers = await clearAway(db, clearing);
   }
   const rows = await countRows(db, due);
   return {
@@ -108,10 +110,24 @@ export async function runDistribute(
       bytes: bytesHere,
       outcome: !rows.has(name) ? 'there' : dryRun ? 'would be distributed' : 'distributed',
     })),
-    pauseMs,
+    pauseMs: locks.attempts + clearing.attempts === 0 ? null : locks.waitedMs + clearing.waitedMs,
+    attempts: locks.attempts,
     missingLogins: await loginsMissingOnWorkers(db),
     leftOvers,
   };
+}
+
+/**
+ * An older program may run on a newer database, but does not know the tables of later migrations: they would stay behind.
+ * @throws Unusable
+ */
+async function checkMigrations(db: Db): Promise<void> {
+  const unknown = await unknownMigrations(db, MIGRATIONS);
+  if (unknown.length === 0) return;
+  throw new Unusable(
+    `the database is newer than this program, research-mirror ${programVersion()}, which does not know the tables of ${unknown.join(', ')}; ` +
+      'nothing was touched. Run distribute with the newest program',
+  );
 }
 
 /** @throws Unusable where a table can't be distributed as it is */
@@ -137,23 +153,24 @@ function listed(tables: readonly TableOfAccounts[]): string {
   return tables.map(({ name }) => name).join(', ');
 }
 
-/** @returns what was distributed here, and when writes began to wait, by the monotonic clock */
+/** @returns what was distributed here */
 async function distribute(
   trx: Db,
-  { clock, signal, onStep }: DistributeContext,
-  shards: number | undefined,
-): Promise<{ readonly names: ReadonlySet<string>; readonly from: number }> {
+  { signal, onStep }: DistributeContext,
+  { shards, locking }: Pick<DistributeOptions, 'shards'> & { readonly locking: () => void },
+): Promise<ReadonlySet<string>> {
   // Nobody migrates or adds columns meanwhile.
   await lockMigrations(trx);
+  await checkMigrations(trx);
   await takeTurn(trx);
   await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
   const due = (await tablesOfAccounts(trx)).filter(({ distributed }) => !distributed);
-  if (due.length === 0) return { names: new Set(), from: clock.monotonic() };
+  if (due.length === 0) return new Set();
   onStep('waiting for the daemon’s writes');
   // First what every page's transaction locks first: who has that needs no table that is locked here, so nobody waits
   // in a circle.
   const fence = trx.stateTable('account');
-  const from = clock.monotonic();
+  locking();
   await trx.sql`lock table only ${fence} in exclusive mode`;
   for (const { name } of due) await trx.sql`lock table only ${sql.raw(name)} in exclusive mode`;
   await distributeTables(trx, due, shards, ({ name }) => {
@@ -161,26 +178,21 @@ async function distribute(
     onStep(`distributing ${name}`);
   });
   onStep('committing on all nodes');
-  return { names: new Set(due.map(({ name }) => name)), from };
+  return new Set(due.map(({ name }) => name));
 }
 
 /** Of distributed tables: rows from before, which lie on the coordinator and are seen by nobody. @returns what stays */
-async function clearAway(context: DistributeContext): Promise<readonly string[]> {
-  const left: string[] = [];
-  for (const { name, distributed, bytesHere } of await tablesOfAccounts(context.db)) {
-    // A page or two are the table's own: an empty one with a TOAST table has one.
-    if (!distributed || bytesHere <= EMPTY) continue;
-    try {
-      await repeated(context, 'its old rows stay', async (trx) => {
-        await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
-        await trx.sql`select truncate_local_data_after_distributing_table(${name}::regclass)`;
-      });
-    } catch (error) {
-      if (!(error instanceof DatabaseUnavailable)) throw error;
-      left.push(name);
-    }
-  }
-  return left;
+async function clearAway(db: Db, locks: TableLocks): Promise<readonly string[]> {
+  const tables = await tablesOfAccounts(db);
+  // A page or two are the table's own: an empty one with a TOAST table has one.
+  const full = tables.filter(({ distributed, bytesHere }) => distributed && bytesHere > EMPTY);
+  return locks.each(
+    full.map(({ name }) => name),
+    async (trx, name) => {
+      await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      await trx.sql`select truncate_local_data_after_distributing_table(${name}::regclass)`;
+    },
+  );
 }
 
 /** Bytes of a table without rows, at most: the first page of its TOAST table's index. */
@@ -206,27 +218,4 @@ async function shardCount(
       (select shard_count::int from citus_tables where table_name = ${name}::regclass), ${wanted ?? null}::int,
       current_setting('citus.shard_count')::int) as n`;
   return rows[0]?.n ?? 0;
-}
-
-/** Repeats a transaction that met a lock. @param otherwise what follows where it stays so */
-async function repeated<T>(
-  { db, clock, signal }: DistributeContext,
-  otherwise: string,
-  work: (trx: Db) => Promise<T>,
-): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    signal.throwIfAborted();
-    try {
-      return await db.transaction(work);
-    } catch (error) {
-      if (!WORTH_ANOTHER.has(sqlState(error) ?? '')) throw error;
-      if (attempt === MAX_ATTEMPTS) {
-        throw new DatabaseUnavailable(
-          `tables or views could not be locked: somebody has one open in a long transaction (pg_stat_activity shows who); ${otherwise}`,
-          { cause: error },
-        );
-      }
-      await clock.sleep(BACK_OFF * Math.min(attempt, 10), signal);
-    }
-  }
 }

@@ -4,7 +4,7 @@ import { formatTable } from '../terminal/text-table.ts';
 
 /** A table of what was spread, or would be, and one line for people. */
 export function describeDistributed(report: DistributeReport, width: number | undefined): string {
-  const { version, workers, shards, tables, pauseMs, leftOvers, missingLogins } = report;
+  const { version, workers, shards, tables, pauseMs, attempts, leftOvers, missingLogins } = report;
   const cluster = `Citus ${version}, ${countOf(workers.length, 'node')} with shards (${workers.join(', ')})`;
   const spread = tables.filter(({ outcome }) => outcome !== 'there');
   const rest = [
@@ -35,6 +35,9 @@ export function describeDistributed(report: DistributeReport, width: number | un
     width,
   );
   const what = `${countOf(spread.length, 'table')} ${pauseMs === null ? 'would be' : 'were'} spread over ${countOf(shards, 'shard')}`;
-  const pause = pauseMs === null ? '' : `; writes waited ${(pauseMs / 1000).toFixed(1)} s`;
+  const pause =
+    pauseMs === null
+      ? ''
+      : `; writes waited ${(pauseMs / 1000).toFixed(1)} s${attempts > 1 ? `, in ${attempts} attempts` : ''}`;
   return `${table}${what}; ${cluster}${pause}\n${rest.join('')}`;
 }

@@ -41,8 +41,11 @@ export function dueRuns(
     select c._user_id as "userId", c.collection, c.next_poll_at as "pollAt", c.next_full_at as "fullAt",
       b.poll_by as "pollBy", b.full_by as "fullBy"
     from ${db.table('_collections')} as c
-    join unnest(${latest.map(({ name }) => name)}::text[], ${moments('nextPollAt')}::timestamptz[],
-      ${moments('nextFullAt')}::timestamptz[]) as b (collection, poll_by, full_by) on b.collection = c.collection
+    -- Not as one unnest() in FROM: where many accounts are asked for, Citus 13.2 gives its columns each other's types.
+    join (
+      select unnest(${latest.map(({ name }) => name)}::text[]) as collection,
+        unnest(${moments('nextPollAt')}::timestamptz[]) as poll_by,
+        unnest(${moments('nextFullAt')}::timestamptz[]) as full_by) as b on b.collection = c.collection
     where c._user_id = any(${[...userIds]}::bigint[])
       and (c.next_poll_at <= ${now} or c.next_full_at <= ${now} or c.next_poll_at > b.poll_by
         or c.next_full_at > b.full_by)`;

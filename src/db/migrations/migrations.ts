@@ -56,6 +56,15 @@ function numberOf(name: string): number {
   return Number(name.slice(0, 4));
 }
 
+/** Those of a newer program: none of `all` has their name. */
+export function unknownAmong(
+  applied: readonly AppliedMigration[],
+  all: readonly Migration[],
+): readonly AppliedMigration[] {
+  const known = new Set(all.map(({ name }) => name));
+  return applied.filter(({ name }) => !known.has(name));
+}
+
 /**
  * The migrations that are still to be applied. A newer program may have migrated the database where every migration
  * that this program does not know allows it: in a rolling upgrade both run side by side.
@@ -79,8 +88,8 @@ export function pendingAfter(
         'nothing was touched; run the version that made the database, or set MIRROR_SCHEMA to a new schema.',
     );
   }
-  const beyond = applied.filter(
-    ({ name, oldestProgram: oldest }) => !known.has(name) && (oldest === null || isOlder(version, oldest)),
+  const beyond = unknownAmong(applied, all).filter(
+    ({ oldestProgram: oldest }) => oldest === null || isOlder(version, oldest),
   );
   if (beyond.length > 0) {
     const named = beyond.map(({ name, oldestProgram: oldest }) =>

@@ -4,7 +4,13 @@ import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { distributeNewTables, tablesBefore } from '../distribution/tables-of-accounts.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
-import { pendingAfter, readMigrations, type AppliedMigration, type Migration } from './migrations.ts';
+import {
+  type AppliedMigration,
+  type Migration,
+  pendingAfter,
+  readMigrations,
+  unknownAmong,
+} from './migrations.ts';
 import { splitStatements } from './split-statements.ts';
 import { sqlState } from '../connection/sql-state.ts';
 import { throwIfNamesTaken } from './names-taken.ts';
@@ -63,6 +69,12 @@ export async function pendingMigrations(options: Omit<MigrateOptions, 'clock'>):
   const all = await readMigrations(folder);
   await checkServer(db);
   return pendingAfter(await appliedMigrations(db), all, db.schema, version).map(({ name }) => name);
+}
+
+/** Names of the database's migrations that are not in `folder`: a newer program applied them, beside which this one may run. */
+export async function unknownMigrations(db: Db, folder: string): Promise<string[]> {
+  const all = await readMigrations(folder);
+  return unknownAmong(await appliedMigrations(db), all).map(({ name }) => name);
 }
 
 /** Applies the first pending migration, under the lock; undefined: another program was faster. */

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dueWork } from '../../src/db/due-work.ts';
+import { readRowStory } from '../../src/mirror/lookup/read-row-story.ts';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
+import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
+
+let database: MigratedDatabase;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+describe('on a distributed mirror', () => {
+  it('runs of many accounts that are due, and the next one, are found by one look', async () => {
+    for (const userId of ['7', '8', '9']) await MirroredAccount.make(database, userId);
+    const at = (moment: string): Date => new Date(moment);
+    for (const [userId, moment] of [
+      ['7', '2026-01-01T00:00:00Z'],
+      ['8', '2026-01-03T00:00:00Z'],
+      ['9', '2026-01-09T00:00:00Z'],
+    ] as const) {
+      await database.db
+        .sql`insert into mirror._collections (_user_id, collection, next_poll_at) values (${userId}::bigint, 'lists', ${moment}::timestamptz)`;
+    }
+    const latest = [{ name: 'lists', nextPollAt: at('2026-01-04Z'), nextFullAt: null }] as const;
+    const { runs, nextRunAt } = await dueWork(database.db, ['7', '8', '9'], latest, at('2026-01-02Z'));
+    const found = runs.map(({ userId, poll }) => `${userId} ${poll.state}`).toSorted();
+    expect(found).toEqual(['7 due', '9 too-late']);
+    expect(nextRunAt).toEqual(at('2026-01-03Z'));
+  });
+
+  it('the story of a row has its columns with their types', async () => {
+    const account = await MirroredAccount.make(database, '10');
+    await account.page('research_jobs', JSON.stringify([{ job_id: 17, status: 'done' }]));
+    const story = await readRowStory(
+      database.db,
+      { userId: '10', collection: 'research_jobs', key: ['17'] },
+      10,
+    );
+    expect(story?.columns).toContainEqual({
+      name: 'status',
+      type: 'text',
+      value: { text: 'done', characters: 4 },
+    });
+  });
+});
