@@ -1,0 +1,25 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
+import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
+
+let database: MigratedDatabase;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+// The tool's cluster runs on PostgreSQL 15, the oldest that a mirror may be on, which writes views in other words.
+it.each(['research_jobs', 'watchlist', 'lists'] as const)(
+  'the view of live rows of %s gets new columns, also on an older server than ours',
+  async (collection) => {
+    const account = await MirroredAccount.make(database, '7');
+    const ids = { research_jobs: '"job_id":17', lists: '"list_id":17', watchlist: '"id":"17"' };
+    await account.page(collection, `[{${ids[collection]},"color":"red"}]`);
+    const { rows } = await sql`select _key, color from ${sql.id('mirror', `${collection}_live`)}`.execute(
+      database.kysely,
+    );
+    expect(rows).toEqual([{ _key: expect.stringMatching(/^7:.*17$/), color: 'red' }]);
+  },
+);
