@@ -14,7 +14,7 @@
  * `--every`: seconds between two ends, 0: none. `--together`: daemons know that they run on one machine, and notice a
  * death by its process ID; else they take each other for distant, as in containers, and wait for the heartbeat to run
  * out. `--failover`: a standby of Postgres takes over in the middle. `--compare`: accounts whose every field is compared
- * in the end. What `--every 0 --accounts 1000 --rows 1000 --daemons 1` costs, and 4, is for docs/operations.
+ * in the end. What `--every 0 --accounts 1000 --rows 1000 --daemons 1` costs, and 4, is in docs/scaling.md.
  */
 import pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
