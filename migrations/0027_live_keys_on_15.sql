@@ -5,6 +5,7 @@
 -- Migration 18 did it on PostgreSQL 16 and newer. On 15 it took each view for one that somebody rebuilt, since that server
 -- writes `research_jobs._user_id` where newer ones write `_user_id`; and so did the program, which brought no new column
 -- into it. The same again: where the keys are as they should be, nothing matches. And so for `_domain` (migration 14).
+-- Reason: same columns, types and values, and a column more at the end.
 do $$
 declare
   v record;

@@ -23,7 +23,7 @@ import { pause } from '../support/pause.ts';
 import { Claims, print, printMachine, printTable } from '../support/report.ts';
 import { programOptions } from '../support/run-sync.ts';
 import { onStage, withClient } from '../support/stage.ts';
-import { type SentStatement, tapStatements } from '../support/statement-tap.ts';
+import { type SentStatement, tapStatements } from './statement-tap.ts';
 
 const flags = readFlags({ citus: '', accounts: 8, daemons: 2, minutes: 3, shards: 32 });
 const claims = new Claims();

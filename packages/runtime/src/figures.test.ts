@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatCount } from './figures.ts';
+import { formatCount, ordinal } from './figures.ts';
 
 describe('a count', () => {
   it('is written as English does, of any size', () => {
@@ -13,4 +13,20 @@ describe('a count', () => {
     );
     expect(formatCount(-1_234_567)).toBe('-1,234,567');
   });
+});
+
+it('a place in a row is written as English does', () => {
+  expect([1, 2, 3, 4, 11, 12, 13, 21, 22, 111, 113].map(ordinal)).toEqual([
+    '1st',
+    '2nd',
+    '3rd',
+    '4th',
+    '11th',
+    '12th',
+    '13th',
+    '21st',
+    '22nd',
+    '111th',
+    '113th',
+  ]);
 });

@@ -25,3 +25,10 @@ export function formatSpan(ms: number): string {
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
 }
+
+/** `1st`, `2nd`, `13th`, `21st`. */
+export function ordinal(number: number): string {
+  const ten = number % 100;
+  const ending = ten >= 11 && ten <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][number % 10] ?? 'th');
+  return `${number}${ending}`;
+}

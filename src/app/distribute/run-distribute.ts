@@ -15,7 +15,7 @@ import {
 import { lockMigrations, unknownMigrations } from '../../db/migrations/run-migrations.ts';
 import { remakeFollowers, takeTurn } from '../../mirror/columns/follow-columns.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
-import { LOCK_TIMEOUT, TableLocks } from './table-locks.ts';
+import { TABLE_WAIT, TableLocks } from './table-locks.ts';
 
 export interface DistributeContext {
   /** Opened with `MIGRATION_BOUNDS`, past a pooler: moving millions of rows takes minutes. */
@@ -94,7 +94,7 @@ export async function runDistribute(
       },
       async (trx) => {
         await takeTurn(trx);
-        await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+        await trx.raw(`set local lock_timeout = '${TABLE_WAIT}'`);
         await remakeFollowers(trx);
       },
     );
@@ -163,7 +163,7 @@ async function distribute(
   await lockMigrations(trx);
   await checkMigrations(trx);
   await takeTurn(trx);
-  await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+  await trx.raw(`set local lock_timeout = '${TABLE_WAIT}'`);
   const due = (await tablesOfAccounts(trx)).filter(({ distributed }) => !distributed);
   if (due.length === 0) return new Set();
   onStep('waiting for the daemon’s writes');
@@ -189,7 +189,7 @@ async function clearAway(db: Db, locks: TableLocks): Promise<readonly string[]> 
   return locks.each(
     full.map(({ name }) => name),
     async (trx, name) => {
-      await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      await trx.raw(`set local lock_timeout = '${TABLE_WAIT}'`);
       await trx.sql`select truncate_local_data_after_distributing_table(${name}::regclass)`;
     },
   );

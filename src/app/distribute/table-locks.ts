@@ -13,7 +13,7 @@ export interface Locked {
 }
 
 /** How long each attempt waits for a table: the daemon's writes wait behind it. */
-export const LOCK_TIMEOUT = '2s';
+export const TABLE_WAIT = '2s';
 const MAX_ATTEMPTS = 20;
 /** Milliseconds after the first attempt, longer after each further one, up to ten times as long. */
 const BACK_OFF = 250;

@@ -1,3 +1,5 @@
+import { ordinal } from '@research-mirror/runtime/figures';
+
 /** Where a key stands in MIRROR_API_KEY, in words that show nothing of it. @param index from 0 */
 export function keyPlace(index: number, count: number): string {
   return count === 1 ? 'the key in MIRROR_API_KEY' : `the ${ordinal(index + 1)} of MIRROR_API_KEY`;
@@ -10,11 +12,4 @@ export function keyPlaces(indices: readonly number[], count: number): string {
   const last = words.at(-1) ?? '';
   const before = words.slice(0, -1).join(', ');
   return `the ${before === '' ? last : `${before} and ${last}`} of MIRROR_API_KEY`;
-}
-
-/** `1st`, `2nd`, `13th`, `21st`. */
-export function ordinal(number: number): string {
-  const ten = number % 100;
-  const ending = ten >= 11 && ten <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][number % 10] ?? 'th');
-  return `${number}${ending}`;
 }

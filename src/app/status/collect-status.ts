@@ -25,7 +25,7 @@ import { notesOnWorkload } from './workload-notes.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
 import { judgeDeletions } from './judge-deletions.ts';
 import { judgeRecovery, judgeStatus } from './judge-status.ts';
-import { ordinal } from '../doctor/key-places.ts';
+import { ordinal } from '@research-mirror/runtime/figures';
 import { programVersion } from '../program-files.ts';
 import { whatIsNext } from './what-is-next.ts';
 import { countKeys } from './key-counts.ts';
