@@ -60,7 +60,6 @@ export class TableLocks {
    * @throws DatabaseUnavailable where somebody has what is to be locked for good; errors of `work`; the signal's reason
    */
   async repeat<T>(locked: Locked, work: (trx: Db, locking: () => void) => Promise<T>): Promise<T> {
-    const { clock, signal } = this.#context;
     for (let attempt = 1; ; attempt += 1) {
       await this.#untilFree(locked);
       const before = this.#waitedMs;
@@ -69,7 +68,7 @@ export class TableLocks {
       } catch (error) {
         if (!isLocked(error)) throw error;
         if (attempt === MAX_ATTEMPTS) throw unavailable('', locked, error);
-        await clock.sleep(Math.max(BACK_OFF * Math.min(attempt, 10), this.#waitedMs - before), signal);
+        await this.#backOff(attempt, before);
       }
     }
   }
@@ -82,7 +81,6 @@ export class TableLocks {
     tables: readonly string[],
     work: (trx: Db, table: string) => Promise<void>,
   ): Promise<readonly string[]> {
-    const { clock, signal } = this.#context;
     let left = tables;
     for (let round = 1; left.length > 0; round += 1) {
       const held = new Set(
@@ -95,11 +93,15 @@ export class TableLocks {
       }
       left = again;
       if (round === MAX_ATTEMPTS) break;
-      if (left.length > 0) {
-        await clock.sleep(Math.max(BACK_OFF * Math.min(round, 10), this.#waitedMs - before), signal);
-      }
+      if (left.length > 0) await this.#backOff(round, before);
     }
     return left;
+  }
+
+  /** Leaves others as much time as they have waited since `before`, and more after each further attempt. */
+  #backOff(attempt: number, before: number): Promise<void> {
+    const { clock, signal } = this.#context;
+    return clock.sleep(Math.max(BACK_OFF * Math.min(attempt, 10), this.#waitedMs - before), signal);
   }
 
   async #tried(table: string, work: (trx: Db, table: string) => Promise<void>): Promise<boolean> {

@@ -113,12 +113,12 @@ export class AccountReader {
 
   /**
    * Reads the collection's lists that a change made due, until the cron line's next run reads them with all others.
-   * @param which those whose row is believed, or all of them
+   * @param announced those whose row is believed, or all of them
    */
   async readDue(
     name: CollectionName,
     signal: AbortSignal,
-    which: DueScopesBounds['announced'] = 'believed',
+    announced: DueScopesBounds['announced'] = 'believed',
   ): Promise<ReadOutcome> {
     const found = collection(name);
     if (found.kind !== 'list' || found.parent === undefined) return NOTHING;
@@ -127,7 +127,7 @@ export class AccountReader {
       return this.#readLists(found, {
         what: 'poll',
         dueOnly: true,
-        allAnnounced: which === 'all',
+        announced,
         until,
         accept: false,
         signal,

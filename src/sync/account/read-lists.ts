@@ -6,6 +6,7 @@ import type { EarlyRuns } from './early-runs.ts';
 import { passOverScopes } from './list-pass.ts';
 import { pollScope, type ScopeReading } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
+import type { DueScopesBounds } from '../reader/account-store.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { SessionPool } from '../scope/session-pool.ts';
 import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
@@ -17,8 +18,8 @@ export interface ListsRequest {
   readonly what: 'poll' | 'full';
   /** Only lists that a change made due. */
   readonly dueOnly: boolean;
-  /** Lists count as changed also where their row has changed without them again and again; default: they don't. */
-  readonly allAnnounced?: boolean;
+  /** Which changes of a list's row count; default: those that are believed. */
+  readonly announced?: DueScopesBounds['announced'];
   /** Lists that are left then are the next pass's; undefined: all are read. */
   readonly until?: Date | undefined;
   readonly accept: boolean;
@@ -74,7 +75,7 @@ export class ListsReader {
 
   async read(
     lists: ListCollection,
-    { what, dueOnly, allAnnounced = false, until, accept, signal }: ListsRequest,
+    { what, dueOnly, announced = 'believed', until, accept, signal }: ListsRequest,
   ): Promise<ListsRead> {
     const since = new Date(this.#context.clock.now());
     const unknown: UnknownList[] = [];
@@ -90,7 +91,7 @@ export class ListsReader {
         lists,
         since,
         dueOnly,
-        announced: allAnnounced ? 'all' : 'believed',
+        announced,
         fully: what === 'full',
         workers: WORKERS,
         crowded: () => this.#context.source.isCrowded(),
