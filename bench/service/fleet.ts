@@ -9,13 +9,15 @@
  * Told besides: how long accounts are without an owner, and what daemons and Postgres cost.
  *
  *     node bench/service/fleet.ts [--daemons 4] [--accounts 200] [--minutes 10] [--every 20] [--stops 0.33] [--together]
- *       [--failover] [--rows 200] [--compare 20] [--seed 1] [--postgres URL]
+ *       [--failover] [--rows 200] [--compare 20] [--seed 1] [--older FILE] [--postgres URL]
  *
  * `--every`: seconds between two ends, 0: none. `--together`: daemons know that they run on one machine, and notice a
  * death by its process ID; else they take each other for distant, as in containers, and wait for the heartbeat to run
- * out. `--failover`: a standby of Postgres takes over in the middle. `--compare`: accounts whose every field is compared
+ * out. `--older`: a rolling upgrade: the first daemons run that program, an older version's dist/main.js, and who is ended
+ * comes back as this version. `--failover`: a standby of Postgres takes over in the middle. `--compare`: accounts whose every field is compared
  * in the end. What `--every 0 --accounts 1000 --rows 1000 --daemons 1` costs, and 4, is in docs/scaling.md.
  */
+import { resolve } from 'node:path';
 import pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { createSite } from '../../test/support/databases/cluster.ts';
@@ -43,6 +45,7 @@ const flags = readFlags({
   rows: 200,
   compare: 20,
   seed: 1,
+  older: '',
   postgres: '',
 });
 const claims = new Claims();
@@ -83,8 +86,9 @@ await onStage(flags.postgres, async (stage) => {
   const daemons = new Map<number, Running>();
   /** Processor seconds of those that ended. */
   let spent = 0;
-  const begin = async (): Promise<void> => {
-    const daemon = startProgram(['start'], programOptions({ sandbox, folder: stage.folder, env }));
+  const begin = async (script?: string): Promise<void> => {
+    const options = programOptions({ sandbox, folder: stage.folder, env });
+    const daemon = startProgram(['start'], script === undefined ? options : { ...options, script });
     const pid = daemon.child.pid ?? 0;
     daemons.set(pid, daemon);
     await daemon.until('status page http');
@@ -112,8 +116,9 @@ await onStage(flags.postgres, async (stage) => {
   };
   const stopTimes: number[] = [];
   const over = new AbortController();
+  const first = flags.older === '' ? undefined : resolve(flags.older);
   try {
-    await begin();
+    await begin(first);
     const loading = performance.now();
     await eventually('the first load', async () => {
       const { rows } = await pool.query<{ ok: boolean }>(
@@ -125,7 +130,7 @@ await onStage(flags.postgres, async (stage) => {
     const loaded = (performance.now() - loading) / SECOND;
     const watch = new OwnershipWatch(pool, (pid) => daemons.has(pid));
     const watching = watch.run(over.signal);
-    for (let more = 1; more < flags.daemons; more += 1) await begin();
+    for (let more = 1; more < flags.daemons; more += 1) await begin(first);
     const joined = performance.now();
     await eventually('even shares', () => isEven(watch));
     const balanced = (performance.now() - joined) / SECOND;
@@ -182,8 +187,8 @@ await onStage(flags.postgres, async (stage) => {
     printMachine();
     print(
       `${flags.daemons} daemons, ${USERS.length} accounts with ${flags.rows} jobs; ${seconds.toFixed(0)} s; ` +
-        `${ends.SIGKILL} SIGKILL, ${ends.SIGTERM} SIGTERM${flags.failover ? ', 1 failover of Postgres' : ''}; ` +
-        `daemons ${flags.together ? 'on one machine' : 'as if on machines of their own'}; seed ${flags.seed}`,
+        `${ends.SIGKILL} SIGKILL, ${ends.SIGTERM} SIGTERM${flags.failover ? ', 1 failover of Postgres' : ''}` +
+        `${first === undefined ? '' : ', the first daemons of an older version'}; daemons ${flags.together ? 'on one machine' : 'as if on machines of their own'}; seed ${flags.seed}`,
     );
     const lives = watch.gaps.filter(({ afterKill }) => afterKill).map(({ ms }) => ms);
     const gaps = watch.gaps.filter(({ afterKill }) => !afterKill).map(({ ms }) => ms);

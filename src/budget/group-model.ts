@@ -140,13 +140,13 @@ export class GroupModel {
     return this.#lastSentAt + (others ? EVEN_MS / size : this.bursts.spacingMs(size));
   }
 
-  /** When paced: an interval after the last sending or, after a third lesson, after the last answer. */
+  /** When paced: an interval after the last turn or, after a third lesson, after the last answer. */
   #turn(now: number): Admission {
     const interval = this.pacedMs(now);
     if (interval === undefined) return 'go';
     const strict = this.pace.lesson(now)?.fromAnswer === true;
     if (strict && this.log.inFlight > 0) return { at: undefined };
-    const turn = (strict ? this.#lastEndedAt : this.#lastSentAt) + interval;
+    const turn = strict ? this.#lastEndedAt + interval : this.pace.turnAt;
     return turn > now ? { at: turn } : 'go';
   }
 
@@ -158,6 +158,7 @@ export class GroupModel {
   sent(now: number, high: boolean): void {
     this.log.prune(now);
     this.log.start();
+    this.pace.sent(now, this.#responseMs ?? 0);
     this.#lastSentAt = now;
     if (high) this.#lastHighAt = now;
     else this.#lastLowAt = now;

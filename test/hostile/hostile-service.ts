@@ -90,6 +90,7 @@ export async function startHostileService(
       const parts: AccountContext = {
         config,
         db,
+        urgentDb: db,
         log: createLogger(
           { write: () => {} },
           { level: 'silent', format: 'json', colour: false, scrub: String },

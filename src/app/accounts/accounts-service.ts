@@ -93,7 +93,7 @@ export function accountsService(
   };
 
   const sharing = shareKeeper({
-    store: createFleetStore(context.db, context.processId, context.identity),
+    store: createFleetStore(context.urgentDb, context.processId, context.identity),
     self: context.processId,
     accounts: () => [...runners.values()].map(({ runner }) => runner),
     hasOthers: context.hasOthers,

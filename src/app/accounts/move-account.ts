@@ -37,7 +37,7 @@ export async function moveAccount(
     .where('_user_id', '=', userId)
     .executeTakeFirst();
   if (account === undefined) return undefined;
-  const owner = { db, processId: randomUUID(), identity: await ownIdentity() };
+  const owner = { urgentDb: db, processId: randomUUID(), identity: await ownIdentity() };
   const used = await withLease(owner, userId, async (fence) => {
     await fenced(db, fence, async (trx, now) => {
       await setOrigin(trx, userId, origin);

@@ -32,6 +32,8 @@ import { linkKey, type ServiceLink } from './service-link.ts';
 export interface AccountContext {
   readonly config: ServiceConfig;
   readonly db: Db;
+  /** The same, before all others in line: accounts are taken and released by it, since others wait for that. */
+  readonly urgentDb: Db;
   readonly link: ServiceLink;
   readonly observers: readonly SyncObserver[];
   readonly onChanged: (change: TableChange) => void;
@@ -130,7 +132,7 @@ export async function openAccount(
     close: async () => {
       for (const { budget } of all) budget.close(new Error('the account is closed'));
       const flushed = await Promise.allSettled(all.map(({ budget }) => budget.flush()));
-      const released = await Promise.allSettled([releaseAccount(db, fence)]);
+      const released = await Promise.allSettled([releaseAccount(context.urgentDb, fence)]);
       context.owned.remove(fence);
       await context.onReleased();
       for (const each of [...flushed, ...released]) {

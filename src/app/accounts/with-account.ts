@@ -12,7 +12,7 @@ import { notingRecovery } from './note-recovery.ts';
 import { openAccount, type OpenAccount, type RunnerContext } from './open-account.ts';
 import { servableKeys } from './servable-keys.ts';
 
-type Owner = Pick<RunnerContext, 'db' | 'processId' | 'identity'>;
+type Owner = Pick<RunnerContext, 'urgentDb' | 'processId' | 'identity'>;
 
 /** What came of work under an account's lease. */
 export type LeaseUse<T> =
@@ -79,7 +79,7 @@ export async function withAccount<T>(
 async function giveBack(context: RunnerContext, fence: Fence): Promise<void> {
   context.owned.remove(fence);
   // Where the database is away, it becomes a stray, which a heartbeat gives up.
-  await releaseAccount(context.db, fence).catch(() => {});
+  await releaseAccount(context.urgentDb, fence).catch(() => {});
   await context.onReleased();
 }
 
@@ -94,13 +94,13 @@ export async function withLease<T>(
   try {
     return { state: 'done', result: await work(taken.fence) };
   } finally {
-    await releaseAccount(owner.db, taken.fence);
+    await releaseAccount(owner.urgentDb, taken.fence);
   }
 }
 
 /** Takes the account for this process, unless a living one owns it. @throws AccountRetired */
-export function takeFor({ db, processId, identity }: Owner, userId: string): Promise<TakeResult> {
-  return takeAccount(db, userId, processId, identity);
+export function takeFor({ urgentDb, processId, identity }: Owner, userId: string): Promise<TakeResult> {
+  return takeAccount(urgentDb, userId, processId, identity);
 }
 
 /** That another process owns the account, for people. */

@@ -231,6 +231,36 @@ describe('a daemon beside another one', () => {
     expect(scene.news()).toEqual(['look', 'take a']);
   });
 
+  it('looks again soon while nobody has what it left to another one, which may leave it to this one', async () => {
+    scene = new Scene(['a', 'b']);
+    scene.others = true;
+    scene.owners.set('b', 'other').set('c', 'other').set('d', 'other');
+    scene.lives('other', ['b', 'c', 'd']);
+    await scene.start();
+    expect(scene.news()).toContain('take a');
+    scene.lives('third', ['b']);
+    scene.owners.set('b', null);
+    scene.bell.ring();
+    await scene.clock.advance(0);
+    await scene.clock.advance(100);
+    scene.news();
+    // The third looked before, when it had no turn, and ended.
+    scene.living.delete('third');
+    await scene.clock.advance(600);
+    expect(scene.news().filter((each) => each !== 'look')).toEqual(['take b']);
+  });
+
+  it('looks once a second at what others leave for longer', async () => {
+    scene = new Scene(['a', 'b']);
+    scene.others = true;
+    scene.lives('other', ['b']);
+    await scene.start();
+    await scene.clock.advance(10_000);
+    scene.news();
+    await scene.clock.advance(11_000);
+    expect(scene.news()).toEqual(Array.from({ length: 10 }, () => 'look'));
+  });
+
   it('gives up what it lost while it was asleep, and takes anew what nobody has', async () => {
     scene = new Scene(['a', 'b']);
     await scene.start();

@@ -57,6 +57,11 @@ const TAKEN_MS = 2_000;
 /** The same while accounts change hands; accounts that are given up in that time at most. */
 const ROUND_MS = 1_000;
 const MOST_GIVEN_UP = 16;
+/**
+ * The same while an account has no owner and this daemon leaves it to another one: doubling up to a round. Who saw
+ * another moment may leave it to this one, and nobody rings any more.
+ */
+const LEFT_MS = 125;
 /** How often (ms) a daemon that is alone looks whether an account of its keys is still retired. */
 const RETIRED_MS = 30_000;
 /** Rings (ms) after a look are answered together. */
@@ -81,6 +86,8 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
   let failedAt = Number.NEGATIVE_INFINITY;
   let retired: SeenFleet['retired'] = new Set();
   let lookedAt = Number.NEGATIVE_INFINITY;
+  /** Looks in a row that left an account without an owner to another daemon. */
+  let left = 0;
   const unavailable = new Map<string, { readonly by: string; readonly told: boolean }>();
 
   const tellUnavailable = ({ living, accounts, retired }: SeenFleet, waiting: ReadonlySet<string>): void => {
@@ -129,7 +136,7 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
     if (isForgotten) offered = undefined;
     tellUnavailable(seen, waiting);
     const fleet = fleetOf(seen, self, new Set(serves), isPatient);
-    const { take, giveUp } = roundOf(fleet, self, MOST_GIVEN_UP);
+    const { take, giveUp, leave } = roundOf(fleet, self, MOST_GIVEN_UP);
     const byId = new Map(all.map((each) => [each.userId, each]));
     // What it worked on before the look, and is another's or nobody's, was lost: while this process was asleep, as others
     // saw it. Its loops may notice that much later.
@@ -150,6 +157,8 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
     }
     tellShare(fleet, take, giveUp);
     if (isNew && others) await store.wakeOthers();
+    left = leave.length > 0 ? left + 1 : 0;
+    if (left > 0) return Math.min(ROUND_MS, LEFT_MS * 2 ** (left - 1));
     // Of its own accounts, too, `take` tells that they are to stay.
     if (taken > 0 || giveUp.length > 0 || isForgotten || isPatient) return ROUND_MS;
     const waitMs = others || [...waiting].every(isRetired) ? LOOK_MS : TAKEN_MS;

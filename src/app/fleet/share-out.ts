@@ -145,6 +145,8 @@ function stepsTo(end: Portion, reached: ReadonlyMap<Portion, Step | undefined>):
 export interface Round {
   readonly take: readonly string[];
   readonly giveUp: readonly string[];
+  /** Nobody owns them, and it is another daemon's turn: one that may have looked too early to know. */
+  readonly leave: readonly string[];
 }
 
 /**
@@ -155,14 +157,16 @@ export function roundOf(fleet: Fleet, self: string, most: number): Round {
   const targets = shareOut(fleet);
   const take: string[] = [];
   const giveUp: string[] = [];
+  const leave: string[] = [];
   for (const { userId, owner } of fleet.accounts) {
     const target = targets.get(userId);
     if (target === undefined) continue;
     if (owner === self && target !== self) giveUp.push(userId);
     // Its own that it does not work on: as after a failure.
     else if (target === self && (owner === undefined || owner === self)) take.push(userId);
+    else if (owner === undefined) leave.push(userId);
   }
-  return { take, giveUp: giveUp.slice(0, most) };
+  return { take, giveUp: giveUp.slice(0, most), leave };
 }
 
 function order(a: string, b: string): number {

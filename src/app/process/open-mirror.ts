@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import type { Config } from '../../config/config.ts';
-import { openDatabase } from '../../db/connection/database.ts';
+import { type Database, openDatabase } from '../../db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../db/migrations/run-migrations.ts';
 import { type ConnectionOptions, triedConnection } from '../../db/connection/pool.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
@@ -12,6 +12,8 @@ import { reachDatabase, type DatabaseReach } from './reach-database.ts';
 export interface OpenMirror {
   /** For pages, walks and reports. */
   readonly db: Db;
+  /** The same connections, before all others in line: for what another process waits for. */
+  readonly urgentDb: Db;
   /** A pool of one connection: a heartbeat must not wait until a page's is free. */
   readonly heartbeatDb: Db;
   /** Opens another pool, for what must not wait until a page's connection is free; closed with the mirror. */
@@ -32,10 +34,10 @@ export interface OpenOptions extends DatabaseReach {
 export async function openMirror(config: Config, options: OpenOptions): Promise<OpenMirror> {
   const reached = await reachDatabase(config.database, options);
   const closers: (() => Promise<void>)[] = [reached.leave];
-  const open = async (connection: ConnectionOptions, more: { readonly max?: number }): Promise<Db> => {
+  const open = async (connection: ConnectionOptions, more: { readonly max?: number }): Promise<Database> => {
     const database = await openDatabase({ ...connection, schema: config.schema, ...more });
     closers.push(() => database.close());
-    return database.db;
+    return database;
   };
   const close = async (): Promise<void> => {
     for (const each of closers.toReversed()) await each();
@@ -44,10 +46,10 @@ export async function openMirror(config: Config, options: OpenOptions): Promise<
     const tried = await triedConnection(reached.connection);
     const isDirect = reached.direct.url === reached.connection.url;
     await bringUp(config, isDirect ? tried : reached.direct, options);
-    const db = await open(tried, {});
-    const heartbeatDb = await open(tried, { max: 1 });
-    const openPool = (max: number): Promise<Db> => open(reached.connection, { max });
-    return { db, heartbeatDb, openPool, direct: reached.direct, words: reached.words, close };
+    const { db, urgent: urgentDb } = await open(tried, {});
+    const { db: heartbeatDb } = await open(tried, { max: 1 });
+    const openPool = async (max: number): Promise<Db> => (await open(reached.connection, { max })).db;
+    return { db, urgentDb, heartbeatDb, openPool, direct: reached.direct, words: reached.words, close };
   } catch (error) {
     await close();
     throw error;

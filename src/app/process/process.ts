@@ -90,7 +90,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
       }
     },
   });
-  const wakeOthers = coalesced(() => wake(mirror.db));
+  const wakeOthers = coalesced(() => wake(mirror.urgentDb));
   const notifications = createNotifications(mirror.db, clock);
   const keys = await walkKeys(config.dataDir, log);
   const wire = createTransport({
@@ -108,6 +108,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
   const context: RunnerContext = {
     config,
     db: mirror.db,
+    urgentDb: mirror.urgentDb,
     processId,
     identity,
     log,

@@ -17,6 +17,20 @@ describe('pacing', () => {
     expect(pace.intervalMs(0, 5_000)).toBeCloseTo((60_000 + GUARD_MS + 5_000) / 59);
   });
 
+  it('makes up for a turn that came without a free slot, by one interval at most', () => {
+    const pace = new Pace();
+    pace.learn(60, 0);
+    const interval = pace.intervalMs(0, 0) ?? NaN;
+    pace.sent(0, 0);
+    pace.sent(0, 0);
+    expect(pace.turnAt).toBe(interval);
+    pace.sent(interval + 300, 0);
+    expect(pace.turnAt).toBeCloseTo(2 * interval);
+    pace.sent(10_000, 0);
+    pace.sent(10_000, 0);
+    expect(pace.turnAt).toBeCloseTo(10_000 + interval);
+  });
+
   it('is a little slower after a second lesson, counts from the answers after a third, and slows down from then on', () => {
     const pace = new Pace();
     const lessons = [0, 1, 2, 3].map((now) => pace.learn(60, now));

@@ -27,6 +27,8 @@ export interface PaceLesson {
  */
 export class Pace {
   #lesson: PaceLesson | undefined;
+  /** Moment of the next turn, where spacing counts from sendings. */
+  #turnAt = -Infinity;
 
   constructor(lesson?: PaceLesson) {
     this.#lesson = lesson;
@@ -69,5 +71,18 @@ export class Pace {
     const { limit } = lesson;
     const slots = (WINDOW_MS + GUARD_MS + responseMs) / Math.max(1, limit - 1);
     return Math.max(slots, WINDOW_MS / Math.max(1, limit - Math.ceil(limit / SLACK)));
+  }
+
+  /**
+   * When the next request may be sent, as far as sendings tell. A turn comes an interval after the last *turn*: who had no
+   * free slot at his turn makes up for it, by one interval at most. Else every wait for a slot lowered the rate for good.
+   */
+  get turnAt(): number {
+    return this.#turnAt;
+  }
+
+  /** @param responseMs as for `intervalMs` */
+  sent(now: number, responseMs: number): void {
+    this.#turnAt = Math.max(now, this.#turnAt + (this.intervalMs(now, responseMs) ?? 0));
   }
 }

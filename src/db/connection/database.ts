@@ -43,6 +43,8 @@ const NETWORK_MARGIN = 4_000;
 export interface Database {
   /** Errors of all its queries are classified (sql-state.ts). */
   readonly db: Db;
+  /** The same connections, before all others in line: for what another process waits for. Short statements only. */
+  readonly urgent: Db;
   /** `db.kysely`. */
   readonly kysely: Kysely<unknown>;
   close(): Promise<void>;
@@ -60,17 +62,20 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     answerWithin: bounds.statement === 0 ? 0 : bounds.statement + NETWORK_MARGIN,
     ...(options.onConnect === undefined ? {} : { onConnect: options.onConnect }),
   });
-  const kysely = new Kysely<unknown>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new BoundedDriver(pool, bounds),
-      createIntrospector: (db) => new PostgresIntrospector(db),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
-  });
+  const kyselyOf = (line: PostgresPool): Kysely<unknown> =>
+    new Kysely<unknown>({
+      dialect: {
+        createAdapter: () => new PostgresAdapter(),
+        createDriver: () => new BoundedDriver(line, bounds),
+        createIntrospector: (db) => new PostgresIntrospector(db),
+        createQueryCompiler: () => new PostgresQueryCompiler(),
+      },
+    });
+  const kysely = kyselyOf(pool);
   let closed: Promise<void> | undefined;
   return {
     db: new Db(kysely, options.schema),
+    urgent: new Db(kyselyOf(pool.urgent), options.schema),
     kysely,
     // Not by Kysely, which ends only a pool that it has used.
     close: () => (closed ??= pool.end()),

@@ -107,6 +107,11 @@ export interface PoolOptions {
   readonly clock?: Pick<Clock, 'sleep'>;
 }
 
+/** A pool in whose line there is a faster one: the same connections. */
+export interface TwoLinePool extends PostgresPool {
+  readonly urgent: PostgresPool;
+}
+
 /**
  * A pool for Kysely that classifies errors, and keeps no connection in an unknown state. Who finds every connection in
  * use waits in line, however long: that the program is busy is no failure of the database. (The time-out of pg's own
@@ -115,7 +120,7 @@ export interface PoolOptions {
  * no more of them to give, the line goes on with those: who got none waits in line again, for as long as a connection may
  * take to be made.
  */
-export function createPool(config: pg.ClientConfig, options: PoolOptions): PostgresPool {
+export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLinePool {
   // COPY reads until its end what comes behind it: such connections send one statement after the other.
   const pipeline = options.onConnect === undefined;
   const { clock = systemClock } = options;
@@ -158,7 +163,7 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
     }
   };
   /** @throws the failure, where none of the others is free in time */
-  const attemptAgain = async (failure: unknown): Promise<PostgresPoolClient> => {
+  const attemptAgain = async (failure: unknown, urgent: boolean): Promise<PostgresPoolClient> => {
     const [late, over] = [new AbortController(), new AbortController()];
     clock.sleep(config.connectionTimeoutMillis ?? CONNECT_TIMEOUT, over.signal).then(
       () => late.abort(failure),
@@ -166,21 +171,22 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): Postg
     );
     try {
       for (;;) {
-        const { client } = await attempt(await places.take(late.signal));
+        const { client } = await attempt(await places.take({ signal: late.signal, urgent }));
         if (client !== undefined) return client;
       }
     } finally {
       over.abort();
     }
   };
-  return {
+  const lineOf = (urgent: boolean): PostgresPool => ({
     options: pool.options,
     end: () => pool.end(),
     async connect(): Promise<PostgresPoolClient> {
-      const { client, failure } = await attempt(await places.take());
-      return client ?? attemptAgain(failure);
+      const { client, failure } = await attempt(await places.take({ urgent }));
+      return client ?? attemptAgain(failure, urgent);
     },
-  };
+  });
+  return { ...lineOf(false), urgent: lineOf(true) };
 }
 
 /** The first statement of a transaction, which is sent together with the next one. */

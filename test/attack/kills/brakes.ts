@@ -56,11 +56,16 @@ export function tableBrake(table: string): Brake {
  */
 export const BRAKES: readonly [Brake, ...Brake[]] = [COMMIT_BRAKE, ...TABLES.map(tableBrake)];
 
-/** Makes the trigger that lets COMMIT wait where one of these writes was done in the transaction. */
+/**
+ * Makes the trigger that lets COMMIT wait where one of these writes was done in the transaction. Distributed tables of
+ * Citus have no triggers: there nobody waits in COMMIT, and what is meant for it comes at a moment.
+ */
 export async function prepareCommitBrake(
   db: pg.Pool,
   writes = 'insert or update on mirror_sync.scope',
 ): Promise<void> {
+  const { rowCount: cluster } = await db.query(`select from pg_extension where extname = 'citus'`);
+  if (cluster !== 0) return;
   await db.query(`
     create function attack_wait() returns trigger language plpgsql set search_path = '' as
     $$ begin perform pg_catalog.pg_advisory_xact_lock_shared(${COMMIT_LOCK}); return null; end $$;

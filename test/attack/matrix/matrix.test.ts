@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
+import type { TestDatabase } from '../../support/postgres/postgres.ts';
 import { describeFindings, Tally } from '../support/attack.ts';
+import { createAttackedDatabase } from '../support/attacked-database.ts';
 import { openTables, type Tables } from '../walks/game/tables.ts';
 import { playMatrix } from './attack.ts';
 import { FAULTS, MANY } from './pairs.ts';
@@ -9,7 +10,7 @@ const databases: TestDatabase[] = [];
 let tables: Tables;
 beforeAll(async () => {
   tables = await openTables(async () => {
-    const database = await createTestDatabase();
+    const database = await createAttackedDatabase();
     databases.push(database);
     return database.url;
   });

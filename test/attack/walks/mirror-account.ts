@@ -68,6 +68,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
   const partsOfNext = (): RunnerContext => ({
     config,
     db,
+    urgentDb: db,
     // No row of its own: anybody may take the account at any time.
     processId: `attack ${userId} ${(processes += 1)}`,
     identity,

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
+import type { TestDatabase } from '../../support/postgres/postgres.ts';
 import { Tally } from '../support/attack.ts';
 import { describeFindings, playInLanes } from '../support/attack.ts';
+import { createAttackedDatabase } from '../support/attacked-database.ts';
 import { drawGame } from './game/game.ts';
 import { play } from './game/play.ts';
 import { openTables, type Tables } from './game/tables.ts';
@@ -15,7 +16,7 @@ const databases: TestDatabase[] = [];
 let tables: Tables;
 beforeAll(async () => {
   tables = await openTables(async () => {
-    const database = await createTestDatabase();
+    const database = await createAttackedDatabase();
     databases.push(database);
     return database.url;
   });

@@ -38,6 +38,11 @@ export async function createTestDatabase(encoding: 'UTF8' | 'SQL_ASCII' = 'UTF8'
   return createDatabase(`template template0 encoding '${encoding}'${locale}`, [await serverUrl()]);
 }
 
+/** The same; on Citus, on each node: no cluster yet. */
+export async function createTestDatabases(): Promise<TestDatabase> {
+  return createDatabase(`template template0 encoding 'UTF8'`, await allNodes());
+}
+
 /**
  * The same as a copy of one that is made once in a run; on Citus, a copy on each node: together they are a cluster, too.
  * @param what is in it; letters, digits and _ only

@@ -14,6 +14,7 @@ export function createTestProcess(
     config,
     mirror: {
       db,
+      urgentDb: db,
       heartbeatDb: db,
       openPool: () => Promise.resolve(db),
       direct: { url, program: 'tests' },

@@ -94,6 +94,7 @@ export async function createTestAccount(
   const parts: RunnerContext = {
     config,
     db,
+    urgentDb: db,
     processId: 'tests',
     identity: await ownIdentity(),
     log,

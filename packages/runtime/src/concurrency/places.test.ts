@@ -2,9 +2,17 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Places } from './places.ts';
 
+const STOPPED = new Error('stopped');
+
+interface Waiting {
+  readonly id: number;
+  readonly stop: AbortController;
+  readonly urgent: boolean;
+}
+
 describe('places', () => {
-  it('are never more than there are, and go to who waited longest, whoever leaves or stops waiting', async () => {
-    const step = fc.oneof(fc.constant('take'), fc.constant('leave'), fc.constant('abort'));
+  it('are never more than there are, and go to who waited longest, urgent ones first, whoever leaves or stops waiting', async () => {
+    const step = fc.constantFrom('take', 'take urgently', 'leave', 'abort');
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
@@ -12,37 +20,32 @@ describe('places', () => {
         async (count, steps) => {
           const places = new Places(count);
           const inside: { id: number; leave: () => void }[] = [];
-          const waiting: { id: number; stop: AbortController }[] = [];
-          const served: number[] = [];
+          const waiting: Waiting[] = [];
+          const entering: Promise<unknown>[] = [];
           let next = 0;
-          const enter = async (
-            from: Places,
-            { id, stop }: { id: number; stop: AbortController },
-          ): Promise<void> => {
-            const leave = await from.take(stop.signal);
-            waiting.splice(
-              waiting.findIndex((one) => one.id === id),
-              1,
-            );
-            inside.push({ id, leave });
-            served.push(id);
+          const enter = async (from: Places, one: Waiting): Promise<void> => {
+            const leave = await from.take({ signal: one.stop.signal, urgent: one.urgent });
+            const first = waiting.find(({ urgent }) => urgent) ?? waiting[0];
+            expect(one).toBe(first);
+            waiting.splice(waiting.indexOf(one), 1);
+            inside.push({ id: one.id, leave });
           };
           for (const each of steps) {
-            if (each === 'take') {
-              const id = next++;
-              const stop = new AbortController();
-              waiting.push({ id, stop });
-              void enter(places, { id, stop }).catch(() => {});
+            if (each === 'take' || each === 'take urgently') {
+              const one = { id: next++, stop: new AbortController(), urgent: each === 'take urgently' };
+              waiting.push(one);
+              entering.push(enter(places, one).catch((error: unknown) => error));
             } else if (each === 'leave') {
               const [first] = inside.splice(0, 1);
               first?.leave();
               first?.leave();
-            } else waiting.pop()?.stop.abort(new Error('stopped'));
+            } else waiting.pop()?.stop.abort(STOPPED);
             await settled();
             expect(inside.length).toBeLessThanOrEqual(count);
             if (waiting.length > 0) expect(inside).toHaveLength(count);
           }
-          expect(served).toEqual(served.toSorted((a, b) => a - b));
+          for (const { stop } of waiting.splice(0)) stop.abort(STOPPED);
+          for (const error of await Promise.all(entering)) expect([undefined, STOPPED]).toContain(error);
         },
       ),
     );
@@ -51,7 +54,7 @@ describe('places', () => {
   it('refuse those who wait, and none who comes later', async () => {
     const places = new Places(1);
     const leave = await places.take();
-    const waiting = [places.take(), places.take()];
+    const waiting = [places.take(), places.take({ urgent: true })];
     const refused = Promise.allSettled(waiting);
     places.refuse(new Error('no connection'));
     expect((await refused).map(({ status }) => status)).toEqual(['rejected', 'rejected']);

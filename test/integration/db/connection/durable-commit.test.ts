@@ -74,6 +74,7 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
       const database = {
         kysely: db.kysely,
         db,
+        urgent: db,
         url: '',
         close: () => Promise.resolve(),
         drop: () => Promise.resolve(),
