@@ -4,6 +4,7 @@ import { takeAccount, type TakeResult } from '../../../src/db/ownership/lease.ts
 import type { ProcessIdentity } from '../../../src/db/ownership/process-identity.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
+import { sessionsWaiting } from '../../support/postgres/sessions-waiting.ts';
 
 const HERE: ProcessIdentity = { host: 'here', machine: 'this machine', pid: 1, startedTicks: '1' };
 let database: MigratedDatabase;
@@ -33,13 +34,12 @@ async function race(
   const taking = await database.kysely.transaction().execute(async (trx) => {
     await sql`select from mirror_sync.account for update`.execute(trx);
     const takes = processIds.map((id) => takeAccount(database.db, '7', id, HERE));
-    await eventually('all of them to wait for the row', async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-        database.kysely,
-      );
-      return rows.length === takes.length;
-    });
+    const run = async (text: string): Promise<object[]> =>
+      (await sql<object>`${sql.raw(text)}`.execute(database.kysely)).rows;
+    await eventually(
+      'all of them to wait for the row',
+      async () => (await sessionsWaiting(run)) === takes.length,
+    );
     await meanwhile(trx);
     // Not awaited here: they go on when this transaction has ended.
     return { takes };

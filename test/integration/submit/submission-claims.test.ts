@@ -5,6 +5,7 @@ import { dueWork } from '../../../src/db/due-work.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
+import { sessionsWaiting } from '../../support/postgres/sessions-waiting.ts';
 import { storedSubmissions } from '../../support/submissions/stored-submissions.ts';
 
 const scene = storedSubmissions();
@@ -12,11 +13,7 @@ const { run, storeOf, queue, takeover, cancel, row, state, ids } = scene;
 
 /** Resolves when so many sessions wait for a lock. */
 async function standing(count: number): Promise<void> {
-  for (let waiting: unknown = 0; waiting !== count;) {
-    const [found] = await run(`select count(*)::int as n from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`);
-    waiting = found?.['n'];
-  }
+  while ((await sessionsWaiting(run)) !== count);
 }
 
 describe('a claim', () => {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { sessionsWaiting } from '../../support/postgres/sessions-waiting.ts';
 import { answer, submittingRoles } from '../../support/submissions/submitting-roles.ts';
 
 const scene = submittingRoles();
@@ -131,11 +132,7 @@ describe('an idempotency key', () => {
       await sql`select ${sql.raw(call)}`.execute(trx);
       waiting = answer(scene.submitter, call);
       // Until the other one stands before the key.
-      for (let blocked = false; !blocked;) {
-        const [row] = await owner(`select count(*)::int as n from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`);
-        blocked = row?.['n'] === 1;
-      }
+      while ((await sessionsWaiting(owner)) !== 1);
       throw new Error('thought better of it');
     });
     await expect(first).rejects.toThrow('thought better of it');

@@ -57,7 +57,9 @@ export class OwnershipWatch {
       const isOwned = owner !== null && pid !== null && this.#lives(pid);
       const since = this.#since.get(userId);
       if (!isOwned) {
-        if (since === undefined) this.#since.set(userId, { at, afterKill: owner !== null });
+        // Also where who has just taken it was killed before this watch saw it.
+        const afterKill = since?.afterKill === true || owner !== null;
+        this.#since.set(userId, { at: since?.at ?? at, afterKill });
         continue;
       }
       owned.set(userId, pid);

@@ -28,6 +28,7 @@ import {
   openTestDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { sessionsWaiting } from '../../../support/postgres/sessions-waiting.ts';
 
 const USER = '42';
 const ELSEWHERE: ProcessIdentity = {
@@ -243,9 +244,11 @@ describe('the heartbeat', () => {
 });
 
 /** The database's own words that a statement waits, or that none is left: no sleep would do. */
-const untilSomebodyWaitsForALock = (): Promise<void> =>
-  until(sql<{ yes: boolean }>`select exists (
-    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as yes`);
+async function untilSomebodyWaitsForALock(): Promise<void> {
+  const run = async (text: string): Promise<object[]> =>
+    (await database.db.sql<object>`${sql.raw(text)}`).rows;
+  while ((await sessionsWaiting(run)) === 0);
+}
 const untilNobodyIsInATransaction = (): Promise<void> =>
   until(sql<{ yes: boolean }>`select not exists (
     select from pg_stat_activity
