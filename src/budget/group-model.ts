@@ -253,6 +253,7 @@ export class GroupModel {
     this.#lastEndedAt = now;
     this.refusals += 1;
     this.pausedUntil = Math.max(this.pausedUntil, now + pauseAfter(headers) + GUARD_MS);
+    this.pace.pauseUntil(this.pausedUntil);
     this.contact.refused();
     this.bursts.refused();
     this.#remaining.refused();

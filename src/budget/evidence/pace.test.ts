@@ -22,13 +22,22 @@ describe('pacing', () => {
     pace.learn(60, 0);
     const interval = pace.intervalMs(0, 0) ?? NaN;
     pace.sent(0, 0);
-    pace.sent(0, 0);
     expect(pace.turnAt).toBe(interval);
     pace.sent(interval + 300, 0);
     expect(pace.turnAt).toBeCloseTo(2 * interval);
     pace.sent(10_000, 0);
     pace.sent(10_000, 0);
     expect(pace.turnAt).toBeCloseTo(10_000 + interval);
+  });
+
+  it('makes up for no pause', () => {
+    const pace = new Pace();
+    pace.learn(60, 0);
+    pace.sent(0, 0);
+    pace.pauseUntil(5_000);
+    expect(pace.turnAt).toBe(5_000);
+    pace.sent(5_000, 0);
+    expect(pace.turnAt).toBeCloseTo(5_000 + (pace.intervalMs(0, 0) ?? NaN));
   });
 
   it('is a little slower after a second lesson, counts from the answers after a third, and slows down from then on', () => {

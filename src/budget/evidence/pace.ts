@@ -81,8 +81,14 @@ export class Pace {
     return this.#turnAt;
   }
 
+  /** A pause is no wait for a slot. */
+  pauseUntil(at: number): void {
+    this.#turnAt = Math.max(this.#turnAt, at);
+  }
+
   /** @param responseMs as for `intervalMs` */
   sent(now: number, responseMs: number): void {
-    this.#turnAt = Math.max(now, this.#turnAt + (this.intervalMs(now, responseMs) ?? 0));
+    const turn = this.#turnAt === -Infinity ? now : this.#turnAt;
+    this.#turnAt = Math.max(now, turn + (this.intervalMs(now, responseMs) ?? 0));
   }
 }
