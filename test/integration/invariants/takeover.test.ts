@@ -32,7 +32,7 @@ async function race(
   meanwhile: (trx: Transaction<unknown>) => Promise<unknown> = () => Promise.resolve(),
 ): Promise<TakeResult[]> {
   const taking = await database.kysely.transaction().execute(async (trx) => {
-    await sql`select from mirror_sync.account for update`.execute(trx);
+    await sql`select from mirror_sync.account where _user_id = 7 for update`.execute(trx);
     const takes = processIds.map((id) => takeAccount(database.db, '7', id, HERE));
     const run = async (text: string): Promise<object[]> =>
       (await sql<object>`${sql.raw(text)}`.execute(database.kysely)).rows;

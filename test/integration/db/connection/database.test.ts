@@ -143,6 +143,25 @@ describe('an open database', () => {
     await narrow.close();
   });
 
+  it('serves who is urgent before all others in line, by the same connections', async () => {
+    const narrow = await openTestDatabase(database.url, { max: 1 });
+    const served: string[] = [];
+    const ask = async (who: 'db' | 'urgent', name: string): Promise<number> => {
+      const { rows } = await narrow[who].sql<{ pid: number }>`select pg_backend_pid() as pid`;
+      served.push(name);
+      return rows[0]?.pid ?? NaN;
+    };
+    const pids = await Promise.all([
+      ask('db', 'first'),
+      ask('db', 'second'),
+      ask('urgent', 'urgent'),
+      ask('urgent', 'next urgent'),
+    ]);
+    expect(served).toEqual(['first', 'urgent', 'next urgent', 'second']);
+    expect(new Set(pids).size).toBe(1);
+    await narrow.close();
+  });
+
   it('replaces connections that the server has ended', async () => {
     const end = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`;
