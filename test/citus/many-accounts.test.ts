@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { dueWork } from '../../src/db/due-work.ts';
+import { searchMirror } from '../../src/mirror/lookup/search-mirror.ts';
 import { readRowStory } from '../../src/mirror/lookup/read-row-story.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
@@ -43,5 +45,15 @@ describe('on a distributed mirror', () => {
       type: 'text',
       value: { text: 'done', characters: 4 },
     });
+  });
+
+  it('a search finds a company in each account that has it', async () => {
+    for (const userId of ['11', '12']) {
+      const account = await MirroredAccount.make(database, userId);
+      await account.page('research_jobs', JSON.stringify([{ job_id: 18, domain: 'found.example' }]));
+    }
+    const { results } = await searchMirror(database.db, 'found.example', systemClock);
+    const found = results.map(({ kind, userId }) => `${kind} of ${userId}`);
+    expect(found.toSorted()).toEqual(['company of 11', 'company of 12', 'row of 11', 'row of 12']);
   });
 });

@@ -109,14 +109,12 @@ function targeted(
 export async function companiesOf(db: Db, domain: string, users: readonly string[]): Promise<FoundCompany[]> {
   if (users.length === 0) return [];
   const { rows } = await db.sql<Omit<FoundCompany, 'kind'>>`
-    select c.* from unnest(${[...users]}::bigint[]) as a (_user_id)
-    cross join lateral (
-      select v._user_id as "userId", v.domain, v.research_jobs::float8 as "researchJobs",
-        v.list_items::float8 as "listItems", v.lists::float8 as lists, v.watched,
-        left(v.last_job_status, 100) as "lastJobStatus", ${isoMoment(sql`v.last_researched_at`)} as "lastResearchedAt",
-        v.latest_score::text as "latestScore"
-      from ${db.table('companies')} as v
-      where v._user_id = a._user_id and v.domain = ${domain} limit 1) as c
+    select v._user_id as "userId", v.domain, v.research_jobs::float8 as "researchJobs",
+      v.list_items::float8 as "listItems", v.lists::float8 as lists, v.watched,
+      left(v.last_job_status, 100) as "lastJobStatus", ${isoMoment(sql`v.last_researched_at`)} as "lastResearchedAt",
+      v.latest_score::text as "latestScore"
+    from ${db.table('companies')} as v
+    where v._user_id = any(${[...users]}::bigint[]) and v.domain = ${domain}
     order by 1`;
   return rows.map((row) => ({ kind: 'company', ...row }));
 }
