@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { dueWork } from '../../src/db/due-work.ts';
 import { searchMirror } from '../../src/mirror/lookup/search-mirror.ts';
+import { OwnedAccounts } from '../../src/db/ownership/owned-accounts.ts';
 import { readRowStory } from '../../src/mirror/lookup/read-row-story.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
@@ -45,6 +46,26 @@ describe('on a distributed mirror', () => {
       type: 'text',
       value: { text: 'done', characters: 4 },
     });
+  });
+
+  it('a process gives up accounts that name it while it does not work on them, and opens others anew', async () => {
+    const { db } = database;
+    for (const userId of ['13', '14']) await MirroredAccount.make(database, userId);
+    await db.sql`update mirror_sync.account set owner = 'self', token = 1 where _user_id in (13, 14)`;
+    const owners = async (): Promise<(string | null)[]> =>
+      (
+        await db.sql<{ owner: string | null }>`
+          select owner from mirror_sync.account where _user_id in (13, 14) order by _user_id`
+      ).rows.map(({ owner }) => owner);
+    const owned = new OwnedAccounts();
+    owned.add({ userId: '14', owner: 'self', token: '1' });
+    expect([await owned.releaseStrays(db, 'self'), await owned.releaseStrays(db, 'self')]).toEqual([
+      [],
+      ['13'],
+    ]);
+    expect(await owners()).toEqual([null, 'self']);
+    await owned.reopen(db);
+    expect(await owners()).toEqual([null, null]);
   });
 
   it('a search finds a company in each account that has it', async () => {

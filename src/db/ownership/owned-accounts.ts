@@ -24,7 +24,7 @@ export class OwnedAccounts {
       await db.sql`
         update ${db.stateTable('account')} set owner = null, token = token + 1
         where _user_id = any(${fences.map(({ userId }) => userId)}::bigint[]) and owner = ${processId}
-          and _user_id || ' ' || token = any(${fences.map(named)}::text[])`;
+          and _user_id::text || ' ' || token::text = any(${fences.map(named)}::text[])`;
     }
   }
 
@@ -51,7 +51,7 @@ export class OwnedAccounts {
     const released = await db.sql<{ userId: string }>`
       update ${table} set owner = null
       where _user_id = any(${still.map(({ userId }) => userId)}::bigint[]) and owner = ${processId}
-        and _user_id || ' ' || token = any(${still.map(named)}::text[])
+        and _user_id::text || ' ' || token::text = any(${still.map(named)}::text[])
       returning _user_id as "userId"`;
     return released.rows.map((row) => row.userId);
   }

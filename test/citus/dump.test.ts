@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openInstallation } from '../../src/db/installation/installation.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+  openTestDatabase,
+} from '../support/databases/migrated-database.ts';
+import { dumpTo, restoreFrom, rowsOf } from '../support/dump/dumped-mirror.ts';
+import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
+import { createTestDatabase } from '../support/postgres/postgres.ts';
+import { makeFolder } from '../support/processes/program.ts';
+
+let spread: MigratedDatabase;
+const folder = makeFolder();
+
+beforeEach(async () => {
+  spread = await createMigratedDatabase();
+});
+afterEach(async () => {
+  await spread.drop();
+  folder.remove();
+});
+
+it('a dump of a distributed mirror has every row of every node, and is restored on one server', async () => {
+  for (const userId of ['1', '2', '3', '4']) {
+    const account = await MirroredAccount.make(spread, userId);
+    await account.single('{"email": "a@example.com", "credits": 12.50}');
+    await account.page(
+      'research_jobs',
+      '[{"job_id":1,"status":"a"},{"job_id":2,"score":0.12345678901234567890123}]',
+    );
+    await account.page('research_jobs', '[{"job_id":1,"status":"b","later":7}]');
+    await account.page('lists', '[{"list_id":9}]');
+    await account.page('list_items', '[{"id":"i1","domain":"a.example"}]', { parent: '9' });
+    await account.query(`select mirror.submit('research', '{"a": 1}', user_id => ${userId})`);
+  }
+  await openInstallation({
+    db: spread.db,
+    host: undefined,
+    clock: systemClock,
+    submit: { enabled: true, maxQueued: 7 },
+  });
+  const file = join(folder.path, 'mirror.dump');
+  await dumpTo(file, spread);
+  const place = await createTestDatabase();
+  try {
+    await restoreFrom(file, place);
+    const restored = await openTestDatabase(place.url);
+    try {
+      const expected = await rowsOf(spread.db);
+      expect(expected.get('mirror.research_jobs')).toHaveLength(8);
+      expect(expected.get('mirror.research_jobs_history')).toHaveLength(4);
+      expect(await rowsOf(restored.db)).toEqual(expected);
+    } finally {
+      await restored.close();
+    }
+  } finally {
+    await place.drop();
+  }
+});
