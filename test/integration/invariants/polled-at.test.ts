@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { cutOff, interrupted, polledAt } from '../../support/mirror/freshness-of-account.ts';
 import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
+import { earlier } from '../../support/postgres/earlier.ts';
 
 // `freshness.polled_at` says: new rows, and changes of rows that may still change, are here as of then. It may say
 // less than is true, never more.
@@ -207,7 +208,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
       values (${account.current.reader.userId}, 'research_jobs', '1', 'returned', 1, now())`);
     await account.read('research_jobs', 'poll');
     expect(await polledAt(account, 'research_jobs')).toBe(before);
-    await account.query(`update mirror_sync.candidate set at = at - interval '1 hour'`);
+    await account.query(`update mirror_sync.candidate set at = ${earlier('at', '1 hour')}`);
     const begun = Date.now();
     await account.read('research_jobs', 'poll');
     expect(await polledAt(account, 'research_jobs')).toBeGreaterThanOrEqual(begun);

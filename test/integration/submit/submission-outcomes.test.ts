@@ -3,6 +3,7 @@ import { fenced } from '../../../src/db/ownership/fenced.ts';
 import { DatabaseWentBack, LeaseLost } from '../../../src/model/errors.ts';
 import type { SubmissionOutcome, SubmissionStore } from '../../../src/model/submission.ts';
 import { storedSubmissions } from '../../support/submissions/stored-submissions.ts';
+import { earlier } from '../../support/postgres/earlier.ts';
 
 const scene = storedSubmissions();
 const { run, storeOf, queue, takeover, row, state } = scene;
@@ -10,7 +11,7 @@ const { run, storeOf, queue, takeover, row, state } = scene;
 /** As if what is being sent had been claimed so many ms earlier. */
 const age = (ms: number): Promise<unknown> =>
   run(
-    `update mirror.submissions set _send_before = _send_before - interval '${ms} ms' where _user_id = ${scene.user}`,
+    `update mirror.submissions set _send_before = ${earlier('_send_before', `${ms} ms`)} where _user_id = ${scene.user}`,
   );
 const accepted = (body: string): SubmissionOutcome => ({ state: 'accepted', status: 200, body });
 const TIMEOUT = 30_000;

@@ -21,6 +21,7 @@ import type { MigratedDatabase } from '../databases/migrated-database.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { openBudget } from '../budget/open-budget.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
+import { earlier } from '../postgres/earlier.ts';
 
 export const PUBLIC_URL = 'https://mirror.example.com';
 
@@ -134,7 +135,7 @@ export class RegisteredAccount {
 
   /** Lets time pass: all that is stored of the registration happened so many minutes earlier. */
   async age(minutes: number): Promise<void> {
-    const by = sql.raw(`interval '${minutes} minutes'`);
+    const before = (name: string) => sql.raw(earlier(name, `${minutes} minutes`));
     const moments = [
       'secret_at',
       'previous_until',
@@ -143,15 +144,15 @@ export class RegisteredAccount {
       'checked_at',
       'verified_at',
       'suspect_at',
-    ].map((name) => sql`${sql.id(name)} = ${sql.id(name)} - ${by}`);
+    ].map((name) => sql`${sql.id(name)} = ${before(name)}`);
     const own = `${this.database.db.schema}_sync`;
     await this.database.kysely.transaction().execute(async (trx) => {
       await sql`
         update ${sql.id(own, 'registration')} set ${sql.join(moments)},
-          replaced_at = array(select at - ${by} from unnest(replaced_at) as at)
+          replaced_at = array(select ${before('at')} from unnest(replaced_at) as at)
         where _user_id = ${this.userId}`.execute(trx);
       await sql`
-        update ${sql.id(own, 'own_url')} set registered_at = registered_at - ${by}
+        update ${sql.id(own, 'own_url')} set registered_at = ${before('registered_at')}
         where _user_id = ${this.userId}`.execute(trx);
     });
   }

@@ -5,6 +5,7 @@ import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { earlier } from '../../../support/postgres/earlier.ts';
 
 // What the service has that can't be mirrored, read over HTTP as the daemon reads it.
 
@@ -36,7 +37,7 @@ async function take(id: number): Promise<void> {
 
 /** Lets more than the grace period pass. */
 function age(): Promise<unknown> {
-  return test.query(`update mirror.quarantine set last_seen_at = last_seen_at - interval '10 seconds'`);
+  return test.query(`update mirror.quarantine set last_seen_at = ${earlier('last_seen_at', '10 seconds')}`);
 }
 
 async function read(what: 'full' | 'current'): Promise<void> {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FreedSlots, NewBlock } from '../../../../src/budget/store/store.ts';
 import { knownKeys, rememberKey } from '../../../../src/db/accounts/api-keys.ts';
@@ -7,6 +8,7 @@ import {
   createMigratedDatabase,
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
+import { earlier } from '../../../support/postgres/earlier.ts';
 
 const FENCE = { userId: '42', owner: 'A', token: '7' };
 const KEY = 'hash of a key';
@@ -73,7 +75,8 @@ describe('the budget’s store', () => {
 
   it('removes blocks that hold no slot any more', async () => {
     await store().reserve(KEY, block(1), NOTHING);
-    await database.db.sql`update mirror_sync.slot_block set valid_until = valid_until - interval '6 min'`;
+    await database.db
+      .sql`update mirror_sync.slot_block set valid_until = ${sql.raw(earlier('valid_until', '6 min'))}`;
     await store().reserve(KEY, block(2), NOTHING);
     const { rows } = await database.db.sql<{ block_id: string }>`select block_id from mirror_sync.slot_block`;
     expect(rows).toEqual([{ block_id: '2' }]);

@@ -4,6 +4,7 @@ import { pruneEvents } from '../../../../src/db/events/prune-events.ts';
 import { LeaseLost } from '../../../../src/model/errors.ts';
 import { EventAccount, eventAccounts } from '../../../support/webhooks/event-account.ts';
 import { envelope } from '../../../support/webhooks/signing.ts';
+import { earlier } from '../../../support/postgres/earlier.ts';
 
 const scene = eventAccounts();
 
@@ -24,7 +25,7 @@ describe('retention', () => {
   async function age(days: number, { userId } = scene.account): Promise<void> {
     for (const table of [sql.id('mirror', 'events'), sql.id('mirror_sync', 'event_seen')]) {
       await scene.database.db
-        .sql`update ${table} set received_at = received_at - make_interval(days => ${days})
+        .sql`update ${table} set received_at = ${sql.raw(earlier('received_at', `${days} days`))}
         where _user_id = ${userId}`;
     }
   }

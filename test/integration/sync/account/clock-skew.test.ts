@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { earlier } from '../../../support/postgres/earlier.ts';
 
 let account: TestAccount;
 afterEach(() => account.close());
@@ -20,8 +21,8 @@ describe('lists that became due, where this machine and the database disagree on
     expect(await due()).toHaveLength(3);
     // When a request was sent is known to some milliseconds only.
     await account.query(
-      `update mirror_sync.scope set due_at = due_at - interval '1 minute',
-         last_due_at = last_due_at - interval '1 minute'`,
+      `update mirror_sync.scope set due_at = ${earlier('due_at', '1 minute')},
+         last_due_at = ${earlier('last_due_at', '1 minute')}`,
     );
     account.asked.length = 0;
     await account.current.reader.readDue('list_items', new AbortController().signal);

@@ -12,6 +12,7 @@ import { createHintStore } from '../../../../src/sync/hints/account-hints.ts';
 import { readingBudget } from '../../../../src/sync/hints/reading-budget.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { earlier } from '../../../support/postgres/earlier.ts';
 
 const COLLECTIONS: readonly CollectionName[] = ['research_jobs', 'lists', 'list_items', 'watchlist'];
 const KEY_FIELDS = { research_jobs: 'job_id', lists: 'list_id', watchlist: 'id' } as const;
@@ -36,7 +37,7 @@ async function mirrored(
   for (const name of COLLECTIONS) expect((await test.read(name, 'current')).error).toBeUndefined();
   // Long ago, as far as hints can tell: what has just been mirrored would count as changed by the event.
   for (const name of COLLECTIONS)
-    await test.query(`update mirror.${name} set _changed_at = _changed_at - interval '1 hour'`);
+    await test.query(`update mirror.${name} set _changed_at = ${earlier('_changed_at', '1 hour')}`);
   const { database, current, config } = test;
   const { fence, reader, source } = current;
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
