@@ -13,9 +13,10 @@
  *
  * `--every`: seconds between two ends, 0: none. `--together`: daemons know that they run on one machine, and notice a
  * death by its process ID; else they take each other for distant, as in containers, and wait for the heartbeat to run
- * out. `--older`: a rolling upgrade: the first daemons run that program, an older version's dist/main.js, and who is ended
- * comes back as this version. `--failover`: a standby of Postgres takes over in the middle. `--compare`: accounts whose every field is compared
- * in the end. What `--every 0 --accounts 1000 --rows 1000 --daemons 1` costs, and 4, is in docs/scaling.md.
+ * out. `--failover`: a standby of Postgres takes over in the middle. `--older`: a rolling upgrade: the first daemons run
+ * that program, an older version's dist/program/main.js, and who is ended comes back as this version. `--compare`:
+ * accounts whose every field is compared in the end. What `--every 0 --accounts 1000 --rows 1000 --daemons 1` costs, and
+ * 4, is in docs/scaling.md.
  */
 import { resolve } from 'node:path';
 import pg from 'pg';

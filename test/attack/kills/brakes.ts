@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { hasCitus } from '../../support/databases/distributed-database.ts';
 
 /** A place in a page's transaction at which Postgres can be made to wait. */
 export interface Brake {
@@ -64,8 +65,7 @@ export async function prepareCommitBrake(
   db: pg.Pool,
   writes = 'insert or update on mirror_sync.scope',
 ): Promise<void> {
-  const { rowCount: cluster } = await db.query(`select from pg_extension where extname = 'citus'`);
-  if (cluster !== 0) return;
+  if (await hasCitus(db)) return;
   await db.query(`
     create function attack_wait() returns trigger language plpgsql set search_path = '' as
     $$ begin perform pg_catalog.pg_advisory_xact_lock_shared(${COMMIT_LOCK}); return null; end $$;

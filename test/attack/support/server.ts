@@ -7,7 +7,7 @@ import { openDatabase, type Database } from '../../../src/db/connection/database
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { distributeMirror } from '../../support/databases/distributed-database.ts';
+import { distributeMirror, hasCitus } from '../../support/databases/distributed-database.ts';
 import { ROOT } from '../../support/rules/source-files.ts';
 
 /** A database server for the attacks that do not attack it. */
@@ -85,12 +85,11 @@ export async function openTable(
     version: programVersion(),
     clock: systemClock,
   });
-  const { rows: citus } = await first.db.sql`select 1 from pg_extension where extname = 'citus'`;
   await first.close();
-  if (citus.length > 0) await distributeMirror(url, schema);
-  const database = await openDatabase({ url, schema, program: 'research-mirror attack', max: 30 });
   const db = new pg.Pool({ connectionString: url, max: 10, options: '-c timezone=UTC' });
   db.on('error', () => {});
+  if (await hasCitus(db)) await distributeMirror(url, schema);
+  const database = await openDatabase({ url, schema, program: 'research-mirror attack', max: 30 });
   return {
     database: { ...database, url },
     db,

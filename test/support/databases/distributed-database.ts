@@ -17,6 +17,12 @@ export async function distributeTo(
   return distributeMirror(url, schema);
 }
 
+/** Whether it is a database of a cluster. */
+export async function hasCitus(db: pg.Pool): Promise<boolean> {
+  const { rowCount } = await db.query(`select from pg_extension where extname = 'citus'`);
+  return rowCount !== 0;
+}
+
 export async function makeCluster(url: string, workers: readonly string[]): Promise<void> {
   const { hostname, port, pathname } = new URL(url);
   for (const node of [...workers, url]) {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { earlier } from '../postgres/earlier.ts';
 import type { CollectionName, Scope } from '../../../src/model/collections.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import { collection, COLLECTION_NAMES } from '../../../src/model/collections.ts';
@@ -160,13 +161,7 @@ export class MirroredAccount {
       moments.set(`mirror.${name}_history`, ['_changed_at', '_valid_from', '_valid_to']);
     }
     const updates = [...moments].map(([table, columns]) => {
-      // `timestamptz - interval` depends on the session's time zone: Citus would send it to no node.
-      const set = columns
-        .map(
-          (name) =>
-            `${name} = (${name} at time zone 'UTC' - interval '${ms} milliseconds') at time zone 'UTC'`,
-        )
-        .join();
+      const set = columns.map((name) => `${name} = ${earlier(name, `${ms} milliseconds`)}`).join();
       return `update ${table} set ${set} where _user_id = ${this.fence.userId}`;
     });
     await this.query(updates.join(';'));

@@ -1,5 +1,6 @@
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { sessionsWaiting } from '../../../support/postgres/sessions-waiting.ts';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tableShape } from '../../../../src/db/dump/table-shape.ts';
@@ -180,12 +181,9 @@ describe('a column that gets another type', () => {
         statement: 'lock table only',
         happens: async () => {
           readers.push(account.query('select score from mirror.research_jobs_live'));
-          await eventually('the reader waits', async () => {
-            const waiting = await account.query(
-              `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-            );
-            return waiting.length === 1;
-          });
+          const waits = async (): Promise<boolean> =>
+            (await sessionsWaiting((text) => account.query(text))) === 1;
+          await eventually('the reader waits', waits);
         },
       },
     });
