@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
-import { earlier } from '../../../support/postgres/earlier.ts';
+import { dueEarlier } from '../../../support/sync/due-earlier.ts';
 
 let account: TestAccount;
 afterEach(() => account.close());
@@ -19,11 +19,7 @@ describe('lists that became due, where this machine and the database disagree on
     account = await createTestAccount({}, wrongBy(ms));
     await account.read('lists', 'current');
     expect(await due()).toHaveLength(3);
-    // When a request was sent is known to some milliseconds only.
-    await account.query(
-      `update mirror_sync.scope set due_at = ${earlier('due_at', '1 minute')},
-         last_due_at = ${earlier('last_due_at', '1 minute')}`,
-    );
+    await dueEarlier((text) => account.query(text));
     account.asked.length = 0;
     await account.current.reader.readDue('list_items', new AbortController().signal);
     expect(account.asked.toSorted()).toEqual([...new Set(account.asked)].toSorted());

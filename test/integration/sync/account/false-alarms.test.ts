@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { dueEarlier } from '../../../support/sync/due-earlier.ts';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
 let account: TestAccount;
@@ -42,6 +43,7 @@ async function change(list: string, which = 0): Promise<void> {
 async function readChanged(): Promise<string[]> {
   const { signal } = new AbortController();
   await account.read('lists', 'poll');
+  await dueEarlier((text) => account.query(text));
   const asked = account.asked.length;
   const { error } = await account.current.reader.readDue('list_items', signal);
   expect(error).toBeUndefined();

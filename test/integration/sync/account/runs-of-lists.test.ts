@@ -159,7 +159,7 @@ describe('the runs of lists', () => {
     const before = await nextRuns();
     ahead += 2 * MINUTE;
     await account.query(
-      `update mirror_sync.scope set due_at = now() where collection = 'list_items' and parent = (select min(parent)
+      `update mirror_sync.scope set due_at = now() - interval '1 minute' where collection = 'list_items' and parent = (select min(parent)
        from mirror_sync.scope where collection = 'list_items')`,
     );
     const asked = account.asked.length;
