@@ -63,10 +63,11 @@ async function webhooksOf(db: Db, now: Date): Promise<ReadonlyMap<string, Webhoo
     .select([
       '_user_id',
       (each) => each.fn.countAll<string>().as('waiting'),
+      // By the server's own clock: `now` is of whole milliseconds, and would come before a hint that is due just now.
       (each) =>
         each.fn
           .countAll<string>()
-          .filterWhere(hasCome(sql`due_at`, AHEAD_MS.hint, sql`${now}::timestamptz`))
+          .filterWhere(hasCome(sql`due_at`, AHEAD_MS.hint, sql`statement_timestamp()`))
           .as('due'),
     ])
     .groupBy('_user_id')

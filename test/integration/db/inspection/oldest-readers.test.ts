@@ -55,10 +55,7 @@ it('finds a transaction that is open for long, and the statement that ends it', 
   open.resolve();
   await expect(reading).rejects.toThrow(/the database/);
   // The server ends a session a moment after its client has heard of it.
-  await eventually('nothing to be found', async () => {
-    const { found: left } = await oldReaders(database.db, 0);
-    return left.length === 0;
-  });
+  await eventually('none to be found', async () => (await oldReaders(database.db, 0)).found.length === 0);
 });
 
 it('says of how many sessions a login without pg_read_all_stats sees nothing', async () => {

@@ -19,7 +19,7 @@ describe('lists that became due, where this machine and the database disagree on
     account = await createTestAccount({}, wrongBy(ms));
     await account.read('lists', 'current');
     expect(await due()).toHaveLength(3);
-    await dueEarlier((text) => account.query(text));
+    await dueEarlier(account);
     account.asked.length = 0;
     await account.current.reader.readDue('list_items', new AbortController().signal);
     expect(account.asked.toSorted()).toEqual([...new Set(account.asked)].toSorted());

@@ -43,7 +43,7 @@ async function change(list: string, which = 0): Promise<void> {
 async function readChanged(): Promise<string[]> {
   const { signal } = new AbortController();
   await account.read('lists', 'poll');
-  await dueEarlier((text) => account.query(text));
+  await dueEarlier(account);
   const asked = account.asked.length;
   const { error } = await account.current.reader.readDue('list_items', signal);
   expect(error).toBeUndefined();
