@@ -1,7 +1,7 @@
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { listenProblem } from '../model/webhook/listen-problem.ts';
 import type { StatusReport } from '../model/status/status-report.ts';
+import { boundedServer, type ServerBounds } from '@research-mirror/runtime/bounded-server';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { listener } from '@research-mirror/runtime/listening';
@@ -27,7 +27,14 @@ export interface StatusServerOptions {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly bounds?: ServerBounds;
 }
+
+/** Some dozens of people, probes and scrapers; a live page takes one connection. */
+const STATUS_SERVER_BOUNDS: ServerBounds = { connections: 250, headersMs: 5_000, requestMs: 10_000 };
+
+/** Between two log lines about refused connections. */
+const QUIET_MS = 60_000;
 
 export interface StatusServer extends Service {
   /** Where the page is; known once started. */
@@ -43,7 +50,7 @@ export const STATUS_PAGE = {
 
 /** The listener for people inside: status page, search, rows, `/api/…`, `/metrics`, `/healthz`, `/readyz`. */
 export function createStatusServer(options: StatusServerOptions): StatusServer {
-  const { host, port, token, clock, log } = options;
+  const { host, port, token, clock, log, bounds = STATUS_SERVER_BOUNDS } = options;
   if (token === undefined && !isLoopbackName(host)) {
     throw new RangeError(`the status page on ${host} needs a token: others can reach it`);
   }
@@ -63,7 +70,17 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
     });
     const onError = (error: unknown, path: string): void =>
       log.error({ err: error, path }, 'the status server could not answer');
-    return createServer((request, response) => void takeRequest(request, response, routes, onError));
+    let quietUntil = 0;
+    return boundedServer(
+      bounds,
+      clock,
+      (request, response) => void takeRequest(request, response, routes, onError),
+      () => {
+        if (clock.monotonic() < quietUntil) return;
+        quietUntil = clock.monotonic() + QUIET_MS;
+        log.warn(`more than ${bounds.connections} connections for the status page: new ones are refused`);
+      },
+    );
   });
   return { ...server, url: () => urlOf(host, server.address()) };
 }

@@ -180,10 +180,10 @@ it('refuses what is no HTTP', async () => {
   expect(await ended).toMatch(/^HTTP\/1.1 400 /);
 });
 
-it('drops connections beyond its bound, and says so', async () => {
+it('answers connections beyond its bound with 503, and says so', async () => {
   const listening = await listen({ limits: { connections: 2 } });
   raw(listening);
   raw(listening);
-  expect(await raw(listening).ended).toBe('');
+  expect(await raw(listening).ended).toMatch(/^HTTP\/1.1 503 .*\r\n\r\nnot now: too many connections/s);
   expect(listening.lines).toEqual(['more than 2 connections for deliveries: new ones are refused']);
 });

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { boundedServer, type ServerBounds } from '@research-mirror/runtime/bounded-server';
 import { listenProblem } from '../../model/webhook/listen-problem.ts';
 import { listener } from '@research-mirror/runtime/listening';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -14,12 +14,7 @@ export interface WebhookServerOptions extends Omit<RequestsOptions, 'notes' | 'l
   readonly limits?: Partial<WebhookServerLimits>;
 }
 
-export interface WebhookServerLimits extends RequestLimits {
-  /** For a request's headers, and for the whole of it; milliseconds. */
-  readonly headersMs: number;
-  readonly requestMs: number;
-  readonly connections: number;
-}
+export interface WebhookServerLimits extends RequestLimits, ServerBounds {}
 
 /**
  * Body and answer: docs/design/events.md, "Deliveries". The rest is generous for a service, and tight for a flood.
@@ -33,13 +28,6 @@ export const WEBHOOK_SERVER_LIMITS: WebhookServerLimits = {
   requestMs: 10_000,
   connections: 1_000,
 };
-
-/** Headers of a request, all together. */
-const HEADER_BYTES = 16 * 1024;
-/** Longer than proxies in front of us keep idle connections: they should close first. */
-const IDLE_MS = 65_000;
-/** How often the time-outs are checked. */
-const CHECK_MS = 1_000;
 
 export interface WebhookServer extends Service {
   /** The port that is open; known once started. */
@@ -64,23 +52,15 @@ export function createWebhookServer(options: WebhookServerOptions): WebhookServe
     listenProblem(error, { ...DELIVERIES, host, port });
   const listening = listener('webhook server', { host, port, clock, explain, onRefused }, () => {
     const requests = new Requests({ ...options, limits, notes });
-    const server = createServer({
-      maxHeaderSize: HEADER_BYTES,
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
-      keepAliveTimeout: IDLE_MS,
-      connectionsCheckingInterval: CHECK_MS,
-    });
-    server.maxConnections = limits.connections;
-    server.on('request', (request, response) => void requests.take(request, response));
-    // A sender that asks first is answered before it sends a body that nobody will read.
-    server.on('checkContinue', (request, response) => void requests.take(request, response));
-    server.on('drop', () => {
-      server.closeIdleConnections();
-      const why = `more than ${limits.connections} connections for deliveries: new ones are refused`;
-      notes.say('warn', 'drop', why);
-    });
-    return server;
+    return boundedServer(
+      limits,
+      clock,
+      (request, response) => void requests.take(request, response),
+      () => {
+        const why = `more than ${limits.connections} connections for deliveries: new ones are refused`;
+        notes.say('warn', 'drop', why);
+      },
+    );
   });
   return { ...listening, port: () => listening.address().port };
 }
