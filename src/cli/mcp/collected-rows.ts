@@ -1,4 +1,5 @@
 import type { ResultColumn } from '../../db/roles/read-only-query.ts';
+import { formatCount } from '@research-mirror/runtime/figures';
 import { UsageError } from '../terminal/usage-error.ts';
 import type { RowPrinter } from '../sql/row-printer.ts';
 
@@ -33,6 +34,12 @@ export class CollectedRows implements RowPrinter {
   row(values: readonly (string | null)[]): boolean {
     this.#characters += values.reduce((sum, value) => sum + (value?.length ?? 0), 0);
     this.#more = this.#rows.length === this.#limit || this.#characters > MOST_CHARACTERS;
+    if (this.#more && this.#rows.length === 0) {
+      throw new UsageError(
+        `the first row alone has ${formatCount(this.#characters)} characters, and an answer may have ` +
+          `${formatCount(MOST_CHARACTERS)}: choose fewer columns, or a part of a value: left(column, 1000)`,
+      );
+    }
     if (!this.#more) this.#rows.push(values);
     return !this.#more;
   }

@@ -2,7 +2,8 @@ import type { StatementRefused } from '../../db/roles/read-only-query.ts';
 
 /** As psql tells it: what, where (line and a mark below it), and the hint. */
 export function explainRefusal(error: StatementRefused, query: string): string {
-  const several = error.state === '42601' && error.message.includes('multiple commands');
+  // A syntax error names its place; that several statements came has none. Texts are in the server's language.
+  const several = error.state === '42601' && error.position === undefined;
   const what = several ? 'one statement at a time, please: this is several' : error.message;
   const lines = [`research-mirror: ${what} (${error.state})`];
   if (error.position !== undefined) {

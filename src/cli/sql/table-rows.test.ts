@@ -39,6 +39,16 @@ describe('TableRows', () => {
     expect(err.text()).toContain('only the first 10,000 rows');
   });
 
+  it('holds no more than some megabytes, and one row in any case', () => {
+    const err = terminal();
+    const rows = new TableRows({ out: terminal(), err, signal }, false);
+    rows.columns([column('text')]);
+    const large = 'x'.repeat(17 * 1024 * 1024);
+    expect([rows.row([large]), rows.row(['y'])]).toEqual([true, false]);
+    rows.end();
+    expect(err.text()).toContain('only the first 1 row');
+  });
+
   it('prints records, whole, where the titles do not fit the terminal', () => {
     const records =
       '─[ 1 ]──────────────────\nfirst_title   a value that is much longer than its title\nsecond_title  b\n' +

@@ -7,6 +7,8 @@ import type { RowPrinter } from './row-printer.ts';
 
 /** A table needs all its rows before the first one is printed, and nobody reads more of them. */
 const MOST_ROWS = 10_000;
+/** Characters of all values, beyond the first row. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /**
  * A table for people: what is longer than the terminal is wide is cut. Where not even the titles fit the terminal, or
@@ -20,6 +22,7 @@ export class TableRows implements RowPrinter {
   #columns: readonly ResultColumn[] = [];
   readonly #rows: string[][] = [];
   readonly #text = new TextDecoder('utf-8', { fatal: true });
+  #characters = 0;
   #more = false;
 
   /** @param vertical records even where a table would fit */
@@ -35,7 +38,9 @@ export class TableRows implements RowPrinter {
   }
 
   row(values: readonly (string | null)[]): boolean {
-    this.#more = this.#rows.length === MOST_ROWS;
+    this.#characters += values.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+    this.#more =
+      this.#rows.length === MOST_ROWS || (this.#rows.length > 0 && this.#characters > MOST_CHARACTERS);
     if (!this.#more) this.#rows.push(values.map((value) => value ?? ''));
     return !this.#more;
   }
@@ -66,7 +71,7 @@ export class TableRows implements RowPrinter {
     this.#out.write(`(${countOf(this.#rows.length, 'row')})\n`);
     if (this.#more) {
       this.#err.write(
-        `only the first ${formatCount(MOST_ROWS)} rows: --csv and --json print all, "limit" chooses\n`,
+        `only the first ${countOf(this.#rows.length, 'row')}: --csv and --json print all, "limit" chooses\n`,
       );
     }
   }

@@ -3,6 +3,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { moreThanReading } from './only-reads.ts';
 import { resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
 import { breaksConnection, databaseError } from '../connection/sql-state.ts';
+import { MOST_MESSAGE_BYTES, watchMessages } from './watch-messages.ts';
 
 export interface ReadOnlyQuery {
   /** One statement, as a user typed it. */
@@ -122,6 +123,10 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
       enough = true;
       reject(error);
     };
+    watchMessages(socket, MOST_MESSAGE_BYTES, (bytes) => {
+      fail(tooLarge(bytes));
+      socket.destroy();
+    });
     /** Hands something to the receiver. What it throws must not reach the driver, which would leave it to nobody. */
     const give = (hand: () => void): void => {
       // Rows go on coming until the server has stopped.
@@ -156,6 +161,19 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
     statement.on('error', reject);
     client.query(statement);
   });
+}
+
+/** Refused here, in the words of Postgres's own refusals. */
+function tooLarge(bytes: number): StatementRefused {
+  const mebibytes = (size: number): string => `${Math.ceil(size / 1024 / 1024)} MiB`;
+  const error = new pg.DatabaseError(
+    `a row of the answer has ${mebibytes(bytes)}, and ${mebibytes(MOST_MESSAGE_BYTES)} is the most that is taken`,
+    0,
+    'error',
+  );
+  error.code = '54000';
+  error.hint = 'choose fewer columns, or a part of the value: left(column, 1000)';
+  return new StatementRefused(error);
 }
 
 /** A statement that may be `copy … to stdout`, whose output the driver drops where there is no `handleCopyData`. */
@@ -197,7 +215,7 @@ async function cancelBackend(config: pg.ClientConfig, pid: number): Promise<void
 }
 
 function classified(error: unknown, timeout: number): unknown {
-  if (error instanceof MoreThanReading) return error;
+  if (error instanceof MoreThanReading || error instanceof StatementRefused) return error;
   if (!(error instanceof pg.DatabaseError) || breaksConnection(error)) return databaseError(error);
   if (error.code === '57014')
     return new DatabaseUnavailable(`the query took longer than ${timeout / 1000} s`);

@@ -65,6 +65,24 @@ const TRACES = `select pg_conf_load_time() as loaded, (select count(*) from pg_r
 
 const UNDO_ROLE = `perform set_config('role', 'none', true);`;
 
+describe('sql', () => {
+  it.each([[[]], [['--csv']], [['--json']]])(
+    'refuses a row that would not fit into memory before it holds it (%j)',
+    async (options) => {
+      const statement = `select repeat('x', 100 * 1024 * 1024) as value`;
+      const { code, stdout, stderr } = await runProgram(['sql', statement, ...options], { cwd: folder.path });
+      expect([code, stdout.includes('xxx')]).toEqual([1, false]);
+      expect(stderr).toContain('a row of the answer has 101 MiB, and 64 MiB is the most that is taken (54000)');
+      expect(stderr).toContain('hint: choose fewer columns');
+    },
+  );
+
+  it('refuses such a row of a copy, too', async () => {
+    const { code, stderr } = await run(`copy (select repeat('x', 100 * 1024 * 1024)) to stdout`);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('64 MiB is the most')]);
+  });
+});
+
 describe('sql on the embedded server', () => {
   it.each([
     [
