@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { messageOf } from '@research-mirror/runtime/message';
 import { suggestion } from './suggestion.ts';
 import { VARIABLES, type VariableName } from './settings.ts';
+import { readTextFile } from './text-file.ts';
 
 /** Names to values, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -39,7 +40,9 @@ export function readVariables(env: Environment): FoundVariables {
       continue;
     }
     try {
-      const content = readFileSync(path, 'utf8').trim();
+      // A pipe gives its text once, a terminal when somebody types.
+      if (!statSync(path).isFile()) throw new Error('it is not a regular file');
+      const content = readTextFile(path).trim();
       if (content === '') refuse(name, `${name}_FILE: ${path} is empty`);
       else values.set(name, content);
     } catch (error) {
@@ -59,7 +62,7 @@ export function textOf(env: Environment, name: string): string | undefined {
 function unknownNames(env: Environment): string[] {
   const known = VARIABLES.flatMap((name) => [name, `${name}_FILE`]);
   return Object.keys(env)
-    .filter((name) => /^MIRROR_/i.test(name) && !known.includes(name))
+    .filter((name) => /^MIRROR[_\W]/i.test(name) && !known.includes(name))
     .sort()
     .map((name) => `${name}: there is no such variable${suggestion(name.toUpperCase(), known)}`);
 }

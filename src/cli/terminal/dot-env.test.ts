@@ -10,7 +10,7 @@ describe('.env', () => {
     folder = mkdtempSync(join(tmpdir(), 'dot-env-'));
   });
   afterEach(() => rmSync(folder, { recursive: true }));
-  const read = (text: string, env: Record<string, string> = {}): Record<string, string> => {
+  const read = (text: string | Buffer, env: Record<string, string> = {}): Record<string, string> => {
     const path = join(folder, '.env');
     writeFileSync(path, text);
     return dotEnvAdditions(env, path);
@@ -26,6 +26,20 @@ describe('.env', () => {
   it('refuses lines that would set nothing, by their numbers', () => {
     const text = 'A=1\nMIRROR_API_KEY abc\nB="x\ny"\nwhat\n';
     expect(() => read(text)).toThrow('.env: line 2, 5 says nothing');
+  });
+
+  it('may begin with a byte order mark', () => {
+    expect(read('\ufeffDATABASE_URL=postgres://a/b\r\nMIRROR_SUBMIT=off\r\n')).toEqual({
+      DATABASE_URL: 'postgres://a/b',
+      MIRROR_SUBMIT: 'off',
+    });
+  });
+
+  it('refuses what is no UTF-8, and names that only look like ones', () => {
+    expect(() => read(Buffer.from('\ufeffA=1\n', 'utf16le'))).toThrow('save it as UTF-8');
+    expect(() => read(Buffer.from('A=Gew\xfcrz\n', 'latin1'))).toThrow('save it as UTF-8');
+    expect(() => read('MIRROR_SCHEMA=a\n\u200bMIRROR_SUBMIT=off\n')).toThrow('no variable is called');
+    expect(() => read('MIRROR_SCHEMA=a\nMIRROR SUBMIT=off\n')).toThrow('no variable is called');
   });
 
   it('is no problem where there is none', () => {

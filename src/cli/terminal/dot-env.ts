@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { Environment } from '../../config/environment.ts';
 import { InvalidConfig } from '../../config/invalid.ts';
+import { readTextFile } from '../../config/text-file.ts';
+import { messageOf } from '@research-mirror/runtime/message';
 
 /**
  * What `.env` in the folder `cwd` adds to the environment: names that the environment does not set itself.
@@ -10,11 +11,11 @@ import { InvalidConfig } from '../../config/invalid.ts';
 export function dotEnvAdditions(env: Environment, path = '.env'): Record<string, string> {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readTextFile(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return {};
-    throw new InvalidConfig([`.env: can't be read (${code ?? 'unknown error'})`]);
+    throw new InvalidConfig([`.env: can't be read: ${messageOf(error)}`]);
   }
   const slips = linesWithoutMeaning(text);
   if (slips.length > 0) {
@@ -22,8 +23,16 @@ export function dotEnvAdditions(env: Environment, path = '.env'): Record<string,
       `.env: line ${slips.join(', ')} says nothing (NAME=value, or a comment after #)`,
     ]);
   }
+  const variables = Object.entries(parseEnv(text));
+  const strange = variables.map(([name]) => name).filter((name) => !/^[\x21-\x7e]+$/.test(name));
+  if (strange.length > 0) {
+    const names = strange.map((name) => JSON.stringify(name).slice(0, 80)).join(', ');
+    throw new InvalidConfig([
+      `.env: no variable is called ${names}: write NAME=value, the name in plain letters, digits and _`,
+    ]);
+  }
   const additions: Record<string, string> = {};
-  for (const [name, value] of Object.entries(parseEnv(text))) {
+  for (const [name, value] of variables) {
     if (value !== undefined && env[name] === undefined) additions[name] = value;
   }
   return additions;

@@ -16,7 +16,7 @@ export function watchMessages(stream: Socket, most: number, onTooLarge: (bytes: 
   /** Bytes of the message's body that have not come. */
   let rest = 0;
   const onData = (chunk: Buffer): void => {
-    for (let at = 0; at < chunk.length; ) {
+    for (let at = 0; at < chunk.length;) {
       if (rest > 0) {
         const part = Math.min(rest, chunk.length - at);
         rest -= part;

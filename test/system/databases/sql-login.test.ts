@@ -72,7 +72,9 @@ describe('sql', () => {
       const statement = `select repeat('x', 100 * 1024 * 1024) as value`;
       const { code, stdout, stderr } = await runProgram(['sql', statement, ...options], { cwd: folder.path });
       expect([code, stdout.includes('xxx')]).toEqual([1, false]);
-      expect(stderr).toContain('a row of the answer has 101 MiB, and 64 MiB is the most that is taken (54000)');
+      expect(stderr).toContain(
+        'a row of the answer has 101 MiB, and 64 MiB is the most that is taken (54000)',
+      );
       expect(stderr).toContain('hint: choose fewer columns');
     },
   );
