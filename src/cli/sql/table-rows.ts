@@ -1,5 +1,5 @@
 import type { ResultColumn } from '../../db/roles/read-only-query.ts';
-import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { countOf } from '@research-mirror/runtime/figures';
 import { roomIn, widthOfTerminal, type Shell, type Terminal } from '../terminal/shell.ts';
 import { formatRecords, formatTable, widthOfTitles } from '../terminal/text-table.ts';
 import { UsageError } from '../terminal/usage-error.ts';
