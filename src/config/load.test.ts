@@ -165,6 +165,19 @@ describe('loadConfig with files', () => {
     expect(service.keys.map((key) => key.reveal())).toEqual(['key-from-file']);
   });
 
+  it('refuses what libpq’s variables promise and nobody can keep', () => {
+    const env = {
+      DATABASE_URL: 'postgres://db/x',
+      PGCHANNELBINDING: 'require',
+      PGSERVICE: 'prod',
+      PGSSLSNI: '1',
+    };
+    expect(problems(env)).toEqual([
+      expect.stringMatching(/^DATABASE_URL: PGCHANNELBINDING can’t be obeyed: .* sslmode=verify-full/),
+      expect.stringMatching(/^DATABASE_URL: PGSERVICE can’t be obeyed: /),
+    ]);
+  });
+
   it('refuses X beside X_FILE, a file that is missing and one that is empty: each once', () => {
     expect(
       problems(

@@ -5,6 +5,7 @@ import { SettingsReader } from './settings-reader.ts';
 import { Secret } from './secret.ts';
 import { secretsOf } from './secrets.ts';
 import type { VariableName } from './settings.ts';
+import { unkept } from './values/unkept-parameters.ts';
 import { forEachCollection } from './values/parse-values.ts';
 
 /** `service`: the command talks to the service, so its address and a key are required. */
@@ -67,6 +68,10 @@ function databaseOf(read: SettingsReader, env: Environment, dataDir: string): Da
   const directUrl = read.value('DATABASE_URL_DIRECT');
   const port = read.value('MIRROR_PG_PORT');
   if (read.isSet('DATABASE_URL')) {
+    for (const [name, value] of Object.entries(postgresVariables(env))) {
+      const problem = unkept(name, value);
+      if (problem !== undefined) read.problem('DATABASE_URL', problem);
+    }
     return {
       kind: 'external',
       url: new Secret(url ?? ''),

@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { readDsn } from '../../db/connection/dsn.ts';
+import { systemUser } from '../../db/connection/system-user.ts';
 import { isPooled } from '../../db/inspection/pooled.ts';
 import { quotedName } from '../../db/connection/quoted.ts';
 import type { ServerFacts } from '../../db/inspection/server-facts.ts';
@@ -64,7 +64,7 @@ async function mendOf({ database }: Config, error: unknown): Promise<Mend> {
     return { command: `export MIRROR_PG_PORT=${await nonEphemeralPort()}` };
   }
   const dsn = readDsn(database.url.reveal(), database.variables());
-  const user = dsn.user ?? userInfo().username;
+  const user = dsn.user ?? systemUser();
   switch (sqlState(error)) {
     case '28P01':
       return {

@@ -38,6 +38,8 @@ describe('parseDatabaseUrl', () => {
     'postgresql://user:p%40ss@db.example.com:6432/mirror?sslmode=verify-full',
     'postgres://user@/mirror?host=/tmp',
     'postgres://[::1]:5432/mirror',
+    'postgres://db/mirror?channel_binding=prefer&gssencmode=disable&sslcompression=0&sslsni=1&keepalives=0',
+    'postgres://db/mirror?sslmode=require&sslnegotiation=direct&ssl_min_protocol_version=TLSv1.3&sslcrl=/crl',
   ])('takes %s', (text) => expect(parseDatabaseUrl(text)).toBe(text));
 
   it.each([
@@ -46,6 +48,13 @@ describe('parseDatabaseUrl', () => {
     ['postgres://user:hun#ter2@db/mirror', 'percent-encoded'],
     ['postgres://db:99999/mirror', 'percent-encoded'],
     ['postgres://db/mirror?sslmode=strict', 'sslmode "strict" is none of disable, allow'],
+    ['postgres://db/mirror?channel_binding=require', 'channel_binding can’t be obeyed'],
+    ['postgres://db/mirror?sslmode=require&require_auth=scram-sha-256', 'require_auth can’t be obeyed'],
+    ['postgres://db/mirror?gssencmode=require', 'gssencmode can’t be obeyed'],
+    ['postgres://db/mirror?sslcrldir=/crl', 'sslcrldir can’t be obeyed: name one file in sslcrl'],
+    ['postgres://db/mirror?hostaddr=10.0.0.1', 'hostaddr can’t be obeyed'],
+    ['postgres://db/mirror?requirepeer=postgres', 'requirepeer can’t be obeyed'],
+    ['postgres://db/mirror?service=prod', 'service can’t be obeyed'],
     ['postgres://db/mirror?sslmod=require', 'has sslmod (did you mean sslmode?)'],
     ['postgres://user:hun@db/mirror?application_name=x&ssl=true', 'has ssl, but of ssl… only sslmode'],
   ])('refuses %s without quoting a password', (text, message) => {

@@ -1,5 +1,6 @@
 import { InvalidValue } from '../invalid.ts';
 import { suggestion } from '../suggestion.ts';
+import { unkept } from './unkept-parameters.ts';
 
 /**
  * Parses the service's address: `{base_url}` without trailing slash and `/v1`. Every request carries the API key, so
@@ -22,7 +23,20 @@ export function parsePublicUrl(text: string): string {
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 /** Those of libpq's TLS parameters that have an effect here. */
-const SSL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword'];
+const SSL_PARAMETERS = [
+  'sslmode',
+  'sslrootcert',
+  'sslcrl',
+  'sslcert',
+  'sslkey',
+  'sslpassword',
+  'sslnegotiation',
+  'ssl_min_protocol_version',
+  'ssl_max_protocol_version',
+];
+
+/** They promise nothing, or nothing more than is done (unkept-parameters.ts). */
+const HARMLESS_SSL = /^ssl(compression|certmode|sni|keylogfile)$/;
 
 /** Checks a Postgres URL and gives it back as it is; no message quotes it, since it may hold a password. */
 export function parseDatabaseUrl(text: string): string {
@@ -39,9 +53,13 @@ export function parseDatabaseUrl(text: string): string {
   if (mode !== undefined && !SSL_MODES.includes(mode)) {
     throw new InvalidValue(`sslmode ${JSON.stringify(mode)} is none of ${SSL_MODES.slice(0, 6).join(', ')}`);
   }
+  for (const [name, value] of new URLSearchParams(text.split('?')[1])) {
+    const problem = unkept(name, value);
+    if (problem !== undefined) throw new InvalidValue(problem);
+  }
   // If `sslmod=require` were ignored, the connection would be unprotected.
   for (const [, name = ''] of text.matchAll(/[?&](ssl[^=&#]*)/g)) {
-    if (SSL_PARAMETERS.includes(name)) continue;
+    if (SSL_PARAMETERS.includes(name) || HARMLESS_SSL.test(name)) continue;
     const near = suggestion(name, SSL_PARAMETERS);
     throw new InvalidValue(`has ${name}${near}, but of ssl… only ${SSL_PARAMETERS.join(', ')} are known`);
   }

@@ -41,6 +41,17 @@ describe('readDsn', () => {
     });
   });
 
+  it('takes the last of several values, as libpq does, and session options', () => {
+    const url = 'postgres://h/d?sslmode=disable&sslmode=verify-full&options=-c%20work_mem%3D64MB';
+    expect(readDsn(url, {})).toMatchObject({
+      tls: { sslmode: 'verify-full' },
+      options: '-c work_mem=64MB',
+    });
+    expect(readDsn('postgres://h/d', { PGSSLMINPROTOCOLVERSION: 'TLSv1.3' }).tls).toMatchObject({
+      ssl_min_protocol_version: 'TLSv1.3',
+    });
+  });
+
   it('reads timeouts as libpq does: seconds, two at least', () => {
     expect(readDsn('postgres://h/d?connect_timeout=1', {}).connectTimeout).toBe(2_000);
     expect(readDsn('postgres://h/d', { PGCONNECT_TIMEOUT: '7' }).connectTimeout).toBe(7_000);

@@ -13,13 +13,25 @@ export interface Dsn {
   readonly applicationName: string | undefined;
   /** Milliseconds; undefined: not given. */
   readonly connectTimeout: number | undefined;
+  /** What the server's session begins with: `-c work_mem=64MB`. */
+  readonly options: string | undefined;
   readonly tls: TlsParameters;
 }
 
 /** `PG*` variables by name. */
 export type PgVariables = Readonly<Record<string, string | undefined>>;
 
-const TLS_NAMES = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword'] as const;
+const TLS_NAMES = [
+  'sslmode',
+  'sslrootcert',
+  'sslcrl',
+  'sslcert',
+  'sslkey',
+  'sslpassword',
+  'sslnegotiation',
+  'ssl_min_protocol_version',
+  'ssl_max_protocol_version',
+] as const;
 
 /**
  * Reads a `postgres://` URL as libpq does: the variables fill what it leaves out. A host that begins with a slash is
@@ -31,7 +43,9 @@ export function readDsn(url: string, variables: PgVariables): Dsn {
   const parameters = new URLSearchParams(query);
   const tls: Record<string, string | undefined> = {};
   for (const name of TLS_NAMES) {
-    tls[name] = parameters.get(name) ?? variables[`PG${name.toUpperCase()}`] ?? undefined;
+    // Of several, libpq takes the last one.
+    tls[name] =
+      parameters.getAll(name).at(-1) ?? variables[`PG${name.replaceAll('_', '').toUpperCase()}`] ?? undefined;
     // The driver would read them in another way than libpq.
     parameters.delete(name);
   }
@@ -54,6 +68,7 @@ export function readDsn(url: string, variables: PgVariables): Dsn {
     database: given(parsed.database ?? parameters.get('dbname'), 'PGDATABASE'),
     applicationName: given(parameters.get('application_name'), 'PGAPPNAME'),
     connectTimeout: timeout > 0 ? Math.max(2, timeout) * 1_000 : undefined,
+    options: given(parameters.get('options'), 'PGOPTIONS'),
     tls: host.startsWith('/') ? { sslmode: 'disable' } : tls,
   };
 }

@@ -1,12 +1,13 @@
-import { userInfo } from 'node:os';
 import pg from 'pg';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
 import { readDsn, type PgVariables } from './dsn.ts';
 import { valueParsers } from './moment-parser.ts';
-import { breaksConnection, databaseError } from './sql-state.ts';
-import { tlsPlan } from './tls.ts';
+import { breaksConnection, databaseError, sqlState } from './sql-state.ts';
+import { driverProblem } from './driver-texts.ts';
+import { isDirect, tlsPlan } from './tls.ts';
+import { systemUser } from './system-user.ts';
 
 export interface ConnectionOptions {
   /** A secret: no message shows it. */
@@ -48,7 +49,7 @@ const TRY_AGAIN = 500;
 export async function resolveConnection(options: ConnectionOptions): Promise<pg.ClientConfig> {
   if (options.settings !== undefined) return options.settings;
   const dsn = readDsn(options.url, options.variables ?? {});
-  const user = options.as ?? dsn.user ?? userInfo().username;
+  const user = options.as ?? dsn.user ?? systemUser();
   const plan = tlsPlan(dsn.tls);
   const base: pg.ClientConfig = {
     host: dsn.host,
@@ -61,6 +62,8 @@ export async function resolveConnection(options: ConnectionOptions): Promise<pg.
     // Notices within some 20 s that the peer has vanished, even on a connection that only listens.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
+    ...(dsn.options === undefined ? {} : { options: dsn.options }),
+    sslnegotiation: isDirect(dsn.tls) ? 'direct' : 'postgres',
   };
   const first = { ...base, ssl: plan.first };
   try {
@@ -88,11 +91,9 @@ async function tryOut(config: pg.ClientConfig): Promise<void> {
   }
 }
 
-/** Whether the server has no TLS, or pg_hba.conf wants the other way of connecting. */
+/** Whether the server has no TLS, or does not let us in by this way of connecting (pg_hba.conf: 28000). */
 function isAboutTls(error: unknown): boolean {
-  return (
-    error instanceof Error && /does not support SSL|no pg_hba\.conf entry|SSL connection/i.test(error.message)
-  );
+  return driverProblem(error) === 'no-tls' || sqlState(error) === '28000';
 }
 
 export interface PoolOptions {
@@ -192,6 +193,8 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLi
 /** The first statement of a transaction, which is sent together with the next one. */
 export const BEGIN = 'begin isolation level';
 
+/** Of a transaction whose connection broke: it has ended already. Asked, the driver's error would hide the first one. */
+const ROLLED_BACK = { command: 'ROLLBACK', rowCount: null, rows: [], oid: 0, fields: [] };
 const BEGUN = { command: 'BEGIN', rowCount: null, rows: [], oid: 0, fields: [] };
 
 /** A connection of the pool as Kysely uses it: without cursors. */
@@ -228,6 +231,7 @@ class GuardedClient {
    * both. (If it fails there is no transaction, but then there is no connection either.)
    */
   async query(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
+    if (this.isBroken && text === 'rollback') return ROLLED_BACK;
     if (this.#pipeline && text.startsWith(BEGIN)) {
       this.#begun = this.#send(text, parameters);
       this.#begun.catch(() => {});

@@ -19,6 +19,15 @@ describe('databaseError', () => {
   );
 
   it.each([
+    ['57014', /pg_blocking_pids/],
+    ['55P03', /pg_blocking_pids/],
+    ['08P01', /pool by transaction/],
+    ['53300', /max_connections/],
+  ])('%s is said with what to do', (code, remedy) => {
+    expect((databaseError(postgresError(code)) as Error).message).toMatch(remedy);
+  });
+
+  it.each([
     ['28P01', /user and password/],
     ['3D000', /create the database/],
     ['42501', /docs\/operations\.md/],

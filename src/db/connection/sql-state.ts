@@ -1,5 +1,6 @@
 import { DatabaseUnavailable, ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
+import { type DriverProblem, driverProblem } from './driver-texts.ts';
 
 /** The SQLSTATE of an error of PostgreSQL, also of one that was classified; undefined for any other. */
 export function sqlState(error: unknown): string | undefined {
@@ -14,11 +15,29 @@ export function sqlState(error: unknown): string | undefined {
 const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
 
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(57014|55P03)$/,
+    'see which session holds the lock that it waited for: pg_stat_activity, pg_blocking_pids()',
+  ],
+  [/^53300$/, 'end sessions that nobody needs, or raise max_connections'],
+  // Poolers say most of their own troubles by this code.
+  [/^08P01$/, 'a pooler in front of the database must pool by transaction or by session, not by statement'],
   [/^28/, 'check user and password in DATABASE_URL (or PGUSER, PGPASSWORD), and the server’s pg_hba.conf'],
   [/^3D000$/, 'create the database, or mend its name in DATABASE_URL'],
   [/^42501$/, 'give the database’s user the right (which it needs: docs/operations.md, "Database")'],
   [/^(42P01|42703|42883|3F000)$/, 'bring the database to this version: "research-mirror migrate"'],
 ];
+
+/** What somebody has to mend, of the driver's own errors. */
+const UNUSABLE: Readonly<Record<DriverProblem, ((reason: string) => string) | undefined>> = {
+  connection: undefined,
+  tls: undefined,
+  'no-tls': () => 'the database does not speak TLS, but sslmode in DATABASE_URL asks for it',
+  'no-password': () =>
+    'the database asks for a password, and there is none: put it into DATABASE_URL, PGPASSWORD or ~/.pgpass',
+  'sign-in': (reason) =>
+    `the database's way of signing in can't be used (${reason}): mend password_encryption or pg_hba.conf at the server`,
+};
 
 /**
  * The error as the caller needs it (model/errors.ts): DatabaseUnavailable when it may pass, Unusable when somebody
@@ -36,19 +55,20 @@ export function databaseError(error: unknown): unknown {
         { cause: error },
       );
     }
-    if (/does not support SSL/.test(reason)) {
-      return new Unusable('the database does not speak TLS, but sslmode in DATABASE_URL asks for it', {
-        cause: error,
-      });
-    }
+    const unusable = UNUSABLE[driverProblem(error) ?? 'connection'];
+    // Its own text says less.
+    if (unusable !== undefined) return new Unusable(unusable(reason));
     return isConnectionProblem(error)
       ? new DatabaseUnavailable(`the database can't be reached: ${reason}`, { cause: error })
       : error;
   }
-  if (PASSING.test(state)) {
-    return new DatabaseUnavailable(`the database can't do it now (${state})`, { cause: error });
-  }
   const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];
+  if (PASSING.test(state)) {
+    const todo = remedy === undefined ? '' : `: ${remedy}`;
+    return new DatabaseUnavailable(`the database can't do it now (${state} ${error.message})${todo}`, {
+      cause: error,
+    });
+  }
   return remedy === undefined
     ? error
     : new Unusable(`the database refuses (${state} ${error.message}): ${remedy}`, { cause: error });
@@ -66,9 +86,8 @@ function isConnectionProblem(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code === 'string' && /^E[A-Z_]+$/.test(code) && !code.startsWith('ERR_')) return true;
   if (error instanceof AggregateError) return error.errors.some(isConnectionProblem);
-  return /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|not queryable|Client was closed|connection has been discarded|ended the connection/i.test(
-    error.message,
-  );
+  const problem = driverProblem(error);
+  return problem === 'connection' || problem === 'tls';
 }
 
 function isCertificateProblem(error: Error): boolean {

@@ -38,4 +38,19 @@ describe('tlsPlan', () => {
     );
     expect(tlsPlan({ sslmode: 'verify-full', sslrootcert: root }).otherwise).toBeUndefined();
   });
+
+  it('obeys what else libpq promises about TLS, or refuses it', () => {
+    expect(tlsPlan({ sslmode: 'require', sslcrl: root, ssl_min_protocol_version: 'TLSv1.3' })).toEqual({
+      first: { rejectUnauthorized: false, minVersion: 'TLSv1.3' },
+    });
+    expect(tlsPlan({ sslmode: 'verify-full', sslrootcert: root, sslcrl: root })).toEqual({
+      first: { ca: 'an authority', crl: 'an authority' },
+    });
+    expect(() => tlsPlan({ sslmode: 'verify_full', sslrootcert: root })).toThrow(
+      'sslmode has no value "verify_full" (DATABASE_URL, PG…): take disable',
+    );
+    expect(() => tlsPlan({ ssl_min_protocol_version: '1.3' })).toThrow('take TLSv1, TLSv1.1');
+    expect(() => tlsPlan({ sslnegotiation: 'direct' })).toThrow('needs sslmode=require');
+    expect(() => tlsPlan({ sslmode: 'require', sslnegotiation: 'Direct' })).toThrow('take postgres, direct');
+  });
 });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { ConnectionOptions } from 'node:tls';
+import type { ConnectionOptions, SecureVersion } from 'node:tls';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 
@@ -9,10 +9,18 @@ import { messageOf } from '@research-mirror/runtime/message';
 export interface TlsParameters {
   readonly sslmode?: string | undefined;
   readonly sslrootcert?: string | undefined;
+  readonly sslcrl?: string | undefined;
   readonly sslcert?: string | undefined;
   readonly sslkey?: string | undefined;
   readonly sslpassword?: string | undefined;
+  readonly sslnegotiation?: string | undefined;
+  readonly ssl_min_protocol_version?: string | undefined;
+  readonly ssl_max_protocol_version?: string | undefined;
 }
+
+const MODES = ['disable', 'allow', 'prefer', 'require', 'no-verify', 'verify-ca', 'verify-full'];
+/** Modes in which a connection in plain text may be the result. */
+const WEAK = new Set(['disable', 'allow', 'prefer']);
 
 /** What to try first, and what to try when the server refuses that. */
 export interface TlsPlan {
@@ -27,17 +35,26 @@ export interface TlsPlan {
  *   verify-ca
  * - verify-ca checks the authority, verify-full the host's name, too. `sslrootcert=system`: the authorities that Node
  *   knows. Without a root certificate verify-full uses those (NODE_EXTRA_CA_CERTS adds some); libpq refuses then.
- * @throws Unusable for files that can't be read
+ * @throws Unusable for files that can't be read, and for values that libpq does not know
  */
 export function tlsPlan(parameters: TlsParameters): TlsPlan {
   const mode = parameters.sslmode ?? (parameters.sslrootcert === 'system' ? 'verify-full' : 'prefer');
+  if (!MODES.includes(mode)) throw unknownValue('sslmode', mode, MODES);
+  if (isDirect(parameters) && WEAK.has(mode)) {
+    throw new Unusable(
+      'sslnegotiation=direct in DATABASE_URL needs sslmode=require, verify-ca or verify-full',
+    );
+  }
   if (mode === 'disable') return { first: false };
-  const identity = clientCertificate(parameters);
+  const identity = { ...clientCertificate(parameters), ...versions(parameters) };
   const unchecked = { ...identity, rejectUnauthorized: false };
   if (mode === 'allow') return { first: false, otherwise: unchecked };
   if (mode === 'prefer') return { first: unchecked, otherwise: false };
   if (mode === 'no-verify') return { first: unchecked };
-  const root = rootCertificate(parameters.sslrootcert);
+  const root = {
+    ...rootCertificate(parameters.sslrootcert),
+    ...(parameters.sslcrl === undefined ? {} : { crl: contentOf('sslcrl', parameters.sslcrl) }),
+  };
   if (mode === 'verify-full') return { first: { ...identity, ...root } };
   if (root.ca === undefined) {
     if (mode === 'require') return { first: unchecked };
@@ -49,11 +66,51 @@ export function tlsPlan(parameters: TlsParameters): TlsPlan {
   return { first: { ...identity, ...root, checkServerIdentity: () => undefined } };
 }
 
+/** Whether TLS begins at once, without the server being asked for it in plain text. */
+export function isDirect({ sslnegotiation = 'postgres' }: TlsParameters): boolean {
+  if (sslnegotiation === 'direct' || sslnegotiation === 'postgres') return sslnegotiation === 'direct';
+  throw unknownValue('sslnegotiation', sslnegotiation, ['postgres', 'direct']);
+}
+
+const VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
+
+/** libpq's least version is TLS 1.2, as Node's. */
+function versions(parameters: TlsParameters): ConnectionOptions {
+  const version = (
+    name: 'ssl_min_protocol_version' | 'ssl_max_protocol_version',
+  ): SecureVersion | undefined => {
+    const value = parameters[name];
+    if (value === undefined || value === '') return undefined;
+    if (!VERSIONS.includes(value)) throw unknownValue(name, value, VERSIONS);
+    return value as SecureVersion;
+  };
+  const minVersion = version('ssl_min_protocol_version');
+  const maxVersion = version('ssl_max_protocol_version');
+  return {
+    ...(minVersion === undefined ? {} : { minVersion }),
+    ...(maxVersion === undefined ? {} : { maxVersion }),
+  };
+}
+
+function unknownValue(name: string, value: string, known: readonly string[]): Unusable {
+  const given = JSON.stringify(value.slice(0, 40));
+  return new Unusable(`${name} has no value ${given} (DATABASE_URL, PG…): take ${known.join(', ')}`);
+}
+
 function rootCertificate(file: string | undefined): ConnectionOptions {
   if (file === 'system') return {};
-  const standard = join(homedir(), '.postgresql', 'root.crt');
-  if (file === undefined && !existsSync(standard)) return {};
-  return { ca: contentOf('sslrootcert', file ?? standard) };
+  const standard = standardRoot();
+  if (file === undefined && (standard === undefined || !existsSync(standard))) return {};
+  return { ca: contentOf('sslrootcert', file ?? standard ?? '') };
+}
+
+/** @returns undefined for a user who has neither HOME nor a name on this machine */
+function standardRoot(): string | undefined {
+  try {
+    return join(homedir(), '.postgresql', 'root.crt');
+  } catch {
+    return undefined;
+  }
 }
 
 function clientCertificate({ sslcert, sslkey, sslpassword }: TlsParameters): ConnectionOptions {

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /** Bytes of one message of the server: a row, a piece of a copy, an error. */
 export const MOST_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -11,8 +11,8 @@ const HEADER_BYTES = 5;
  * to refuse it.
  * @param stream at a boundary between two messages
  */
-export function watchMessages(stream: Socket, most: number, onTooLarge: (bytes: number) => void): void {
-  let header = Buffer.alloc(0);
+export function watchMessages(stream: Duplex, most: number, onTooLarge: (bytes: number) => void): void {
+  let header: Buffer = Buffer.alloc(0);
   /** Bytes of the message's body that have not come. */
   let rest = 0;
   const onData = (chunk: Buffer): void => {

@@ -38,10 +38,14 @@ const binary = PLACES.find((path) => existsSync(path));
 const MISSING = 'pgbouncer is not installed (apt-get install pgbouncer, brew install pgbouncer)';
 
 /**
- * pgbouncer in transaction mode in front of a database: fewer connections than clients, so that sessions are mixed.
+ * pgbouncer in front of a database, in transaction mode where no other is given: fewer connections than clients, so
+ * that sessions are mixed.
  * @throws Error where it is not installed
  */
-export async function startPgbouncer(databaseUrl: string): Promise<Pooler> {
+export async function startPgbouncer(
+  databaseUrl: string,
+  mode: 'transaction' | 'statement' = 'transaction',
+): Promise<Pooler> {
   if (binary === undefined) throw new Error(MISSING);
   const target = new URL(databaseUrl);
   const port = await nonEphemeralPort();
@@ -60,7 +64,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = ${password === '' ? 'trust' : 'plain'}
 auth_file = ${join(folder, 'users.txt')}
-pool_mode = transaction
+pool_mode = ${mode}
 default_pool_size = 3
 max_client_conn = 200
 `,

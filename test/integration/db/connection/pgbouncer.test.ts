@@ -36,6 +36,14 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
     for (const end of ends.toReversed()) await end();
   });
 
+  it('says what is wrong where it pools by statement', async () => {
+    const byStatement = await startPgbouncer(database.url, 'statement');
+    ends.push(() => byStatement.stop());
+    await expect(migrateTo(byStatement.url, 'mirror')).rejects.toThrow(
+      /\(08P01 .*\): a pooler in front of the database must pool by transaction or by session, not by statement$/,
+    );
+  });
+
   it('migrates once, however many programs begin together', async () => {
     const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(pooler.url, 'mirror')));
     expect(applied.flat().filter((name) => name === '0001_mirror')).toHaveLength(1);

@@ -1,0 +1,225 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { CompiledQuery, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
+import { SELF_SIGNED } from '../../../test/support/network/self-signed.ts';
+import { driverProblem } from './driver-texts.ts';
+import { resolveConnection } from './pool.ts';
+import { databaseError } from './sql-state.ts';
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+/** A message of PostgreSQL's protocol (version 3): type, length, content. */
+function message(type: string, content: Buffer | string): Buffer {
+  const bytes = Buffer.from(content);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(4 + bytes.length);
+  return Buffer.concat([Buffer.from(type), length, bytes]);
+}
+
+function authentication(kind: number, content = ''): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(kind);
+  return message('R', Buffer.concat([bytes, Buffer.from(content)]));
+}
+
+const LET_IN = Buffer.concat([authentication(0), message('Z', 'I')]);
+/** As a German server says that pg_hba.conf has no line for this way of connecting. */
+const NO_ENTRY = message('E', 'SFATAL\0VFATAL\0C28000\0Mkein pg_hba.conf-Eintrag für Host »127.0.0.1«\0\0');
+
+/** A server that answers each piece of a connection with the next of `answers`, then with nothing. */
+async function plays(
+  answers: (connection: number) => readonly (Buffer | 'gone')[],
+): Promise<pg.ClientConfig> {
+  let connections = 0;
+  const server = createServer((socket: Socket) => {
+    connections += 1;
+    const left = [...answers(connections)];
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      const next = left.shift();
+      if (next === 'gone') socket.destroy();
+      else if (next !== undefined) socket.write(next);
+    });
+    closing.push(() => socket.destroy());
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  closing.push(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  return { host: '127.0.0.1', port, user: 'u', database: 'd', ssl: false };
+}
+
+/** What `act` fails with, and what it is made into. */
+async function failure(
+  act: () => Promise<unknown>,
+): Promise<{ text: string; problem: unknown; kind: unknown }> {
+  const error = await act().then(
+    () => undefined,
+    (reason: unknown) => reason as Error,
+  );
+  const classified = databaseError(error);
+  const kind =
+    classified instanceof Unusable
+      ? Unusable
+      : classified instanceof DatabaseUnavailable && DatabaseUnavailable;
+  return { text: error?.message ?? 'none', problem: driverProblem(error), kind };
+}
+
+function client(config: pg.ClientConfig): pg.Client {
+  const made = new pg.Client(config);
+  made.on('error', () => {});
+  closing.push(() => void made.end());
+  return made;
+}
+
+async function connected(config: pg.ClientConfig): Promise<pg.Client> {
+  const made = client(config);
+  await made.connect();
+  return made;
+}
+
+const connection = { problem: 'connection', kind: DatabaseUnavailable };
+
+describe('the texts of the pinned driver', () => {
+  it('of connections that end or do not come', async () => {
+    const silent = await plays(() => []);
+    const lets = await plays(() => [LET_IN]);
+    const goes = await plays(() => [LET_IN, 'gone']);
+    expect(await failure(() => client({ ...silent, connectionTimeoutMillis: 50 }).connect())).toEqual({
+      text: 'timeout expired',
+      ...connection,
+    });
+    const pool = new pg.Pool({ ...silent, connectionTimeoutMillis: 50 });
+    expect(await failure(() => pool.connect())).toEqual({
+      text: 'Connection terminated due to connection timeout',
+      ...connection,
+    });
+    const full = new pg.Pool({ ...lets, max: 1, connectionTimeoutMillis: 50 });
+    const taken = await full.connect();
+    taken.on('error', () => {});
+    expect(await failure(() => full.connect())).toEqual({
+      text: 'timeout exceeded when trying to connect',
+      ...connection,
+    });
+    taken.release(true);
+    const late = await connected({ ...lets, query_timeout: 50 });
+    expect(await failure(() => late.query('select 1'))).toEqual({
+      text: 'Query read timeout',
+      ...connection,
+    });
+    const broken = await connected(goes);
+    expect(await failure(() => broken.query('select 1'))).toEqual({
+      text: 'Connection terminated unexpectedly',
+      ...connection,
+    });
+    expect(await failure(() => broken.query('select 1'))).toEqual({
+      text: 'Client has encountered a connection error and is not queryable',
+      ...connection,
+    });
+    const ended = await connected(lets);
+    const asked = failure(() => ended.query('select 1'));
+    const over = ended.end();
+    for (const close of closing) close();
+    expect(await asked).toEqual({ text: 'Connection terminated', ...connection });
+    await over;
+    expect(await failure(() => ended.query('select 1'))).toEqual({
+      text: 'Client was closed and is not queryable',
+      ...connection,
+    });
+  });
+
+  it('of a connection that Kysely gave up, since its rollback failed', async () => {
+    const goes = await plays(() => [LET_IN, 'gone']);
+    const pool = new pg.Pool(goes);
+    pool.on('connect', (made) => made.on('error', () => {}));
+    const driver = new PostgresDialect({ pool }).createDriver();
+    await driver.init();
+    const given = await driver.acquireConnection();
+    await driver.rollbackTransaction(given).catch(() => {});
+    expect(await failure(() => given.executeQuery(CompiledQuery.raw('select 1')))).toEqual({
+      text: 'Postgres connection has been discarded',
+      ...connection,
+    });
+    await driver.releaseConnection(given);
+  });
+
+  it('of TLS and of signing in', async () => {
+    const tls = { rejectUnauthorized: false };
+    expect(
+      await failure(async () => client({ ...(await plays(() => [Buffer.from('N')])), ssl: tls }).connect()),
+    ).toEqual({
+      text: 'The server does not support SSL connections',
+      problem: 'no-tls',
+      kind: Unusable,
+    });
+    expect(
+      await failure(async () => client({ ...(await plays(() => [Buffer.from('E')])), ssl: tls }).connect()),
+    ).toEqual({
+      text: 'There was an error establishing an SSL connection',
+      problem: 'tls',
+      kind: DatabaseUnavailable,
+    });
+    const scram = await plays(() => [
+      authentication(10, 'SCRAM-SHA-256\0\0'),
+      authentication(11, 'r=abc,s=YWJj,i=4096'),
+    ]);
+    const wants = (password?: string): pg.Client =>
+      client({ ...scram, password: password ?? (() => undefined as never) });
+    expect(await failure(() => wants().connect())).toEqual({
+      text: 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string',
+      problem: 'no-password',
+      kind: Unusable,
+    });
+    expect(await failure(() => wants('x').connect())).toMatchObject({ problem: 'sign-in', kind: Unusable });
+    const oauth = await plays(() => [authentication(10, 'OAUTHBEARER\0\0')]);
+    expect(await failure(() => client({ ...oauth, password: 'x' }).connect())).toEqual({
+      text: 'SASL: Only mechanism(s) SCRAM-SHA-256 are supported',
+      problem: 'sign-in',
+      kind: Unusable,
+    });
+  });
+});
+
+describe('a server that does not speak English', () => {
+  /** In TLS it lets nobody in, in plain text everybody, or the other way round. */
+  async function server(letsIn: 'plain' | 'tls'): Promise<string> {
+    const listening = createServer((socket) => {
+      closing.push(() => socket.destroy());
+      socket.on('error', () => {});
+      socket.once('data', (first) => {
+        // An SSLRequest is 8 bytes long.
+        if (first.length !== 8) {
+          socket.end(letsIn === 'plain' ? LET_IN : NO_ENTRY);
+          return;
+        }
+        socket.write('S');
+        const secure = new TLSSocket(socket, { isServer: true, ...SELF_SIGNED });
+        secure.on('error', () => {});
+        secure.once('data', () => secure.end(letsIn === 'tls' ? LET_IN : NO_ENTRY));
+      });
+    });
+    await new Promise<void>((resolve) => {
+      listening.listen(0, '127.0.0.1', resolve);
+    });
+    closing.push(() => listening.close());
+    return `postgres://u@127.0.0.1:${(listening.address() as AddressInfo).port}/d`;
+  }
+
+  it('sends us the other way where sslmode permits it, by its SQLSTATE', async () => {
+    const program = 'test';
+    expect(await resolveConnection({ url: await server('plain'), program })).toMatchObject({ ssl: false });
+    expect(await resolveConnection({ url: `${await server('tls')}?sslmode=allow`, program })).toMatchObject({
+      ssl: { rejectUnauthorized: false },
+    });
+    await expect(
+      resolveConnection({ url: `${await server('plain')}?sslmode=require`, program }),
+    ).rejects.toThrow(Unusable);
+  });
+});
