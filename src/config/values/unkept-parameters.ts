@@ -1,4 +1,4 @@
-/** A parameter of libpq that promises something which the driver can't keep. */
+/** A parameter of libpq with a meaning that the driver can’t keep. */
 interface Unkept {
   /** Values that ask for nothing that is not done anyway. */
   readonly harmless: RegExp;
@@ -49,7 +49,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
 /**
  * What is wrong with a parameter of a URL or a variable of libpq: it is obeyed or refused, never dropped.
  * @param name `channel_binding` or `PGCHANNELBINDING`
- * @returns undefined where it can be obeyed, or promises nothing
+ * @returns undefined where it can be obeyed, or asks for nothing
  */
 export function unkept(name: string, value: string): string | undefined {
   const promise = UNKEPT[VARIABLES[name] ?? name];

@@ -5,9 +5,8 @@ import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import { SELF_SIGNED } from '../../../test/support/network/self-signed.ts';
-import { driverProblem } from './driver-texts.ts';
 import { resolveConnection } from './pool.ts';
-import { databaseError } from './sql-state.ts';
+import { databaseError, driverProblem } from './sql-state.ts';
 
 const closing: (() => void)[] = [];
 afterEach(() => {

@@ -1,5 +1,7 @@
+import { userInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { readDsn } from './dsn.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { readDsn, systemUser } from './dsn.ts';
 
 describe('readDsn', () => {
   it('takes from libpq’s variables what the URL leaves out, and nothing else', () => {
@@ -63,4 +65,13 @@ describe('readDsn', () => {
       /^DATABASE_URL can’t be read as a URL: postgres:\/\/user:password@host:5432\/database$/,
     );
   });
+});
+
+it('the user of this process is the database’s, where it has a name; else the remedy is said', () => {
+  expect(systemUser()).toBe(userInfo().username);
+  const nameless = (): string => {
+    throw new Error('ENOENT: no such file or directory, uv_os_get_passwd');
+  };
+  expect(() => systemUser(nameless)).toThrow(Unusable);
+  expect(() => systemUser(nameless)).toThrow(/put the user into DATABASE_URL, or set PGUSER$/);
 });

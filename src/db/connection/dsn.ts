@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { parse } from 'pg-connection-string';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { TlsParameters } from './tls.ts';
@@ -71,6 +72,22 @@ export function readDsn(url: string, variables: PgVariables): Dsn {
     options: given(parameters.get('options'), 'PGOPTIONS'),
     tls: host.startsWith('/') ? { sslmode: 'disable' } : tls,
   };
+}
+
+/**
+ * The user that libpq takes where none is given.
+ * @param name reads the name of this process's user; fails for a user ID without one, as in containers
+ * @throws Unusable
+ */
+export function systemUser(name: () => string = () => userInfo().username): string {
+  try {
+    return name();
+  } catch {
+    throw new Unusable(
+      `the database's user is not known, since user ID ${process.getuid?.() ?? ''} has no name on this machine: ` +
+        'put the user into DATABASE_URL, or set PGUSER',
+    );
+  }
 }
 
 function present(value: string | null | undefined): string | undefined {

@@ -2,12 +2,10 @@ import pg from 'pg';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
-import { readDsn, type PgVariables } from './dsn.ts';
+import { readDsn, systemUser, type PgVariables } from './dsn.ts';
 import { valueParsers } from './moment-parser.ts';
-import { breaksConnection, databaseError, sqlState } from './sql-state.ts';
-import { driverProblem } from './driver-texts.ts';
+import { breaksConnection, databaseError, driverProblem, sqlState } from './sql-state.ts';
 import { isDirect, tlsPlan } from './tls.ts';
-import { systemUser } from './system-user.ts';
 
 export interface ConnectionOptions {
   /** A secret: no message shows it. */

@@ -1,6 +1,5 @@
 import { DatabaseUnavailable, ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
-import { type DriverProblem, driverProblem } from './driver-texts.ts';
 
 /** The SQLSTATE of an error of PostgreSQL, also of one that was classified; undefined for any other. */
 export function sqlState(error: unknown): string | undefined {
@@ -27,6 +26,32 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^42501$/, 'give the database’s user the right (which it needs: docs/operations.md, "Database")'],
   [/^(42P01|42703|42883|3F000)$/, 'bring the database to this version: "research-mirror migrate"'],
 ];
+
+/** What an error of the driver means that has neither a code of Node's nor a SQLSTATE. */
+type DriverProblem = 'connection' | 'no-tls' | 'tls' | 'no-password' | 'sign-in';
+
+/**
+ * The texts of pg, pg-pool and Kysely at the pinned versions, which they never translate; each is provoked by a test
+ * (driver-texts.test.ts). A server's texts are in its own language: they are never looked at.
+ */
+const TEXTS: readonly (readonly [RegExp, DriverProblem])[] = [
+  [/^Connection terminated( unexpectedly| due to connection timeout)?$/, 'connection'],
+  [/^timeout expired$/, 'connection'],
+  [/^timeout exceeded when trying to connect$/, 'connection'],
+  [/^Query read timeout$/, 'connection'],
+  [/^Postgres connection has been discarded$/, 'connection'],
+  [/^Client (was closed|has encountered a connection error) and is not queryable$/, 'connection'],
+  [/^The server does not support SSL connections$/, 'no-tls'],
+  [/^There was an error establishing an SSL connection$/, 'tls'],
+  [/client password must be a (non-empty )?string$/, 'no-password'],
+  [/^SASL: /, 'sign-in'],
+];
+
+/** @returns undefined for an error that is not one of the driver's */
+export function driverProblem(error: unknown): DriverProblem | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return TEXTS.find(([text]) => text.test(error.message))?.[1];
+}
 
 /** What somebody has to mend, of the driver's own errors. */
 const UNUSABLE: Readonly<Record<DriverProblem, ((reason: string) => string) | undefined>> = {

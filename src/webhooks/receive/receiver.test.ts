@@ -168,6 +168,23 @@ it('names the header that a signature may be in instead', async () => {
   expect(lines[0]).toContain('it has a header x-service-signature: MIRROR_WEBHOOK_HEADER?');
 });
 
+it.each([
+  [
+    'x-service-signature',
+    `sha1=${'a'.repeat(40)}`,
+    'in X-Service-Signature of an unknown form, which begins with "sha1="',
+  ],
+  ['x-service-signature', `sha512=${'a'.repeat(128)}`, 'begins with "sha512="'],
+  ['x-service-signature', `hmac-sha256=${'a'.repeat(64)}`, 'begins with "hmac-sha256="'],
+  ['x-service-signature', `v1=${'a'.repeat(64)}`, 'begins with "v1="'],
+  ['x-service-signature', 'a'.repeat(40), 'of an unknown form, and was refused'],
+  ['webhook-signature', 'v1a,abc', 'in webhook-signature of an unknown form'],
+])('says that a signature in %s has an unknown form: %s', async (name, value, line) => {
+  expect(await deliver({ headers: { [name]: value } })).toBe(400);
+  expect(lines[0]).toContain(line);
+  expect(lines[0]).not.toMatch(/aaaa|MIRROR_WEBHOOK_HEADER|no signature/);
+});
+
 it('says nothing of a delivery’s content, signature or secret', async () => {
   const to = receiver();
   await deliver({}, to);

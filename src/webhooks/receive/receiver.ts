@@ -100,16 +100,31 @@ export class Receiver {
         );
         return answer(400, 'the signature is too old');
       case 'unsigned':
-        notes.say(
-          'warn',
-          `unsigned ${userId}`,
-          `a delivery for account ${userId} had no signature in ${this.#options.header}, and was refused${otherHeader(delivery.headers)}`,
-        );
-        return answer(400, 'the signature is missing');
+        return this.#unsigned(delivery);
       case 'mismatch':
         this.#mismatched(userId);
         return answer(400, 'the signature is wrong');
     }
+  }
+
+  #unsigned({ userId, headers }: Delivery): ListenerAnswer {
+    const { header, notes } = this.#options;
+    const name = [header, 'webhook-signature'].find((each) => (headers[each.toLowerCase()] ?? '') !== '');
+    if (name === undefined) {
+      const why = `had no signature in ${header}, and was refused${otherHeader(headers)}`;
+      notes.say('warn', `unsigned ${userId}`, `a delivery for account ${userId} ${why}`);
+      return answer(400, 'the signature is missing');
+    }
+    // The form alone: what stands behind it may be a right signature.
+    const form = /^[a-z][\w-]{0,19}=/i.exec(String(headers[name.toLowerCase()]))?.[0];
+    const begins = form === undefined ? '' : `, which begins with "${form}"`;
+    notes.say(
+      'warn',
+      `unknown form ${userId}`,
+      `a delivery for account ${userId} had a signature in ${name} of an unknown form${begins}, and was refused: ` +
+        'have the service sign with HMAC-SHA256, as hex, sha256=hex, base64, t=…,v1=… or by Standard Webhooks',
+    );
+    return answer(400, 'the signature has an unknown form');
   }
 
   async #store(
