@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -88,6 +89,59 @@ describe.each(OLDER_NODES)('the launcher under an older Node, where it %s', (how
       expect(await running.ended).toMatchObject({ code: 0, signal: null });
     },
   );
+});
+
+/** A folder with a `node` that calls itself `version`, says what it is given to run, and has this one do it. */
+function machineNode(name: string, version: string): string {
+  const bin = join(cwd, name);
+  mkdirSync(bin, { recursive: true });
+  const text = `#!/bin/sh\n[ "$1" = -p ] && { ${version}; exit; }\necho "machine's: $*" >&2\nexec ${process.execPath} "$@"\n`;
+  writeFileSync(join(bin, 'node'), text);
+  chmodSync(join(bin, 'node'), 0o755);
+  return bin;
+}
+
+describe('the launcher on a machine with a Node of its own', () => {
+  const good = machineNode('good', 'echo 24.21.0');
+  const old = machineNode('old', 'echo 22.23.3');
+  const broken = machineNode('broken', 'exit 1');
+  // As npm puts it: another folder's pinned one, which is not the machine's.
+  const pinned = machineNode('node_modules/.bin', 'echo 26.10.0');
+  const started = (env: Record<string, string>, nodeArguments: readonly string[] = []) =>
+    runProgram(['--version'], { cwd, script: LAUNCHER, nodeArguments, env });
+  const MACHINES = expect.stringMatching(/^machine's: .*\/main\.[jt]s --version\n$/) as string;
+
+  it.each([
+    ['further down the PATH than node_modules/.bin', { PATH: `${pinned}:${good}` }],
+    ['behind an older one', { PATH: `${old}:${broken}:${good}` }],
+    ['which runs npm', { PATH: pinned, npm_node_execpath: join(good, 'node') }],
+    ['which no longer runs npm', { PATH: good, npm_node_execpath: join(cwd, 'gone') }],
+  ])('runs the program on that one: %s', async (_, env) => {
+    expect(await started(env)).toMatchObject({ code: 0, stderr: MACHINES });
+  });
+
+  it('runs it on the pinned one where the machine’s is too old, or none runs', async () => {
+    expect(
+      await started({ PATH: `${pinned}:${old}:${broken}:.:`, npm_node_execpath: join(old, 'node') }),
+    ).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
+      stderr: '',
+    });
+  });
+
+  it('executes the one that it runs on again, with bounds of the heap that can’t be set later and what it was given', async () => {
+    const itself = `data:text/javascript,Object.defineProperty(process,'execPath',{value:${JSON.stringify(join(good, 'node'))}})`;
+    const { stderr } = await started({ PATH: pinned }, ['--import', itself, '--no-deprecation']);
+    expect(stderr).toMatch(
+      /^machine's: --max-semi-space-size=\d+ --heap-growing-percent=\d+ .*--no-deprecation .*main/,
+    );
+    const set = await started({ PATH: pinned, NODE_OPTIONS: '--max-semi-space-size=16' }, [
+      '--import',
+      itself,
+    ]);
+    expect(set).toMatchObject({ code: 0, stderr: '' });
+  });
 });
 
 /** The program signals itself when it begins to load its commands, and loads them when somebody has heard it. */
@@ -220,7 +274,7 @@ describe('the launcher of a checkout with a bundle', () => {
 describe('the launcher without what it needs', () => {
   it.each([
     ['its packages', [], 'its packages are not installed'],
-    ['the pinned Node', ['commander'], 'it needs Node 26, this is'],
+    ['the pinned Node', ['commander'], 'it needs Node 24 or newer, this is'],
   ])('says in one line what to do about missing %s', async (_, installed, message) => {
     const own = makeFolder();
     try {
@@ -233,6 +287,7 @@ describe('the launcher without what it needs', () => {
       }
       const { code, stdout, stderr } = await runProgram(['start'], {
         cwd,
+        env: { PATH: '' },
         script,
         nodeArguments: OLD_NODE,
       });
