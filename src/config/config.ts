@@ -7,6 +7,8 @@ export interface Config {
   readonly database: DatabaseConfig;
   /** `MIRROR_DATA_DIR`, absolute. */
   readonly dataDir: string;
+  /** `MIRROR_PG_BIN`, absolute: of every embedded database, the demo's too. */
+  readonly pgBin: string | undefined;
   /** Schema of the mirrored tables; the daemon's own state lives in `<schema>_sync`. */
   readonly schema: string;
   /** The service and its keys; undefined where neither is configured (never in a `ServiceConfig`). */
@@ -56,6 +58,8 @@ export type DatabaseConfig =
       readonly kind: 'embedded';
       /** Folder that holds `pg18/` and its password file; absolute. */
       readonly dataDir: string;
+      /** `MIRROR_PG_BIN`; undefined: the PostgreSQL that npm brings. */
+      readonly pgBin: string | undefined;
       /** Loopback port; 0 takes a free one. */
       readonly port: number;
     };

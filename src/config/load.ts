@@ -21,9 +21,11 @@ export function loadConfig(env: Environment, need: Need): Config;
 export function loadConfig(env: Environment, need: Need): Config {
   const read = new SettingsReader(env);
   const dataDir = read.value('MIRROR_DATA_DIR');
+  const pgBin = read.value('MIRROR_PG_BIN');
   const config: Config = {
-    database: databaseOf(read, env, dataDir),
+    database: databaseOf(read, env, { dataDir, pgBin }),
     dataDir,
+    pgBin,
     schema: read.value('MIRROR_SCHEMA'),
     service: serviceOf(read, need),
     collections: read.value('MIRROR_COLLECTIONS'),
@@ -63,7 +65,11 @@ export function loadConfig(env: Environment, need: Need): Config {
   return config;
 }
 
-function databaseOf(read: SettingsReader, env: Environment, dataDir: string): DatabaseConfig {
+function databaseOf(
+  read: SettingsReader,
+  env: Environment,
+  own: Pick<Config, 'dataDir' | 'pgBin'>,
+): DatabaseConfig {
   const url = read.value('DATABASE_URL');
   const directUrl = read.value('DATABASE_URL_DIRECT');
   const port = read.value('MIRROR_PG_PORT');
@@ -85,7 +91,7 @@ function databaseOf(read: SettingsReader, env: Environment, dataDir: string): Da
       'set without DATABASE_URL: set both, or neither for embedded Postgres',
     );
   }
-  return { kind: 'embedded', dataDir, port };
+  return { kind: 'embedded', ...own, port };
 }
 
 function postgresVariables(env: Environment): Record<string, string> {

@@ -16,6 +16,7 @@ import {
   parseHost,
   parseInteger,
   parsePort,
+  parsePostgresFolder,
   parseSchema,
   parseShare,
 } from './values/parse-values.ts';
@@ -60,6 +61,13 @@ export const SETTINGS = {
     default: './data',
     means: 'folder of the embedded Postgres, of the status token, and of what long walks saw',
     compose: 'image',
+  },
+  MIRROR_PG_BIN: {
+    parse: parsePostgresFolder,
+    shown: 'the one that npm brings',
+    means: "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one",
+    section: 'database',
+    compose: 'none',
   },
   MIRROR_PG_PORT: {
     parse: parsePort,

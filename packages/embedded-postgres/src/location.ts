@@ -7,18 +7,21 @@ import {
   copyBinaries,
   exists,
   findBinaries,
+  majorOf,
   makeLinks,
-  MAJOR,
   run,
   whyNotRunnable,
   type Binaries,
 } from './binaries.ts';
+import { clustersIn, pointerName } from './embedded-state.ts';
 import { unprivilegedUser, type SystemUser } from './system-user.ts';
 
 /** Where the embedded server's programs and data are, and as which user it runs. */
 export interface Location {
-  /** Folder with PostgreSQL's `bin`, `lib` and `share`. */
-  readonly programs: string;
+  /** Folder of PostgreSQL's programs. */
+  readonly bin: string;
+  /** Their major version. */
+  readonly major: number;
   /** PostgreSQL's data directory (PGDATA); it need not exist yet. */
   readonly pgData: string;
   /** Undefined: this program's own user. */
@@ -29,10 +32,7 @@ export interface Location {
 export const SYSTEM_FOLDER = '/var/lib/research-mirror';
 
 /** Prefix of temporary folders: ensureDataDirectory removes those that a killed program left. */
-export const UNFINISHED = `pg${MAJOR}.new-`;
-
-/** File in `MIRROR_DATA_DIR` that names the folder where the database is instead. */
-const POINTER = `pg${MAJOR}-location`;
+export const UNFINISHED = 'pg.new-';
 
 /**
  * Finds a location that works, and checks that by using it:
@@ -50,8 +50,11 @@ export async function findLocation(
   given?: Binaries,
 ): Promise<Location> {
   const binaries = given ?? (await findBinaries());
-  const linked = await makeLinks(binaries.root);
-  const pointer = join(dataDir, POINTER);
+  const major = majorOf(binaries);
+  await refuseOtherMajor(dataDir, binaries);
+  const linked = await makeLinks(binaries);
+  const pointer = join(dataDir, pointerName(major));
+  const named = `pg${major}`;
   if (!isRoot) {
     if (await exists(pointer)) {
       throw new Unusable(
@@ -59,19 +62,19 @@ export async function findLocation(
           'run research-mirror as root again, or set MIRROR_DATA_DIR to another folder.',
       );
     }
-    const pgData = join(dataDir, `pg${MAJOR}`);
+    const pgData = join(dataDir, named);
     await checkOwner(pgData);
-    const { root } = linked ? binaries : await copyBinaries(binaries, dataDir);
-    const problem = await whyNotRunnable(root, undefined);
+    const bin = linked ? binaries.bin : await copyBinaries(binaries, dataDir);
+    const problem = await whyNotRunnable(bin, undefined);
     if (problem !== undefined) throw notRunnable(problem);
-    return { programs: root, pgData, user: undefined };
+    return { bin, major, pgData, user: undefined };
   }
 
   const own = join(systemFolder, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16));
   let folder = (await exists(pointer)) ? (await readFile(pointer, 'utf8')).trim() : dataDir;
-  const user = await unprivilegedUser(await ownerOf(join(folder, `pg${MAJOR}`)));
+  const user = await unprivilegedUser(await ownerOf(join(folder, named)));
   if (!(await canUse(folder, user))) {
-    if (await exists(join(folder, `pg${MAJOR}`))) {
+    if (await exists(join(folder, named))) {
       throw new Unusable(
         `PostgreSQL runs as user ${user.name} because research-mirror runs as root, and ${user.name} can't reach its ` +
           `database in ${folder}: allow others to pass the folders above it (chmod o+x), or run as ${user.name}.`,
@@ -89,15 +92,33 @@ export async function findLocation(
     }
     await writeFile(pointer, `${folder}\n`);
   }
-  let programs = binaries.root;
-  if (!linked || (await whyNotRunnable(programs, user)) !== undefined) {
+  let { bin } = binaries;
+  let problem = linked ? await whyNotRunnable(bin, user) : 'links are missing';
+  if (problem !== undefined && binaries.ofNpm) {
     await makeFolder(systemFolder);
     await chmod(systemFolder, 0o755);
-    programs = (await copyBinaries(binaries, systemFolder)).root;
-    const problem = await whyNotRunnable(programs, user);
-    if (problem !== undefined) throw notRunnable(problem);
+    bin = await copyBinaries(binaries, systemFolder);
+    problem = await whyNotRunnable(bin, user);
   }
-  return { programs, pgData: join(folder, `pg${MAJOR}`), user };
+  if (problem !== undefined) throw notRunnable(problem, binaries.ofNpm ? undefined : user);
+  return { bin, major, pgData: join(folder, named), user };
+}
+
+/**
+ * Refuses a folder with the database of another major version: a second one begun beside it would be an empty mirror
+ * that looks like the first one, and which of the two is read would depend on a variable.
+ */
+async function refuseOtherMajor(dataDir: string, binaries: Binaries): Promise<void> {
+  const majors = [...(await clustersIn(dataDir)).keys()];
+  const other = majors.find((each) => each !== majorOf(binaries));
+  if (other === undefined) return;
+  const remedy = binaries.ofNpm
+    ? `set MIRROR_PG_BIN to the folder of a PostgreSQL ${other}`
+    : `let MIRROR_PG_BIN name the folder of a PostgreSQL ${other}, or unset it where npm's was used`;
+  throw new Unusable(
+    `MIRROR_DATA_DIR (${dataDir}) holds a database of PostgreSQL ${other} (pg${other}), and the embedded one is ` +
+      `${binaries.version}${binaries.ofNpm ? '' : ', by MIRROR_PG_BIN'}: ${remedy}, or set MIRROR_DATA_DIR to another folder.`,
+  );
 }
 
 /** True when `user` can write in a folder below `folder`: it tries. */
@@ -128,8 +149,12 @@ async function ownerOf(path: string): Promise<number | undefined> {
   return (await exists(path)) ? (await stat(path)).uid : undefined;
 }
 
-function notRunnable(problem: string): Unusable {
+/** @param user of a PostgreSQL of the machine's, which is not copied: who can't run it */
+function notRunnable(problem: string, user?: SystemUser): Unusable {
   return new Unusable(
-    `the embedded PostgreSQL does not run on this machine (${problem}): set DATABASE_URL to a PostgreSQL 15 or newer.`,
+    user === undefined
+      ? `the embedded PostgreSQL does not run on this machine (${problem}): set DATABASE_URL to a PostgreSQL 15 or newer, or MIRROR_PG_BIN to the folder of one.`
+      : `the PostgreSQL of MIRROR_PG_BIN does not run as user ${user.name} (${problem}), as whom it must, because ` +
+          'research-mirror runs as root: let others read and run it, or run research-mirror as an ordinary user.',
   );
 }

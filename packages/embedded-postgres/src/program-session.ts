@@ -65,6 +65,29 @@ export class ProgramSession {
     return rows[0]?.alone === true;
   }
 
+  /**
+   * What the C library or ICU sorts otherwise than when the database's texts were: its name, its version then and now.
+   * Of what an index rests on; undefined where there is nothing.
+   */
+  async foreignCollation(): Promise<string | undefined> {
+    // Who asks waits for the answer, perhaps with nothing else to do.
+    (this.#client as Referenced).ref();
+    const { rows } = await this.#client.query<{ name: string; made: string; here: string }>(
+      `select name, made, here from (
+         select datcollate as name, datcollversion as made, pg_database_collation_actual_version(oid) as here
+         from pg_database where datname = current_database()
+         union all
+         select collname, collversion, pg_collation_actual_version(oid)
+         from pg_collation where oid in (select unnest(indcollation::oid[]) from pg_index)
+       ) as used where made <> here limit 1`,
+    );
+    (this.#client as Referenced).unref();
+    const [found] = rows;
+    return (
+      found && `version ${found.made} of the collation "${found.name}", and this PostgreSQL has ${found.here}`
+    );
+  }
+
   /** Waits until no other client has an open transaction, for at most `boundMs` milliseconds of the server's clock. */
   async drain(boundMs: number): Promise<void> {
     await this.#client.query(

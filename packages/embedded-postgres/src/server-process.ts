@@ -46,7 +46,7 @@ export async function spawnServer(
   const all = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), ...settings };
   const identity = location.user === undefined ? {} : { uid: location.user.uid, gid: location.user.gid };
   const child = spawn(
-    join(location.programs, 'bin', 'postgres'),
+    join(location.bin, 'postgres'),
     ['-D', location.pgData, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
     { cwd: '/', env: PROGRAM_ENVIRONMENT, detached: true, stdio: ['ignore', log.fd, log.fd], ...identity },
   );

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import { Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
-import { MAJOR } from './binaries.ts';
 import { ensureDataDirectory, ensurePassword, secretFile } from './data-directory.ts';
+import { findBinaries } from './binaries.ts';
 import { connectOrStart, type MessageLogger, type ServerSetup } from './connect-or-start.ts';
 import { findLocation, SYSTEM_FOLDER } from './location.ts';
 import { runningPostmaster } from './postmaster.ts';
@@ -13,6 +14,8 @@ import { ensureWritableFolder } from './writable-folder.ts';
 export interface EmbeddedOptions {
   /** `MIRROR_DATA_DIR`; created where missing. */
   readonly dataDir: string;
+  /** `MIRROR_PG_BIN`: folder of a PostgreSQL of the machine's. Undefined: the one that npm brings. */
+  readonly pgBin?: string | undefined;
   /** A port of the loopback interface. A server that already runs keeps its own. */
   readonly port: number | 'free';
   /** `application_name` of this program's connection: `research-mirror start`. */
@@ -63,19 +66,30 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     dataDir,
     process.getuid?.() === 0,
     options.systemFolder ?? SYSTEM_FOLDER,
+    await findBinaries(options.pgBin),
   );
-  const password = await ensurePassword(join(dataDir, `pg${MAJOR}-password`), location.pgData);
+  const stem = join(dataDir, `pg${location.major}`);
+  const password = await ensurePassword(`${stem}-password`, location.pgData);
   await ensureDataDirectory(location, password, options.durable ?? true, clock, options.signal);
   const setup: ServerSetup = {
     location,
     password,
     clock,
     log,
-    logFile: join(dataDir, `pg${MAJOR}.log`),
+    logFile: `${stem}.log`,
     settings: options.settings ?? {},
     program: options.program,
   };
   const { session, port, url, owned } = await connectOrStart(setup, options.port, options.signal);
+  const foreign = await session.foreignCollation();
+  if (foreign !== undefined) {
+    await release(setup, session);
+    throw new Unusable(
+      `the texts of the embedded database in ${location.pgData} are sorted by ${foreign}: its indexes would miss rows. ` +
+        'Run it with the PostgreSQL that made it (MIRROR_PG_BIN, or the version of research-mirror before), or set ' +
+        'MIRROR_DATA_DIR to another folder.',
+    );
+  }
   if (options.port !== 'free' && options.port !== port) {
     log.info(`the embedded PostgreSQL of ${dataDir} already runs on port ${port}`);
   }
@@ -92,7 +106,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     url,
     port,
     owned,
-    readerPassword: () => secretFile(join(dataDir, `pg${MAJOR}-sql-password`)),
+    readerPassword: () => secretFile(`${stem}-sql-password`),
     stop: () => (stopped ??= stop()),
   };
 }

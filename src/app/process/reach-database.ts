@@ -44,9 +44,10 @@ export async function reachDatabase(
     const words = 'the Postgres of DATABASE_URL';
     return { connection, direct, server: undefined, words, leave: () => Promise.resolve() };
   }
-  const { dataDir, port } = database;
+  const { dataDir, pgBin, port } = database;
   const server = await startEmbedded({
     dataDir,
+    pgBin,
     port: port === 0 ? 'free' : port,
     program,
     log,

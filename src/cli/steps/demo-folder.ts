@@ -79,7 +79,7 @@ export function demoConfig(config: Config, folder: string, serviceUrl: string): 
   return {
     ...config,
     dataDir: folder,
-    database: { kind: 'embedded', dataDir: folder, port: 0 },
+    database: { kind: 'embedded', dataDir: folder, pgBin: config.pgBin, port: 0 },
     service: { url: serviceUrl, keys: [new Secret(DEMO_KEY)] },
   };
 }

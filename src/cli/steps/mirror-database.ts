@@ -72,7 +72,7 @@ async function databaseMeant(config: Config, shell: Shell, options: ReachOptions
   if (database.kind === 'external' && options.which !== 'demo') return database;
   const dataDir = await embeddedFolder(config, shell, options);
   const port = database.kind === 'embedded' && dataDir === config.dataDir ? database.port : 0;
-  return { kind: 'embedded', dataDir, port };
+  return { kind: 'embedded', dataDir, pgBin: config.pgBin, port };
 }
 
 async function embeddedFolder(config: Config, shell: Shell, { which }: ReachOptions): Promise<string> {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { COLLECTION_NAMES, collection, type CollectionName } from '../../model/collections.ts';
 import type { FieldsByCollection, History } from '../config.ts';
 import { parseDuration } from './duration.ts';
@@ -59,6 +61,16 @@ export function parseSchema(text: string): string {
     throw new InvalidValue(`${JSON.stringify(text)} is reserved by Postgres`);
   }
   return text;
+}
+
+/** Gives the absolute path of a folder that has the programs of a PostgreSQL server. */
+export function parsePostgresFolder(text: string): string {
+  const folder = resolve(text);
+  const missing = ['postgres', 'initdb'].find((name) => !existsSync(join(folder, name)));
+  if (missing === undefined) return folder;
+  throw new InvalidValue(
+    `${folder} has no ${missing}: name the folder of a PostgreSQL server's programs, such as /usr/lib/postgresql/18/bin`,
+  );
 }
 
 export function parseHost(text: string): string {

@@ -12,9 +12,9 @@ export const LOGIN_CONNECTIONS = 20;
 export const LOGIN_TIMEOUT = '60s';
 
 /**
- * Makes the login of `sql`: a member of `<schema>_reader` that can become no other role. It could change its settings
+ * Makes the login of `sql`: a member of `<schema>_reader` that can become no other role (from PostgreSQL 16 on). It could change its settings
  * (read-only, a time limit), but not its rights.
- * @param db of a superuser, PostgreSQL 16 or newer
+ * @param db of a superuser
  */
 export async function makeSqlLogin(db: Db, password: string): Promise<void> {
   const login = sql.id(sqlLogin(db.schema));
@@ -28,7 +28,11 @@ export async function makeSqlLogin(db: Db, password: string): Promise<void> {
       connection limit ${sql.lit(LOGIN_CONNECTIONS)} password ${sql.lit(password)}`;
     await trx.sql`alter role ${login} set default_transaction_read_only = on`;
     await trx.sql`alter role ${login} set statement_timeout = ${sql.lit(LOGIN_TIMEOUT)}`;
-    await trx.sql`grant ${sql.id(`${trx.schema}_reader`)} to ${login} with inherit true, set false`;
+    const { rows: servers } = await trx.sql<{ major: number }>`
+      select current_setting('server_version_num')::int / 10000 as major`;
+    // PostgreSQL 15 knows no such options: there the login could become the group, which may only read, too.
+    const options = (servers[0]?.major ?? 0) >= 16 ? sql` with inherit true, set false` : sql``;
+    await trx.sql`grant ${sql.id(`${trx.schema}_reader`)} to ${login}${options}`;
   });
 }
 

@@ -1,0 +1,118 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { isMachinePostgresTested, MACHINE_POSTGRES } from '../../support/postgres/machine-postgres.ts';
+import { runProgram, startProgram } from '../../support/processes/program.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'machine-postgres-'));
+});
+afterEach(async () => {
+  for (const name of await readdir(folder, { recursive: true })) {
+    if (!name.endsWith('-location')) continue;
+    await rm((await readFile(join(folder, name), 'utf8')).trim(), { recursive: true, force: true });
+  }
+  await rm(folder, { recursive: true, force: true });
+});
+
+const begin = (pgBin?: string): Promise<EmbeddedServer> =>
+  startEmbedded({
+    dataDir: folder,
+    pgBin,
+    port: 'free',
+    program: 'a test',
+    log: { info: () => {}, warn: () => {} },
+    clock: systemClock,
+    durable: false,
+  });
+
+async function ask(url: string, statement: string): Promise<unknown> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const results = [await client.query<{ answer: unknown }>(statement)].flat();
+    return results.at(-1)?.rows[0]?.answer;
+  } finally {
+    await client.end();
+  }
+}
+
+describe.runIf(isMachinePostgresTested())('a PostgreSQL of the machine’s', () => {
+  const { bin, major } = MACHINE_POSTGRES ?? { bin: '', major: 0 };
+  const env = { MIRROR_PG_BIN: bin };
+
+  it('is the embedded one where MIRROR_PG_BIN names it, and its database is refused to any other', async () => {
+    const server = await begin(bin);
+    expect(await ask(server.url, `select current_setting('server_version') as answer`)).toMatch(`${major}.`);
+    // As npm's: texts by code points, letters of all languages, and the same settings.
+    expect(
+      await ask(server.url, `select ('Z' < 'a') and lower('Ä') = 'ä' and initcap('éa') = 'Éa' as answer`),
+    ).toBe(true);
+    expect(await ask(server.url, `select current_setting('wal_level') as answer`)).toBe('minimal');
+    await server.stop();
+    const other = new RegExp(
+      `holds a database of PostgreSQL ${major} .*set MIRROR_PG_BIN to the folder of a PostgreSQL ${major}`,
+    );
+    await expect(begin()).rejects.toThrow(other);
+    expect((await readdir(folder)).filter((name) => !name.endsWith('-location')).toSorted()).toEqual(
+      expect.arrayContaining([`pg${major}-password`, `pg${major}.log`]),
+    );
+    expect((await readdir(folder)).filter((name) => name.startsWith('pg18'))).toEqual([]);
+    expect(await embeddedState(folder)).toBe('stopped');
+    await (await begin(bin)).stop();
+  });
+
+  it('carries the demo, and what is asked beside it', async () => {
+    const demo = startProgram(['demo'], { cwd: folder, env });
+    await demo.until('mirrored: ');
+    const asked = await runProgram(
+      [
+        'sql',
+        '--csv',
+        `select current_setting('server_version_num')::int / 10000 as major, current_user as login, sum(live_rows) > 0 as some from freshness`,
+      ],
+      { cwd: folder, env },
+    );
+    expect(asked).toMatchObject({ code: 0, stdout: `major,login,some\r\n${major},mirror_sql,t\r\n` });
+    const without = await runProgram(['sql', 'select 1'], { cwd: folder });
+    expect(without.stderr).toContain(`set MIRROR_PG_BIN to the folder of a PostgreSQL ${major}`);
+    demo.child.kill('SIGINT');
+    expect(await demo.ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('is never chosen by itself', async () => {
+    const server = await begin();
+    expect(await ask(server.url, `select current_setting('server_version') as answer`)).toMatch('18.');
+    await server.stop();
+    await expect(begin(bin)).rejects.toThrow(/holds a database of PostgreSQL 18 .*or unset it/);
+  });
+});
+
+describe('a database whose texts were sorted by another version of a collation', () => {
+  it.each([
+    ['of its own', `update pg_database set datcollversion = '0' where datname = 'postgres'`],
+    [
+      'of an index',
+      `create table texts (a text collate "en-x-icu"); create index on texts (a);
+       update pg_collation set collversion = '0' where collname = 'en-x-icu'`,
+    ],
+  ])('is refused, and its server stopped: %s', async (_, change) => {
+    const server = await begin();
+    // What nothing is sorted by does no harm.
+    await ask(server.url, `update pg_collation set collversion = '0' where collname = 'de-x-icu'`);
+    await server.stop();
+    const again = await begin();
+    await ask(again.url, change);
+    await again.stop();
+    await expect(begin()).rejects.toThrow(
+      /are sorted by version 0 of the collation ".+", and this PostgreSQL has .*MIRROR_PG_BIN/,
+    );
+    expect(await embeddedState(folder)).toBe('stopped');
+  });
+});
