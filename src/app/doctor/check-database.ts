@@ -12,6 +12,7 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { countOf, formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Report } from './check.ts';
+import { judgeVersion } from '../releases.ts';
 import { CLOCK_REMEDY, clockSkew, describeSkew } from './clock-skew.ts';
 
 /** Of a database that is reached. */
@@ -31,18 +32,20 @@ const OLD_READER_MS = 10 * 60_000;
 
 /**
  * What can be seen of the database from within. Changes nothing in it.
+ * @param update how to get a newer server
  * @param oldReaderMs how old a transaction may be
  */
 export async function checkInside(
   db: Db,
   clock: Clock,
+  update: string,
   report: Report,
   oldReaderMs = OLD_READER_MS,
 ): Promise<ServerFacts> {
   const askedAt = clock.now();
   const facts = await serverFacts(db);
   const answeredAt = clock.now();
-  if (!(await checkVersion(db, facts, report))) return facts;
+  if (!(await checkVersion(db, facts, update, report))) return facts;
   checkWritable(facts, report);
   await checkRights(db, facts, report);
   await checkMigrations(db, report);
@@ -56,7 +59,12 @@ export async function checkInside(
   return facts;
 }
 
-async function checkVersion(db: Db, { version, encoding, database, user }: ServerFacts, report: Report) {
+async function checkVersion(
+  db: Db,
+  { version, encoding, database, user }: ServerFacts,
+  update: string,
+  report: Report,
+) {
   try {
     await checkServer(db);
   } catch (error) {
@@ -69,7 +77,8 @@ async function checkVersion(db: Db, { version, encoding, database, user }: Serve
     });
     return false;
   }
-  report('server', 'ok', `PostgreSQL ${version}, ${encoding}`);
+  // Debian's says more: `15.18 (Debian 15.18-0+deb12u1)`.
+  report('server', ...judgeVersion('PostgreSQL', version.replace(/ .*/, ''), update));
   return true;
 }
 

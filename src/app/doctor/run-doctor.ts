@@ -10,12 +10,13 @@ import { DELIVERIES } from '../../webhooks/receive/webhook-server.ts';
 import { daemonLives } from '../process/submit-carrier.ts';
 import type { Pinged } from './ask-service.ts';
 import { checkCredits, checkIdentity, checkRegistration, ownersOf } from './check-accounts.ts';
-import { checkDataFolder, checkServerPort } from './check-data-folder.ts';
+import { checkDataFolder, checkFirstStart, updateOf } from './check-data-folder.ts';
 import { checkInside, INSIDE_CHECKS } from './check-database.ts';
 import { checkToken, tryPort } from './check-listeners.ts';
 import { checkPublicUrl } from './check-public-url.ts';
 import { checkService, SERVICE_CHECKS } from './check-service.ts';
 import { checked, runGroup, type Check } from './check.ts';
+import { judgeVersion } from '../releases.ts';
 import { checkDisk, checkPooler, reachChecked, reportSize, type CheckedDatabase } from './reach-checked.ts';
 
 export interface DoctorOptions {
@@ -25,6 +26,9 @@ export interface DoctorOptions {
   readonly hide: (secret: string) => void;
   readonly scrub: (text: string) => string;
 }
+
+const UPDATE_NODE =
+  'put an up-to-date Node 24 or newer on the PATH, which then runs the program; in a container: build the image anew, on a new base image';
 
 /** Milliseconds that each group of checks may take. An embedded server may have to start, after a crash recover. */
 const BOUNDS = { service: 20_000, database: 20_000, start: 60_000, accounts: 15_000, listeners: 15_000 };
@@ -62,6 +66,7 @@ export async function runDoctor(config: ServiceConfig, options: DoctorOptions): 
         'ok',
         `valid; ${config.service.keys.length === 1 ? 'one key' : `${config.service.keys.length} keys`}`,
       ),
+      checked('node', ...judgeVersion('Node', process.versions.node, UPDATE_NODE)),
       ...all.flatMap(({ checks }) => checks),
     ];
   } finally {
@@ -97,7 +102,7 @@ async function checkTheDatabase(
   const names = [
     ...(embedded ? ['data_folder'] : []),
     'database',
-    ...(state === 'absent' ? [] : INSIDE_CHECKS),
+    ...(state === 'absent' ? ['server'] : INSIDE_CHECKS),
     ...(embedded ? [] : ['pooler']),
     'disk',
   ];
@@ -111,17 +116,23 @@ async function checkTheDatabase(
       if (folder === undefined) return;
       // Of a database that is not there yet: the nearest folder above it.
       await checkDisk(state === 'absent' ? folder : await databaseFolder(where.dataDir), report);
-      if (state === 'absent') return checkServerPort(where.port, report);
+      if (state === 'absent') return checkFirstStart(where, report);
     }
     const opened = await reachChecked(config, { ...options, command: 'doctor', signal }, report);
     // The time may be over, and nobody would close it.
     if (signal.aborted) await opened?.close();
     if (opened === undefined || signal.aborted) return;
     database = opened;
-    const facts: ServerFacts = await checkInside(opened.db, options.clock, (check, state, ...rest) => {
-      report(check, state, ...rest);
-      if (check === 'migrations') migrated = state === 'ok';
-    });
+    const update = embedded ? updateOf(where.pgBin) : 'update the server';
+    const facts: ServerFacts = await checkInside(
+      opened.db,
+      options.clock,
+      update,
+      (check, state, ...rest) => {
+        report(check, state, ...rest);
+        if (check === 'migrations') migrated = state === 'ok';
+      },
+    );
     if (!embedded) reportSize(facts, report);
     if (migrated) daemon = await daemonLives(opened.db, await ownIdentity());
     await checkPooler(config, opened, facts, options.clock, report, signal);

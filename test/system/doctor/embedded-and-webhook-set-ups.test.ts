@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createServer, request, type RequestListener } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
-import { chmod, mkdir, readdir } from 'node:fs/promises';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
@@ -70,7 +70,27 @@ describe('doctor says of the embedded Postgres', () => {
     const mended = await examine({ ...wrong, env: await typed(found.the('database'), wrong) });
     expect(mended).toMatchObject({ code: 0 });
     expect(mended.the('database').found).toBe('none yet: the first start makes it');
+    expect(mended.the('server').found).toMatch(/^PostgreSQL 18\.\d+ /);
     expect(await readdir(system.cwd)).not.toContain('data');
+  });
+
+  it('that MIRROR_PG_BIN names one that can’t be the embedded one', async () => {
+    const bin = join(system.cwd, 'pg19');
+    await mkdir(bin);
+    for (const name of ['postgres', 'initdb']) {
+      await writeFile(join(bin, name), `#!/bin/sh\necho "${name} (PostgreSQL) 19.1"\n`, { mode: 0o755 });
+    }
+    const found = await examine(setting({ MIRROR_PG_BIN: bin, MIRROR_PG_PORT: '0' }));
+    expect(found).toMatchObject({ code: 1 });
+    expect(found.the('database')).toMatchObject({
+      state: 'broken',
+      found: expect.stringContaining(
+        `MIRROR_PG_BIN (${bin}) is PostgreSQL 19.1: name the folder of a PostgreSQL 15 to 18`,
+      ) as string,
+    });
+    const missing = await examine(setting({ MIRROR_PG_BIN: system.cwd }));
+    expect(missing).toMatchObject({ code: 2 });
+    expect(missing.the('configuration').found).toMatch(/^MIRROR_PG_BIN: .* has no postgres: name the folder/);
   });
 
   it('that its folder can’t be written, and where it could be', async () => {

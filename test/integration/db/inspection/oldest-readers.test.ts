@@ -41,6 +41,7 @@ it('finds a transaction that is open for long, and the statement that ends it', 
   await checkInside(
     database.db,
     systemClock,
+    '',
     (check, state, words, mend) => void told.set(check, { state, words, sql: mend?.sql }),
     0,
   );
