@@ -219,9 +219,14 @@ describe('the status server', () => {
     expect(await statusOf('http://mirror.example/healthz')).toBe('200');
     expect(await statusOf('http://mirror.example/api/status')).toBe('401');
     expect(await statusOf('//healthz')).toBe('401');
-    for (const target of ['*', 'a:constructor', 'a:__proto__', 'http://']) {
+    for (const target of ['*', 'a:constructor', 'a:__proto__', 'http://', 'http://[']) {
       expect([target, await statusOf(target)]).toEqual([target, '400']);
     }
+    for (const target of ['//', '///', '/\\', '/%', '/%00', '/rows/%/%', `/${'x'.repeat(10_000)}`]) {
+      expect([target, await statusOf(target)]).toEqual([target, '401']);
+    }
+    expect(await statusOf(`/${'x'.repeat(100_000)}`)).toBe('431');
+    expect(await statusOf('/healthz')).toBe('200');
   });
 
   it('answers a defect with 500, and logs it', async () => {

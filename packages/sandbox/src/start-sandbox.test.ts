@@ -1,6 +1,8 @@
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { httpSandbox } from '../testing/http-sandbox.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { startSandbox } from './start-sandbox.ts';
 
 const scene = httpSandbox({ keys: 'one=7,two=7,three=8', jobs: 300 });
@@ -149,6 +151,65 @@ describe('the limits of the service', () => {
     expect((await post('/v1/enrich', {})).status).toBe(201);
     expect((await scene.sandbox.control.counters()).rateLimited).toBe(1);
     await scene.sandbox.control.change({ limits: 'off' });
+  });
+});
+
+describe('what strangers send', () => {
+  /** First line of the answer to `GET <target>`; '' where there is none. */
+  const answerTo = (url: string, target: string, header = 'Accept: */*'): Promise<string> =>
+    new Promise((resolve) => {
+      let text = '';
+      const socket = connect(Number(new URL(url).port), '127.0.0.1', () =>
+        socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n${header}\r\nConnection: close\r\n\r\n`),
+      );
+      socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      socket.on('error', () => {});
+      socket.on('close', () => resolve(text.split('\r\n', 1)[0] ?? ''));
+    });
+
+  it.each([
+    '//',
+    '///',
+    '//v1/ping',
+    '/\\',
+    '/%',
+    '/v1/lists/%',
+    '/%00',
+    '*',
+    'http://',
+    'http://[',
+    'https://other.example/',
+    '/?starting_after=%',
+  ])('is answered, and ends nothing: %s', async (target) => {
+    const { url, controlUrl } = scene.sandbox;
+    expect(await answerTo(url, target)).toBe('HTTP/1.1 401 Unauthorized');
+    expect(await answerTo(url, target, 'Authorization: Bearer one')).toBe('HTTP/1.1 404 Not Found');
+    expect(await answerTo(controlUrl, target)).toBe('HTTP/1.1 404 Not Found');
+    expect((await ask('/v1/ping')).status).toBe(200);
+  });
+
+  it('is answered as the address that it is, where a proxy sends the whole of it', async () => {
+    const key = 'Authorization: Bearer one';
+    expect(await answerTo(scene.sandbox.url, 'http://service.example/v1/ping', key)).toBe('HTTP/1.1 200 OK');
+  });
+
+  it('is refused, where headers have no end', async () => {
+    const header = `X-Long: ${'x'.repeat(100_000)}`;
+    for (const url of [scene.sandbox.url, scene.sandbox.controlUrl])
+      expect(await answerTo(url, '/', header)).toMatch(/^(HTTP\/1.1 431 .*)?$/);
+    expect((await ask('/v1/ping')).status).toBe(200);
+  });
+
+  it('may be a webhook’s URL that can’t be sent to: its deliveries fail, and nothing else does', async () => {
+    const { control } = scene.sandbox;
+    expect((await post('/v1/webhooks/register', { url: 'http://%ff@127.0.0.1:1/' })).status).toBe(200);
+    const { failed } = (await control.counters()).deliveries;
+    await control.change({ deliveryRetries: 0 });
+    await control.emit({ type: 'research.completed' });
+    await eventually('the delivery to fail', async () => {
+      return (await control.counters()).deliveries.failed > failed;
+    });
+    await ask('/v1/webhooks', { method: 'DELETE' });
   });
 });
 

@@ -32,7 +32,7 @@ export async function startSandbox(
   const stopping = new AbortController();
 
   const service = createServer((request, response) => {
-    void handle(request, response, state, stopping.signal);
+    handle(request, response, state, stopping.signal).catch(() => response.destroy());
   });
   const controls = createServer((request, response) => {
     control(request, response, state).catch(() => response.destroy());

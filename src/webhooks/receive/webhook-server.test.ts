@@ -4,7 +4,7 @@ import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/
 import { deliver, webhookListeners } from '../../../test/support/webhooks/webhook-listeners.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 
-const { listen } = webhookListeners();
+const { listen, raw } = webhookListeners();
 
 describe('the listener for deliveries', () => {
   it('stores a delivery and answers 200; the same again 200', async () => {
@@ -27,6 +27,29 @@ describe('the listener for deliveries', () => {
     }
     expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(404);
     expect(answers).toEqual([]);
+  });
+
+  it('answers targets that are no paths, and goes on', async () => {
+    const listening = await listen();
+    const statusOf = async (target: string): Promise<string> => {
+      const { socket, ended } = raw(listening);
+      socket.write(`POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+      return (await ended).slice(9, 12);
+    };
+    for (const target of [
+      '//',
+      '///',
+      '//webhooks/42',
+      '/\\',
+      '/%',
+      '/webhooks/%',
+      '*',
+      'http://',
+      'http://[',
+    ])
+      expect([target, await statusOf(target)]).toEqual([target, '404']);
+    expect(await statusOf(`/${'x'.repeat(100_000)}`)).toBe('431');
+    expect((await deliver(listening.url)).status).toBe(200);
   });
 
   it('answers a wrong signature with 400, nobody’s address with 404, another method with 405', async () => {

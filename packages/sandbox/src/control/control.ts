@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseExact } from '../exact-json.ts';
-import { bodyOf } from '../http-body.ts';
+import { addressOf, bodyOf } from '../http-request.ts';
 import type { DeliveryCounters } from '../deliveries/delivery.ts';
 import type { SandboxState } from '../sandbox-state.ts';
 import { countVisible } from '../world/population-summary.ts';
@@ -37,7 +37,7 @@ export async function control(
   response: ServerResponse,
   state: SandboxState,
 ): Promise<void> {
-  const url = new URL(request.url ?? '/', 'http://control');
+  const url = addressOf(request);
   const { searchParams: query } = url;
   switch (`${request.method} ${url.pathname}`) {
     case 'GET /truth':

@@ -165,6 +165,9 @@ export class DeliveryQueue {
     );
     try {
       return await postEvent(url, body, headers, this.#connections, request.signal);
+    } catch {
+      // Node refuses some URLs that parse: `http://%ff@host/`.
+      return null;
     } finally {
       this.#requests.delete(request);
       answered.abort(new Stopped('the timer'));

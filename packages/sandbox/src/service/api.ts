@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { bodyOf } from '../http-body.ts';
+import { addressOf, bodyOf } from '../http-request.ts';
 import { rateHeaders } from '../limits/rate-headers.ts';
 import { uncountedVerdict, type Group, type Verdict } from '../limits/rate-limiter.ts';
 import type { KnownKey, SandboxState } from '../sandbox-state.ts';
@@ -19,7 +19,7 @@ export async function handle(
   state: SandboxState,
   signal: AbortSignal,
 ): Promise<void> {
-  const url = new URL(request.url ?? '/', 'http://sandbox');
+  const url = addressOf(request);
   const method = request.method ?? 'GET';
   const route = routeOf(method, url.pathname);
   const key = knownKey(request, state);

@@ -13,3 +13,12 @@ export async function bodyOf(request: IncomingMessage): Promise<string | undefin
   }
   return bytes > MAX_BYTES ? undefined : Buffer.concat(chunks).toString();
 }
+
+/**
+ * The address of a request, whatever its target is; a proxy's request has a whole URL. A target that is no address has
+ * the path `/`, where no endpoint is.
+ */
+export function addressOf({ url = '/' }: IncomingMessage): URL {
+  // Of two slashes at the beginning the rest is no host: the host is put before them.
+  return URL.parse(url.startsWith('/') ? `http://sandbox${url}` : url) ?? new URL('http://sandbox/');
+}
