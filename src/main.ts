@@ -33,11 +33,16 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-// Both unexpected errors and rejections that nobody awaited.
+// Both unexpected errors and rejections that nobody awaited. It is stopped as by a signal: who just exited would leave
+// the embedded PostgreSQL running.
+let failed = false;
 process.on('uncaughtException', (error) => {
   const stack = /^(debug|trace)$/i.test(process.env['LOG_LEVEL'] ?? '');
   process.stderr.write(scrubber.scrub(failureText(error, stack)));
-  process.exit(EXIT.FAILED);
+  if (failed || stopping.signal.aborted) process.exit(EXIT.FAILED);
+  failed = true;
+  stopping.abort(new Stopped('research-mirror'));
+  setTimeout(() => process.exit(EXIT.FAILED), STOP_BOUND).unref();
 });
 
 // The launcher's lifeline: who kills it with SIGKILL means this program.
@@ -61,7 +66,7 @@ const code = await runCommandLine(process.argv.slice(2), {
   scrubber,
 });
 await Promise.all([process.stdout, process.stderr].map(written));
-process.exit(code);
+process.exit(failed ? EXIT.FAILED : code);
 
 /** Resolves when all that was written to `stream` has gone, or never will. */
 function written(stream: NodeJS.WriteStream): Promise<void> {

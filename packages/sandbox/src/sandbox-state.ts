@@ -1,7 +1,11 @@
+import { mutate, type Mutation } from './control/mutation.ts';
+import { Memory, type Remembered } from './memory.ts';
+import { operate } from './service/operations.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { DataClock } from './data-clock.ts';
 import { Publisher } from './events/publisher.ts';
+import { parseExact } from './exact-json.ts';
 import { seededRandom } from './hash.ts';
 import { parseKeys } from './keys.ts';
 import { RateLimiter } from './limits/rate-limiter.ts';
@@ -26,6 +30,7 @@ export class SandboxState {
   readonly rateLimiter = new RateLimiter();
   readonly requests = new RequestLog();
   readonly operations = new OperationLog();
+  readonly memory: Memory;
   readonly rankings = new Rankings();
   readonly random: () => number;
   /** Every user who ever had a key here. */
@@ -43,8 +48,11 @@ export class SandboxState {
     this.data = new DataClock(clock);
     this.random = seededRandom(options.seed + 101);
     this.#epoch = options.epoch === 'start' ? this.data.now() : Date.parse(options.epoch);
+    this.memory = new Memory(options.memory);
     this.#keys = this.#owned(options.keys);
     this.users = this.#users;
+    // Before anybody looks for events: those of what is repeated were sent.
+    this.memory.replay((remembered) => this.#repeat(remembered));
     this.publisher = new Publisher({
       clock,
       data: this.data,
@@ -72,12 +80,39 @@ export class SandboxState {
     this.rankings.clear();
   }
 
+  #newUser(userId: number): User {
+    return new User(
+      userId,
+      this.#epoch,
+      () => this.#options,
+      (call) => this.memory.add({ kind: 'webhook', user: userId, ...call }),
+    );
+  }
+
+  /** Does once more what was asked before the last stop. What belongs to a user without a key is left out. */
+  #repeat(remembered: Remembered): void {
+    if (remembered.kind === 'clock') {
+      this.data.set(this.clock.now() + remembered.aheadMs);
+    } else if (remembered.kind === 'mutation') {
+      const { kind: _, at, mutation, ...whose } = remembered;
+      mutate(this, { ...(parseExact(mutation) as Mutation), ...whose }, at);
+    } else {
+      const user = this.#users.get(remembered.user);
+      if (user === undefined) return;
+      if (remembered.kind === 'webhook') user.registration.repeat(remembered);
+      else {
+        const { operation, id, body, at } = remembered;
+        operate(user, operation, id, body === '' ? undefined : JSON.parse(body), this.#options, at);
+      }
+    }
+  }
+
   #owned(switched: string): ReadonlyMap<string, KnownKey> {
     const owners = parseKeys(switched);
     if ('problem' in owners) throw new Unusable(`keys: ${owners.problem}`);
     const keys = new Map<string, KnownKey>();
     for (const [number, { key, userId }] of owners.entries()) {
-      const user = this.#users.get(userId) ?? new User(userId, this.#epoch, () => this.#options);
+      const user = this.#users.get(userId) ?? this.#newUser(userId);
       this.#users.set(userId, user);
       keys.set(key, { number, user });
     }

@@ -125,6 +125,22 @@ describe('the service', () => {
     await scene.sandbox.control.change({ noWebhook: 'null' });
   });
 
+  it('has a submission under its domain, and takes its credits', async () => {
+    const credits = async (): Promise<number> => Number((await ask('/v1/account')).body['credits']);
+    const before = await credits();
+    const { body } = await post('/v1/research', { company_url: 'https://www.acme.example/about' });
+    expect(body).toMatchObject({
+      url: 'https://www.acme.example/about',
+      domain: 'acme.example',
+      name: 'acme.example',
+    });
+    expect((await post('/v1/research', { url: 'acme.example', name: 'Acme' })).body).toMatchObject({
+      domain: 'acme.example',
+      name: 'Acme',
+    });
+    expect(before - (await credits())).toBeCloseTo(2);
+  });
+
   it.each([
     ['string', expect.stringMatching(/^\d+\.\d\d$/)],
     ['object', { balance: expect.any(Number), unit: 'credits' }],

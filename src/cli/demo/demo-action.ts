@@ -15,7 +15,7 @@ import {
   saveAddresses,
   savedAddresses,
 } from '../steps/demo-folder.ts';
-import { deleteOneList, prepareService, sendForgery } from './demo-scene.ts';
+import { deleteOneList, prepareService, sendUnsigned } from './demo-scene.ts';
 import { DEMO_USER, startDemoService } from './demo-service.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
@@ -23,6 +23,9 @@ import { demoFolder } from '../steps/mirror-database.ts';
 import { Progress } from '../terminal/progress.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { shortPath } from '../terminal/short-path.ts';
+
+/** Between two attempts to be refused, milliseconds. */
+const RETRY_MS = 500;
 
 /** What `demo` does. */
 export async function demoAction(shell: Shell): Promise<ExitCode> {
@@ -36,7 +39,7 @@ export async function demoAction(shell: Shell): Promise<ExitCode> {
       return EXIT.DONE;
     }
     try {
-      await prepareService(sandbox.controlUrl, folder);
+      await prepareService(sandbox.controlUrl);
       await runDemo(shell, await ofDemo(config, folder, sandbox), sandbox, progress);
     } finally {
       await forgetAddresses(folder);
@@ -83,7 +86,8 @@ async function runDemo(
       const addresses = { statusUrl, serviceUrl: sandbox.url, controlUrl: sandbox.controlUrl };
       progress.say(welcome(addresses, config.dataDir));
       inBackground(saveAddresses(config.dataDir, addresses));
-      inBackground(sendForgery(`${config.webhook.publicUrl}/webhooks/${DEMO_USER}`));
+      const pause = (): Promise<void> => shell.clock.sleep(RETRY_MS, shell.signal);
+      inBackground(sendUnsigned(`${config.webhook.publicUrl}/webhooks/${DEMO_USER}`, pause));
     },
     onProgress: (each) => {
       sums.set(each.collection, each);
@@ -126,10 +130,11 @@ function welcome(addresses: DemoAddresses, dataDir: string): string {
     '    npx research-mirror sql "select status, count(*) from research_jobs_live group by status"',
     '    npx research-mirror status',
     '    npx research-mirror events',
-    '    npx research-mirror verify',
+    '    npx research-mirror verify research_jobs watchlist    (some seconds; all of it: some minutes)',
     '',
-    '  Prepared in it: an item that can’t be mirrored (quarantine), a delivery that nobody signed (status page), and a',
-    '  list that the service deletes once it is mirrored (sql "select list_id, _deleted_at from lists"; two minutes).',
+    '  Prepared in it: a service that is two weeks old, an item that can’t be mirrored (quarantine), a delivery that',
+    '  nobody signed (refused: see below), and a list that the service deletes once it is mirrored',
+    '  (sql "select list_id, _deleted_at from lists"; two minutes).',
     '',
     `  Ctrl-C ends it; the next demo goes on with its data, or anew once ${shortPath(dataDir)} is removed.`,
     '',

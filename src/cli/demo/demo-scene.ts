@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 // What is prepared in the demo, so that its features show: an item that can't be mirrored, a list that is deleted once
@@ -10,52 +11,41 @@ const DELETED_LIST = 'deleted-list';
 /** Postgres has no such number: the entry goes to quarantine. */
 const UNSTORABLE = '{"object":"watch_entry","id":"demo-unstorable","name":"Unstorable Ltd","score":1e200000}';
 
-/** The world of the emulated service is the same at each start: what was changed in it by hand is changed again. */
-export async function prepareService(controlUrl: string, folder: string): Promise<void> {
+/** The service remembers it at the next start, and refuses to have it twice. */
+export async function prepareService(controlUrl: string): Promise<void> {
   await mutate(controlUrl, {
     op: 'insert',
     collection: 'watchlist',
     id: 'demo-unstorable',
     source: UNSTORABLE,
   });
-  const list = await deletedList(folder);
-  if (list !== undefined) await deleteList(controlUrl, list);
 }
 
-/**
- * Deletes a list at the service, the first time that the demo has mirrored its lists.
- * @returns its ID; undefined where one was deleted before
- */
-export async function deleteOneList(controlUrl: string, folder: string): Promise<string | undefined> {
-  if ((await deletedList(folder)) !== undefined) return undefined;
+/** Deletes a list at the service, the first time that the demo has mirrored its lists. */
+export async function deleteOneList(controlUrl: string, folder: string): Promise<void> {
+  if (existsSync(join(folder, DELETED_LIST))) return;
   const answer = await fetch(`${controlUrl}/truth?collection=lists`);
   const [first = ''] = (await answer.text()).split('\n');
   const { list_id: id } = JSON.parse(first) as { list_id: number };
   await writeFile(join(folder, DELETED_LIST), `${id}\n`);
-  await deleteList(controlUrl, String(id));
-  return String(id);
+  await mutate(controlUrl, { op: 'delete', collection: 'lists', id: String(id) });
 }
 
-/** Sends what a stranger might: a delivery with a false signature. */
-export async function sendForgery(webhookUrl: string): Promise<void> {
-  const answer = await fetch(webhookUrl, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-service-signature': `sha256=${'0'.repeat(64)}` },
-    body: '{"id":"evt_forged","type":"research.completed","data":{"job_id":1}}',
-  });
-  await answer.arrayBuffer();
-}
-
-async function deletedList(folder: string): Promise<string | undefined> {
-  try {
-    return (await readFile(join(folder, DELETED_LIST), 'utf8')).trim();
-  } catch {
-    return undefined;
+/**
+ * Sends what a stranger might: a delivery without signature. Until the daemon knows its accounts it asks for it again.
+ * @param pause between two attempts; ends them by throwing
+ */
+export async function sendUnsigned(webhookUrl: string, pause: () => Promise<void>): Promise<void> {
+  for (;;) {
+    const answer = await fetch(webhookUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"id":"evt_forged","type":"research.completed","data":{"job_id":1}}',
+    });
+    await answer.arrayBuffer();
+    if (answer.status === 400) return;
+    await pause();
   }
-}
-
-async function deleteList(controlUrl: string, id: string): Promise<void> {
-  await mutate(controlUrl, { op: 'delete', collection: 'lists', id });
 }
 
 async function mutate(controlUrl: string, mutation: Readonly<Record<string, string>>): Promise<void> {

@@ -1,9 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { readOrCreate } from '@research-mirror/runtime/read-or-create';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';
 import { startSandbox, type Sandbox } from '@research-mirror/sandbox/start-sandbox';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { DEMO_KEY, keptPort, SERVICE_PORT, servicePort, unreadable } from '../steps/demo-folder.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { shortPath } from '../terminal/short-path.ts';
@@ -11,19 +13,35 @@ import { shortPath } from '../terminal/short-path.ts';
 /** Owner of the demo's key. */
 export const DEMO_USER = 1001;
 
+/** A service that has been used for two weeks, by people who research companies that are on their lists. */
+const WORLD: Partial<SandboxOptions> = {
+  ageDays: 14,
+  overlap: 0.5,
+  jobCredits: 1,
+  newJobsPerMinute: 3,
+  newBulkJobsPerMinute: 0.05,
+  newListsPerMinute: 0.02,
+  newListItemsPerMinute: 3,
+  newWatchEntriesPerMinute: 0.1,
+  scoreChangesPerMinute: 3,
+  failedShare: 0.08,
+  retriedShare: 0.25,
+  stuckShare: 0.005,
+};
+
 /** What listens on the port and says nothing for so long is no demo, milliseconds. */
 const PATIENCE = 10_000;
 
 /**
- * Starts the demo's emulated service: the same one at each start, as to when its world began and where it is. Another
- * world would change every row of the mirror, and at another address it would be refused as another service. Both are
- * kept beside the database.
+ * Starts the demo's emulated service: the same one at each start, as to its world, what was asked of it, and where it
+ * is. Another world would change every row of the mirror, one without our webhook looks as if another program had
+ * removed it, and at another address it would be refused as another service. All is kept beside the database.
  * @returns undefined where another demo of this folder runs
  * @throws Unusable where something else has the port
  */
 export async function startDemoService(folder: string, shell: Shell): Promise<Sandbox | undefined> {
   await ensureWritableFolder(folder);
-  const epoch = await epochOf(folder, shell);
+  const world = await worldOf(folder, shell);
   const port = await servicePort(folder);
   for (;;) {
     shell.signal.throwIfAborted();
@@ -32,7 +50,13 @@ export async function startDemoService(folder: string, shell: Shell): Promise<Sa
       const controlPort = await keptPort(folder, 'control-port');
       try {
         return await startSandbox(
-          { port, controlPort, keys: `${DEMO_KEY}=${DEMO_USER}`, epoch },
+          {
+            ...world,
+            port,
+            controlPort,
+            keys: `${DEMO_KEY}=${DEMO_USER}`,
+            memory: join(folder, 'service-memory'),
+          },
           shell.clock,
         );
       } catch (error) {
@@ -48,12 +72,21 @@ export async function startDemoService(folder: string, shell: Shell): Promise<Sa
   }
 }
 
-const EPOCH = 'epoch';
+const WORLD_FILE = 'world.json';
 
-async function epochOf(folder: string, shell: Shell): Promise<string> {
-  const epoch = await readOrCreate(join(folder, EPOCH), () => new Date(shell.clock.now()).toISOString());
-  if (Number.isNaN(Date.parse(epoch))) throw unreadable(folder, EPOCH, 'time');
-  return epoch;
+/** As the first start made it. */
+async function worldOf(folder: string, shell: Shell): Promise<Partial<SandboxOptions>> {
+  const world = await readOrCreate(join(folder, WORLD_FILE), async () => {
+    // A folder of an earlier version has another world, of which it keeps the beginning alone.
+    const before = await readFile(join(folder, 'epoch'), 'utf8').catch(() => undefined);
+    if (before !== undefined) return JSON.stringify({ epoch: before.trim() });
+    return JSON.stringify({ ...WORLD, epoch: new Date(shell.clock.now()).toISOString() });
+  });
+  try {
+    return JSON.parse(world) as Partial<SandboxOptions>;
+  } catch {
+    throw unreadable(folder, WORLD_FILE, 'JSON');
+  }
 }
 
 function isTaken(error: unknown): boolean {

@@ -45,14 +45,26 @@ describe('the last day', () => {
     expect(freshness).toBe('freshness in the last day: 7 s old, now 7 s');
   });
 
-  it('is not there where no daemon mirrored the account, and says so where one has only begun', async () => {
+  it('is not there where no daemon mirrored the account; where one has begun, it says when there is an hour of it', async () => {
     expect(await words(null)).toEqual([]);
-    const begun = sampleActivity({ ageSeconds: EMPTY, liveRows: day(3), changes: day(3), requests: day(3) });
-    expect(await words(begun)).toEqual([
+    const begun = { from: '2026-11-25T12:00:00Z', ageSeconds: EMPTY, liveRows: day(3, 4) };
+    const activity = sampleActivity({ ...begun, changes: day(3, 3), requests: day(3, 3) });
+    const text = String(await lastDay(activity));
+    expect(text).not.toContain('svg');
+    for (const said of [
+      'Freshness <small>no data yet, drawn from 12:50 UTC on, with an hour of data<',
+      'Rows <small>3 to 4, now 4, drawn from 12:50 UTC on, with an hour of data<',
+      'Changes <small>3 per 5 min, now 3, 3 in all, drawn from 12:50 UTC on, with an hour of data<',
+    ])
+      expect(text).toContain(said);
+    const hour = day(...Array.from({ length: 12 }, () => 7));
+    expect(
+      await words(sampleActivity({ ageSeconds: EMPTY, liveRows: hour, changes: hour, requests: hour })),
+    ).toEqual([
       'freshness in the last day: no data',
-      'rows in the last day: 3, now 3, no data for 23 h',
-      'changes in the last day: no data',
-      'requests in the last day: no data',
+      'rows in the last day: 7, now 7, no data for 23 h',
+      'changes in the last day: 7 per 5 min, now 7, 77 in all, no data for 23 h',
+      'requests in the last day: 7 per 5 min, now 7, 77 in all, no data for 23 h',
     ]);
   });
 });

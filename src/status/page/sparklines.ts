@@ -79,22 +79,20 @@ function once(activity: ActivityStatus, what: string, draw: () => Html): Html {
 /** What an account's last day looked like; nothing where no daemon mirrored it. */
 export function lastDay(activity: ActivityStatus | null): Html {
   if (activity === null) return html``;
-  return once(
-    activity,
-    'last day',
-    () =>
-      html`<h3>Last 24 hours</h3>
-        <div class="sparks">
-          ${[FRESHNESS, ROWS, CHANGES, REQUESTS].map((chart) => {
-            const values = valuesOf(chart, activity);
-            const words = inWords(chart, values, activity.everySeconds);
-            return html`<div>
-              <span aria-hidden="true">${chart.title} <small>${words}</small></span>
-              ${drawing(chart, values, words)}
-            </div>`;
-          })}
-        </div>`,
-  );
+  return once(activity, 'last day', () => {
+    const from = drawnFrom(activity);
+    return html`<h3>Last 24 hours</h3>
+      <div class="sparks">
+        ${[FRESHNESS, ROWS, CHANGES, REQUESTS].map((chart) => {
+          const values = valuesOf(chart, activity);
+          const words = inWords(chart, values, activity.everySeconds, from);
+          return html`<div>
+            <span aria-hidden="true">${chart.title} <small>${words}</small></span>
+            ${from === undefined ? drawing(chart, values, words) : ''}
+          </div>`;
+        })}
+      </div>`;
+  });
 }
 
 /** For a line of a table: fewer points, fewer words. */
@@ -107,7 +105,7 @@ export function smallSparkline(kind: keyof typeof SMALL, activity: ActivityStatu
     if (known.length === 0) return NO_DATA;
     const words = inWords(chart, values, activity.everySeconds);
     return html`<span class="small-spark">
-      ${drawing(chart, inGroups(values, IN_A_POINT, join), words)}
+      ${drawnFrom(activity) === undefined ? drawing(chart, inGroups(values, IN_A_POINT, join), words) : ''}
       <small aria-hidden="true">${short(known)}</small>
     </span>`;
   });
@@ -136,17 +134,41 @@ function valuesOf(chart: Chart, activity: ActivityStatus): Series {
   return chart.counted || values.at(-1) === null ? values.slice(0, -1) : values;
 }
 
+/** Less than an hour would be some dots: since when there will be one, in UTC. Undefined: there is one. */
+function drawnFrom(activity: ActivityStatus): string | undefined {
+  const { from, everySeconds } = activity;
+  const all = [FRESHNESS, ROWS, CHANGES, REQUESTS].map((chart) => chart.of(activity));
+  const first = Math.min(
+    ...all.map((values) => values.findIndex((value) => value !== null)).filter((at) => at >= 0),
+  );
+  const known = ((all[0]?.length ?? 0) - first) * everySeconds;
+  if (known >= HOUR_S || known === -Infinity) return undefined;
+  const at = new Date(Date.parse(from) + (first * everySeconds + HOUR_S) * 1000);
+  return `${at.toISOString().slice(11, 16)} UTC`;
+}
+
+const HOUR_S = 3600;
+
 /** `12 to 47 per 5 min, now 30`. */
-function inWords({ figure, unit, counted }: Chart, values: Series, everySeconds: number): string {
+function inWords(
+  { figure, unit, counted }: Chart,
+  values: Series,
+  everySeconds: number,
+  from?: string,
+): string {
   const known = values.filter((value) => value !== null);
-  if (known.length === 0) return 'no data';
+  const unknown = values.length - known.length;
+  const missing =
+    from === undefined
+      ? `no data for ${ofSeconds(unknown * everySeconds)}`
+      : `drawn from ${from} on, with an hour of data`;
+  if (known.length === 0) return from === undefined ? 'no data' : `no data yet, ${missing}`;
   const [low, high] = [figure(Math.min(...known)), figure(most(known))];
   const now = values.slice(-LATELY).findLast((value) => value !== null);
-  const unknown = values.length - known.length;
   return [
     `${low === high ? high : `${low} to ${high}`}${unit}`,
     ...(now === undefined || now === null ? [] : [`now ${figure(now)}`]),
     ...(counted ? [`${count(sum(known))} in all`] : []),
-    ...(unknown === 0 ? [] : [`no data for ${ofSeconds(unknown * everySeconds)}`]),
+    ...(unknown === 0 ? [] : [missing]),
   ].join(', ');
 }

@@ -135,9 +135,11 @@ function mutations(state: SandboxState, body: object): { ids: string[] } | { pro
   for (const { user, ...mutation } of (Array.isArray(body) ? body : [body]) as Mutation[]) {
     // The numbers of fields keep all their digits; `user` becomes a plain number.
     const whose = user === undefined ? {} : { user: Number(JSON.stringify(user)) };
-    const done = mutate(state, { ...mutation, ...whose });
+    const at = state.data.now();
+    const done = mutate(state, { ...mutation, ...whose }, at);
     if ('problem' in done)
       return { problem: `${done.problem} (${ids.length} mutations before it were carried out)` };
+    state.memory.add({ kind: 'mutation', at, mutation: JSON.stringify(mutation), ...whose });
     ids.push(done.id);
   }
   return { ids };
@@ -162,6 +164,7 @@ function moveClock(state: SandboxState, move: ClockMove): object {
   if (target !== undefined && !state.data.set(target)) {
     return { problem: 'the clock can be moved to a later time only' };
   }
+  state.memory.add({ kind: 'clock', aheadMs: state.data.now() - state.clock.now() });
   return clockText(state);
 }
 

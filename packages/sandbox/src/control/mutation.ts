@@ -1,5 +1,6 @@
 import { exactNumber } from '../exact-json.ts';
-import type { SandboxState } from '../sandbox-state.ts';
+import type { DataClock } from '../data-clock.ts';
+import type { User } from '../service/account/user.ts';
 import type { SandboxCollection } from '../world/user-data.ts';
 import type { Population, ItemRef } from '../world/population.ts';
 
@@ -21,6 +22,12 @@ export interface Mutation {
   readonly silent?: boolean;
 }
 
+/** What mutations change. */
+export interface World {
+  readonly users: ReadonlyMap<number, User>;
+  readonly data: DataClock;
+}
+
 export interface Scope {
   readonly population: Population;
   /** False for the items of a deleted list. */
@@ -37,7 +44,7 @@ export const CONTROL_COLLECTIONS = [
 
 /** The items of a user's collection, or of a list; a problem where the user or the list does not exist. */
 export function scopeOf(
-  state: SandboxState,
+  state: World,
   query: {
     readonly user?: number | undefined;
     readonly collection: string;
@@ -61,15 +68,15 @@ export function scopeOf(
   };
 }
 
-/** Carries out a mutation now. @returns the item's ID, or a problem */
+/** Carries out a mutation, now or as of another time of the data clock. @returns the item's ID, or a problem */
 export function mutate(
-  state: SandboxState,
+  state: World,
   mutation: Mutation,
+  at = state.data.now(),
 ): { readonly id: string } | { readonly problem: string } {
   const scope = scopeOf(state, mutation, true);
   if ('problem' in scope) return scope;
   const { population } = scope;
-  const at = state.data.now();
   const silent = mutation.silent ?? false;
   if (mutation.op === 'insert') return insert(population, mutation, at, silent);
   const ref = mutation.id === undefined ? undefined : population.find(mutation.id, at);

@@ -106,10 +106,12 @@ function analyze(
   return accepted(lists.text(list, time));
 }
 
-/** The company's fields in a body, where they are texts. */
+/** The company's fields in a body, where they are texts: its domain, and what is known of it by then, are its URL's. */
 function companyFields(body: unknown): Record<string, unknown> {
   const { company_url: companyUrl, url = companyUrl, name } = fieldsOf(body);
-  return { ...(typeof url === 'string' ? { url } : {}), ...(typeof name === 'string' ? { name } : {}) };
+  if (typeof url !== 'string') return typeof name === 'string' ? { name } : {};
+  const domain = URL.parse(/^https?:/i.test(url) ? url : `https://${url}`)?.hostname.replace(/^www\./, '');
+  return { url, domain: domain ?? null, name: typeof name === 'string' ? name : (domain ?? url) };
 }
 
 function nameFields(body: unknown): Record<string, unknown> {

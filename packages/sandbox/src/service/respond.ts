@@ -31,7 +31,7 @@ export function respond(request: RoutedRequest, state: SandboxState): Answer {
     case 'ping':
       return ping(user);
     case 'account':
-      return account(user, options);
+      return account(user, options, time);
     case 'webhook-read':
       return readWebhook(user.registration.at(state.clock.monotonic()), options);
     case 'webhook-delete':
@@ -109,11 +109,13 @@ function withJson(request: RoutedRequest, state: SandboxState, then: (body: unkn
 
 /** Logs an operation that took effect: its answer is below 300. */
 function logOperation(
-  { user, action, body, idempotencyKey }: RoutedRequest,
+  { user, action, body, idempotencyKey, time }: RoutedRequest,
   state: SandboxState,
   answer: Answer,
 ): Answer {
   if (answer.status < 300 && action.kind === 'post') {
+    const { operation, id } = action;
+    state.memory.add({ kind: 'operation', user: user.data.userId, at: time, operation, id, body });
     state.operations.add(
       {
         at: state.clock.now(),

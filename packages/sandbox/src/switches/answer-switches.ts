@@ -1,4 +1,4 @@
-import { choice, integer } from './switch-kind.ts';
+import { choice, integer, share } from './switch-kind.ts';
 
 /** Latency, errors, account and POST answers. */
 export const ANSWER_SWITCHES = {
@@ -16,6 +16,7 @@ export const ANSWER_SWITCHES = {
     'number',
     'credits in the account: a number; a text; {balance,unit}; the same in cents; whole cents; null; a shape of its own',
   ),
+  jobCredits: share(0, 'credits that each research job costs which appears by itself'),
   postStatus: choice(['200', '201', '202'], '201', 'status of accepted POST operations'),
   idempotency: choice(['ignored', 'honoured'], 'ignored', 'what an Idempotency-Key does'),
 };

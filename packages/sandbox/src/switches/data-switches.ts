@@ -26,6 +26,12 @@ export const DATA_SWITCHES = {
   scoreChangesPerMinute: rate(6, 'list items whose score changes each minute, over all lists'),
   watchChangesPerMinute: rate(2, 'watchlist entries whose score changes each minute'),
   listRowsFollow: choice(['on', 'off'], 'on', 'whether updated_at and item_count of a list follow its items'),
+  ageDays: integer(
+    0,
+    'days for which the world exists at the epoch: age of its first items, and scores changed since; 0: two years, and none has changed yet',
+    { max: 730 },
+  ),
+  overlap: share(0, 'part of the research jobs and watchlist entries whose company is on a list, too'),
   jobSeconds: integer(90, 'typical seconds from queued to finished', { min: 1, max: 86_400 }),
   failedShare: share(0.05, 'part of the jobs that fail'),
   retriedShare: share(0, 'part of the failed jobs that the service retries, and that complete then'),

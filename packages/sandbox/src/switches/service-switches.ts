@@ -17,6 +17,11 @@ export const SERVICE_SWITCHES = {
     },
     { live: true },
   ),
+  memory: text(
+    '',
+    'file that keeps what was asked of the service (webhooks, operations, changes) for its next start; default: none',
+    () => undefined,
+  ),
   seed: integer(1, 'what all data is derived from', { max: 4_294_967_295 }),
   epoch: text(
     'start',

@@ -29,6 +29,8 @@ export interface PopulationPlan {
   /** Which initial item each vanishing takes, and which items (modulo its size) each score change touches. */
   readonly permutation: Permutation;
   readonly hashOf: (slot: number) => number;
+  /** Hash of the item's company. */
+  readonly companyOf: (slot: number) => number;
   readonly options: () => SandboxOptions;
 }
 
@@ -143,6 +145,7 @@ export class Population {
     }
     return {
       hash: this.plan.hashOf(slot),
+      company: this.plan.companyOf(slot),
       slot,
       createdAt,
       shownCreatedAt,

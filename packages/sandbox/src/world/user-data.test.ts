@@ -51,6 +51,25 @@ describe('the data of a user', () => {
     }
   });
 
+  it('are as old as they should be at the epoch, with scores that have changed and companies that lists share', () => {
+    const state = stateWith({ ageDays: 14, overlap: 0.5, jobCredits: 1 });
+    const data = userOf(state);
+    const read = (population: Population, time = EPOCH): Record<string, unknown>[] =>
+      texts(state, population, time).map((text) => JSON.parse(text) as Record<string, unknown>);
+    const jobs = read(jobsOf(state));
+    const days = new Set(jobs.map((job) => String(job['created_at']).slice(0, 10)));
+    expect(days.size).toBeGreaterThanOrEqual(14);
+    expect(days.size).toBeLessThanOrEqual(16);
+    const lists = [...readAll(data.collection('lists'), new Rankings(), state.options, EPOCH)];
+    const listed = new Set(lists.flatMap((list) => read(data.items(list)).map((item) => item['domain'])));
+    const share = (items: Record<string, unknown>[]): number =>
+      items.filter((item) => listed.has(item['domain'])).length / items.length;
+    expect(share(jobs)).toBeCloseTo(0.5, 1);
+    const watched = read(data.collection('watchlist'));
+    expect(share(watched)).toBeGreaterThan(0.4);
+    expect(watched.filter((entry) => entry['previous_score'] !== null).length).toBeGreaterThan(100);
+  });
+
   it('are JSON objects with their ID, unicode, nulls, floats and nested values; a research job about 1 KB', () => {
     const state = stateWith({ jobs: 500 });
     const all = texts(state, jobsOf(state), EPOCH + 60_000);

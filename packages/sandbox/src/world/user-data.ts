@@ -1,4 +1,4 @@
-import { hashText, mix } from '../hash.ts';
+import { fraction, hashText, mix } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { listItemKind, watchEntryKind } from './kinds/account-kinds.ts';
 import { initialAges } from './initial-ages.ts';
@@ -14,6 +14,10 @@ export type SandboxCollection = 'research_jobs' | 'bulk_research_jobs' | 'lists'
 
 /** Extra lists have no slot: their items are derived from numbers above all slots. */
 const FIRST_EXTRA_LIST = 0x8000_0000;
+
+/** All lists share one pool of accounts, and begin at different places of it: an account may be on many lists. */
+const POOL_PLACES = 5000;
+const DAY_MS = 86_400_000;
 
 /** All data of one user. */
 export class UserData {
@@ -76,6 +80,19 @@ export class UserData {
     return items;
   }
 
+  #scoredSince(): number {
+    return this.#epoch - this.#options().ageDays * DAY_MS;
+  }
+
+  /** For a part of all hashes the company of an item that a list of the epoch has. */
+  #listedCompany(hash: number): number | undefined {
+    const { overlap, lists, itemsPerList } = this.#options();
+    if (overlap === 0 || lists * itemsPerList === 0 || fraction(mix(hash, 71)) >= overlap) return undefined;
+    const list = mix(hash, 72) % lists;
+    const place = (mix(this.#salt + 5, list) % POOL_PLACES) + (mix(hash, 73) % itemsPerList);
+    return mix(this.#salt + 6, place);
+  }
+
   #listCreatedAt(list: ItemRef): number {
     return typeof list === 'number' ? this.#top.lists.createdAt(list) : (list.changes[0]?.at ?? this.#epoch);
   }
@@ -87,9 +104,9 @@ export class UserData {
     const since = Math.max(this.#epoch, listCreatedAt);
     const lists = Math.max(1, options.lists);
     const salt = mix(this.#salt + 5, list);
-    // All lists share one pool of accounts and start at different places: an account may be on many lists.
-    const shift = salt % 5000;
+    const shift = salt % POOL_PLACES;
     const accounts = this.#salt + 6;
+    const hashOf = (slot: number): number => mix(accounts, slot + shift);
     return new Population({
       name: `${this.userId}/list_items/${list}`,
       kind: listItemKind,
@@ -100,9 +117,14 @@ export class UserData {
       initialCreatedAt: () => listCreatedAt,
       creations: new SteadyRate(since, options.newListItemsPerMinute / lists, phase(salt, 1)),
       vanishings: new SteadyRate(since, options.vanishingListItemsPerMinute / lists, phase(salt, 2)),
-      scoreChanges: new SteadyRate(since, options.scoreChangesPerMinute / lists, phase(salt, 3)),
+      scoreChanges: new SteadyRate(
+        Math.max(this.#scoredSince(), listCreatedAt),
+        options.scoreChangesPerMinute / lists,
+        phase(salt, 3),
+      ),
       permutation: this.#itemPermutation,
-      hashOf: (slot) => mix(accounts, slot + shift),
+      hashOf,
+      companyOf: hashOf,
       options: this.#options,
     });
   }
@@ -117,6 +139,7 @@ export class UserData {
   ): Population {
     const salt = this.#salt + number;
     const options = this.#options();
+    const hashOf = (slot: number): number => mix(salt, slot);
     return new Population({
       name: `${this.userId}/${name}/`,
       kind,
@@ -124,12 +147,13 @@ export class UserData {
       salt,
       since: this.#epoch,
       initial,
-      initialCreatedAt: initialAges(this.#epoch, initial, spacing, salt),
+      initialCreatedAt: initialAges(this.#epoch, initial, spacing, salt, options.ageDays || 730),
       creations: new SteadyRate(this.#epoch, rates.creations, 0),
       vanishings: new SteadyRate(this.#epoch, rates.vanishings, 0),
-      scoreChanges: new SteadyRate(this.#epoch, rates.scoreChanges ?? 0, 0),
+      scoreChanges: new SteadyRate(this.#scoredSince(), rates.scoreChanges ?? 0, 0),
       permutation: new Permutation(initial),
-      hashOf: (slot) => mix(salt, slot),
+      hashOf,
+      companyOf: (slot) => this.#listedCompany(hashOf(slot)) ?? hashOf(slot),
       options: this.#options,
     });
   }

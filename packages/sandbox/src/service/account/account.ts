@@ -12,20 +12,21 @@ export function ping(user: User): Answer {
 }
 
 /** `GET /v1/account` (specification 2.2). */
-export function account(user: User, options: SandboxOptions): Answer {
+export function account(user: User, options: SandboxOptions, time: number): Answer {
   const { userId } = user.data;
   const hash = mix(options.seed + 91, userId);
   const email = `user${userId}@research.example`;
   return json(
     200,
-    `{"object":"account","user_id":${userId},"email":"${email}","credits":${creditsText(user, hash, options)},` +
+    `{"object":"account","user_id":${userId},"email":"${email}","credits":${creditsText(user, hash, options, time)},` +
       `"subscription":"${PLANS[hash % PLANS.length] ?? ''}","org":"${ORGS[(hash >>> 4) % ORGS.length] ?? ''}"}`,
   );
 }
 
 /** Credits in the shape of the switch, in cents or with two decimal digits. */
-function creditsText(user: User, hash: number, options: SandboxOptions): string {
-  const cents = 500_000 + (hash % 5_000_000) - Math.round(user.spent * 100);
+function creditsText(user: User, hash: number, options: SandboxOptions, time: number): string {
+  const byItself = user.data.collection('research_jobs').plan.creations.count(time) * options.jobCredits;
+  const cents = 500_000 + (hash % 5_000_000) - Math.round((user.spent + byItself) * 100);
   const amount = (cents / 100).toFixed(2);
   switch (options.credits) {
     case 'number':

@@ -7,18 +7,31 @@ export interface Webhook {
   readonly eventTypes: readonly string[] | null;
 }
 
+/** What changes a registration. */
+export type WebhookCall =
+  | {
+      readonly call: 'register';
+      readonly url: string;
+      readonly eventTypes: readonly string[] | null;
+      readonly secret: 'new' | 'same';
+    }
+  | { readonly call: 'rotate' | 'remove' };
+
 /** The webhook registration of a user (specification 4.2). A change may take effect late. */
 export class Registration {
   /** Secrets are derived from it. */
   readonly #seed: string;
+  readonly #note: (call: WebhookCall) => void;
   #secrets = 0;
   #lastSecret: string | undefined;
   #present: Webhook | undefined;
   /** Registrations that were answered and are not in force yet, in order. */
   #coming: { readonly webhook: Webhook; readonly from: number }[] = [];
 
-  constructor(seed: string) {
+  /** @param note called for each change */
+  constructor(seed: string, note: (call: WebhookCall) => void = () => {}) {
     this.#seed = seed;
+    this.#note = note;
   }
 
   /**
@@ -39,6 +52,7 @@ export class Registration {
   ): Webhook {
     const secret = how.secret === 'same' ? (this.#lastSecret ?? this.#newSecret()) : this.#newSecret();
     const webhook = { url, secret, eventTypes };
+    this.#note({ call: 'register', url, eventTypes, secret: how.secret });
     this.#coming.push({ webhook, from: Math.max(how.from, this.#coming.at(-1)?.from ?? 0) });
     return webhook;
   }
@@ -48,12 +62,22 @@ export class Registration {
     const present = this.at(now);
     if (present === undefined) return false;
     this.#present = { ...present, secret: this.#newSecret() };
+    this.#note({ call: 'rotate' });
     return true;
   }
 
   remove(): void {
     this.#present = undefined;
     this.#coming = [];
+    this.#note({ call: 'remove' });
+  }
+
+  /** Changes it as it was changed before: with the same secrets, and in force at once. */
+  repeat(change: WebhookCall): void {
+    if (change.call === 'register')
+      this.register(change.url, change.eventTypes, { ...change, from: -Infinity });
+    else if (change.call === 'rotate') this.rotate(-Infinity);
+    else this.remove();
   }
 
   #newSecret(): string {

@@ -1,6 +1,6 @@
 import type { SandboxOptions } from '../../switches/sandbox-switches.ts';
 import { UserData } from '../../world/user-data.ts';
-import { Registration } from './registration.ts';
+import { Registration, type WebhookCall } from './registration.ts';
 
 /** A user of the service: its data, its webhook, and what its POST operations cost. */
 export class User {
@@ -15,8 +15,14 @@ export class User {
   /** Answers by Idempotency-Key, where the switch honours it. */
   readonly answered = new Map<string, { readonly status: number; readonly body: string }>();
 
-  constructor(userId: number, epoch: number, options: () => SandboxOptions) {
+  /** @param note called for each change of the registration */
+  constructor(
+    userId: number,
+    epoch: number,
+    options: () => SandboxOptions,
+    note: (call: WebhookCall) => void,
+  ) {
     this.data = new UserData(userId, epoch, options);
-    this.registration = new Registration(`${options().seed}/${userId}`);
+    this.registration = new Registration(`${options().seed}/${userId}`, note);
   }
 }

@@ -33,7 +33,7 @@ export function watchThreshold(hash: number): number {
 export const listItemKind: ItemKind = {
   ...scored,
   members: (snapshot, options) =>
-    `"object":"account",${companyMembers(snapshot.hash)},${scoreMembers(snapshot)},` +
+    `"object":"account",${companyMembers(snapshot.company)},${scoreMembers(snapshot)},` +
     `"tags":["tier-${1 + (snapshot.hash % 3)}"],"notes":${snapshot.hash % 5 === 0 ? '"Rückruf, später ✅"' : 'null'},` +
     `"added_at":${timeText(snapshot.shownCreatedAt, options.times)},` +
     `"updated_at":${timeText(updatedAt(snapshot), options.times)}`,
@@ -43,7 +43,7 @@ export const listItemKind: ItemKind = {
 export const watchEntryKind: ItemKind = {
   ...scored,
   members: (snapshot, options) =>
-    `"object":"watch_entry",${companyMembers(snapshot.hash)},${scoreMembers(snapshot)},` +
+    `"object":"watch_entry",${companyMembers(snapshot.company)},${scoreMembers(snapshot)},` +
     `"threshold":${watchThreshold(snapshot.hash)},"signals":{"hiring":${snapshot.hash % 2 === 0},"funding":null},` +
     `"created_at":${timeText(snapshot.shownCreatedAt, options.times)},` +
     `"score_changed_at":${timeText(snapshot.scoreVersion === 0 ? undefined : Math.max(snapshot.createdAt, snapshot.scoredAt), options.times)},` +

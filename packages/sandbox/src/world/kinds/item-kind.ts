@@ -4,6 +4,8 @@ import type { SandboxOptions } from '../../switches/sandbox-switches.ts';
 export interface ItemSnapshot {
   /** Hash of the item: stable over its life. */
   readonly hash: number;
+  /** Hash of its company, which other items may have, too. */
+  readonly company: number;
   readonly slot: number;
   readonly createdAt: number;
   /** `created_at` as shown: with ties in the order `created`. */

@@ -43,10 +43,10 @@ export const researchJobKind: ItemKind = {
         : 'null';
     return (
       `"object":"research_job","status":${stateWord(state.phase, snapshot.hash, options.states)},` +
-      `${companyMembers(snapshot.hash)},${lifeMembers(snapshot, state, options)},` +
+      `${companyMembers(snapshot.company)},${lifeMembers(snapshot, state, options)},` +
       `"document_id":${done ? 500_000 + (snapshot.hash % 4_000_000_000) : 'null'},` +
       `"score":${done ? scoreOf(snapshot) : 'null'},"error":${error}` +
-      (done ? `,${researchMembers(snapshot.hash)}` : '')
+      (done ? `,${researchMembers(snapshot.company)}` : '')
     );
   },
 };
