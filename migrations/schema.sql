@@ -1362,6 +1362,40 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION mirror._changed_since(name text, keys text[], ordered boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  live text;
+  archived text;
+  same_row text;
+  same_version text;
+begin
+  select string_agg('t.' || quote_ident(a.attname), ', ' order by a.attnum),
+    string_agg(case when a.attname = '_deleted_at' then 'h._valid_to'
+      when h.attname is null then 'null::' || format_type(a.atttypid, a.atttypmod)
+      else 'h.' || quote_ident(a.attname) end, ', ' order by a.attnum)
+  into live, archived
+  from pg_attribute a
+    left join pg_attribute h on h.attrelid = format('"mirror".%I', name || '_history')::regclass
+      and h.attname = a.attname and h.atttypid = a.atttypid and h.atttypmod = a.atttypmod and not h.attisdropped
+  where a.attrelid = format('"mirror".%I', name)::regclass and a.attnum > 0 and not a.attisdropped;
+  select coalesce(string_agg(format(' and l.%1$I = h.%1$I', k), ''), ''), coalesce(string_agg(format(' and n.%1$I = h.%1$I', k), ''), '')
+  into same_row, same_version from unnest(keys) k;
+  -- Both halves by their index: only one that has its own order and limit is read no further.
+  return format('(select %1$s from "mirror".%2$I t where t._user_id = $1 and t._change_id > $2%7$s)
+    union all
+    (select %3$s from "mirror".%4$I h where h._user_id = $1 and h._change_id > $2 and h._op = ''delete''
+      and not exists (select 1 from "mirror".%2$I l where l._user_id = $1%5$s)
+      and not exists (select 1 from "mirror".%4$I n where n._user_id = $1%6$s and n._op = ''delete'' and n._change_id > h._change_id)%7$s)%7$s',
+    live, name, archived, name || '_history', same_row, same_version,
+    case when ordered then ' order by _change_id limit $3' else '' end);
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION mirror._covered_as_of(name text, moment timestamp with time zone)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1389,6 +1423,47 @@ where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.n
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION mirror.account_since(marks jsonb DEFAULT '{}'::jsonb, at_most bigint DEFAULT NULL::bigint)
+ RETURNS SETOF mirror.account
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+      declare
+        a record;
+        r "mirror".account;
+        mark bigint;
+        batch bigint;
+        size bigint;
+        taken bigint;
+        remaining bigint;
+      begin
+        if jsonb_typeof(marks) is distinct from 'object' then
+          raise exception using errcode = 'invalid_parameter_value',
+            message = format('account_since: marks must be a JSON object, not %s', coalesce(jsonb_typeof(marks), 'NULL')),
+            hint = 'The greatest _change_id that was taken, by account: ''{"1001": 1785000000000000}''. ''{}'' takes all.';
+        end if;
+        for a in select c._user_id from "mirror"._collections c where c.collection = 'account' order by c._user_id loop
+          mark := coalesce((marks ->> a._user_id::text)::bigint, 0);
+          -- An account of which nothing was taken is taken as a whole, in no order.
+          batch := case when mark > 0 then 1000 end;
+          remaining := at_most;
+          loop
+            size := least(batch, remaining);
+            taken := 0;
+            for r in execute "mirror"._changed_since('account', '{}', size is not null) using a._user_id, mark, size loop
+              return next r;
+              taken := taken + 1;
+              mark := r._change_id;
+            end loop;
+            remaining := remaining - taken;
+            exit when size is null or taken < size or remaining = 0;
+            batch := batch * 10;
+          end loop;
+        end loop;
+      end $function$
+;
+
 CREATE OR REPLACE FUNCTION mirror.bulk_research_jobs_as_of(moment timestamp with time zone)
  RETURNS SETOF mirror.bulk_research_jobs
  LANGUAGE sql
@@ -1402,6 +1477,47 @@ select h._user_id, h.bulk_job_id, h._first_seen_at, h._changed_at, h._change_id,
 where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.now()
   and "mirror"._covered_as_of('bulk_research_jobs', moment)
 $function$
+;
+
+CREATE OR REPLACE FUNCTION mirror.bulk_research_jobs_since(marks jsonb DEFAULT '{}'::jsonb, at_most bigint DEFAULT NULL::bigint)
+ RETURNS SETOF mirror.bulk_research_jobs
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+      declare
+        a record;
+        r "mirror".bulk_research_jobs;
+        mark bigint;
+        batch bigint;
+        size bigint;
+        taken bigint;
+        remaining bigint;
+      begin
+        if jsonb_typeof(marks) is distinct from 'object' then
+          raise exception using errcode = 'invalid_parameter_value',
+            message = format('bulk_research_jobs_since: marks must be a JSON object, not %s', coalesce(jsonb_typeof(marks), 'NULL')),
+            hint = 'The greatest _change_id that was taken, by account: ''{"1001": 1785000000000000}''. ''{}'' takes all.';
+        end if;
+        for a in select c._user_id from "mirror"._collections c where c.collection = 'bulk_research_jobs' order by c._user_id loop
+          mark := coalesce((marks ->> a._user_id::text)::bigint, 0);
+          -- An account of which nothing was taken is taken as a whole, in no order.
+          batch := case when mark > 0 then 1000 end;
+          remaining := at_most;
+          loop
+            size := least(batch, remaining);
+            taken := 0;
+            for r in execute "mirror"._changed_since('bulk_research_jobs', '{bulk_job_id}', size is not null) using a._user_id, mark, size loop
+              return next r;
+              taken := taken + 1;
+              mark := r._change_id;
+            end loop;
+            remaining := remaining - taken;
+            exit when size is null or taken < size or remaining = 0;
+            batch := batch * 10;
+          end loop;
+        end loop;
+      end $function$
 ;
 
 CREATE OR REPLACE FUNCTION mirror.cancel_submission(submission_id bigint)
@@ -1452,6 +1568,47 @@ where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.n
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION mirror.list_items_since(marks jsonb DEFAULT '{}'::jsonb, at_most bigint DEFAULT NULL::bigint)
+ RETURNS SETOF mirror.list_items
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+      declare
+        a record;
+        r "mirror".list_items;
+        mark bigint;
+        batch bigint;
+        size bigint;
+        taken bigint;
+        remaining bigint;
+      begin
+        if jsonb_typeof(marks) is distinct from 'object' then
+          raise exception using errcode = 'invalid_parameter_value',
+            message = format('list_items_since: marks must be a JSON object, not %s', coalesce(jsonb_typeof(marks), 'NULL')),
+            hint = 'The greatest _change_id that was taken, by account: ''{"1001": 1785000000000000}''. ''{}'' takes all.';
+        end if;
+        for a in select c._user_id from "mirror"._collections c where c.collection = 'list_items' order by c._user_id loop
+          mark := coalesce((marks ->> a._user_id::text)::bigint, 0);
+          -- An account of which nothing was taken is taken as a whole, in no order.
+          batch := case when mark > 0 then 1000 end;
+          remaining := at_most;
+          loop
+            size := least(batch, remaining);
+            taken := 0;
+            for r in execute "mirror"._changed_since('list_items', '{list_id,id}', size is not null) using a._user_id, mark, size loop
+              return next r;
+              taken := taken + 1;
+              mark := r._change_id;
+            end loop;
+            remaining := remaining - taken;
+            exit when size is null or taken < size or remaining = 0;
+            batch := batch * 10;
+          end loop;
+        end loop;
+      end $function$
+;
+
 CREATE OR REPLACE FUNCTION mirror.lists_as_of(moment timestamp with time zone)
  RETURNS SETOF mirror.lists
  LANGUAGE sql
@@ -1467,6 +1624,47 @@ where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.n
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION mirror.lists_since(marks jsonb DEFAULT '{}'::jsonb, at_most bigint DEFAULT NULL::bigint)
+ RETURNS SETOF mirror.lists
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+      declare
+        a record;
+        r "mirror".lists;
+        mark bigint;
+        batch bigint;
+        size bigint;
+        taken bigint;
+        remaining bigint;
+      begin
+        if jsonb_typeof(marks) is distinct from 'object' then
+          raise exception using errcode = 'invalid_parameter_value',
+            message = format('lists_since: marks must be a JSON object, not %s', coalesce(jsonb_typeof(marks), 'NULL')),
+            hint = 'The greatest _change_id that was taken, by account: ''{"1001": 1785000000000000}''. ''{}'' takes all.';
+        end if;
+        for a in select c._user_id from "mirror"._collections c where c.collection = 'lists' order by c._user_id loop
+          mark := coalesce((marks ->> a._user_id::text)::bigint, 0);
+          -- An account of which nothing was taken is taken as a whole, in no order.
+          batch := case when mark > 0 then 1000 end;
+          remaining := at_most;
+          loop
+            size := least(batch, remaining);
+            taken := 0;
+            for r in execute "mirror"._changed_since('lists', '{list_id}', size is not null) using a._user_id, mark, size loop
+              return next r;
+              taken := taken + 1;
+              mark := r._change_id;
+            end loop;
+            remaining := remaining - taken;
+            exit when size is null or taken < size or remaining = 0;
+            batch := batch * 10;
+          end loop;
+        end loop;
+      end $function$
+;
+
 CREATE OR REPLACE FUNCTION mirror.research_jobs_as_of(moment timestamp with time zone)
  RETURNS SETOF mirror.research_jobs
  LANGUAGE sql
@@ -1480,6 +1678,47 @@ select h._user_id, h.job_id, h.status, h._first_seen_at, h._changed_at, h._chang
 where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.now()
   and "mirror"._covered_as_of('research_jobs', moment)
 $function$
+;
+
+CREATE OR REPLACE FUNCTION mirror.research_jobs_since(marks jsonb DEFAULT '{}'::jsonb, at_most bigint DEFAULT NULL::bigint)
+ RETURNS SETOF mirror.research_jobs
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+      declare
+        a record;
+        r "mirror".research_jobs;
+        mark bigint;
+        batch bigint;
+        size bigint;
+        taken bigint;
+        remaining bigint;
+      begin
+        if jsonb_typeof(marks) is distinct from 'object' then
+          raise exception using errcode = 'invalid_parameter_value',
+            message = format('research_jobs_since: marks must be a JSON object, not %s', coalesce(jsonb_typeof(marks), 'NULL')),
+            hint = 'The greatest _change_id that was taken, by account: ''{"1001": 1785000000000000}''. ''{}'' takes all.';
+        end if;
+        for a in select c._user_id from "mirror"._collections c where c.collection = 'research_jobs' order by c._user_id loop
+          mark := coalesce((marks ->> a._user_id::text)::bigint, 0);
+          -- An account of which nothing was taken is taken as a whole, in no order.
+          batch := case when mark > 0 then 1000 end;
+          remaining := at_most;
+          loop
+            size := least(batch, remaining);
+            taken := 0;
+            for r in execute "mirror"._changed_since('research_jobs', '{job_id}', size is not null) using a._user_id, mark, size loop
+              return next r;
+              taken := taken + 1;
+              mark := r._change_id;
+            end loop;
+            remaining := remaining - taken;
+            exit when size is null or taken < size or remaining = 0;
+            batch := batch * 10;
+          end loop;
+        end loop;
+      end $function$
 ;
 
 CREATE OR REPLACE FUNCTION mirror.submit(operation text, payload jsonb, target_id text DEFAULT NULL::text, user_id bigint DEFAULT NULL::bigint, idempotency_key text DEFAULT NULL::text)
@@ -1614,9 +1853,52 @@ where h._valid_from <= moment and h._valid_to > moment and moment < pg_catalog.n
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION mirror.watchlist_since(marks jsonb DEFAULT '{}'::jsonb, at_most bigint DEFAULT NULL::bigint)
+ RETURNS SETOF mirror.watchlist
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+      declare
+        a record;
+        r "mirror".watchlist;
+        mark bigint;
+        batch bigint;
+        size bigint;
+        taken bigint;
+        remaining bigint;
+      begin
+        if jsonb_typeof(marks) is distinct from 'object' then
+          raise exception using errcode = 'invalid_parameter_value',
+            message = format('watchlist_since: marks must be a JSON object, not %s', coalesce(jsonb_typeof(marks), 'NULL')),
+            hint = 'The greatest _change_id that was taken, by account: ''{"1001": 1785000000000000}''. ''{}'' takes all.';
+        end if;
+        for a in select c._user_id from "mirror"._collections c where c.collection = 'watchlist' order by c._user_id loop
+          mark := coalesce((marks ->> a._user_id::text)::bigint, 0);
+          -- An account of which nothing was taken is taken as a whole, in no order.
+          batch := case when mark > 0 then 1000 end;
+          remaining := at_most;
+          loop
+            size := least(batch, remaining);
+            taken := 0;
+            for r in execute "mirror"._changed_since('watchlist', '{id}', size is not null) using a._user_id, mark, size loop
+              return next r;
+              taken := taken + 1;
+              mark := r._change_id;
+            end loop;
+            remaining := remaining - taken;
+            exit when size is null or taken < size or remaining = 0;
+            batch := batch * 10;
+          end loop;
+        end loop;
+      end $function$
+;
+
 comment on schema mirror is 'An account of the Research & Enrichment Service, mirrored: query it, but do not write to it.';
 
 comment on function mirror._as_of(text,timestamp with time zone) is 'The query behind the functions <table>_as_of; raises RM001 for a moment that history does not cover.';
+
+comment on function mirror._changed_since(text,text[],boolean) is 'The query behind the functions <table>_since.';
 
 comment on table mirror._collections is 'Counters of each account''s collections: read the views freshness and data_quality.';
 
@@ -1705,6 +1987,8 @@ comment on column mirror.account_live._first_seen_at is 'By the mirror: when the
 comment on column mirror.account_live._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
 comment on column mirror.account_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
+
+comment on function mirror.account_since(jsonb,bigint) is 'Rows of account that changed since these marks: the greatest _change_id taken, by account; an account without one is taken whole. Deleted rows come with _deleted_at, those of MIRROR_DELETES=hard by their last image. at_most: so many of an account, the oldest changes first.';
 
 comment on view mirror.account_versions is 'Every known version of the rows of account, superseded and current, half-open: [_valid_from, _valid_to).';
 
@@ -1795,6 +2079,8 @@ comment on column mirror.bulk_research_jobs_live._first_seen_at is 'By the mirro
 comment on column mirror.bulk_research_jobs_live._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
 comment on column mirror.bulk_research_jobs_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
+
+comment on function mirror.bulk_research_jobs_since(jsonb,bigint) is 'Rows of bulk_research_jobs that changed since these marks: the greatest _change_id taken, by account; an account without one is taken whole. Deleted rows come with _deleted_at, those of MIRROR_DELETES=hard by their last image. at_most: so many of an account, the oldest changes first.';
 
 comment on view mirror.bulk_research_jobs_versions is 'Every known version of the rows of bulk_research_jobs, superseded and current, half-open: [_valid_from, _valid_to).';
 
@@ -2018,6 +2304,8 @@ comment on column mirror.list_items_live._change_id is 'By the mirror: watermark
 
 comment on column mirror.list_items_live._domain is 'By the mirror: domain of the company: see list_items.';
 
+comment on function mirror.list_items_since(jsonb,bigint) is 'Rows of list_items that changed since these marks: the greatest _change_id taken, by account; an account without one is taken whole. Deleted rows come with _deleted_at, those of MIRROR_DELETES=hard by their last image. at_most: so many of an account, the oldest changes first.';
+
 comment on view mirror.list_items_versions is 'Every known version of the rows of list_items, superseded and current, half-open: [_valid_from, _valid_to).';
 
 comment on column mirror.list_items_versions._user_id is 'By the mirror: owner of the API key, as the service says; first in every primary key.';
@@ -2103,6 +2391,8 @@ comment on column mirror.lists_live._first_seen_at is 'By the mirror: when the r
 comment on column mirror.lists_live._changed_at is 'By the mirror: when the row''s content last changed in it.';
 
 comment on column mirror.lists_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
+
+comment on function mirror.lists_since(jsonb,bigint) is 'Rows of lists that changed since these marks: the greatest _change_id taken, by account; an account without one is taken whole. Deleted rows come with _deleted_at, those of MIRROR_DELETES=hard by their last image. at_most: so many of an account, the oldest changes first.';
 
 comment on view mirror.lists_versions is 'Every known version of the rows of lists, superseded and current, half-open: [_valid_from, _valid_to).';
 
@@ -2233,6 +2523,8 @@ comment on column mirror.research_jobs_live._changed_at is 'By the mirror: when 
 comment on column mirror.research_jobs_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on column mirror.research_jobs_live._domain is 'By the mirror: domain of the company: see research_jobs.';
+
+comment on function mirror.research_jobs_since(jsonb,bigint) is 'Rows of research_jobs that changed since these marks: the greatest _change_id taken, by account; an account without one is taken whole. Deleted rows come with _deleted_at, those of MIRROR_DELETES=hard by their last image. at_most: so many of an account, the oldest changes first.';
 
 comment on view mirror.research_jobs_versions is 'Every known version of the rows of research_jobs, superseded and current, half-open: [_valid_from, _valid_to).';
 
@@ -2367,6 +2659,8 @@ comment on column mirror.watchlist_live._changed_at is 'By the mirror: when the 
 comment on column mirror.watchlist_live._change_id is 'By the mirror: watermark, rises in commit order and is unique for each _user_id.';
 
 comment on column mirror.watchlist_live._domain is 'By the mirror: domain of the company: see watchlist.';
+
+comment on function mirror.watchlist_since(jsonb,bigint) is 'Rows of watchlist that changed since these marks: the greatest _change_id taken, by account; an account without one is taken whole. Deleted rows come with _deleted_at, those of MIRROR_DELETES=hard by their last image. at_most: so many of an account, the oldest changes first.';
 
 comment on view mirror.watchlist_versions is 'Every known version of the rows of watchlist, superseded and current, half-open: [_valid_from, _valid_to).';
 

@@ -11,7 +11,7 @@
     {#- A column may have been filled in rows that count as unchanged (docs/tables.md, "Columns for fields"). -#}
     where true
   {%- else -%}
-    {{ research_mirror.changed_since_watermark('mirrored') }}
+    {{ research_mirror.changed_since_watermark('mirrored', source('research_mirror', collection)) }}
   {%- endif -%}
 {%- endmacro %}
 

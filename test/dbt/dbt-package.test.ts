@@ -103,6 +103,7 @@ describe('the dbt package, over two accounts of which one is far ahead of the ot
       expect({ nth, ...(await differences()) }).toEqual({ nth, ...EQUAL });
       if (nth < HARD_FROM) {
         expect(await staleJobs('watermark_per_account')).toBe(0);
+        expect(await staleJobs('watermark_by_alias')).toBe(0);
         // A list of each account went with its items.
         expect(await one(`${ITEMS} where _deleted_at is not null`)).toBeGreaterThan(2 * 8);
       }

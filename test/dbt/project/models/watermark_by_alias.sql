@@ -1,0 +1,5 @@
+-- The same without the source's name: exact, too.
+{{ config(materialized='incremental', unique_key=['_user_id', 'job_id']) }}
+select jobs._user_id, jobs.job_id, jobs._change_id
+from {{ source('research_mirror', 'research_jobs') }} as jobs
+{{ research_mirror.changed_since_watermark('jobs') }}
