@@ -1307,6 +1307,10 @@ CREATE OR REPLACE FUNCTION mirror._as_of(name text, moment timestamp with time z
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   uncovered bigint;
@@ -1401,6 +1405,10 @@ CREATE OR REPLACE FUNCTION mirror._covered_as_of(name text, moment timestamp wit
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 begin
   perform "mirror"._as_of(name, moment);
@@ -1525,6 +1533,10 @@ CREATE OR REPLACE FUNCTION mirror.cancel_submission(submission_id bigint)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   moment constant timestamptz := clock_timestamp();
@@ -1726,6 +1738,10 @@ CREATE OR REPLACE FUNCTION mirror.submit(operation text, payload jsonb, target_i
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 -- The parameters' names are the columns', for callers: within, they are submit.….
 #variable_conflict use_column
@@ -2957,6 +2973,10 @@ CREATE OR REPLACE FUNCTION mirror_sync.make_as_of()
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   t text;
@@ -3013,6 +3033,10 @@ CREATE OR REPLACE FUNCTION mirror_sync.make_changes()
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   tables constant text[] := array['account', 'research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist'];
@@ -3090,6 +3114,10 @@ CREATE OR REPLACE FUNCTION mirror_sync.make_companies()
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   -- The first of these that has a value says when a job was researched.
@@ -3170,6 +3198,10 @@ CREATE OR REPLACE FUNCTION mirror_sync.readable_gate()
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   distributed boolean := false;
@@ -3188,6 +3220,10 @@ CREATE OR REPLACE FUNCTION mirror_sync.view_options(name text)
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 begin
   return coalesce((

@@ -85,6 +85,7 @@ describe('the lint', () => {
     ['7', 'create function "{schema}".f() returns void language plpgsql as $$ begin end $$'],
     ['7', 'create trigger t after insert on "{schema}".lists execute function f()'],
     ['7', 'select pg_notify(${a}, ${b}), x from y'.replace('select', 'select 1,')],
+    ['literals', 'comment on column ${table}.a is ${sql.lit(comment)}'],
     ['poolers', 'select pg_advisory_lock(1)'],
     ['poolers', 'set statement_timeout = 0'],
   ])('finds what breaks rule %s: %s', (rule, text) => {

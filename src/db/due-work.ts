@@ -7,6 +7,7 @@ import {
   nextRun,
   runsOf,
 } from './accounts/due-collections.ts';
+import { quotedText } from './connection/quoted.ts';
 import type { Db } from './connection/db.ts';
 import { accountsWithDueHints } from './events/hint-store.ts';
 import { accountsWithSubmissions } from './submissions/stored-submissions.ts';
@@ -45,7 +46,7 @@ export async function dueWork(
   now: Date,
 ): Promise<DueWork> {
   const accounts = (what: string, query: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-    select ${sql.lit(what)}, q."userId", null::text, null::timestamptz, null::timestamptz, null::timestamptz, null::timestamptz
+    select ${sql.raw(quotedText(what))}, q."userId", null::text, null::timestamptz, null::timestamptz, null::timestamptz, null::timestamptz
     from (${query}) as q`;
   const { rows } = await db.sql<Row>`
     select 'run' as what, r.* from (${dueRuns(db, userIds, latest, now)}) as r

@@ -5,6 +5,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
 import type { Db } from '../../db/connection/db.ts';
+import { quotedText } from '../../db/connection/quoted.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { markRestored } from '../../db/installation/restored-installation.ts';
@@ -155,7 +156,7 @@ async function addMissing(trx: Db, table: TableShape): Promise<void> {
   );
   for (const { name, comment } of added) {
     if (comment !== null) {
-      await trx.sql`comment on column ${sql.raw(target)}.${sql.id(name)} is ${sql.lit(comment)}`;
+      await trx.sql`comment on column ${sql.raw(target)}.${sql.id(name)} is ${sql.raw(quotedText(comment))}`;
     }
   }
 }

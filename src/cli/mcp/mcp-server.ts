@@ -1,5 +1,6 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { quotedText } from '../../db/connection/quoted.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 
 /** Rows of one answer. */
@@ -109,7 +110,7 @@ function relationsOf(schema: string): string {
   return `select c.relname as name, case c.relkind when 'v' then 'view' else 'table' end as kind,
       obj_description(c.oid, 'pg_class') as meaning
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = '${inQuotes(schema)}' and c.relkind in ('r', 'p', 'v') and left(c.relname, 1) <> '_'
+    where n.nspname = ${quotedText(schema)} and c.relkind in ('r', 'p', 'v') and left(c.relname, 1) <> '_'
       and has_table_privilege(c.oid, 'select')
     order by 1`;
 }
@@ -118,18 +119,14 @@ function columnsOf(schema: string, table: string): string {
   return `select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
       col_description(a.attrelid, a.attnum) as meaning
     from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = '${inQuotes(schema)}' and c.relname = '${inQuotes(table)}' and a.attnum > 0 and not a.attisdropped
+    where n.nspname = ${quotedText(schema)} and c.relname = ${quotedText(table)} and a.attnum > 0 and not a.attisdropped
     order by a.attnum`;
 }
 
 /** What is put in was checked by the tool's schema: digits, and names of the catalogue. */
 function changesOf(user: string, since: string | undefined, collection: string | undefined): string {
   const after = since ?? `extract(epoch from now() - interval '1 day') * 1000000`;
-  const only = collection === undefined ? '' : ` and collection = '${inQuotes(collection)}'`;
+  const only = collection === undefined ? '' : ` and collection = ${quotedText(collection)}`;
   return `select collection, key, op, field, before, after, changed_at, change_id from changes
     where _user_id = ${user} and change_id > ${after}${only} order by change_id desc, field`;
-}
-
-function inQuotes(value: string): string {
-  return value.replaceAll("'", "''");
 }

@@ -11,6 +11,7 @@ import {
 } from 'kysely';
 import type { PoolClient } from 'pg';
 import { Db } from './db.ts';
+import { PIN_SETTINGS } from './pinned-settings.ts';
 import { BEGIN, createPool, resolveConnection, type ConnectionOptions } from './pool.ts';
 
 export interface DatabaseOptions extends ConnectionOptions {
@@ -82,7 +83,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
-/** Begins each transaction and sets its bounds, together with its first statement (pool.ts). */
+/** Begins each transaction, and sets its settings and bounds, together with its first statement (pool.ts). */
 class BoundedDriver extends PostgresDriver {
   readonly #bounds: string;
 
@@ -101,6 +102,8 @@ class BoundedDriver extends PostgresDriver {
     // lock's owner committed.
     const level = settings.isolationLevel ?? 'read committed';
     const access = settings.accessMode === undefined ? '' : ` ${settings.accessMode}`;
-    await connection.executeQuery(CompiledQuery.raw(`${BEGIN} ${level}${access}; ${this.#bounds}`));
+    await connection.executeQuery(
+      CompiledQuery.raw(`${BEGIN} ${level}${access}; ${PIN_SETTINGS}; ${this.#bounds}`),
+    );
   }
 }

@@ -3,7 +3,7 @@ import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
 import { readDsn, systemUser, type PgVariables } from './dsn.ts';
-import { valueParsers } from './moment-parser.ts';
+import { PIN_SETTINGS } from './pinned-settings.ts';
 import { breaksConnection, databaseError, driverProblem, sqlState } from './sql-state.ts';
 import { isDirect, tlsPlan } from './tls.ts';
 
@@ -125,7 +125,6 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLi
   const { clock = systemClock } = options;
   const pool = new pg.Pool({
     ...config,
-    types: valueParsers,
     max: options.max,
     idleTimeoutMillis: IDLE_TIMEOUT,
     query_timeout: options.answerWithin,
@@ -191,6 +190,12 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLi
 /** The first statement of a transaction, which is sent together with the next one. */
 export const BEGIN = 'begin isolation level';
 
+/** Before a statement that has no transaction: it gets one, in which the settings hold. */
+const BEGIN_ALONE = `${BEGIN} read committed; ${PIN_SETTINGS}`;
+/** What PostgreSQL refuses in a transaction, and what is to last for the session. */
+const OUTSIDE =
+  /^(?:set|vacuum|alter system|create database|drop database|create index concurrently|drop index concurrently) /;
+
 /** Of a transaction whose connection broke: it has ended already. Asked, the driver's error would hide the first one. */
 const ROLLED_BACK = { command: 'ROLLBACK', rowCount: null, rows: [], oid: 0, fields: [] };
 const BEGUN = { command: 'BEGIN', rowCount: null, rows: [], oid: 0, fields: [] };
@@ -202,6 +207,7 @@ class GuardedClient {
   /** It can't be used any more, as far as known. */
   isBroken = false;
   #leave = (): void => {};
+  #inTransaction = false;
   /** A transaction's beginning that was sent, while the next statement is not. */
   #begun: Promise<pg.QueryResult> | undefined;
 
@@ -218,6 +224,7 @@ class GuardedClient {
   /** @param leave gives up the place of who has the connection now */
   taken(leave: () => void): void {
     this.#leave = leave;
+    this.#inTransaction = false;
   }
 
   get processID(): number {
@@ -230,16 +237,35 @@ class GuardedClient {
    */
   async query(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
     if (this.isBroken && text === 'rollback') return ROLLED_BACK;
-    if (this.#pipeline && text.startsWith(BEGIN)) {
-      this.#begun = this.#send(text, parameters);
-      this.#begun.catch(() => {});
-      return BEGUN;
+    if (text.startsWith(BEGIN)) {
+      this.#inTransaction = true;
+      if (this.#pipeline) {
+        this.#begun = this.#send(text, parameters);
+        this.#begun.catch(() => {});
+        return BEGUN;
+      }
+    } else if (!this.#inTransaction && !OUTSIDE.test(text)) {
+      return this.#alone(text, parameters);
+    } else if (text === 'commit' || text === 'rollback') {
+      this.#inTransaction = false;
     }
     const begun = this.#begun;
     this.#begun = undefined;
     const answer = this.#send(text, parameters);
     if (begun === undefined) return answer;
     const [, result] = await Promise.all([begun, answer]);
+    return result;
+  }
+
+  /** A statement in a transaction of its own: three messages, one round trip. */
+  async #alone(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
+    const sent = [
+      this.#send(BEGIN_ALONE, []),
+      this.#send(text, parameters),
+      this.#send('commit', []),
+    ] as const;
+    await Promise.allSettled(sent);
+    const [, result] = await Promise.all(sent);
     return result;
   }
 

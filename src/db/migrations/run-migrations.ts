@@ -11,6 +11,7 @@ import {
   readMigrations,
   unknownAmong,
 } from './migrations.ts';
+import { throwIfMisread } from '../connection/pinned-settings.ts';
 import { splitStatements } from './split-statements.ts';
 import { sqlState } from '../connection/sql-state.ts';
 import { throwIfNamesTaken } from './names-taken.ts';
@@ -97,6 +98,9 @@ async function applyNext(
 /** Whoever else migrates this schema waits until the transaction ends. */
 export async function lockMigrations(trx: Db): Promise<void> {
   await trx.raw(`set local citus.multi_shard_modify_mode to 'sequential'`);
+  await trx.raw(`set local default_table_access_method = heap`);
+  await trx.sql`select set_config('transaction_timeout', '0', true)
+    where current_setting('transaction_timeout', true) is not null`;
   // Without LOCK_TIMEOUT: another program's migration may take longer.
   await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${trx.schema}`}, 0))`;
   await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
@@ -155,7 +159,7 @@ function checkedName(schema: string): string {
   return schema;
 }
 
-/** @throws Unusable for a server or a database on which no mirror can be */
+/** @throws Unusable for a server, a database or a login with which no mirror can be */
 export async function checkServer(db: Db): Promise<void> {
   const found = await db.sql<{ number: number; version: string; encoding: string }>`
     select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
@@ -172,6 +176,7 @@ export async function checkServer(db: Db): Promise<void> {
         "encoding 'UTF8' template template0. Nothing was touched.",
     );
   }
+  await throwIfMisread(db);
 }
 
 /** Repeats the task after a lock's time-out, a deadlock, or a race with another program's DDL. */

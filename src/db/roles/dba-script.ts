@@ -1,4 +1,4 @@
-import { quotedName } from '../connection/quoted.ts';
+import { quotedName, quotedText } from '../connection/quoted.ts';
 import { groupRoles } from './roles.ts';
 import { LOGIN_CONNECTIONS, LOGIN_TIMEOUT, sqlLogin } from './sql-login.ts';
 
@@ -45,8 +45,8 @@ do $$ begin raise exception 'which password? psql -v reader_password=…'; end $
 
 -- The daemon's login: it owns the mirror, and may make neither roles nor databases.
 do $check$ begin
-  if exists (select from pg_roles where rolname = '${inQuotes(owner)}' and rolsuper) then
-    raise exception '% is a superuser: name another login in DATABASE_URL', '${inQuotes(owner)}';
+  if exists (select from pg_roles where rolname = ${quotedText(owner)} and rolsuper) then
+    raise exception '% is a superuser: name another login in DATABASE_URL', ${quotedText(owner)};
   end if;
 end $check$;
 ${createRole(owner)}
@@ -64,8 +64,8 @@ alter role ${reader} set idle_in_transaction_session_timeout = '${IDLE}';
 grant ${quotedName(`${schema}_reader`)} to ${reader};
 
 -- The database. In one that is made here, nobody else may do anything; one that is there keeps its other users' rights.
-select not exists (select from pg_database where datname = '${inQuotes(database)}') as is_new \\gset
-select 'create database ${inQuotes(place)} owner ${inQuotes(login)} template template0 encoding ''UTF8''' where :'is_new' \\gexec
+select not exists (select from pg_database where datname = ${quotedText(database)}) as is_new \\gset
+select ${quotedText(`create database ${place} owner ${login} template template0 encoding 'UTF8'`)} where :'is_new' \\gexec
 \\if :is_new
 revoke all on database ${place} from public;
 \\endif
@@ -87,10 +87,5 @@ create schema if not exists ${quotedName(`${schema}_sync`)} authorization ${logi
 /** A line for psql that makes a role where there is none of that name. */
 function createRole(name: string, options = ''): string {
   const statement = `create role ${quotedName(name)}${options}`;
-  return `select '${inQuotes(statement)}' where not exists (select from pg_roles where rolname = '${inQuotes(name)}') \\gexec`;
-}
-
-/** As it stands between quotes of SQL. */
-function inQuotes(value: string): string {
-  return value.replaceAll("'", "''");
+  return `select ${quotedText(statement)} where not exists (select from pg_roles where rolname = ${quotedText(name)}) \\gexec`;
 }

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { moreThanReading } from './only-reads.ts';
+import { PIN_SETTINGS } from '../connection/pinned-settings.ts';
 import { resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
 import { breaksConnection, databaseError } from '../connection/sql-state.ts';
 import { MOST_MESSAGE_BYTES, watchMessages } from './watch-messages.ts';
@@ -96,9 +97,8 @@ export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOn
 /** @returns the backend's process ID, by a query: at the start of a connection a pooler gives one of its own */
 async function beginReadOnly(client: pg.Client, query: ReadOnlyQuery): Promise<number> {
   await client.query(
-    `begin transaction read only; set local statement_timeout = ${Math.trunc(query.timeout)}; ` +
-      `set local search_path = ${client.escapeIdentifier(query.schema)}, public; set local timezone = 'UTC'; ` +
-      `set local datestyle = 'ISO'; set local bytea_output = 'hex'; set local extra_float_digits = 1`,
+    `begin transaction read only; ${PIN_SETTINGS}; set local statement_timeout = ${Math.trunc(query.timeout)}; ` +
+      `set local search_path = ${client.escapeIdentifier(query.schema)}, public`,
   );
   // After its first query the transaction can't be made writable.
   const may = await moreThanReading(client, query.schema);

@@ -1,5 +1,6 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
+import { quotedText } from '../connection/quoted.ts';
 import { makeRoles } from './roles.ts';
 
 /** The login of the command `sql`, which the program or a DBA makes. */
@@ -25,9 +26,9 @@ export async function makeSqlLogin(db: Db, password: string): Promise<void> {
     const { rows } = await trx.sql`select 1 from pg_roles where rolname = ${sqlLogin(trx.schema)}`;
     if (rows.length === 0) await trx.sql`create role ${login}`;
     await trx.sql`alter role ${login} login nosuperuser nocreatedb nocreaterole noreplication
-      connection limit ${sql.lit(LOGIN_CONNECTIONS)} password ${sql.lit(password)}`;
+      connection limit ${sql.raw(String(LOGIN_CONNECTIONS))} password ${sql.raw(quotedText(password))}`;
     await trx.sql`alter role ${login} set default_transaction_read_only = on`;
-    await trx.sql`alter role ${login} set statement_timeout = ${sql.lit(LOGIN_TIMEOUT)}`;
+    await trx.sql`alter role ${login} set statement_timeout = ${sql.raw(quotedText(LOGIN_TIMEOUT))}`;
     const { rows: servers } = await trx.sql<{ major: number }>`
       select current_setting('server_version_num')::int / 10000 as major`;
     // PostgreSQL 15 knows no such options: there the login could become the group, which may only read, too.

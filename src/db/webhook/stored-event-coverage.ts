@@ -1,3 +1,4 @@
+import { quotedText } from '../connection/quoted.ts';
 import type { Db } from '../connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
@@ -60,7 +61,7 @@ async function coverageBetween(
     // "Is not distinct" keeps the join to the primary key. Without statistics Postgres takes the index by age for as
     // good, and reads for each row all that were superseded in the same moment: whole pages.
     return sql`
-      select c._changed_at, ${sql.lit(table)} as collection, c.key, h._valid_from as before
+      select c._changed_at, ${sql.raw(quotedText(table))} as collection, c.key, h._valid_from as before
       from (
         select _changed_at, _first_seen_at, ${row} as row_key, ${row}::text as key, ${stateIn('t')} as state
         from ${db.table(table)} as t

@@ -1,5 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { quotedText } from '../../db/connection/quoted.ts';
 import { planColumns, type PlannedColumn } from './column-plan.ts';
 import { readRegistry } from './column-registry.ts';
 import { extendView } from '../views/extend-view.ts';
@@ -54,7 +55,7 @@ async function alter(trx: Db, table: RawBuilder<unknown>, added: readonly NamedC
   )}`;
   for (const { field, name } of added) {
     const comment = `Field ${JSON.stringify(field)} of the items.`;
-    await trx.sql`comment on column ${table}.${sql.id(name)} is ${sql.lit(comment)}`;
+    await trx.sql`comment on column ${table}.${sql.id(name)} is ${sql.raw(quotedText(comment))}`;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
+import { quotedText } from '../../db/connection/quoted.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import type { CollectionName } from '../../model/collections.ts';
@@ -168,7 +169,7 @@ async function replaceColumn(trx: Db, { replaces, column }: Shadow, suffix: stri
   await trx.sql`alter table ${data} drop column ${passing}`;
   await trx.sql`alter table ${data} rename column ${sql.id(column.name)} to ${sql.id(name)}`;
   const text = described.rows[0]?.text ?? null;
-  if (text !== null) await trx.sql`comment on column ${data}.${sql.id(name)} is ${sql.lit(text)}`;
+  if (text !== null) await trx.sql`comment on column ${data}.${sql.id(name)} is ${sql.raw(quotedText(text))}`;
   for (const { privilege, grantee, grantable } of rights.rows) {
     const to = grantee === null ? sql`public` : sql.id(grantee);
     const option = grantable ? sql`with grant option` : sql``;

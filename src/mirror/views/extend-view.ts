@@ -1,5 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { quotedText } from '../../db/connection/quoted.ts';
 import { makeAnew } from './make-anew.ts';
 import { dataTable, relation, type Table } from '../table.ts';
 
@@ -74,7 +75,7 @@ async function describe(trx: Db, table: Table, view: TableView, added: readonly 
     return comment === undefined ? [] : [{ column, comment }];
   });
   for (const { column, comment } of [...rows, ...own]) {
-    await trx.sql`comment on column ${dataTable(table, view.suffix)}.${sql.id(column)} is ${sql.lit(comment)}`;
+    await trx.sql`comment on column ${dataTable(table, view.suffix)}.${sql.id(column)} is ${sql.raw(quotedText(comment))}`;
   }
 }
 

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
+import { quotedText } from '../../db/connection/quoted.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import { dataTable, relation, type Table } from '../table.ts';
 
@@ -52,9 +53,10 @@ export async function makeAnew(
   await create();
   await giveRights(trx, dataTable(table, suffix), view, rights, owned);
   for (const { column, text } of comments) {
-    if (column === null) await trx.sql`comment on view ${dataTable(table, suffix)} is ${sql.lit(text)}`;
+    if (column === null)
+      await trx.sql`comment on view ${dataTable(table, suffix)} is ${sql.raw(quotedText(text))}`;
     else if (columns.includes(column)) {
-      await trx.sql`comment on column ${dataTable(table, suffix)}.${sql.id(column)} is ${sql.lit(text)}`;
+      await trx.sql`comment on column ${dataTable(table, suffix)}.${sql.id(column)} is ${sql.raw(quotedText(text))}`;
     }
   }
   await trx.raw('release savepoint make_anew');

@@ -72,6 +72,10 @@ export const RULES: readonly Rule[] = [
     broken: ({ text }) => /\bpg_notify\(/.test(text) && !text.startsWith('select pg_notify('),
   },
   {
+    name: 'literals: none is built from a text: bind it, or quotedText where SQL takes no parameter',
+    broken: ({ text }) => /\$\{sql\.(?:lit|literal|val)\(/.test(text),
+  },
+  {
     name: 'poolers: nothing that belongs to a session',
     broken: ({ text }) =>
       /\bpg_(?:try_)?advisory_(?:lock|unlock)\w*\(/.test(text) ||

@@ -76,35 +76,6 @@ describe('an open database', () => {
     expect(rows).toEqual([{ big: '9007199254740993', exact: '0.1000000000000000000000001' }]);
   });
 
-  it('reads moments in ISO style, and refuses to read them in another one', async () => {
-    const now = async ({ kysely }: Database): Promise<unknown> => {
-      const { rows } = await sql<{
-        now: Date;
-      }>`select timestamptz '2026-03-04 05:06:07.125+00' as now`.execute(kysely);
-      return rows[0]?.now;
-    };
-    const moment = new Date('2026-03-04T05:06:07.125Z');
-    for (const [style, expected] of [
-      ['ISO, DMY', moment],
-      ['German', Unusable],
-      ['SQL, DMY', Unusable],
-      ['Postgres', Unusable],
-    ] as const) {
-      const own = await createTestDatabase();
-      const name = sql.id(new URL(own.url).pathname.slice(1));
-      await open.db.sql`alter database ${name} set datestyle = ${sql.lit(style)}`;
-      const styled = await openTestDatabase(own.url);
-      const said = await now(styled).catch((error: unknown) => error);
-      if (expected === moment) expect(said).toEqual(expected);
-      else {
-        expect(said).toBeInstanceOf(expected);
-        expect(messageOf(said)).toMatch(/not in ISO style: "alter role/);
-      }
-      await styled.close();
-      await own.drop();
-    }
-  });
-
   it('runs transactions at the isolation that they count on, whatever the database’s default is', async () => {
     const own = await createTestDatabase();
     const name = sql.id(new URL(own.url).pathname.slice(1));
