@@ -86,7 +86,7 @@ describe('the lint', () => {
     ['7', 'create trigger t after insert on "{schema}".lists execute function f()'],
     ['7', 'select pg_notify(${a}, ${b}), x from y'.replace('select', 'select 1,')],
     ['literals', 'comment on column ${table}.a is ${sql.lit(comment)}'],
-    ['poolers', 'select pg_advisory_lock(1)'],
+    ['locks', 'select pg_advisory_xact_lock(1)'],
     ['poolers', 'set statement_timeout = 0'],
   ])('finds what breaks rule %s: %s', (rule, text) => {
     for (const call of [`sql\`${text}\`.execute(db)`, `db.sql<Row>\`${text}\``]) {

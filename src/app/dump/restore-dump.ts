@@ -120,14 +120,14 @@ async function makeTables(
   { before, after, header }: OpenDump,
   { schema }: RestoreOptions,
 ): Promise<void> {
-  await lockMigrations(trx);
+  const ownTable = await lockMigrations(trx);
   if ((await appliedMigrations(trx)).length > 0) {
     throw new RestoreRefused(
       `there is a mirror in schema "${schema}" already: restore into an empty database, set MIRROR_SCHEMA or MIRROR_DATA_DIR ` +
         `to a new one, or remove this one: drop schema "${schema}", "${schema}_sync" cascade`,
     );
   }
-  await throwIfNamesTaken(trx, [...before, ...after]);
+  await throwIfNamesTaken(trx, [...before, ...after], ownTable);
   for (const migration of before) await applyMigration(trx, migration);
   for (const table of header.tables) {
     if (!DUMPED_TABLES.some(({ schema: place, name }) => place === table.schema && name === table.name)) {

@@ -78,7 +78,8 @@ async function bringUp(
   { clock, log }: OpenOptions,
 ): Promise<void> {
   const { schema } = config;
-  const database = await openDatabase({ ...connection, schema, max: 1, bounds: MIGRATION_BOUNDS });
+  // A second connection looks at what the first one waits for.
+  const database = await openDatabase({ ...connection, schema, max: 2, bounds: MIGRATION_BOUNDS });
   try {
     const applied = await migrate({
       db: database.db,

@@ -5,8 +5,8 @@ import { commitDurably } from '../connection/durable-commit.ts';
 
 /**
  * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's
- * first request"). Each is a row, written under a transaction-level lock on the key's hash, so that each of several
- * programs that meet a new key sees the pings before its own. What was learnt is not stored, nor when a ping was
+ * first request"). Each is a row, written under a lock on the table, which no login without rights can take, so that each
+ * of several programs that meet a new key sees the pings before its own. What was learnt is not stored, nor when a ping was
  * answered: it counts for its whole reservation. One that was never sent is forgotten, or a service that does not run
  * yet would use up the window.
  */
@@ -22,7 +22,7 @@ export function createFirstPingStore(db: Db): BudgetStore {
       })),
     reserve: async (keyHash, { blockId }, freed) => {
       const ping = await db.transaction(async (trx) => {
-        await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`${trx.schema} first ping ${keyHash}`}, 0))`;
+        await trx.sql`lock table ${trx.stateTable('first_ping')} in share row exclusive mode`;
         await commitDurably(trx);
         const owner = await ownerOfKey(trx, keyHash);
         // Its owner is known by now, and may be using all slots that there are: it would not hear of this one.

@@ -22,14 +22,16 @@ const TRIAL = 'research_mirror_trial';
  * Refuses a schema that has an object which any of the migrations makes; it may contain others
  * (MIRROR_SCHEMA=public). Finds those objects out by making them in another schema. To be called in the transaction
  * of the first migration, before it.
+ * @param ownTable that transaction has made the migrations' table
  * @throws Unusable: what is in the way, whose it is, and the remedy
  */
 export async function throwIfNamesTaken(
   trx: Db,
   all: readonly Migration[],
+  ownTable: boolean,
 ): Promise<void> {
   await throwIfClosed(trx);
-  const present = await objectsOf(trx);
+  const present = (await objectsOf(trx)).filter(({ key }) => !ownTable || !OWN_TABLE.test(key));
   if (present.length === 0) return;
   const made = await madeBy(trx, all);
   const clashes = present.filter(({ key }) => made.has(key));
@@ -42,8 +44,11 @@ export async function throwIfNamesTaken(
   );
 }
 
+/** Keys of the migrations' table and its index. */
+const OWN_TABLE = /^_sync relation migration(?:_pkey)?$/;
+
 /** @throws Unusable for a schema in which this user can make nothing */
-async function throwIfClosed(trx: Db): Promise<void> {
+export async function throwIfClosed(trx: Db): Promise<void> {
   const { rows } = await trx.sql<{ name: string; owner: string; user: string }>`
     select nspname as name, nspowner::regrole::text as owner, current_user::text as user from pg_namespace
     where nspname in (${trx.schema}, ${trx.stateSchema}) and not has_schema_privilege(oid, 'create, usage')`;

@@ -14,7 +14,7 @@ import {
 import { throwIfMisread } from '../connection/pinned-settings.ts';
 import { splitStatements } from './split-statements.ts';
 import { sqlState } from '../connection/sql-state.ts';
-import { throwIfNamesTaken } from './names-taken.ts';
+import { throwIfClosed, throwIfNamesTaken } from './names-taken.ts';
 
 export interface MigrateOptions {
   /** Opened with `MIGRATION_BOUNDS`, by DATABASE_URL_DIRECT where there is one. */
@@ -24,6 +24,8 @@ export interface MigrateOptions {
   /** Of this program: decides on which databases of newer programs it may run. */
   readonly version: string;
   readonly clock: Clock;
+  /** Default `PATIENCE`. */
+  readonly patience?: Patience;
 }
 
 /** A migration may take long; one that is idle in its transaction hangs. */
@@ -32,32 +34,39 @@ export const MIGRATION_BOUNDS = { statement: 0, idle: 60_000 };
 /** The oldest PostgreSQL that is supported, as `server_version_num`. */
 const OLDEST = 150_000;
 
-/**
- * How long a migration waits for a lock on a table before it gives way and tries again: whoever waits for a table
- * blocks all who come later.
- */
-const LOCK_TIMEOUT = '3s';
-const ATTEMPTS = 10;
+interface Patience {
+  readonly attempts: number;
+  /**
+   * How long (ms) an attempt waits for a lock before it gives way: everybody who comes later to a table for which it
+   * waits has to wait behind it.
+   */
+  readonly lockMs: number;
+}
+
+const PATIENCE: Patience = { attempts: 10, lockMs: 3_000 };
 /** Milliseconds after the first attempt, longer after each further one. */
 const BACK_OFF = 100;
+/** How often an attempt looks at what it waits for. */
+const LOOKS = 6;
 
 /**
- * Brings the database to this version: each file in a transaction of its own under a transaction-level lock, so that
- * any number of programs may begin together, even through a transaction pooler. Then grants the group roles' first
- * rights.
+ * Brings the database to this version: each file in a transaction of its own under a lock (lockMigrations), so that any
+ * number of programs may begin together, even through a transaction pooler. Then grants the group roles' first rights.
  * @returns names of the migrations that this call applied
- * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights
+ * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights; DatabaseUnavailable, with the
+ *   session's name, where another one keeps a lock
  */
-export async function migrate({ db, folder, version, clock }: MigrateOptions): Promise<string[]> {
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { db, folder, version } = options;
   const all = await readMigrations(folder);
   await checkServer(db);
   const applied: string[] = [];
   // Asks without the lock first: a database that is up to date is not touched.
   while (pendingAfter(await appliedMigrations(db), all, db.schema, version).length > 0) {
-    const name = await retried(clock, () => applyNext(db, all, version));
+    const name = await retried(options, (trx) => applyNext(trx, all, options));
     if (name !== undefined) applied.push(name);
   }
-  await retried(clock, () => ensureGrants(db));
+  await retried(options, ensureGrants);
   return applied;
 }
 
@@ -65,7 +74,7 @@ export async function migrate({ db, folder, version, clock }: MigrateOptions): P
  * Names of the migrations that `migrate` would apply; changes nothing.
  * @throws Unusable as `migrate` does
  */
-export async function pendingMigrations(options: Omit<MigrateOptions, 'clock'>): Promise<string[]> {
+export async function pendingMigrations(options: Pick<MigrateOptions, 'db' | 'folder' | 'version'>): Promise<string[]> {
   const { db, folder, version } = options;
   const all = await readMigrations(folder);
   await checkServer(db);
@@ -80,40 +89,61 @@ export async function unknownMigrations(db: Db, folder: string): Promise<string[
 
 /** Applies the first pending migration, under the lock; undefined: another program was faster. */
 async function applyNext(
-  db: Db,
+  trx: Db,
   all: readonly Migration[],
-  version: string,
+  { version, patience }: MigrateOptions,
 ): Promise<string | undefined> {
-  return db.transaction(async (trx) => {
-    await lockMigrations(trx);
-    const applied = await appliedMigrations(trx);
-    const [next] = pendingAfter(applied, all, trx.schema, version);
-    if (next === undefined) return undefined;
-    if (applied.length === 0) await throwIfNamesTaken(trx, all);
-    await applyMigration(trx, next);
-    return next.name;
-  });
+  const ownTable = await lockMigrations(trx, patience?.lockMs);
+  const applied = await appliedMigrations(trx);
+  const [next] = pendingAfter(applied, all, trx.schema, version);
+  if (next === undefined) return undefined;
+  if (applied.length === 0) await throwIfNamesTaken(trx, all, ownTable);
+  await applyMigration(trx, next);
+  return next.name;
 }
 
-/** Whoever else migrates this schema waits until the transaction ends. */
-export async function lockMigrations(trx: Db): Promise<void> {
+/**
+ * Whoever else migrates this schema waits until the transaction ends, for as long as its own waits for a lock. The lock
+ * is the first row of our own table, which nobody without rights can take. Where there is no table, making it is the
+ * lock: another program waits at the catalogue, fails when this one commits, and looks again.
+ * @returns whether this transaction has made the table
+ */
+export async function lockMigrations(trx: Db, lockMs = PATIENCE.lockMs): Promise<boolean> {
   await trx.raw(`set local citus.multi_shard_modify_mode to 'sequential'`);
   await trx.raw(`set local default_table_access_method = heap`);
   await trx.sql`select set_config('transaction_timeout', '0', true)
     where current_setting('transaction_timeout', true) is not null`;
-  // Without LOCK_TIMEOUT: another program's migration may take longer.
-  await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror migrate ${trx.schema}`}, 0))`;
-  await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+  await boundWaiting(trx, lockMs);
+  const { rows } = await trx.sql<{ made: boolean }>`
+    select c.oid is not null as made from pg_namespace n
+      left join pg_class c on c.relnamespace = n.oid and c.relname = 'migration' where n.nspname = ${trx.stateSchema}`;
+  if (rows[0]?.made === true) {
+    await trx.sql`select name from ${trx.stateTable('migration')} order by name limit 1 for no key update`;
+    return false;
+  }
+  await throwIfClosed(trx);
+  if (rows[0] === undefined) await trx.sql`create schema ${sql.id(trx.stateSchema)}`;
+  await trx.sql`create table ${trx.stateTable('migration')} (
+    name text primary key, checksum text not null, applied_at timestamptz not null, oldest_program text)`;
+  return true;
+}
+
+/** @param lockMs how long the transaction's statements wait for a lock each */
+async function boundWaiting(trx: Db, lockMs: number): Promise<void> {
+  await trx.raw(`set local lock_timeout = ${Math.trunc(lockMs)}`);
 }
 
 /** Applies one migration and records it, in a transaction that has the lock. */
 export async function applyMigration(trx: Db, next: Migration): Promise<void> {
   const table = trx.stateTable('migration');
-  await trx.sql`create schema if not exists ${sql.id(trx.stateSchema)}`;
-  await trx.sql`create table if not exists ${table} (
-    name text primary key, checksum text not null, applied_at timestamptz not null)`;
-  // In a mirror of 0.1.0 the table lacks it.
-  await trx.sql`alter table ${table} add column if not exists oldest_program text`;
+  // In a mirror of 0.1.0 the table lacks it. Asked first: the change would wait for all who look at the table.
+  const { rows } = await trx.sql`select from pg_attribute
+    where attrelid = to_regclass(format('%I.migration', ${trx.stateSchema}::text)) and attname = 'oldest_program'`;
+  if (rows.length === 0) await trx.sql`alter table ${table} add column oldest_program text`;
+  // First of all, as a program of 0.2.0 does it last, under another lock: of two that apply the same one, the second
+  // fails here, and looks again.
+  await trx.sql`insert into ${table} (name, checksum, applied_at, oldest_program)
+    values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`;
   const before = await beforeMigration(trx);
   const tables = await tablesBefore(trx);
   const text = next.text.replaceAll('{schema}', trx.schema);
@@ -122,8 +152,6 @@ export async function applyMigration(trx: Db, next: Migration): Promise<void> {
   else for (const { statement } of splitStatements(text)) await trx.raw(statement);
   await afterMigration(trx, before);
   await distributeNewTables(trx, tables);
-  await trx.sql`insert into ${table} (name, checksum, applied_at, oldest_program)
-    values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`;
 }
 
 /** The migrations that the database has. @throws Unusable where the place of their table is taken */
@@ -179,22 +207,72 @@ export async function checkServer(db: Db): Promise<void> {
   await throwIfMisread(db);
 }
 
-/** Repeats the task after a lock's time-out, a deadlock, or a race with another program's DDL. */
-async function retried<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
+/** Lock time-outs, deadlocks, serialization. */
+const WAITED = /^(?:55P03|40P01|40001)$/;
+/** What two programs come to that make the same thing at once; XX000: "tuple concurrently updated". */
+const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
+
+/**
+ * Runs the work in a transaction; again after a lock's time-out, a deadlock, or a race with another program's DDL.
+ * @throws DatabaseUnavailable naming the session that keeps a lock; errors of the work
+ */
+async function retried<T>(
+  { db, clock, patience: { attempts, lockMs } = PATIENCE }: MigrateOptions,
+  work: (trx: Db) => Promise<T>,
+): Promise<T> {
+  let holder: string | undefined;
   for (let attempt = 1; ; attempt += 1) {
+    const over = new AbortController();
+    let watching: Promise<string | undefined> | undefined;
     try {
-      return await task();
+      return await db.transaction(async (trx) => {
+        await boundWaiting(trx, lockMs);
+        const { pid } = onlyRow(await trx.sql<{ pid: number }>`select pg_backend_pid() as pid`);
+        watching = whoBlocks({ db, clock, pid, everyMs: lockMs / LOOKS, signal: over.signal });
+        return await work(trx);
+      });
     } catch (error) {
       const state = sqlState(error) ?? '';
-      // 23505 and 42710: two programs made the same role or schema; XX000: "tuple concurrently updated".
-      if (!['55P03', '40P01', '40001', '23505', '42710', '42P06', 'XX000'].includes(state)) throw error;
-      if (attempt === ATTEMPTS) {
+      if (!WAITED.test(state) && (!MADE_TWICE.test(state) || attempt === attempts)) throw error;
+      over.abort();
+      holder = (await watching) ?? holder;
+      if (attempt === attempts) {
         throw new DatabaseUnavailable(
-          'the database could not be brought to this version: somebody holds a lock on its tables',
+          `the database could not be brought to this version: ${holder ?? 'another session'} keeps a lock that the ` +
+            `change of schema "${db.schema}" needs`,
           { cause: error },
         );
       }
       await clock.sleep(BACK_OFF * attempt);
+    } finally {
+      over.abort();
+      await watching;
     }
+  }
+}
+
+interface Watch extends Pick<MigrateOptions, 'db' | 'clock'> {
+  readonly pid: number;
+  readonly everyMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** @returns the session that kept the one of `pid` waiting when it was looked at last; at the signal */
+async function whoBlocks({ db, clock, pid, everyMs, signal }: Watch): Promise<string | undefined> {
+  let found: string | undefined;
+  try {
+    for (;;) {
+      await clock.sleep(everyMs, signal);
+      const { rows } = await db.sql<{ who: string }>`
+        select case when a.pid is null then 'a prepared transaction (pg_prepared_xacts)'
+          else format('session %s of %s (%s, its transaction began %s: "select pg_terminate_backend(%s)" ends it)', a.pid,
+            coalesce(a.usename, 'an unknown user'), coalesce(nullif(a.application_name, ''), 'no application name'),
+            coalesce(to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS "UTC"'), 'at an unknown time'), a.pid) end as who
+        from unnest(pg_blocking_pids(${pid})) as b (pid) left join pg_stat_activity a on a.pid = b.pid limit 1`;
+      found = rows[0]?.who ?? found;
+    }
+  } catch {
+    // The signal; or the database can't say.
+    return found;
   }
 }

@@ -44,16 +44,17 @@ export async function afterMigration(trx: Db, before: BeforeMigration): Promise<
   await grantDue(trx);
 }
 
-/** Makes the roles where this user may, and grants a role that is new since the last start its first rights. */
-export async function ensureGrants(db: Db): Promise<void> {
-  await db.transaction(async (trx) => {
-    await makeRoles(trx);
-    const { rows } = await trx.sql<{ owned: boolean }>`
-      select pg_has_role(relowner, 'usage') as owned from pg_class
-      where oid = to_regclass(format('%I.granted', ${trx.stateSchema}::text))`;
-    // Only the user who migrates can grant.
-    if (rows[0]?.owned === true) await grantDue(trx);
-  });
+/**
+ * Makes the roles where this user may, and grants a role that is new since the last start its first rights; in a
+ * transaction.
+ */
+export async function ensureGrants(trx: Db): Promise<void> {
+  await makeRoles(trx);
+  const { rows } = await trx.sql<{ owned: boolean }>`
+    select pg_has_role(relowner, 'usage') as owned from pg_class
+    where oid = to_regclass(format('%I.granted', ${trx.stateSchema}::text))`;
+  // Only the user who migrates can grant.
+  if (rows[0]?.owned === true) await grantDue(trx);
 }
 
 /**

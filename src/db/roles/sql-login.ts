@@ -20,8 +20,8 @@ export const LOGIN_TIMEOUT = '60s';
 export async function makeSqlLogin(db: Db, password: string): Promise<void> {
   const login = sql.id(sqlLogin(db.schema));
   await db.transaction(async (trx) => {
-    // Two commands may begin together.
-    await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`research-mirror sql ${trx.schema}`}, 0))`;
+    // Two commands may begin together. Only a superuser can take this lock, as anybody could an advisory one.
+    await trx.sql`lock table pg_authid in share row exclusive mode`;
     await makeRoles(trx);
     const { rows } = await trx.sql`select 1 from pg_roles where rolname = ${sqlLogin(trx.schema)}`;
     if (rows.length === 0) await trx.sql`create role ${login}`;

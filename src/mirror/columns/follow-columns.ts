@@ -11,11 +11,14 @@ const TURN_TIMEOUT = '5s';
 export const LOCK_TIMEOUT = '300ms';
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** Begins a change of columns, and of what names them: processes take turns until their transaction ends. */
+/**
+ * Begins a change of columns, and of what names them: processes take turns until their transaction ends, with those that
+ * migrate, too. Their lock is a row (run-migrations.ts): any login could take an advisory lock, and keep it.
+ */
 export async function takeTurn(trx: Db): Promise<void> {
   await trx.sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
     set_config('citus.multi_shard_modify_mode', 'sequential', true)`;
-  await trx.sql`select pg_advisory_xact_lock(hashtextextended(${`${trx.schema} columns`}, 0))`;
+  await trx.sql`select name from ${trx.stateTable('migration')} order by name limit 1 for no key update`;
   await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
 }
 

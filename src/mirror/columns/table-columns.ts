@@ -10,6 +10,8 @@ import type { Table } from '../table.ts';
 const MAX_PAGES_BETWEEN = 256;
 
 const LOCK_NOT_AVAILABLE = '55P03';
+/** A program of 0.2.0, which takes no turns with this one, has just made it. */
+const DUPLICATE_COLUMN = '42701';
 
 /** The columns of one table, as this process knows them. */
 export class TableColumns {
@@ -53,7 +55,7 @@ export class TableColumns {
       await addColumns(this.#db, this.#table, seen, this.#drift);
       this.#pagesBetween = 1;
     } catch (error) {
-      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+      if (![LOCK_NOT_AVAILABLE, DUPLICATE_COLUMN].includes(sqlState(error) ?? '')) throw error;
       await registerOnly(this.#db, this.#table, seen);
       this.#pagesBetween = Math.min(MAX_PAGES_BETWEEN, this.#pagesBetween * 2);
       this.#pagesToTry = this.#pagesBetween;

@@ -76,9 +76,12 @@ export const RULES: readonly Rule[] = [
     broken: ({ text }) => /\$\{sql\.(?:lit|literal|val)\(/.test(text),
   },
   {
+    name: 'locks: no advisory lock: any login can take it, and keep it',
+    broken: ({ text }) => /\bpg_(?:try_)?advisory_\w+\(/.test(text),
+  },
+  {
     name: 'poolers: nothing that belongs to a session',
     broken: ({ text }) =>
-      /\bpg_(?:try_)?advisory_(?:lock|unlock)\w*\(/.test(text) ||
       /^(?:set (?!local|transaction|constraints)|listen\b|prepare\b|declare\b.*\bwith hold\b|create temp)/.test(
         text,
       ),
