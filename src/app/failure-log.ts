@@ -14,6 +14,8 @@ export interface FailureLog {
    * @param text the line, without the error's message
    */
   failed(place: string, text: string, error: unknown, fields?: Readonly<Record<string, unknown>>): void;
+  /** Somebody else logs it. */
+  noted(error: unknown): void;
   /** What had failed there has not failed this time. */
   worked(place: string): void;
 }
@@ -26,11 +28,13 @@ const MOST_PLACES = 1_000;
 /**
  * @param who a daemon logs accounts that stop, and problems, each by itself: a failure that is part of one is no
  *   warning besides. A command has but this log.
+ * @param onFailure gets each failure, also those that are not logged
  */
 export function failureLog(
   log: Logger,
   clock: Pick<Clock, 'monotonic'>,
   who: 'daemon' | 'command',
+  onFailure: (error: unknown) => void = () => {},
 ): FailureLog {
   const logged = new WeakSet<Error>();
   const last = new Map<string, { readonly text: string; readonly at: number }>();
@@ -51,6 +55,7 @@ export function failureLog(
 
   return {
     failed(place, text, thrown, fields = {}) {
+      onFailure(thrown);
       const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown));
       const line = `${text}: ${messageOf(error)}`;
       // Numbers are of pages, rows and lists: with others it is the same failure.
@@ -62,6 +67,7 @@ export function failureLog(
             : 'warn';
       log[level]({ ...fields, err: error }, line);
     },
+    noted: onFailure,
     worked: (place) => void last.delete(place),
   };
 }

@@ -117,6 +117,7 @@ export function accountRunner(
 
   /** @returns the wait (ms) before the account is opened again */
   const afterFailure = (error: unknown): number => {
+    context.failures.noted(error);
     if (refusesKey(error)) {
       stand('unable');
       const waitMs = refusedKeyWait(refusals);

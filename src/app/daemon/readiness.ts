@@ -1,15 +1,113 @@
 import type { Db } from '../../db/connection/db.ts';
+import { concernsWholeDatabase, failureMessage, sqlState } from '../../db/connection/sql-state.ts';
+import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
+import { missingWriteRights } from '../../db/inspection/owner-rights.ts';
+import { tryWriting } from '../../db/inspection/write-trial.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
+import type { Logger } from '@research-mirror/runtime/logger';
+import { type Service, service } from '@research-mirror/runtime/service';
 import type { Ready } from '../../status/answers.ts';
+import type { SyncObserver } from '../../sync/reader/observer.ts';
+import { MIGRATIONS } from '../program-files.ts';
 
 export const READ_ONLY =
   'the database is read-only (a standby, or default_transaction_read_only): DATABASE_URL must lead to one that can be written';
+
+/** `page`: all that mirrors and submits, besides the other two. */
+type WriteKind = 'heartbeat' | 'delivery' | 'page';
+
+/** How long (ms) after a trial the next one is made, while writes are refused. */
+const TRY_EVERY_MS = 30_000;
+/** A right that only the trial needs, to make a table: writes may go through all the same. */
+const MAY_NOT = '42501';
+
+/**
+ * What became of the last writes. A refusal that concerns the whole database stays until a write of its kind, or a
+ * trial, goes through: on a full disk heartbeats go on, as do other small updates.
+ */
+export class WriteHealth {
+  readonly #refusals = new Map<WriteKind | 'trial', string>();
+  readonly #log: Pick<Logger, 'warn' | 'info'>;
+  #tried = false;
+
+  constructor(log: Pick<Logger, 'warn' | 'info'>) {
+    this.#log = log;
+  }
+
+  refused(kind: WriteKind | 'trial', error: unknown): void {
+    if (concernsWholeDatabase(error)) this.#refuse(kind, failureMessage(error));
+  }
+
+  wentThrough(kind: WriteKind): void {
+    this.#over([kind]);
+  }
+
+  /** Why nothing can be written; undefined: nothing was refused. */
+  why(): string | undefined {
+    // The trial knows best: it looks for what is missing.
+    return this.#refusals.get('trial') ?? [...this.#refusals.values()][0];
+  }
+
+  /** Whether the trial of the start is over. */
+  get tried(): boolean {
+    return this.#tried;
+  }
+
+  /** Pages that wrote rows, and walks that could not. */
+  readonly observer: SyncObserver = {
+    pageWritten: ({ inserted, updated }) => {
+      if (inserted + updated > 0) this.wentThrough('page');
+    },
+    walkEnded: ({ error }) => this.refused('page', error),
+  };
+
+  /** Tries at the start, and again while something is refused. */
+  trials(db: Db, clock: Clock): Service {
+    return service('write trials', async ({ signal, ready }) => {
+      ready();
+      for (;;) {
+        if (!this.#tried || this.#refusals.size > 0) await this.tryOut(db);
+        this.#tried = true;
+        await clock.sleep(TRY_EVERY_MS, signal);
+      }
+    });
+  }
+
+  /** One trial: what it finds replaces what was refused. */
+  async tryOut(db: Db): Promise<void> {
+    try {
+      const [right] = await missingWriteRights(db);
+      const lacks =
+        (await whatIsMissing(db, MIGRATIONS, false)) ??
+        (right && `the database's user ${right.what}: ${right.sql}`);
+      if (lacks !== undefined) return this.#refuse('trial', lacks);
+      await tryWriting(db);
+      this.#over([...this.#refusals.keys()]);
+    } catch (error) {
+      // Where it could not be made, nothing was found out.
+      if (sqlState(error) !== MAY_NOT) this.refused('trial', error);
+    }
+  }
+
+  #refuse(kind: WriteKind | 'trial', why: string): void {
+    if (this.#refusals.size === 0)
+      this.#log.warn(`not ready: ${why}; tried again each ${TRY_EVERY_MS / 1000} s`);
+    this.#refusals.set(kind, why);
+  }
+
+  #over(kinds: readonly (WriteKind | 'trial')[]): void {
+    const before = this.#refusals.size;
+    for (const kind of kinds) this.#refusals.delete(kind);
+    if (before > 0 && this.#refusals.size === 0) this.#log.info('ready: the database takes writes again');
+  }
+}
 
 export interface ReadinessSources {
   readonly db: Db;
   /** Monotonic moment until which the last heartbeat is valid; each heartbeat is a committed write. */
   readonly ownsUntil: () => number;
+  readonly writes: Pick<WriteHealth, 'why' | 'tried'>;
   readonly clock: Clock;
 }
 
@@ -18,14 +116,16 @@ export interface ReadinessSources {
  * lead to a standby, the disk may be full, the schema may be gone.
  * @throws where the database does not answer
  */
-export async function readiness({ db, ownsUntil, clock }: ReadinessSources): Promise<Ready> {
+export async function readiness({ db, ownsUntil, writes, clock }: ReadinessSources): Promise<Ready> {
   const { rows } = await db.sql<{ refuses: boolean }>`
     select current_setting('transaction_read_only')::boolean as refuses`;
   if (rows[0]?.refuses === true) {
     return { ok: false, why: READ_ONLY };
   }
+  const refusal = writes.why();
+  if (refusal !== undefined) return { ok: false, why: refusal };
   const late = clock.monotonic() - ownsUntil();
-  if (late === Infinity)
+  if (late === Infinity || !writes.tried)
     return { ok: false, why: 'the daemon is starting: it has not written to the database yet' };
   if (late > 0) {
     return {

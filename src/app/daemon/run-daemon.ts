@@ -32,7 +32,7 @@ import { lookupsIn } from './lookups-in.ts';
 import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
 import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
-import { readiness } from './readiness.ts';
+import { readiness, WriteHealth } from './readiness.ts';
 import { askedAtMost } from '../status/asked-at-most.ts';
 import { followChanges } from '../status/follow-changes.ts';
 import { statusReport, type StatusSources, workloadOf } from '../status/collect-status.ts';
@@ -78,9 +78,12 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   let lastDay: StatusSources['activity'];
   let arranged: Promise<void> | undefined;
   const followed = followChanges(clock);
+  const writes = new WriteHealth(log);
   let unreached = 'the database is not reached or not migrated yet';
   const ready = async (): Promise<Ready> =>
-    mirror === undefined ? { ok: false, why: unreached } : readiness({ db: mirror.db, ownsUntil, clock });
+    mirror === undefined
+      ? { ok: false, why: unreached }
+      : readiness({ db: mirror.db, ownsUntil, writes, clock });
 
   const report = async (forPeople: boolean): Promise<StatusReport> => {
     if (mirror === undefined) throw new Error(unreached);
@@ -121,9 +124,9 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       },
     });
     // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
-    const failures = failureLog(log, clock, 'daemon');
+    const failures = failureLog(log, clock, 'daemon', (error) => writes.refused('page', error));
     const activity = new ActivityCount();
-    const observers: SyncObserver[] = [logObserver(log, failures), metrics, activity];
+    const observers: SyncObserver[] = [logObserver(log, failures), metrics, activity, writes.observer];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
       ...outside,
@@ -139,6 +142,10 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         listener?.registrationChanged(news.userId);
         pollAfterRegistration(config, accounts?.runners() ?? [], news);
       },
+      onBeat: (error) => {
+        if (error === undefined) writes.wentThrough('heartbeat');
+        else writes.refused('heartbeat', error);
+      },
       observers,
     });
     const { heartbeat, notifications, context } = running;
@@ -148,7 +155,16 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
     const { publicUrl } = config.webhook;
     if (publicUrl !== undefined) {
-      listener = await webhookListener(publicUrl, { config, mirror, accounts, metrics, clock, log, hide });
+      listener = await webhookListener(publicUrl, {
+        config,
+        mirror,
+        accounts,
+        metrics,
+        writes,
+        clock,
+        log,
+        hide,
+      });
     }
     const installation = createInstallation({
       db: mirror.db,
@@ -171,6 +187,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       ...(listener === undefined ? [] : [listener.server]),
       accounts,
       pauseKeeper(context, accounts),
+      writes.trials(mirror.db, clock),
       problemLog({ report: () => report(false), clock, log }),
       keeperOfIndexes(config, mirror, clock, log),
       workFinder({

@@ -9,12 +9,14 @@ import type { AnswerStatus } from '../../webhooks/receive/answer.ts';
 import { createWebhookServer, type WebhookServer } from '../../webhooks/receive/webhook-server.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import type { OpenMirror } from '../process/open-mirror.ts';
+import type { WriteHealth } from './readiness.ts';
 
 export interface WebhookListenerOptions {
   readonly config: Config;
   readonly mirror: Pick<OpenMirror, 'openPool'>;
   readonly accounts: AccountsService;
   readonly metrics: Pick<Metrics, 'deliveryJudged'>;
+  readonly writes: Pick<WriteHealth, 'refused' | 'wentThrough'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** Takes a secret that was learnt while running: no output shows it then. */
@@ -44,7 +46,7 @@ const REFUSALS: Readonly<Record<Exclude<AnswerStatus, 200>, DeliveryResult>> = {
 /** @param publicUrl MIRROR_PUBLIC_URL */
 export async function webhookListener(
   publicUrl: string,
-  { config, mirror, accounts, metrics, clock, log, hide }: WebhookListenerOptions,
+  { config, mirror, accounts, metrics, writes, clock, log, hide }: WebhookListenerOptions,
 ): Promise<WebhookListener> {
   const { webhook } = config;
   const db = await mirror.openPool(CONNECTIONS);
@@ -67,7 +69,11 @@ export async function webhookListener(
     accounts: receiving,
     store: {
       async store(userId, event) {
-        const outcome = await sink.store(userId, event);
+        const outcome = await sink.store(userId, event).catch((error: unknown) => {
+          writes.refused('delivery', error);
+          throw error;
+        });
+        if (outcome === 'stored') writes.wentThrough('delivery');
         metrics.deliveryJudged(outcome, event.type);
         return outcome;
       },

@@ -1,9 +1,10 @@
-import { readObject, servedBy } from '../../api/envelope.ts';
+import { readObject, readPage, servedBy } from '../../api/envelope.ts';
 import { refusal } from '../../api/refusal.ts';
 import type { HttpAnswer, Transport } from '../../api/transport.ts';
 import type { RateHeaders } from '../../budget/evidence/rate-headers.ts';
 import { readRateHeaders } from '../../budget/evidence/rate-headers.ts';
 import type { Secret } from '../../config/secret.ts';
+import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import { pingedOwner } from '../../sync/ownership/owner-of.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 
@@ -64,6 +65,38 @@ export async function pingOnce(
     askedAt,
     answeredAt,
   };
+}
+
+/**
+ * Reads one item of each collection's endpoint, as with pings without a slot; of lists' items those of the first list.
+ * @returns why some can't be read, classified
+ */
+export async function readEndpoints(
+  { transport, clock, scrub }: PingContext,
+  { key }: Pinged,
+  collections: readonly CollectionName[],
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
+  const refused: unknown[] = [];
+  let list: string | undefined;
+  for (const each of COLLECTIONS.filter(({ name }) => collections.includes(name))) {
+    if (each.name === 'list_items' && list === undefined) continue;
+    const path = `${each.path(list ?? '')}${each.kind === 'list' ? '?limit=1' : ''}`;
+    try {
+      const answer = await transport.get(path, key.reveal(), signal, 'page');
+      const error = refusal(`GET ${path}`, answer, scrub, clock.now()) ?? answer.bodyError;
+      if (error !== undefined) throw error;
+      if (each.kind === 'single') readObject(answer.text);
+      else {
+        const [first] = readPage(answer.text, each.keyField, each.keyType).items;
+        if (each.name === 'lists') list = first?.key;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      refused.push(error);
+    }
+  }
+  return refused;
 }
 
 export interface PingContext {

@@ -50,6 +50,15 @@ export async function checkIdentity(
   if (good) report('accounts', 'ok', 'keys and service are those of the mirrored accounts');
 }
 
+/** The last error of each collection that is failing, as `status` has it. */
+export async function checkFailing(db: Db, report: Report): Promise<void> {
+  const { rows } = await db.sql<{ what: string; places: string }>`
+    select last_error as what, string_agg(format('%s/%s', _user_id, collection), ', ' order by _user_id, collection) as places
+    from ${db.table('freshness')} where state = 'failing' group by 1 order by 2`;
+  for (const { what, places } of rows) report('failing', 'broken', `${places}: ${what}`);
+  if (rows.length === 0) report('failing', 'ok', 'no collection failed when it was read last');
+}
+
 /** As far as the mirror knows them: the service is not asked. */
 export async function checkCredits(
   db: Db,

@@ -4,8 +4,12 @@ import type { Db } from '../../db/connection/db.ts';
 import { serverFacts, type ServerFacts } from '../../db/inspection/server-facts.ts';
 import { quotedName } from '../../db/connection/quoted.ts';
 import { checkServer, pendingMigrations } from '../../db/migrations/run-migrations.ts';
+import { hindrances } from '../../db/inspection/hindrances.ts';
+import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
 import { missingRights } from '../../db/inspection/owner-rights.ts';
 import { groupRoles, mayMakeRoles, roleId } from '../../db/roles/roles.ts';
+import { tryWriting } from '../../db/inspection/write-trial.ts';
+import { failureMessage, sqlState } from '../../db/connection/sql-state.ts';
 import { oldReaders } from '../../db/inspection/oldest-readers.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
@@ -21,6 +25,8 @@ export const INSIDE_CHECKS = [
   'writable',
   'rights',
   'migrations',
+  'objects',
+  'foreign_objects',
   'roles',
   'durability',
   'database_clock',
@@ -46,9 +52,10 @@ export async function checkInside(
   const facts = await serverFacts(db);
   const answeredAt = clock.now();
   if (!(await checkVersion(db, facts, update, report))) return facts;
-  checkWritable(facts, report);
+  const migrated = await checkMigrations(db, report);
+  await checkWritable(db, facts, migrated, report);
   await checkRights(db, facts, report);
-  await checkMigrations(db, report);
+  await checkObjects(db, migrated, report);
   await checkRoles(db, report);
   checkDurability(facts, report);
   const skew = clockSkew({ said: facts.now, resolutionMs: 0, askedAt, answeredAt });
@@ -87,9 +94,12 @@ export function createDatabaseSql(database: string, owner: string): string {
   return `create database ${quotedName(database)} owner ${quotedName(owner)} template template0 encoding 'UTF8';`;
 }
 
-function checkWritable(facts: ServerFacts, report: Report): void {
+async function checkWritable(db: Db, facts: ServerFacts, migrated: boolean, report: Report): Promise<void> {
   if (!facts.readOnly && !facts.standby) {
-    report('writable', 'ok', 'takes writes');
+    // Without its schemas there is no place for a trial.
+    const refusal = migrated ? await refusedTrial(db) : undefined;
+    if (refusal === undefined) report('writable', 'ok', 'takes writes');
+    else report('writable', 'broken', `a trial table of a page's size can't be written: ${refusal}`);
     return;
   }
   if (facts.standby) {
@@ -113,6 +123,26 @@ function checkWritable(facts: ServerFacts, report: Report): void {
   });
 }
 
+/** Why the trial is refused; undefined: it passed, or what it lacks is a right (`rights` names it). */
+async function refusedTrial(db: Db): Promise<string | undefined> {
+  return tryWriting(db).then(
+    () => undefined,
+    (error: unknown) => (sqlState(error) === '42501' ? undefined : failureMessage(error)),
+  );
+}
+
+/** What the migrations made and is gone; what somebody added to it that can refuse writes. */
+async function checkObjects(db: Db, migrated: boolean, report: Report): Promise<void> {
+  const missing = migrated ? await whatIsMissing(db, MIGRATIONS) : undefined;
+  if (missing !== undefined) report('objects', 'broken', missing);
+  else report('objects', 'ok', migrated ? 'all that migrations made is there' : 'migrations come first');
+  const found = await hindrances(db, MIGRATIONS);
+  for (const { state, what, sql } of found)
+    report('foreign_objects', state, what, { remedy: 'where it is not meant, as a DBA', sql });
+  if (found.length === 0)
+    report('foreign_objects', 'ok', 'no trigger, rule or setting is in the way of writes');
+}
+
 async function checkRights(db: Db, { user }: ServerFacts, report: Report): Promise<void> {
   const missing = await missingRights(db);
   if (missing.length === 0) {
@@ -125,7 +155,8 @@ async function checkRights(db: Db, { user }: ServerFacts, report: Report): Promi
   });
 }
 
-async function checkMigrations(db: Db, report: Report): Promise<void> {
+/** @returns whether the database is of this version */
+async function checkMigrations(db: Db, report: Report): Promise<boolean> {
   try {
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
     if (pending.length === 0) report('migrations', 'ok', `schema ${db.schema} is of this version`);
@@ -140,9 +171,11 @@ async function checkMigrations(db: Db, report: Report): Promise<void> {
         },
       );
     }
+    return pending.length === 0;
   } catch (error) {
     if (!(error instanceof Unusable)) throw error;
     report('migrations', 'broken', messageOf(error));
+    return false;
   }
 }
 

@@ -10,22 +10,33 @@ import {
 } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
+import { countOf } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { programVersion } from '../program-files.ts';
-import { pingOnce, type Pinged } from './ask-service.ts';
+import { pingOnce, type Pinged, readEndpoints } from './ask-service.ts';
 import { certificateNames } from './certificate.ts';
 import type { Report } from './check.ts';
 import { CLOCK_REMEDY, clockSkew, describeSkew } from './clock-skew.ts';
 import { keyPlace, keyPlaces } from './key-places.ts';
 import { proxyFor, whyProxyFails } from './proxy.ts';
 
-/** All of them take one ping for each key, and no other request. */
-export const SERVICE_CHECKS = ['network', 'tls', 'base_url', 'keys', 'rate_limit', 'service_clock'] as const;
+/** They take one ping for each key, and with good ones a request for each collection. */
+export const SERVICE_CHECKS = [
+  'network',
+  'tls',
+  'base_url',
+  'keys',
+  'endpoints',
+  'rate_limit',
+  'service_clock',
+] as const;
 
 /** Milliseconds: somebody waits for the answer. */
 const LIMITS = { connectMs: 5_000, headersMs: 8_000, totalMs: 10_000 };
-/** Keys that are pinged at a time. */
+/** Keys that are used at a time. */
 const AT_A_TIME = 5;
+/** Good keys, which may have different rights, with which every endpoint is read: so many at most. */
+const READ_WITH = 20;
 /** Requests a minute, where no answer says how many. */
 const ASSUMED_LIMIT = 60;
 
@@ -63,6 +74,7 @@ export async function checkService(
     });
     const all = keys.flatMap((_, at) => pings.get(at) ?? []);
     checkKeys(all, report);
+    await checkEndpoints(all, (ping) => readEndpoints(context, ping, config.collections, signal), report);
     checkRate(all, config.budgetShare, report);
     checkClock(all, report);
     return all;
@@ -173,6 +185,30 @@ function checkKeys(pings: readonly Pinged[], report: Report): void {
     const verb = places.length === 1 ? 'is' : 'are';
     report('keys', 'ok', `${keyPlaces(places, pings.length)} ${verb} account ${owner}'s`);
   }
+}
+
+/** A key may be good, and not permitted to read everything. */
+async function checkEndpoints(
+  pings: readonly Pinged[],
+  read: (ping: Pinged) => Promise<readonly unknown[]>,
+  report: Report,
+): Promise<void> {
+  const good = pings.filter(({ owner }) => owner !== undefined);
+  const tried = good.slice(0, READ_WITH);
+  let refused = 0;
+  await forEachConcurrently(tried, AT_A_TIME, async (ping) => {
+    for (const error of await read(ping)) {
+      refused += 1;
+      const lasts = [KeyRefused, RequestRefused, MalformedAnswer].some((each) => error instanceof each);
+      report('endpoints', lasts ? 'broken' : 'unknown', `${ping.place}: ${messageOf(error)}`, {
+        remedy: lasts
+          ? 'have the service permit it, or leave the collection out of MIRROR_COLLECTIONS'
+          : 'try again in a minute',
+      });
+    }
+  });
+  if (refused === 0 && tried.length > 0)
+    report('endpoints', 'ok', `all can be read with ${tried.length} of ${countOf(good.length, 'good key')}`);
 }
 
 function checkRate(pings: readonly Pinged[], share: number, report: Report): void {

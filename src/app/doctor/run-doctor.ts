@@ -9,7 +9,7 @@ import { STATUS_PAGE } from '../../status/server.ts';
 import { DELIVERIES } from '../../webhooks/receive/webhook-server.ts';
 import { daemonLives } from '../process/submit-carrier.ts';
 import type { Pinged } from './ask-service.ts';
-import { checkCredits, checkIdentity, checkRegistration, ownersOf } from './check-accounts.ts';
+import { checkCredits, checkFailing, checkIdentity, checkRegistration, ownersOf } from './check-accounts.ts';
 import { checkDataFolder, checkFirstStart, updateOf } from './check-data-folder.ts';
 import { checkInside, INSIDE_CHECKS } from './check-database.ts';
 import { checkToken, tryPort } from './check-listeners.ts';
@@ -131,6 +131,7 @@ async function checkTheDatabase(
       (check, state, ...rest) => {
         report(check, state, ...rest);
         if (check === 'migrations') migrated = state === 'ok';
+        if (check === 'objects') migrated &&= state === 'ok';
       },
     );
     if (!embedded) reportSize(facts, report);
@@ -152,7 +153,7 @@ async function checkAccounts(
   const { publicUrl } = config.webhook;
   const known = migrated && database !== undefined && ownersOf(pings).length > 0;
   const names = [
-    ...(known ? ['accounts', 'credits'] : []),
+    ...(known ? ['accounts', 'failing', 'credits'] : []),
     ...(publicUrl !== undefined && ownersOf(pings).length > 0 ? ['registration'] : []),
   ];
   const checks = await runGroup(
@@ -161,6 +162,7 @@ async function checkAccounts(
     async (report, signal) => {
       if (known) {
         await checkIdentity(database.db, config, pings, report);
+        await checkFailing(database.db, report);
         await checkCredits(database.db, config, pings, report);
       }
       if (publicUrl !== undefined) {

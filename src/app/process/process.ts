@@ -51,6 +51,8 @@ export interface ProcessOptions extends Omit<WorkOptions, 'signal'> {
   readonly onSubmission?: RunnerContext['onSubmission'];
   /** An account's webhook registration has changed; left out: nobody is told. */
   readonly onRegistration?: RunnerContext['onRegistration'];
+  /** A heartbeat was written, or failed; left out: nobody is told. */
+  readonly onBeat?: ((error?: unknown) => void) | undefined;
   /** Read at each event: observers may be added and removed. */
   readonly observers: readonly SyncObserver[];
 }
@@ -77,6 +79,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     command: options.command,
     version,
     clock,
+    onBeat: options.onBeat,
     log: { warn: (message) => log.warn(message), info: (message) => log.info(message) },
     onClockBack: async () => {
       log.warn(

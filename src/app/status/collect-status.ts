@@ -7,6 +7,7 @@ import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { readStoredStatus } from '../../db/status/stored-status.ts';
 import { NO_BACKLOG, readWorkload, type Workload } from '../../db/status/workload.ts';
 import type { LatestChange } from '../../model/status/latest-change.ts';
+import type { ProblemCause } from '../../model/status/problem.ts';
 import type {
   AccountStatus,
   ActivityStatus,
@@ -24,7 +25,7 @@ import { notesOnStretchedLists } from './stretched-lists.ts';
 import { notesOnWorkload } from './workload-notes.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
 import { judgeDeletions } from './judge-deletions.ts';
-import { judgeRecovery, judgeStatus } from './judge-status.ts';
+import { judgeRecovery, judgeStatus, unreadyDatabase } from './judge-status.ts';
 import { ordinal } from '@research-mirror/runtime/figures';
 import { programVersion } from '../program-files.ts';
 import { whatIsNext } from './what-is-next.ts';
@@ -98,7 +99,7 @@ export async function statusReport({
     ...[...unknown].map(([name, why]) => refusedKey(places.get(name), name, why)),
     ...(await movedBesideOthers(config, db, statuses)).map(movedKey),
     ...recovery.findings,
-    ...judged.findings,
+    ...judged.findings.filter(({ cause }) => unready === undefined || !isLate(cause)),
   ]);
   return {
     version: programVersion(),
@@ -126,14 +127,9 @@ export async function statusReport({
   };
 }
 
-function unreadyDatabase(why: string): FoundProblem {
-  return {
-    cause: 'database_unready',
-    what: why,
-    since: null,
-    byItself: 'it is tried again all the time; nothing is lost',
-    remedy: null,
-  };
+/** While nothing can be written, nothing is read: that it is late is no further problem. */
+function isLate(cause: ProblemCause): boolean {
+  return cause === 'polls_late' || cause === 'full_walks_late';
 }
 
 /** @param place of the key among those of MIRROR_API_KEY, from 1 up; undefined: it is none of them */

@@ -5,7 +5,7 @@ import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-webhooks-and-
 import { problemLine } from '../../model/status/problem.ts';
 import { groupProblems } from './group-problems.ts';
 import type { HealthJudgement } from './judge-webhook-and-submissions.ts';
-import { judgeRecovery, judgeStatus } from './judge-status.ts';
+import { judgeRecovery, judgeStatus, unreadyDatabase } from './judge-status.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const DAEMON: ProcessStatus = {
@@ -137,6 +137,42 @@ describe('judgeStatus', () => {
       'can’t be read: answers HTML; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror doctor" finds out why',
     ]);
     expect(notes).toHaveLength(2);
+  });
+
+  it('does not say that the service can’t be read where Postgres refuses to store it', () => {
+    const failing = (lastError: string, name: CollectionStatus['collection'] = 'lists'): CollectionStatus =>
+      collection({ collection: name, state: 'failing', lastError });
+    const judged = (...collections: CollectionStatus[]): ReturnType<typeof groupProblems> =>
+      groupProblems([
+        unreadyDatabase("the database can't do it now (53100 full)"),
+        ...judgeStatus([account({ collections })], [DAEMON], NOW, null).findings,
+      ]);
+    // A full disk is one cause, whatever met it.
+    expect(
+      judged(
+        failing("the database can't do it now (53100 could not extend file 1)"),
+        failing(
+          '3 lists could not be read, the last one: the database refuses (42P01 no relation)',
+          'list_items',
+        ),
+      ),
+    ).toMatchObject([
+      {
+        cause: 'database_unready',
+        what: "the database can't do it now (53100 full)",
+        affects: ['42/lists', '42/list_items'],
+      },
+    ]);
+    expect(judged(failing('the database refuses (P0001 not today)'))[1]).toMatchObject({
+      cause: 'database_refuses',
+      what: 'can’t be written: the database refuses (P0001 not today)',
+    });
+    // Words of the service are no words of Postgres.
+    expect(
+      judged(failing('GET /v1/lists was answered 500: the database refuses (53100 x)'))[1],
+    ).toMatchObject({
+      cause: 'collection_failing',
+    });
   });
 
   it('takes what nobody is asked to mirror for paused, whatever it was before', () => {

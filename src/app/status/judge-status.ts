@@ -5,6 +5,7 @@ import type {
   ProcessStatus,
   RecoveryStatus,
 } from '../../model/status/status-report.ts';
+import { refusalIn } from '../../db/connection/sql-state.ts';
 import { SERVICE_DOWN } from '../../model/errors.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import type { FoundProblem } from './group-problems.ts';
@@ -107,6 +108,20 @@ function failingCollection(
   { collection, lastError, failingSince }: CollectionStatus,
 ): FoundProblem {
   const said = lastError ?? 'unknown';
+  const where = `${userId}/${collection}`;
+  const refused = refusalIn(said);
+  if (refused?.whole === true) return { ...unreadyDatabase(refused.why), since: failingSince, where };
+  if (refused !== undefined) {
+    return {
+      cause: 'database_refuses',
+      what: `can’t be written: ${refused.why}`,
+      since: failingSince,
+      where,
+      origin: withoutPlace(refused.why),
+      byItself: 'it is tried again, at the latest after 5 minutes',
+      remedy: 'take away what refuses it: "research-mirror doctor" names triggers, rules and their like',
+    };
+  }
   // One list's error is quoted with how many of them failed.
   const down = said.includes(SERVICE_DOWN);
   const why = down ? said.slice(said.indexOf(SERVICE_DOWN)) : said;
@@ -114,12 +129,24 @@ function failingCollection(
     cause: down ? 'service_down' : 'collection_failing',
     what: down ? why : `can’t be read: ${why}`,
     since: failingSince,
-    where: `${userId}/${collection}`,
+    where,
     origin: withoutPlace(why),
     byItself: down
       ? 'one request at a time tries it; mirroring goes on as soon as it answers'
       : 'it is tried again, at the latest after 5 minutes',
     remedy: '"research-mirror doctor" finds out why',
+  };
+}
+
+/** Nothing can be written: whatever failed first, it is one problem. */
+export function unreadyDatabase(why: string): FoundProblem {
+  return {
+    cause: 'database_unready',
+    what: why,
+    since: null,
+    origin: 'database',
+    byItself: 'it is tried again all the time; nothing is lost',
+    remedy: '"research-mirror doctor" says what is in the way',
   };
 }
 

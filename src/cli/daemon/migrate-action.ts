@@ -2,6 +2,7 @@ import type { Db } from '../../db/connection/db.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../db/migrations/run-migrations.ts';
+import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { failureText } from '../steps/failure.ts';
@@ -57,12 +58,14 @@ async function bringUp(shell: Shell, db: Db, { check, json }: MigrateOptions): P
   }
   const applied = check === true ? [] : await migrate({ ...options, clock: shell.clock });
   const behind = check === true ? pending : [];
+  const missing = behind.length === 0 ? await whatIsMissing(db, MIGRATIONS) : undefined;
   const text =
     behind.length > 0
       ? `schema "${schema}" is behind by ${countOf(behind.length, 'migration')}: ${behind.join(', ')}`
       : applied.length > 0
         ? `schema "${schema}" is now up to date: applied ${applied.join(', ')}`
-        : `schema "${schema}" is up to date`;
+        : `schema "${schema}" ${missing === undefined ? 'is up to date' : 'has all migrations'}`;
   shell.out.write(`${json === true ? JSON.stringify({ schema, pending: behind, applied }) : text}\n`);
-  return behind.length > 0 ? EXIT.NO : EXIT.DONE;
+  if (missing !== undefined) shell.err.write(`research-mirror: ${missing}\n`);
+  return behind.length > 0 || missing !== undefined ? EXIT.NO : EXIT.DONE;
 }

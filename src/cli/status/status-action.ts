@@ -1,5 +1,7 @@
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { statusReport, workloadOf } from '../../app/status/collect-status.ts';
+import { groupProblems } from '../../app/status/group-problems.ts';
+import { unreadyDatabase } from '../../app/status/judge-status.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { latestMarks, readLatestChanges } from '../../db/status/latest-changes.ts';
 import { readActivity } from '../../db/status/stored-activity.ts';
@@ -8,6 +10,7 @@ import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
+import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
 import type { LatestChange } from '../../model/status/latest-change.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
@@ -54,8 +57,9 @@ async function readStatus(
   try {
     const { db } = database;
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
+    const missing = pending.length === 0 ? await whatIsMissing(db, MIGRATIONS, false) : undefined;
     const workload = (): Promise<Workload> => workloadOf(db, config);
-    if (pending.length === 0) {
+    if (pending.length === 0 && missing === undefined) {
       // A text has no charts.
       const activity = json ? async () => readActivity(db, await databaseTime(db)) : undefined;
       const latestChanges = async (): Promise<readonly LatestChange[]> =>
@@ -67,16 +71,17 @@ async function readStatus(
       version: programVersion(),
       at: new Date(shell.clock.now()).toISOString(),
       healthy: false,
-      problems: [
-        {
-          cause: 'database_behind',
-          what: `the database is behind this program (${pending.join(', ')})`,
-          since: null,
-          affects: [],
-          byItself: 'the next start brings it up',
-          remedy: '"research-mirror migrate"',
-        },
-      ],
+      problems: groupProblems([
+        missing === undefined
+          ? {
+              cause: 'database_behind',
+              what: `the database is behind this program (${pending.join(', ')})`,
+              since: null,
+              byItself: 'the next start brings it up',
+              remedy: '"research-mirror migrate"',
+            }
+          : unreadyDatabase(missing),
+      ]),
       notes: [],
       service: config.service?.url ?? null,
       database: words,

@@ -13,6 +13,13 @@ export function sqlState(error: unknown): string | undefined {
 /** Classes and codes that may pass: connections, resources, a server that stops or starts, time-outs, races. */
 const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
 
+/**
+ * Refusals that concern the whole database: disk, memory, connections (53), read-only (25006), files (58, XX001, XX002),
+ * and what every write needs: schemas, tables, columns, functions, rights. One that concerns rows, or a table's trigger,
+ * is none of them.
+ */
+const OF_THE_WHOLE = /^(53...|25006|58...|XX00[12]|3F000|42P01|42703|42883|42501)$/;
+
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [
     /^(57014|55P03)$/,
@@ -21,10 +28,15 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^53300$/, 'end sessions that nobody needs, or raise max_connections'],
   // Poolers say most of their own troubles by this code.
   [/^08P01$/, 'a pooler in front of the database must pool by transaction or by session, not by statement'],
+  [/^53100$/, 'make room on the disk of the database’s server'],
+  [/^25006$/, 'DATABASE_URL must lead to a server that can be written'],
   [/^28/, 'check user and password in DATABASE_URL (or PGUSER, PGPASSWORD), and the server’s pg_hba.conf'],
   [/^3D000$/, 'create the database, or mend its name in DATABASE_URL'],
   [/^42501$/, 'give the database’s user the right (which it needs: docs/operations.md, "Database")'],
-  [/^(42P01|42703|42883|3F000)$/, 'bring the database to this version: "research-mirror migrate"'],
+  [
+    /^(42P01|42703|42883|3F000)$/,
+    '"research-mirror migrate" brings the database to this version, or says what it lacks',
+  ],
 ];
 
 /** What an error of the driver means that has neither a code of Node's nor a SQLSTATE. */
@@ -97,6 +109,26 @@ export function databaseError(error: unknown): unknown {
   return remedy === undefined
     ? error
     : new Unusable(`the database refuses (${state} ${error.message}): ${remedy}`, { cause: error });
+}
+
+/** Whether Postgres refused it for a reason that concerns the whole database, not a row or a table's own rules. */
+export function concernsWholeDatabase(error: unknown): boolean {
+  return OF_THE_WHOLE.test(sqlState(error) ?? '');
+}
+
+/** The message of a failure as it is stored: one of Postgres's own says so. */
+export function failureMessage(error: unknown): string {
+  const state = error instanceof ClassifiedError ? undefined : sqlState(error);
+  return state === undefined ? messageOf(error) : `the database refuses (${state} ${messageOf(error)})`;
+}
+
+/** What a stored message says of Postgres; undefined: it is not Postgres that failed. One list's may be quoted for several. */
+export function refusalIn(message: string): { readonly why: string; readonly whole: boolean } | undefined {
+  const found =
+    /^(?:\d+ lists could not be read, the last one: )?(the database (?:refuses|can't do it now) \((\w{5}) .*)$/s.exec(
+      message,
+    );
+  return found === null ? undefined : { why: found[1] ?? '', whole: OF_THE_WHOLE.test(found[2] ?? '') };
 }
 
 /** Whether the connection is of no use after this error, because its state at the server is unknown. */

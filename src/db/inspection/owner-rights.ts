@@ -68,15 +68,21 @@ async function ownRelations(db: Db): Promise<string[]> {
   return found.rows.map(({ name }) => name);
 }
 
-/** An owner may have taken rights from itself, too. */
-async function tableRights(db: Db): Promise<MissingRight[]> {
+/** What this user lacks to write the tables that are there, whoever owns them. */
+export async function missingWriteRights(db: Db): Promise<readonly MissingRight[]> {
+  return tableRights(db, false);
+}
+
+/** An owner may have taken rights from itself, too. @param owned only of tables that this user owns */
+async function tableRights(db: Db, owned = true): Promise<MissingRight[]> {
   const { rows } = await db.sql<{ name: string; sql: string }>`
     select format('%I.%I', nspname, relname) as name,
-      format('grant select, insert, update, delete on %I.%I to %I;', nspname, relname, current_user) as sql
+      format('grant usage on schema %I to %I; grant select, insert, update, delete on %I.%I to %I;', nspname, current_user,
+        nspname, relname, current_user) as sql
     from pg_class c join pg_namespace n on n.oid = relnamespace
-    where relkind in ('r', 'p') and pg_has_role(relowner, 'usage')
+    where relkind in ('r', 'p') and (not ${owned}::boolean or pg_has_role(relowner, 'usage'))
       and (nspname = ${db.stateSchema} or nspname = ${db.schema} and relname = any(${await ownRelations(db)}::text[]))
-      and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+      and not ((${owned}::boolean or has_schema_privilege(n.oid, 'usage')) and has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
         and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
     order by 1`;
   if (rows.length === 0) return [];

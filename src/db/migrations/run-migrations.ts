@@ -165,7 +165,16 @@ export async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${place} and c.relname = 'migration'`;
   const table = rows[0];
-  if (table === undefined) return [];
+  if (table === undefined) {
+    const { rows: rest } = await db.sql`
+      select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = ${place} and c.relname in ('api_key', 'scope', 'slot_block')`;
+    if (rest.length < 3) return [];
+    throw new Unusable(
+      `the table ${place}.migration is missing, and the rest of the mirror is there: bring it back, under its name or ` +
+        'from a backup. Nothing was touched.',
+    );
+  }
   if (!table.ours) {
     throw new Unusable(
       `the table ${place}.migration of ${table.owner} is something else's: it is no list of migrations. Nothing was touched; ` +

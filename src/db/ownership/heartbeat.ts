@@ -19,6 +19,8 @@ export interface HeartbeatOptions {
   readonly clock: Clock;
   readonly log: { warn(message: string): void; info(message: string): void };
   readonly durations?: HeartbeatDurations;
+  /** Called after each attempt, with its error where it failed. */
+  readonly onBeat?: ((error?: unknown) => void) | undefined;
   /** Called after each heartbeat. Its failure is logged, and is not the heartbeat's. */
   readonly afterBeat?: () => Promise<void>;
   /**
@@ -134,7 +136,9 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
             log.info('the database answers again');
           }
           failing = false;
+          options.onBeat?.();
         } catch (error) {
+          options.onBeat?.(error);
           interruptedAt = clock.monotonic();
           if (!failing) log.warn(`heartbeat: ${messageOf(error)}`);
           failing = true;

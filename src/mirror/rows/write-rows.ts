@@ -67,7 +67,10 @@ export async function writeRows(
   const [result] = await allSent(insert, archive);
   const written = Number(result.numAffectedRows ?? 0n);
   if (written !== rows.length) {
-    throw new Error(`${table.name}: ${rows.length} rows were sent to Postgres, ${written} were written`);
+    // As if it had refused them: `status` names whose doing it is by this text (judge-status.ts).
+    throw new Error(
+      `the database refuses (02000 ${table.name}: ${rows.length} rows were sent, ${written} were written): a rule or trigger of the table takes them away`,
+    );
   }
 }
 

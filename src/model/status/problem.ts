@@ -3,6 +3,7 @@ import { formatAge } from '@research-mirror/runtime/figures';
 /** What may be wrong: labels of a metric, and headings of the runbook (docs/operations.md, "Problems"). */
 export const PROBLEM_CAUSES = [
   'database_unready',
+  'database_refuses',
   'database_behind',
   'database_went_back',
   'service_down',

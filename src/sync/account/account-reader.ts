@@ -7,7 +7,7 @@ import {
   type Scope,
 } from '../../model/collections.ts';
 import { KeyRefused } from '../../model/errors.ts';
-import { messageOf } from '@research-mirror/runtime/message';
+import { failureMessage } from '../../db/connection/sql-state.ts';
 import type { DueScopesBounds, Standing } from '../reader/account-store.ts';
 import { EarlyRuns, type RunsAfter } from './early-runs.ts';
 import { LongReadings } from './long-readings.ts';
@@ -231,7 +231,7 @@ export class AccountReader {
     if (request.dueOnly && read.count === 0) return { ...NOTHING, error };
     await this.#context.store.saveLists(lists, (failing) => {
       // A list's failure stays until the list is read, also one that this pass left out.
-      const message = failing ?? (error === undefined ? undefined : messageOf(error));
+      const message = failing ?? (error === undefined ? undefined : failureMessage(error));
       return {
         ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
         // Lists that a change made due are read beside the cron line's runs, and serve none.

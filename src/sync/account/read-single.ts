@@ -1,3 +1,4 @@
+import { failureMessage } from '../../db/connection/sql-state.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
 import type { CollectionChange, WalkEnd } from '../../mirror/scope/walk-end.ts';
@@ -118,7 +119,7 @@ export async function readSingle(
     }
     ended('failed', error);
     if (!(error instanceof KeyRefused)) {
-      const failure = { message: messageOf(error), at: new Date(context.clock.now()) };
+      const failure = { message: failureMessage(error), at: new Date(context.clock.now()) };
       const walkEnd: WalkEnd = {
         scope,
         kind: 'single',

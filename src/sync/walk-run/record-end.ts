@@ -1,7 +1,7 @@
 import type { WalkEnd } from '../../mirror/scope/walk-end.ts';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { LeaseLost } from '../../model/errors.ts';
-import { messageOf } from '@research-mirror/runtime/message';
+import { failureMessage } from '../../db/connection/sql-state.ts';
 import { failing } from './page-decision.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
@@ -18,7 +18,7 @@ export async function recordEnd(
 ): Promise<void> {
   const { scope } = session;
   const at = new Date(clock.now());
-  const message = error === undefined ? undefined : messageOf(error);
+  const message = error === undefined ? undefined : failureMessage(error);
   const collection = message === undefined ? undefined : failing(scope, message, at);
   try {
     const stop = {

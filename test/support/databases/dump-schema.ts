@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { programVersion } from '../../../src/app/program-files.ts';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
+import { presentParts } from '../../../src/db/inspection/missing-parts.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { dumpSchema } from './schema-dump.ts';
 import { ROOT } from '../rules/source-files.ts';
 
 /**
- * `node test/support/databases/dump-schema.ts`: writes migrations/schema.sql anew, from an embedded server of its
- * own.
+ * `node test/support/databases/dump-schema.ts`: writes migrations/schema.sql and migrations/objects.txt, from an
+ * embedded server of its own.
  */
 const folder = await mkdtemp(join(tmpdir(), 'research-mirror-schema-'));
 await chmod(folder, 0o755);
@@ -42,6 +43,7 @@ try {
   const head =
     '-- What all migrations make, for reading. Made by: node test/support/databases/dump-schema.ts\n\n';
   await writeFile(join(migrations, 'schema.sql'), head + (await dumpSchema(database.db)));
+  await writeFile(join(migrations, 'objects.txt'), `${(await presentParts(database.db)).join('\n')}\n`);
   await database.close();
 } finally {
   await server.stop();

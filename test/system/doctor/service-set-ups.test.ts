@@ -50,7 +50,7 @@ function tlsService(host?: string): Promise<number> {
 }
 
 describe('doctor', () => {
-  it('finds nothing wrong where nothing is, sends one request a key, and writes no row', async () => {
+  it('finds nothing wrong where nothing is, pings and reads each endpoint with each key, and writes no row', async () => {
     const before = await rowsOf(system);
     const keys = setting({ MIRROR_API_KEY: 'key-a,key-b,key-c' });
     await system.sandbox.control.resetCounters();
@@ -63,7 +63,9 @@ describe('doctor', () => {
     ]);
     expect(await rowsOf(system)).toEqual(before);
     const { byRouteAndStatus } = await system.sandbox.control.counters();
-    expect(byRouteAndStatus).toEqual({ 'GET /v1/ping 200': 3 });
+    const routes = ['ping', 'account', 'research', 'research/bulk', 'lists', 'lists/{id}', 'watchlist'];
+    expect(byRouteAndStatus).toEqual(Object.fromEntries(routes.map((route) => [`GET /v1/${route} 200`, 3])));
+    expect(found.the('endpoints').found).toBe('all can be read with 3 of 3 good keys');
   });
 
   it('prints a line for each check, and no secret', async () => {
@@ -93,6 +95,36 @@ describe('doctor says the cause and the remedy of', () => {
       'the 2nd of MIRROR_API_KEY is refused',
     );
     expect(await examine(setting({ MIRROR_API_KEY: 'key-a,key-c' }))).toMatchObject({ code: 0 });
+  });
+
+  it('one endpoint that a good key may not read, and not while the collection is left out', async () => {
+    const passing: RequestListener = (incoming, answer) => {
+      const { headers, url = '' } = incoming;
+      if (url.startsWith('/v1/watchlist')) {
+        answer.writeHead(403, { 'content-type': 'application/json' });
+        answer.end('{"detail":"not in your plan"}');
+        return;
+      }
+      request(`${system.sandbox.url}${url}`, { headers, agent: false }, (got) => {
+        answer.writeHead(got.statusCode ?? 502, got.headers);
+        got.pipe(answer);
+      }).end();
+    };
+    const port = await listening(createServer(passing));
+    const wrong = setting({ MIRROR_API_URL: `http://127.0.0.1:${port}` });
+    const found = await examine(wrong);
+    expect(found.code).toBe(1);
+    expect(found.in('broken')).toEqual(['endpoints']);
+    expect(found.the('endpoints')).toMatchObject({
+      found: expect.stringMatching(
+        /GET \/v1\/watchlist\?limit=1 was answered 403: .*not in your plan/,
+      ) as string,
+      remedy: expect.stringContaining('MIRROR_COLLECTIONS') as string,
+    });
+    const others = 'account,research_jobs,bulk_research_jobs,lists,list_items';
+    expect(await examine({ ...wrong, env: { ...wrong.env, MIRROR_COLLECTIONS: others } })).toMatchObject({
+      code: 0,
+    });
   });
 
   it('a certificate of an unknown authority: with its file it is trusted', async () => {
@@ -187,7 +219,7 @@ describe('doctor says the cause and the remedy of', () => {
     const port = await listening(
       createServer((incoming, answer) => {
         answer.setHeader('date', new Date(Date.now() - 3_600_000).toUTCString());
-        answer.end('{"user_id":1001}');
+        answer.end('{"user_id":1001,"data":[],"has_more":false}');
         incoming.resume();
       }),
     );

@@ -1,10 +1,12 @@
 import { Db } from '../../../../src/db/connection/db.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readiness } from '../../../../src/app/daemon/readiness.ts';
+import { readiness, WriteHealth } from '../../../../src/app/daemon/readiness.ts';
 import type { Database } from '../../../../src/db/connection/database.ts';
+import { presentParts } from '../../../../src/db/inspection/missing-parts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
+import { createLoginRole } from '../../../support/postgres/login-role.ts';
+import { inOwnDatabase, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 
 let database: TestDatabase;
 let opened: Database;
@@ -18,8 +20,12 @@ afterAll(async () => {
 });
 
 const clock = new VirtualClock();
-const ready = (ownsUntil: number, db = opened.db): ReturnType<typeof readiness> =>
-  readiness({ db, ownsUntil: () => ownsUntil, clock });
+const NOTHING_REFUSED = { tried: true, why: () => undefined };
+const ready = (
+  ownsUntil: number,
+  db = opened.db,
+  writes: Pick<WriteHealth, 'tried' | 'why'> = NOTHING_REFUSED,
+): ReturnType<typeof readiness> => readiness({ db, ownsUntil: () => ownsUntil, writes, clock });
 
 describe('whether a delivery could be stored now', () => {
   it('is said by heartbeats: each of them is a write that was committed', async () => {
@@ -45,9 +51,165 @@ describe('whether a delivery could be stored now', () => {
     });
   });
 
+  it('is no before the trial of the start is over', async () => {
+    const now = clock.monotonic();
+    const begun = { tried: false, why: () => undefined };
+    expect(await ready(now + 10_000, opened.db, begun)).toMatchObject({ ok: false });
+  });
+
   it('is an error where the database does not answer', async () => {
     const gone = await openTestDatabase(database.url);
     await gone.close();
     await expect(ready(clock.monotonic() + 10_000, gone.db)).rejects.toThrow();
+  });
+});
+
+/** A refusal by Postgres itself, with that SQLSTATE. */
+async function refusal(state: string): Promise<unknown> {
+  return opened.db
+    .raw(`do $$ begin raise exception using errcode = '${state}', message = 'as it is'; end $$`)
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+}
+
+/** Health of writes with its log, and its trials on a clock that stands still. */
+function watched(db: Db): { writes: WriteHealth; said: string[]; trial: () => Promise<void> } {
+  const said: string[] = [];
+  const say = (line: unknown): void => void said.push(String(line));
+  const writes = new WriteHealth({ warn: say, info: say });
+  return { writes, said, trial: () => writes.tryOut(db) };
+}
+
+describe('a refused write', () => {
+  const PAGE = {
+    scope: { userId: '1', collection: 'lists', parent: '' },
+    kind: 'poll',
+    items: 1,
+    inserted: 0,
+    updated: 0,
+    unchanged: 1,
+    quarantined: 0,
+  } as const;
+
+  it('counts until one of its kind goes through: a heartbeat clears only a heartbeat’s, a page must have written', async () => {
+    const { writes, said } = watched(opened.db);
+    writes.refused('heartbeat', await refusal('53200'));
+    writes.refused('page', await refusal('53100'));
+    writes.refused('delivery', await refusal('53100'));
+    expect(await ready(clock.monotonic() + 10_000, opened.db, writes)).toMatchObject({ ok: false });
+    writes.wentThrough('heartbeat');
+    expect(writes.why()).toMatch(/53100 as it is\): make room/);
+    writes.observer.pageWritten?.(PAGE);
+    writes.wentThrough('delivery');
+    expect(writes.why()).toMatch(/53100/);
+    writes.observer.pageWritten?.({ ...PAGE, inserted: 1 });
+    expect(writes.why()).toBeUndefined();
+    expect(said).toEqual([
+      expect.stringMatching(/^not ready: the database can't do it now \(53200 /),
+      'ready: the database takes writes again',
+    ]);
+  });
+
+  it.each([
+    '53100',
+    '53200',
+    '53300',
+    '53400',
+    '25006',
+    '58030',
+    'XX001',
+    '3F000',
+    '42P01',
+    '42703',
+    '42883',
+    '42501',
+  ])('concerns the whole database with %s', async (state) => {
+    const { writes } = watched(opened.db);
+    writes.refused('page', await refusal(state));
+    expect(writes.why()).toContain(state);
+  });
+
+  it.each([
+    'P0001',
+    '23505',
+    '23503',
+    '22003',
+    '55000',
+    '0A000',
+    '40001',
+    '40P01',
+    '55P03',
+    '57014',
+    '54000',
+  ])('concerns a row, a table or a moment with %s', async (state) => {
+    const { writes } = watched(opened.db);
+    writes.refused('page', await refusal(state));
+    expect(writes.why()).toBeUndefined();
+  });
+});
+
+describe('a trial', () => {
+  it('clears every refusal where a page’s size can be written, and leaves nothing', async () => {
+    await inOwnDatabase(async ({ db }) => {
+      const { writes, trial } = watched(db);
+      const before = await presentParts(db);
+      for (const kind of ['page', 'delivery', 'heartbeat'] as const)
+        writes.refused(kind, await refusal('53100'));
+      await trial();
+      expect(writes.why()).toBeUndefined();
+      expect(await presentParts(db)).toEqual(before);
+    });
+  });
+
+  it.each([
+    [
+      'what is missing',
+      'alter table other.lists rename to gone',
+      /lacks table other\.lists \(other\.gone has/,
+    ],
+    ['no view that is missing', 'drop view other.companies', undefined],
+    [
+      'a full disk',
+      `create function public.full_disk() returns event_trigger language plpgsql as $$ begin
+        raise exception using errcode = '53100', message = 'full'; end $$;
+      create event trigger full_disk on ddl_command_end when tag in ('CREATE TABLE AS') execute function public.full_disk()`,
+      /53100 full/,
+    ],
+    [
+      'nothing of DDL that is frozen: rows may go through',
+      `create function public.frozen() returns event_trigger language plpgsql as $$ begin raise 'frozen'; end $$;
+      create event trigger frozen on ddl_command_start execute function public.frozen()`,
+      undefined,
+    ],
+  ])('says %s', async (_, broken, why) => {
+    await inOwnDatabase(async ({ db }) => {
+      await db.raw(broken);
+      const { writes, trial } = watched(db);
+      await trial();
+      if (why === undefined) expect(writes.why()).toBeUndefined();
+      else expect(writes.why()).toMatch(why);
+    });
+  });
+
+  it('says which table this user may not write, and how the right is given', async () => {
+    await inOwnDatabase(async (own) => {
+      const login = await createLoginRole(own, []);
+      try {
+        const db = new Db(login.kysely, 'other');
+        await own.db.raw(`grant usage, create on schema other, other_sync to ${login.name};
+          grant select, insert, update, delete on all tables in schema other, other_sync to ${login.name};
+          revoke insert on other_sync.scope from ${login.name}`);
+        const { writes, trial } = watched(db);
+        await trial();
+        expect(writes.why()).toContain('may not write other_sync.scope: grant ');
+        await own.db.raw(`grant insert on other_sync.scope to ${login.name}`);
+        await trial();
+        expect(writes.why()).toBeUndefined();
+      } finally {
+        await login.drop();
+      }
+    });
   });
 });

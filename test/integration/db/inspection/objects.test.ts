@@ -1,0 +1,171 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { checkInside } from '../../../../src/app/doctor/check-database.ts';
+import { hindrances } from '../../../../src/db/inspection/hindrances.ts';
+import { presentParts, whatIsMissing } from '../../../../src/db/inspection/missing-parts.ts';
+import { pendingMigrations } from '../../../../src/db/migrations/run-migrations.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { inOwnDatabase, MIGRATIONS } from '../../../support/databases/migrated-database.ts';
+
+it('objects.txt is what the migrations make (node test/support/databases/dump-schema.ts writes it)', async () => {
+  await inOwnDatabase(async ({ db }) => {
+    const written = await readFile(join(MIGRATIONS, 'objects.txt'), 'utf8');
+    expect(`${(await presentParts(db)).join('\n')}\n`).toBe(written);
+  });
+});
+
+describe('what migrations made and is gone is named:', () => {
+  it.each([
+    [
+      'nothing, where others have things of their own beside it',
+      'create table other.more (a int)',
+      undefined,
+    ],
+    ['a table', 'drop table other.quarantine cascade', 'the mirror lacks table other.quarantine'],
+    [
+      'one that was renamed, with its name now',
+      'alter table other.lists rename to "Old lists"',
+      'table other.lists (other.Old lists has its columns: rename it back)',
+    ],
+    ['a state table', 'alter table other_sync.scope set schema other', 'table other_sync.scope'],
+    ['a schema, without what was in it', 'alter schema other rename to hidden', 'lacks schema other:'],
+    ['a column', 'alter table other.lists drop column _raw cascade', 'column other.lists._raw jsonb'],
+    [
+      'a column that has another type',
+      'alter table other_sync.hint alter column key type varchar(3)',
+      'column other_sync.hint.key text',
+    ],
+    [
+      'a key',
+      'alter table other.lists drop constraint lists_pkey cascade',
+      'unique other.lists (_user_id, list_id)',
+    ],
+    ['a function', 'drop function other.cancel_submission', 'function other.cancel_submission(bigint)'],
+    ['a view', 'drop view other.companies', 'view other.companies'],
+    [
+      'many things, of which three are named',
+      'drop view other.companies, other.changes, other.data_quality, other.credits_daily, other.columns',
+      'view other.changes, view other.columns, view other.companies and 2 more',
+    ],
+  ])('%s', async (_, broken, lacks) => {
+    await inOwnDatabase(async ({ db }) => {
+      await db.raw(broken);
+      const missing = await whatIsMissing(db, MIGRATIONS);
+      if (lacks === undefined) expect(missing).toBeUndefined();
+      else expect(missing).toContain(lacks);
+      // Readers alone miss a view: nothing that is written needs it.
+      const isView = lacks?.includes('view') ?? false;
+      expect((await whatIsMissing(db, MIGRATIONS, false)) === undefined).toBe(lacks === undefined || isView);
+    });
+  });
+
+  it('the table of migrations itself, so that nobody takes the mirror for a new one', async () => {
+    await inOwnDatabase(async ({ db }) => {
+      await db.raw('alter table other_sync.migration rename to m');
+      await expect(pendingMigrations({ db, folder: MIGRATIONS, version: '0.2.0' })).rejects.toThrow(
+        'the table other_sync.migration is missing, and the rest of the mirror is there',
+      );
+    });
+  });
+});
+
+describe('what somebody put in the way of writes is named, with the SQL that takes it away:', () => {
+  const FUNCTION = `create function public.act() returns trigger language plpgsql as $$ begin return new; end $$;`;
+  it.each([
+    [
+      'nothing, of tables that are not the mirror’s',
+      'create rule r as on insert to other.more do instead nothing',
+    ],
+    [
+      'a trigger',
+      `${FUNCTION} create trigger act before insert on other.lists for each row execute function public.act()`,
+      'warning',
+      'the trigger act of other.lists runs with each write',
+    ],
+    [
+      'no trigger that is disabled',
+      `${FUNCTION} create trigger act before insert on other.lists for each row execute function public.act();
+        alter table other.lists disable trigger act`,
+    ],
+    [
+      'a rule',
+      'create rule r as on update to other_sync.scope do instead nothing',
+      'broken',
+      'the rule r of other_sync.scope takes writes away',
+    ],
+    [
+      'an event trigger',
+      `create function public.ddl() returns event_trigger language plpgsql as $$ begin end $$;
+        create event trigger watch on ddl_command_end execute function public.ddl()`,
+      'warning',
+      'the event trigger watch runs when the mirror makes a column or migrates',
+    ],
+    [
+      'no event trigger of other commands',
+      `create function public.ddl() returns event_trigger language plpgsql as $$ begin end $$;
+        create event trigger watch on ddl_command_end when tag in ('CREATE SERVER', 'CREATE EXTENSION')
+        execute function public.ddl()`,
+    ],
+    [
+      'a replica identity that is nothing',
+      'alter table other.lists replica identity nothing',
+      'warning',
+      'other.lists has no replica identity: a publication would have its changes refused',
+    ],
+    [
+      'the same in a publication',
+      'alter table other.lists replica identity nothing; create publication p for tables in schema other',
+      'broken',
+      'the publication p has its changes refused',
+    ],
+    [
+      'a replica identity whose index is gone',
+      `create unique index gone on other.lists (_user_id, list_id); alter table other.lists replica identity using index gone;
+        drop index other.gone`,
+      'warning',
+      'other.lists has no replica identity',
+    ],
+    [
+      'an unlogged table',
+      'alter table other.lists set unlogged',
+      'warning',
+      'other.lists is unlogged: a crash of the server empties it',
+    ],
+  ])('%s', async (_, broken, state = '', named = '') => {
+    await inOwnDatabase(async ({ db }) => {
+      await db.raw('create table other.more (a int)');
+      await db.raw(broken);
+      const found = await hindrances(db, MIGRATIONS);
+      if (state === '') expect(found).toEqual([]);
+      else {
+        expect(found).toMatchObject([{ state, what: expect.stringContaining(named) as string }]);
+        await db.raw(found[0]?.sql ?? '');
+        expect(await hindrances(db, MIGRATIONS)).toEqual([]);
+      }
+    });
+  });
+});
+
+it('doctor tries a write of a page’s size and a column, and leaves nothing', async () => {
+  await inOwnDatabase(async ({ db }) => {
+    const told = async (): Promise<Map<string, string>> => {
+      const found = new Map<string, string>();
+      await checkInside(
+        db,
+        systemClock,
+        (check, state, words) => void found.set(check, `${state}: ${words}`),
+      );
+      return found;
+    };
+    const before = await presentParts(db);
+    expect((await told()).get('writable')).toBe('ok: takes writes');
+    expect(await presentParts(db)).toEqual(before);
+    // As a disk that is full, here by a server's own words: only the second table command is refused.
+    await db.raw(`create function public.full_disk() returns event_trigger language plpgsql as $$ begin
+        raise exception using errcode = '53100', message = 'No space left on device'; end $$;
+      create event trigger full_disk on ddl_command_end when tag in ('ALTER TABLE')
+        execute function public.full_disk()`);
+    expect((await told()).get('writable')).toMatch(/^broken: .*\(53100 No space left on device\): make room/);
+  });
+});

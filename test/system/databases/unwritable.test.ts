@@ -1,0 +1,217 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, chownSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import type { Problem } from '../../../src/model/status/problem.ts';
+import type { StatusReport } from '../../../src/model/status/status-report.ts';
+import { serverUrl } from '../../support/postgres/postgres.ts';
+import { examine, type Examination, ran } from '../../support/processes/doctor.ts';
+import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
+
+let system: System;
+let daemon: Daemon;
+beforeAll(async () => {
+  system = await createSystem();
+  await system.sync();
+  daemon = await system.daemon();
+  await eventually('to be ready', async () => (await ready()).status === 200);
+});
+afterEach(() => eventually('to be ready again', async () => (await ready()).status === 200));
+/** What is to be done once the system is gone. */
+const afterwards: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  await system.close();
+  for (const each of afterwards) await each();
+});
+
+async function ready(): Promise<{ status: number; body: string }> {
+  const answer = await fetch(`${daemon.statusUrl}/readyz`);
+  return { status: answer.status, body: await answer.text() };
+}
+
+const doctor = (): Promise<Examination> =>
+  examine({
+    cwd: system.cwd,
+    env: {
+      DATABASE_URL: system.databaseUrl,
+      MIRROR_API_URL: system.sandbox.url,
+      MIRROR_API_KEY: system.sandbox.key,
+      MIRROR_HTTP_PORT: '0',
+    },
+  });
+
+async function problems(): Promise<readonly Problem[]> {
+  const { stdout } = await system.run(['status', '--json']);
+  return (JSON.parse(stdout) as StatusReport).problems;
+}
+
+let fields = 0;
+/** New jobs, with a field that has no column yet, which the daemon reads. @returns how `sync` ends */
+async function read(jobs = 5): Promise<number | null> {
+  fields += 1;
+  const insert = {
+    op: 'insert',
+    collection: 'research_jobs',
+    fields: { company: 'new', [`field_${fields}`]: 1 },
+  } as const;
+  await system.sandbox.control.mutate(...Array.from({ length: jobs }, () => insert));
+  return (await system.run(['sync', 'research_jobs'])).code;
+}
+
+describe('what Postgres refuses of one table is called so, and doctor names', () => {
+  const REFUSE = `create function public.refuse() returns trigger language plpgsql
+    as $$ begin raise 'not today'; end $$`;
+  const FREEZE = `create function public.freeze_ddl() returns event_trigger language plpgsql
+    as $$ begin raise 'frozen'; end $$`;
+  it.each([
+    {
+      what: 'a trigger that raises',
+      broken: `${REFUSE}; create trigger refuse before insert or update on mirror.research_jobs
+        for each row execute function public.refuse()`,
+      said: 'P0001 not today',
+      named: 'the trigger refuse of mirror.research_jobs',
+    },
+    {
+      what: 'a rule',
+      broken: 'create rule swallow as on insert to mirror.research_jobs do instead nothing',
+      said: 'rows were sent, 0 were written',
+      named: 'the rule swallow of mirror.research_jobs',
+    },
+    {
+      what: 'an event trigger that freezes DDL',
+      broken: `${FREEZE}; create event trigger freezing on ddl_command_start execute function public.freeze_ddl()`,
+      said: 'P0001 frozen',
+      named: 'the event trigger freezing',
+    },
+    {
+      what: 'a replica identity that a publication can’t do without',
+      broken: `alter table mirror.research_jobs replica identity nothing;
+        create publication outward for table mirror.research_jobs`,
+      said: '55000 cannot update table',
+      named: 'the publication outward has its changes refused',
+    },
+  ])('$what, which its SQL takes away', async ({ broken, said, named }) => {
+    await system.db.query(broken);
+    expect(await read()).not.toBe(0);
+    const found = await problems();
+    expect(found).toMatchObject([{ cause: 'database_refuses', affects: ['1001/research_jobs'] }]);
+    expect(found[0]?.what).toContain(said);
+    expect(found[0]?.what).not.toContain('read');
+    const examined = await doctor();
+    expect(examined.code).toBe(1);
+    expect(examined.the('failing').found).toContain(said);
+    expect(examined.the('foreign_objects').found).toContain(named);
+    await ran(examined.the('foreign_objects'), system.databaseUrl);
+    expect(await read()).toBe(0);
+    expect(await problems()).toEqual([]);
+    expect((await doctor()).in('broken')).toEqual([]);
+  });
+});
+
+it('a table that was renamed is named by readyz, status, migrate and doctor, and nothing else is said', async () => {
+  const lacks = 'table mirror.research_jobs (mirror.jobs_of_mine has its columns';
+  await system.db.query('alter table mirror.research_jobs rename to jobs_of_mine');
+  expect(await read()).not.toBe(0);
+  await eventually('not to be ready, and to say what is missing', async () => {
+    const { status, body } = await ready();
+    return status === 503 && body.includes(lacks);
+  });
+  expect(await problems()).toMatchObject([
+    { cause: 'database_unready', what: expect.stringContaining(lacks) as string },
+  ]);
+  for (const args of [['migrate', '--check'], ['migrate']]) {
+    const outcome = await system.run(args);
+    expect(outcome.code).toBe(1);
+    expect(outcome.stdout + outcome.stderr).toContain(lacks);
+  }
+  const examined = await doctor();
+  expect(examined.code).toBe(1);
+  expect(examined.the('objects').found).toContain(lacks);
+  await system.db.query('alter table mirror.jobs_of_mine rename to research_jobs');
+});
+
+/** A disk of its own that root can mount, with a database in it; undefined: this user can't. */
+function smallDisk(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'research-mirror-disk-'));
+  try {
+    execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=80m', 'tmpfs', folder], { stdio: 'ignore' });
+    return folder;
+  } catch {
+    rmSync(folder, { recursive: true });
+    process.stderr.write('tmpfs can be mounted by root on Linux only; NOT TESTED: a full disk\n');
+    return undefined;
+  }
+}
+
+const disk = smallDisk();
+
+describe.runIf(disk !== undefined)('a full disk', () => {
+  const folder = disk ?? '';
+  let admin: pg.Client;
+  beforeAll(async () => {
+    await daemon.stop();
+    admin = new pg.Client({ connectionString: await serverUrl() });
+    await admin.connect();
+    const { rows } = await admin.query<{ at: string }>(`select current_setting('data_directory') as at`);
+    const { uid, gid } = statSync(rows[0]?.at ?? '');
+    chownSync(folder, uid, gid);
+    afterwards.push(async () => {
+      await admin.query('drop tablespace small');
+      await admin.end();
+      execFileSync('/bin/umount', [folder]);
+      rmSync(folder, { recursive: true });
+    });
+    await admin.query(`create tablespace small location '${folder}'`);
+    const name = new URL(system.databaseUrl).pathname.slice(1);
+    await admin.query(
+      'select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
+      [name],
+    );
+    await admin.query(`alter database ${name} set tablespace small`);
+    daemon = await system.daemon();
+  });
+  it('is not ready, though heartbeats go on, until there is room again; doctor and status say the one cause', async () => {
+    expect(() => {
+      for (;;) appendFileSync(join(folder, 'filler'), Buffer.alloc(8_192));
+    }).toThrow('ENOSPC');
+    expect(await read(400)).not.toBe(0);
+    const beaten = async (): Promise<Date> => {
+      const { rows } = await system.db.query<{ at: Date }>(
+        'select max(alive_until) as at from mirror_sync.process',
+      );
+      return rows[0]?.at ?? new Date(0);
+    };
+    const before = await beaten();
+    await eventually('not to be ready', async () => {
+      const { status, body } = await ready();
+      return status === 503 && body.includes('53100') && body.includes('make room');
+    });
+    await eventually(
+      'three more heartbeats',
+      async () => (await beaten()).getTime() > before.getTime() + 12_000,
+    );
+    expect((await ready()).status).toBe(503);
+    const report = (await (await fetch(`${daemon.statusUrl}/api/status`)).json()) as StatusReport;
+    expect(report.problems).toMatchObject([{ cause: 'database_unready' }]);
+    const metrics = await (await fetch(`${daemon.statusUrl}/metrics`)).text();
+    expect(metrics).toMatch(/^research_mirror_ready 0$/m);
+    expect(metrics).toMatch(/^research_mirror_problems\{cause="collection_failing"\} 0$/m);
+    const said = await problems();
+    expect(said).toMatchObject([{ cause: 'database_unready', affects: ['1001/research_jobs'] }]);
+    expect(said[0]?.what).toMatch(/\(53100 .*No space left on device\): make room/);
+    const examined = await doctor();
+    expect(examined.code).toBe(1);
+    expect(examined.the('writable').found).toContain('53100');
+    expect(daemon.output().match(/not ready: /g)).toHaveLength(1);
+
+    rmSync(join(folder, 'filler'));
+    await eventually('to be ready again', async () => (await ready()).status === 200);
+    expect(daemon.output()).toContain('ready: the database takes writes again');
+    expect(await read()).toBe(0);
+    expect(await problems()).toEqual([]);
+    expect(await doctor()).toMatchObject({ code: 0 });
+  });
+});
