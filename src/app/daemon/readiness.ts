@@ -19,8 +19,6 @@ type WriteKind = 'heartbeat' | 'delivery' | 'page';
 
 /** How long (ms) after a trial the next one is made, while writes are refused. */
 const TRY_EVERY_MS = 30_000;
-/** A right that only the trial needs, to make a table: writes may go through all the same. */
-const MAY_NOT = '42501';
 
 /**
  * What became of the last writes. A refusal that concerns the whole database stays until a write of its kind, or a
@@ -29,7 +27,8 @@ const MAY_NOT = '42501';
 export class WriteHealth {
   readonly #refusals = new Map<WriteKind | 'trial', string>();
   readonly #log: Pick<Logger, 'warn' | 'info'>;
-  #tried = false;
+  /** Whether the trial of the start is over. */
+  tried = false;
 
   constructor(log: Pick<Logger, 'warn' | 'info'>) {
     this.#log = log;
@@ -49,11 +48,6 @@ export class WriteHealth {
     return this.#refusals.get('trial') ?? [...this.#refusals.values()][0];
   }
 
-  /** Whether the trial of the start is over. */
-  get tried(): boolean {
-    return this.#tried;
-  }
-
   /** Pages that wrote rows, and walks that could not. */
   readonly observer: SyncObserver = {
     pageWritten: ({ inserted, updated }) => {
@@ -67,8 +61,8 @@ export class WriteHealth {
     return service('write trials', async ({ signal, ready }) => {
       ready();
       for (;;) {
-        if (!this.#tried || this.#refusals.size > 0) await this.tryOut(db);
-        this.#tried = true;
+        if (!this.tried || this.#refusals.size > 0) await this.tryOut(db);
+        this.tried = true;
         await clock.sleep(TRY_EVERY_MS, signal);
       }
     });
@@ -77,7 +71,7 @@ export class WriteHealth {
   /** One trial: what it finds replaces what was refused. */
   async tryOut(db: Db): Promise<void> {
     try {
-      const [right] = await missingWriteRights(db);
+      const [right] = await missingWriteRights(db, MIGRATIONS);
       const lacks =
         (await whatIsMissing(db, MIGRATIONS, false)) ??
         (right && `the database's user ${right.what}: ${right.sql}`);
@@ -85,8 +79,8 @@ export class WriteHealth {
       await tryWriting(db);
       this.#over([...this.#refusals.keys()]);
     } catch (error) {
-      // Where it could not be made, nothing was found out.
-      if (sqlState(error) !== MAY_NOT) this.refused('trial', error);
+      // To make a table is a right that only the trial needs: writes may go through all the same.
+      if (sqlState(error) !== '42501') this.refused('trial', error);
     }
   }
 

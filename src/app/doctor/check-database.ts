@@ -144,7 +144,7 @@ async function checkObjects(db: Db, migrated: boolean, report: Report): Promise<
 }
 
 async function checkRights(db: Db, { user }: ServerFacts, report: Report): Promise<void> {
-  const missing = await missingRights(db);
+  const missing = await missingRights(db, MIGRATIONS);
   if (missing.length === 0) {
     report('rights', 'ok', `${user} may make, own and write all that the mirror needs`);
     return;

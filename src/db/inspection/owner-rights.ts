@@ -1,4 +1,5 @@
 import { type Db, onlyRow } from '../connection/db.ts';
+import { migratedParts } from './missing-parts.ts';
 
 /** A right that this user lacks to keep the mirror, and what a DBA runs to give it. */
 export interface MissingRight {
@@ -13,9 +14,18 @@ const NAMED = 3;
 /**
  * What this user lacks to migrate and to write the mirror: schemas that can't be made or used, objects of the mirror
  * that are another user's, tables that can't be written. Objects that people added beside the mirror's are theirs.
+ * @param folder of the migrations
  */
-export async function missingRights(db: Db): Promise<readonly MissingRight[]> {
-  return [...(await schemaRights(db)), ...(await ownership(db)), ...(await tableRights(db))];
+export async function missingRights(db: Db, folder: string): Promise<readonly MissingRight[]> {
+  const own = await ownRelations(folder);
+  return [...(await schemaRights(db)), ...(await ownership(db, own)), ...(await tableRights(db, own))];
+}
+
+/** Names of tables and views that migrations made in `<schema>`. */
+async function ownRelations(folder: string): Promise<string[]> {
+  return (await migratedParts(folder)).flatMap(
+    (part) => /^(?:table|view) \{schema\}\.(\S+)$/.exec(part)?.[1] ?? [],
+  );
 }
 
 /** PostgreSQL wants CREATE on the database even for a schema that is there already (`create schema if not exists`). */
@@ -41,14 +51,14 @@ async function schemaRights(db: Db): Promise<MissingRight[]> {
   ];
 }
 
-async function ownership(db: Db): Promise<MissingRight[]> {
+async function ownership(db: Db, own: readonly string[]): Promise<MissingRight[]> {
   const { rows } = await db.sql<{ name: string; owner: string; sql: string }>`
     select format('%I.%I', nspname, relname) as name, relowner::regrole::text as owner,
       format('alter %s %I.%I owner to %I;', case relkind when 'v' then 'view' when 'S' then 'sequence' else 'table' end,
         nspname, relname, current_user) as sql
     from pg_class c join pg_namespace n on n.oid = relnamespace
     where relkind in ('r', 'p', 'v') and not pg_has_role(relowner, 'usage')
-      and (nspname = ${db.stateSchema} or nspname = ${db.schema} and relname = any(${await ownRelations(db)}::text[]))
+      and (nspname = ${db.stateSchema} or nspname = ${db.schema} and relname = any(${own}::text[]))
     order by nspname, relname`;
   if (rows.length === 0) return [];
   const named = rows.slice(0, NAMED).map(({ name, owner }) => `${name} (of ${owner})`);
@@ -56,32 +66,20 @@ async function ownership(db: Db): Promise<MissingRight[]> {
   return [{ what: `does not own ${named.join(', ')}${more}`, sql: rows.map(({ sql }) => sql).join(' ') }];
 }
 
-/** Names of tables and views that migrations made in `<schema>`; none where this user may not read them. */
-async function ownRelations(db: Db): Promise<string[]> {
-  const { rows } = await db.sql<{ may: boolean }>`
-    select has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select') as may
-    from pg_class c join pg_namespace n on n.oid = relnamespace
-    where nspname = ${db.stateSchema} and relname = 'granted'`;
-  if (rows[0]?.may !== true) return [];
-  const found = await db.sql<{ name: string }>`
-    select distinct substr(object, 10) as name from ${db.stateTable('granted')} where object like 'relation %'`;
-  return found.rows.map(({ name }) => name);
-}
-
 /** What this user lacks to write the tables that are there, whoever owns them. */
-export async function missingWriteRights(db: Db): Promise<readonly MissingRight[]> {
-  return tableRights(db, false);
+export async function missingWriteRights(db: Db, folder: string): Promise<readonly MissingRight[]> {
+  return tableRights(db, await ownRelations(folder), false);
 }
 
 /** An owner may have taken rights from itself, too. @param owned only of tables that this user owns */
-async function tableRights(db: Db, owned = true): Promise<MissingRight[]> {
+async function tableRights(db: Db, own: readonly string[], owned = true): Promise<MissingRight[]> {
   const { rows } = await db.sql<{ name: string; sql: string }>`
     select format('%I.%I', nspname, relname) as name,
       format('grant usage on schema %I to %I; grant select, insert, update, delete on %I.%I to %I;', nspname, current_user,
         nspname, relname, current_user) as sql
     from pg_class c join pg_namespace n on n.oid = relnamespace
     where relkind in ('r', 'p') and (not ${owned}::boolean or pg_has_role(relowner, 'usage'))
-      and (nspname = ${db.stateSchema} or nspname = ${db.schema} and relname = any(${await ownRelations(db)}::text[]))
+      and (nspname = ${db.stateSchema} or nspname = ${db.schema} and relname = any(${own}::text[]))
       and not ((${owned}::boolean or has_schema_privilege(n.oid, 'usage')) and has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
         and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
     order by 1`;

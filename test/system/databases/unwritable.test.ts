@@ -63,7 +63,7 @@ async function read(jobs = 5): Promise<number | null> {
 
 describe('what Postgres refuses of one table is called so, and doctor names', () => {
   const REFUSE = `create function public.refuse() returns trigger language plpgsql
-    as $$ begin raise 'not today'; end $$`;
+    as $$ begin raise exception using errcode = '55000', message = 'not today'; end $$`;
   const FREEZE = `create function public.freeze_ddl() returns event_trigger language plpgsql
     as $$ begin raise 'frozen'; end $$`;
   it.each([
@@ -71,7 +71,7 @@ describe('what Postgres refuses of one table is called so, and doctor names', ()
       what: 'a trigger that raises',
       broken: `${REFUSE}; create trigger refuse before insert or update on mirror.research_jobs
         for each row execute function public.refuse()`,
-      said: 'P0001 not today',
+      said: '55000 not today',
       named: 'the trigger refuse of mirror.research_jobs',
     },
     {

@@ -207,6 +207,10 @@ describe('a trial', () => {
         await own.db.raw(`grant insert on other_sync.scope to ${login.name}`);
         await trial();
         expect(writes.why()).toBeUndefined();
+        // Where another user migrates, the daemon's makes no table: that is no reason.
+        await own.db.raw(`revoke create on schema other, other_sync from ${login.name}`);
+        await trial();
+        expect(writes.why()).toBeUndefined();
       } finally {
         await login.drop();
       }
