@@ -211,6 +211,20 @@ describe('a daemon with a public URL', () => {
     await daemon.stop();
   });
 
+  it('is not ready from a delivery that Postgres refuses until it is delivered again', async () => {
+    system = await still({ deliveryRetryMs: 200, deliveryRetries: 20 });
+    const { env } = await reachable();
+    const daemon = await registered(env);
+    const ready = async (): Promise<string> => (await fetch(`${daemon.statusUrl}/readyz`)).text();
+    await system.db.query('alter table mirror.events rename to hidden');
+    await tellOfAChange('refused');
+    await eventually('not to be ready', async () => (await ready()).includes('mirror.events'));
+    await system.db.query('alter table mirror.hidden rename to events');
+    await shown('refused');
+    await eventually('to be ready', async () => (await ready()) === '{"ok":true}');
+    await daemon.stop();
+  });
+
   it('reads what changed before it registered anew, which nobody announced', async () => {
     system = await still();
     const reached = await reachable();
