@@ -171,12 +171,15 @@ describe.runIf(disk !== undefined)('a full disk', () => {
       [name],
     );
     await admin.query(`alter database ${name} set tablespace small`);
-    daemon = await system.daemon();
   });
   it('is not ready, though heartbeats go on, until there is room again; doctor and status say the one cause', async () => {
     expect(() => {
       for (;;) appendFileSync(join(folder, 'filler'), Buffer.alloc(8_192));
     }).toThrow('ENOSPC');
+    // Nothing was refused yet: the trial of the start finds it out.
+    daemon = await system.daemon();
+    await eventually('the trial', () => daemon.output().includes('not ready: '));
+    expect((await ready()).body).toContain('53100');
     expect(await read(400)).not.toBe(0);
     const beaten = async (): Promise<Date> => {
       const { rows } = await system.db.query<{ at: Date }>(
