@@ -65,7 +65,9 @@ async function bringUp(shell: Shell, db: Db, { check, json }: MigrateOptions): P
       : applied.length > 0
         ? `schema "${schema}" is now up to date: applied ${applied.join(', ')}`
         : `schema "${schema}" ${missing === undefined ? 'is up to date' : 'has all migrations'}`;
-  shell.out.write(`${json === true ? JSON.stringify({ schema, pending: behind, applied }) : text}\n`);
+  shell.out.write(
+    `${json === true ? JSON.stringify({ schema, pending: behind, applied, missing: missing ?? null }) : text}\n`,
+  );
   if (missing !== undefined) shell.err.write(`research-mirror: ${missing}\n`);
   return behind.length > 0 || missing !== undefined ? EXIT.NO : EXIT.DONE;
 }

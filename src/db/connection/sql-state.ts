@@ -3,9 +3,14 @@ import { messageOf } from '@research-mirror/runtime/message';
 
 /** The SQLSTATE of an error of PostgreSQL, also of one that was classified; undefined for any other. */
 export function sqlState(error: unknown): string | undefined {
+  return serverError(error)?.code;
+}
+
+/** What the server said. `where` is its context: the functions in which it happened. */
+function serverError(error: unknown): { readonly code: string; readonly where?: string } | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as { code?: unknown };
-    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in at) return code;
+    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in at) return { ...at, code };
   }
   return undefined;
 }
@@ -102,24 +107,33 @@ export function databaseError(error: unknown): unknown {
   const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];
   if (PASSING.test(state)) {
     const todo = remedy === undefined ? '' : `: ${remedy}`;
-    return new DatabaseUnavailable(`the database can't do it now (${state} ${error.message})${todo}`, {
+    return new DatabaseUnavailable(`the database can't do it now (${serverWords(error)})${todo}`, {
       cause: error,
     });
   }
   return remedy === undefined
     ? error
-    : new Unusable(`the database refuses (${state} ${error.message}): ${remedy}`, { cause: error });
+    : new Unusable(`the database refuses (${serverWords(error)}): ${remedy}`, { cause: error });
 }
 
 /** Whether Postgres refused it for a reason that concerns the whole database, not a row or a table's own rules. */
 export function concernsWholeDatabase(error: unknown): boolean {
-  return OF_THE_WHOLE.test(sqlState(error) ?? '');
+  return refusalIn(failureMessage(error))?.whole === true;
+}
+
+/** A table or right that somebody's trigger lacks is missing to that trigger alone. */
+const IN_FUNCTION = ', in a function or trigger';
+
+/** SQLSTATE and message of an error of the server. */
+function serverWords(error: Error): string {
+  const { code = '', where } = serverError(error) ?? {};
+  return `${code} ${error.message}${where !== undefined && /^(42|3F)/.test(code) ? IN_FUNCTION : ''}`;
 }
 
 /** The message of a failure as it is stored: one of Postgres's own says so. */
 export function failureMessage(error: unknown): string {
-  const state = error instanceof ClassifiedError ? undefined : sqlState(error);
-  return state === undefined ? messageOf(error) : `the database refuses (${state} ${messageOf(error)})`;
+  const own = error instanceof Error && !(error instanceof ClassifiedError) && sqlState(error) !== undefined;
+  return own ? `the database refuses (${serverWords(error)})` : messageOf(error);
 }
 
 /** What a stored message says of Postgres; undefined: it is not Postgres that failed. One list's may be quoted for several. */
@@ -128,7 +142,9 @@ export function refusalIn(message: string): { readonly why: string; readonly who
     /^(?:\d+ lists could not be read, the last one: )?(the database (?:refuses|can't do it now) \((\w{5}) .*)$/s.exec(
       message,
     );
-  return found === null ? undefined : { why: found[1] ?? '', whole: OF_THE_WHOLE.test(found[2] ?? '') };
+  return found === null
+    ? undefined
+    : { why: found[1] ?? '', whole: OF_THE_WHOLE.test(found[2] ?? '') && !message.includes(IN_FUNCTION) };
 }
 
 /** Whether the connection is of no use after this error, because its state at the server is unknown. */

@@ -64,14 +64,26 @@ describe('whether a delivery could be stored now', () => {
   });
 });
 
-/** A refusal by Postgres itself, with that SQLSTATE. */
-async function refusal(state: string): Promise<unknown> {
-  return opened.db
-    .raw(`do $$ begin raise exception using errcode = '${state}', message = 'as it is'; end $$`)
-    .then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+/** What Postgres refuses with that SQLSTATE by itself. */
+const REFUSED: Readonly<Record<string, string>> = {
+  '3F000': 'create table nowhere.t (a int)',
+  '42P01': 'select from nowhere',
+  '42703': 'select nothing from pg_class',
+  '42883': 'select nothing()',
+  '42501': 'set local role pg_monitor; select from pg_authid',
+};
+
+/** A refusal by Postgres, with that SQLSTATE. */
+function refusal(state: string): Promise<unknown> {
+  const raised = `do $$ begin raise exception using errcode = '${state}', message = 'as it is'; end $$`;
+  return refusalOf(opened.db, REFUSED[state] ?? raised);
+}
+
+function refusalOf(db: Db, text: string): Promise<unknown> {
+  return db.raw(text).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 }
 
 /** Health of writes with its log, and its trials on a clock that stands still. */
@@ -129,6 +141,19 @@ describe('a refused write', () => {
     const { writes } = watched(opened.db);
     writes.refused('page', await refusal(state));
     expect(writes.why()).toContain(state);
+  });
+
+  it('of what somebody’s trigger lacks concerns that table alone', async () => {
+    await inOwnDatabase(async ({ db }) => {
+      await db.raw(`create function public.audit() returns trigger language plpgsql as $$
+          begin insert into public.audited values (new.name); return new; end $$;
+        create trigger audit before insert on other_sync.wanted_index for each row execute function public.audit()`);
+      const refused = await refusalOf(db, `insert into other_sync.wanted_index values ('a', true, now())`);
+      const { writes } = watched(db);
+      writes.refused('page', refused);
+      expect(String(refused)).toMatch(/42P01 .*, in a function or trigger/);
+      expect(writes.why()).toBeUndefined();
+    });
   });
 
   it.each([
