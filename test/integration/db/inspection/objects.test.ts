@@ -154,6 +154,7 @@ it('doctor tries a write of a page’s size and a column, and leaves nothing', a
       await checkInside(
         db,
         systemClock,
+        'update the server',
         (check, state, words) => void found.set(check, `${state}: ${words}`),
       );
       return found;
