@@ -28,11 +28,12 @@ async function ownRelations(folder: string): Promise<string[]> {
   );
 }
 
-/** PostgreSQL wants CREATE on the database even for a schema that is there already (`create schema if not exists`). */
+/** CREATE on the database is needed where a DBA has not made both schemas. */
 async function schemaRights(db: Db): Promise<MissingRight[]> {
   const may = onlyRow(
     await db.sql<{ create: boolean; sql: string }>`
-      select has_database_privilege(current_database(), 'create') as create,
+      select has_database_privilege(current_database(), 'create') or 2 = (
+          select count(*) from pg_namespace where nspname in (${db.schema}, ${db.stateSchema})) as create,
         format('grant connect, create on database %I to %I;', current_database(), current_user) as sql`,
   );
   const { rows } = await db.sql<{ name: string; owner: string; sql: string }>`

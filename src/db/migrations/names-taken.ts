@@ -33,6 +33,7 @@ export async function throwIfNamesTaken(
   await throwIfClosed(trx);
   const present = (await objectsOf(trx)).filter(({ key }) => !ownTable || !OWN_TABLE.test(key));
   if (present.length === 0) return;
+  await throwIfNoTrial(trx);
   const made = await madeBy(trx, all);
   const clashes = present.filter(({ key }) => made.has(key));
   if (clashes.length === 0) return;
@@ -58,6 +59,20 @@ export async function throwIfClosed(trx: Db): Promise<void> {
     `the schema "${closed.name}" belongs to ${closed.owner}, and ${closed.user} can make nothing in it. Nothing was touched; ` +
       `set MIRROR_SCHEMA to another name than "${trx.schema}", or as ${closed.owner}: ` +
       `grant usage, create on schema "${closed.name}" to ${closed.user}`,
+  );
+}
+
+/** @throws Unusable for a user who can't make the schemas of the trial */
+async function throwIfNoTrial(trx: Db): Promise<void> {
+  const { rows } = await trx.sql<{ database: string; user: string }>`
+    select current_database() as database, current_user::text as user
+    where not has_database_privilege(current_database(), 'create')`;
+  const closed = rows[0];
+  if (closed === undefined) return;
+  throw new Unusable(
+    `the schemas "${trx.schema}" and "${trx.stateSchema}" are not empty, and ${closed.user} may make no other schema to find ` +
+      `out whether the mirror has room there. Nothing was touched; empty them, or: ` +
+      `grant create on database "${closed.database}" to ${closed.user}`,
   );
 }
 

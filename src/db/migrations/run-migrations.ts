@@ -146,12 +146,21 @@ export async function applyMigration(trx: Db, next: Migration): Promise<void> {
     values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`;
   const before = await beforeMigration(trx);
   const tables = await tablesBefore(trx);
-  const text = next.text.replaceAll('{schema}', trx.schema);
+  const text = await withoutPresentSchemas(trx, next.text.replaceAll('{schema}', trx.schema));
   if (tables === undefined) await trx.raw(text);
   // Citus sends the whole text to the nodes for most changes of a distributed table: they refuse more than one statement.
   else for (const { statement } of splitStatements(text)) await trx.raw(statement);
   await afterMigration(trx, before);
   await distributeNewTables(trx, tables);
+}
+
+/** PostgreSQL wants CREATE on the database for `create schema if not exists`, even of a schema that a DBA has made. */
+async function withoutPresentSchemas(trx: Db, text: string): Promise<string> {
+  if (!text.includes('create schema ')) return text;
+  const { rows } = await trx.sql<{ name: string }>`
+    select nspname as name from pg_namespace where nspname in (${trx.schema}, ${trx.stateSchema})`;
+  const present = rows.map(({ name }) => `create schema if not exists "${name}";`);
+  return present.reduce((left, statement) => left.replace(statement, ''), text);
 }
 
 /** The migrations that the database has. @throws Unusable where the place of their table is taken */

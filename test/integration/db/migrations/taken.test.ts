@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../../src/db/connection/database.ts';
-import { migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
+import { missingRights } from '../../../../src/db/inspection/owner-rights.ts';
+import { MIGRATIONS, migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 
 let database: TestDatabase;
@@ -103,5 +105,40 @@ describe('a schema that something else has taken', () => {
     expect(await run('select count(*)::int as n from public.freshness')).toEqual([{ n: 0 }]);
     expect(await run(`select nspname from pg_namespace where nspname like 'research%'`)).toEqual([]);
     await migrateTo(database.url, 'mirror');
+  });
+});
+
+describe('schemas that a DBA made for a login that may make none', () => {
+  /** Runs `use` with the URL of such a login. */
+  async function asLogin(use: (url: string) => Promise<void>): Promise<void> {
+    const name = `login_${randomBytes(6).toString('hex')}`;
+    const url = new URL(database.url);
+    url.username = name;
+    url.password = 'word';
+    await run(`create role ${name} login password 'word'`);
+    for (const schema of ['mirror', 'mirror_sync']) await run(`create schema ${schema} authorization ${name}`);
+    try {
+      await use(url.href);
+    } finally {
+      await run(`drop owned by ${name}`);
+      await run(`drop role ${name}`);
+    }
+  }
+
+  it('suffice', async () => {
+    await asLogin(async (url) => {
+      expect(await migrateTo(url, 'mirror')).toContain('0001_mirror');
+      const login = await openTestDatabase(url);
+      expect(await missingRights(login.db, MIGRATIONS)).toEqual([]);
+      await login.close();
+    });
+  });
+
+  it('are refused where they hold something else, with the remedy', async () => {
+    await asLogin(async (url) => {
+      await run('create table mirror.account (id int)');
+      await expect(migrateTo(url, 'mirror')).rejects.toThrow(/are not empty.*empty them, or: grant create on database/);
+      await run('drop table mirror.account');
+    });
   });
 });
