@@ -97,6 +97,13 @@ export class WriteHealth {
   }
 }
 
+/** Why no session can write; undefined: the database does not say so of itself. */
+export async function whyReadOnly(db: Db): Promise<string | undefined> {
+  const { rows } = await db.sql<{ refuses: boolean }>`
+    select current_setting('transaction_read_only')::boolean as refuses`;
+  return rows[0]?.refuses === true ? READ_ONLY : undefined;
+}
+
 export interface ReadinessSources {
   readonly db: Db;
   /** Monotonic moment until which the last heartbeat is valid; each heartbeat is a committed write. */
@@ -111,11 +118,8 @@ export interface ReadinessSources {
  * @throws where the database does not answer
  */
 export async function readiness({ db, ownsUntil, writes, clock }: ReadinessSources): Promise<Ready> {
-  const { rows } = await db.sql<{ refuses: boolean }>`
-    select current_setting('transaction_read_only')::boolean as refuses`;
-  if (rows[0]?.refuses === true) {
-    return { ok: false, why: READ_ONLY };
-  }
+  const readOnly = await whyReadOnly(db);
+  if (readOnly !== undefined) return { ok: false, why: readOnly };
   const refusal = writes.why();
   if (refusal !== undefined) return { ok: false, why: refusal };
   const late = clock.monotonic() - ownsUntil();

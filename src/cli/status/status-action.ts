@@ -1,5 +1,6 @@
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { statusReport, workloadOf } from '../../app/status/collect-status.ts';
+import { whyReadOnly } from '../../app/daemon/readiness.ts';
 import { groupProblems } from '../../app/status/group-problems.ts';
 import { unreadyDatabase } from '../../app/status/judge-status.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
@@ -64,7 +65,7 @@ async function readStatus(
       const activity = json ? async () => readActivity(db, await databaseTime(db)) : undefined;
       const latestChanges = async (): Promise<readonly LatestChange[]> =>
         readLatestChanges(db, await latestMarks(db));
-      const sources = { config, db, words, accounts: undefined, workload };
+      const sources = { config, db, words, accounts: undefined, workload, unready: await whyReadOnly(db) };
       return await statusReport({ ...sources, activity, latestChanges });
     }
     return {

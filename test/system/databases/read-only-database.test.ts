@@ -45,6 +45,10 @@ it('is told as not ready and not healthy while the database can only be read, an
       !report.healthy && report.problems?.some((each) => each.what.includes('the database is read-only'))
     );
   });
+  const { code, stdout } = await system.run(['status', '--json']);
+  expect(code).toBe(1);
+  const { problems } = JSON.parse(stdout) as { problems: Problem[] };
+  expect(problems).toMatchObject([{ cause: 'database_unready' }]);
   expect((await ask('metrics')).body).toMatch(/^research_mirror_ready 0$/m);
   expect((await ask('healthz')).status).toBe(200);
 
