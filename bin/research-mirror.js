@@ -19,7 +19,8 @@ import { sourceHash } from './source-hash.js';
 
 const OLDEST_NODE = 24;
 const require = module.createRequire(import.meta.url);
-const root = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
+const self = realpathSync(fileURLToPath(import.meta.url));
+const root = dirname(dirname(self));
 /** Signals that end a program and that can be handed on. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const EXIT_USAGE = 2;
@@ -35,8 +36,8 @@ if (!needs.every(resolved)) {
       `put a newer one on the PATH, or run "npm ci" in ${root} (it brings Node 26 as an optional dependency; do not ` +
       'pass --omit=optional). On Windows use WSL2 or Docker.',
   );
-} else if (node === process.execPath && youngIsSet) {
-  // The image sets by NODE_OPTIONS what can't be set later. This can.
+} else if (node === process.execPath && (youngIsSet || realpathSync(process.argv[1]) !== self)) {
+  // The image sets by NODE_OPTIONS what can't be set later; this can. And who imports this file stays this process.
   setFlagsFromString(OLD_HEAP);
   module.enableCompileCache(cache);
   await import(pathToFileURL(main).href);

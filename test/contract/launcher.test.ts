@@ -141,6 +141,11 @@ describe('the launcher on a machine with a Node of its own', () => {
       itself,
     ]);
     expect(set).toMatchObject({ code: 0, stderr: '' });
+    // As the compose file's container does, which has begun something in this process.
+    const script = join(cwd, 'imports.mjs');
+    writeFileSync(script, `await import(${JSON.stringify(LAUNCHER)});`);
+    const imported = { cwd, script, nodeArguments: ['--import', itself], env: { PATH: pinned } };
+    expect(await runProgram(['--version'], imported)).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
