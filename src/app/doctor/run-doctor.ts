@@ -151,18 +151,20 @@ async function checkAccounts(
   { database, migrated, daemon }: FoundDatabase,
 ): Promise<Found<undefined>> {
   const { publicUrl } = config.webhook;
-  const known = migrated && database !== undefined && ownersOf(pings).length > 0;
+  const reached = migrated && database !== undefined;
+  const known = reached && ownersOf(pings).length > 0;
   const names = [
-    ...(known ? ['accounts', 'failing', 'credits'] : []),
+    ...(reached ? ['failing'] : []),
+    ...(known ? ['accounts', 'credits'] : []),
     ...(publicUrl !== undefined && ownersOf(pings).length > 0 ? ['registration'] : []),
   ];
   const checks = await runGroup(
     { checks: names, boundMs: BOUNDS.accounts },
     options,
     async (report, signal) => {
+      if (reached) await checkFailing(database.db, report);
       if (known) {
         await checkIdentity(database.db, config, pings, report);
-        await checkFailing(database.db, report);
         await checkCredits(database.db, config, pings, report);
       }
       if (publicUrl !== undefined) {

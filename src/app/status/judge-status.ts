@@ -145,7 +145,7 @@ export function unreadyDatabase(why: string): FoundProblem {
     what: why,
     since: null,
     origin: 'database',
-    byItself: 'it is tried again all the time; nothing is lost',
+    byItself: 'it is tried again all the time',
     remedy: '"research-mirror doctor" says what is in the way',
   };
 }
