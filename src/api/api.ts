@@ -8,9 +8,9 @@ import type { Page } from '../model/page.ts';
 import type { Random } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { attempt, type ApiContext, type ServiceRequest } from './attempt.ts';
-import { readObject, readPage, servedBy, type ObjectAnswer } from './envelope.ts';
+import { readObject, readPage, refuseFalseEnd, servedBy, type ObjectAnswer } from './envelope.ts';
 import { sendOnce, type OnceRequest, type RawAnswer } from './once.ts';
-import { refusal } from './refusal.ts';
+import { refusal, refuseOtherSuccess } from './refusal.ts';
 import { withRetries, type Failure, type RetryLimits } from './retry.ts';
 import { quote } from './service-message.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
@@ -99,6 +99,7 @@ export function createApi(options: ApiOptions): Api {
       return { error: refused, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
     try {
       if (bodyError !== undefined) throw bodyError;
+      refuseOtherSuccess(status);
       return { value: read(text, headers) };
     } catch (error) {
       const Kind = [TransportError, MalformedAnswer, AnswerTooLarge].find((kind) => error instanceof kind);
@@ -117,10 +118,12 @@ export function createApi(options: ApiOptions): Api {
     page: (asked) => {
       const { keyField, keyType } = asked;
       const read = (text: string): Page => readPage(text, keyField, keyType);
-      return request(asked, pagePath(asked), (text, headers) => ({
-        ...(known?.read(text, `${keyField} ${keyType}`, read) ?? read(text)),
-        served: servedBy(headers),
-      }));
+      return request(asked, pagePath(asked), (text, headers) => {
+        const page = known?.read(text, `${keyField} ${keyType}`, read) ?? read(text);
+        const isWhole = asked.cursor === undefined && page.hasMore !== true;
+        if (isWhole && page.items.length === 0) refuseFalseEnd(text, headers);
+        return { ...page, served: servedBy(headers) };
+      });
     },
     object: (asked) =>
       request(asked, asked.path, (text, headers) => ({ ...readObject(text), served: servedBy(headers) })),

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MalformedAnswer } from '../model/errors.ts';
 import { stateOf } from '../model/row-state.ts';
-import { readObject, readPage, servedBy } from './envelope.ts';
+import { readObject, readPage, refuseFalseEnd, servedBy } from './envelope.ts';
 
 const page = (text: string) => readPage(text, 'job_id', 'bigint');
 const keys = (text: string, type: 'bigint' | 'text' = 'bigint') =>
@@ -52,6 +52,7 @@ describe('readPage', () => {
     ['{"data":[{"job_id":1}', 'the body is JSON that ends early (21 characters)'],
     ['{"data":[{"job_id":"a', 'the body is JSON that ends early (21 characters)'],
     ['oops', 'the body is not JSON'],
+    ['{"data":[]}{"data":[]}', 'the body is not JSON'],
     ['null', 'the body is null, not an object'],
     ['[]', 'the body is an array, not an object'],
     ['"x"', 'the body is a string, not an object'],
@@ -141,8 +142,59 @@ describe('readPage', () => {
     expect(page(nested).nextCursor).toBe('9007199254740993');
   });
 
-  it('takes the last of duplicate fields, in values and in source texts alike', () => {
-    expect(keys('{"data":[{"job_id":1}],"data":[{"job_id":2,"job_id":3}]}')).toEqual(['3']);
+  it('takes the last of duplicate fields of an item, in values and in source texts alike', () => {
+    expect(keys('{"data":[{"job_id":2,"job_id":3}]}')).toEqual(['3']);
+  });
+
+  it.each([
+    ['"data":[],"data":[]', 'the name "data" occurs twice in an object'],
+    [String.raw`"data":[],"d\u0061ta":[]`, 'the name "data" occurs twice in an object'],
+    ['"data":[],"has_more":true,"has_more":true', 'the name "has_more" occurs twice in an object'],
+    ['"data":[],"Data":[{"job_id":1}]', 'it contradicts itself: "Data" occurs twice in other spellings'],
+    [
+      '"data":[],"has_more":false,"hasMore":true',
+      'it contradicts itself: "hasMore" occurs twice in other spellings',
+    ],
+    [
+      '"a":{"data":[],"has_more":false},"has_more":true',
+      'it contradicts itself: "has_more" is true and false',
+    ],
+    ['"object":"account","data":[]', 'its "object" is "account", not "list"'],
+    ['"object":7,"data":[]', 'its "object" is 7, not "list"'],
+    ['"a":{"object":"ping","data":[],"has_more":true}', 'its "object" is "ping", not "list"'],
+    ['"a":{"data":[],"has_more":false,"error":"down"}', 'the body is an error: down'],
+    ['"data":[],"meta":{"errors":["shard 3"]}', 'the body is an error: shard 3'],
+    ['"data":[],"partial":true', 'it says that it is a part: "partial" is true'],
+    ['"data":[],"isTruncated":"yes"', 'it says that it is a part: "isTruncated" is "yes"'],
+    ['"data":[],"incomplete_results":1', 'it says that it is a part: "incomplete_results" is 1'],
+    ['"data":[],"pagination":{"truncated":true}', 'it says that it is a part: "truncated" is true'],
+    ['"a":{"data":[],"has_more":false},"timed_out":true', 'it says that it is a part: "timed_out" is true'],
+    ['"data":[],"complete":false', 'it says that it is a part: "complete" is false'],
+    ['"data":[],"status":"partial"', 'it says that it is a part: "status" is "partial"'],
+    ['"data":[],"status":503', 'it says that it is a part: "status" is 503'],
+    ['"data":[],"statusCode":206', 'it says that it is a part: "statusCode" is 206'],
+  ])('takes an answer for no page that says so itself: %s', (inside, reason) => {
+    expect(() => page(`{${inside}}`)).toThrow(new MalformedAnswer(reason));
+  });
+
+  it.each([
+    '"object":"List","data":[{"job_id":1}]',
+    '"object":null,"data":[{"job_id":1}],"has_more":false',
+    '"object":"company_list","accounts":{"object":"list","data":[{"job_id":1}],"has_more":false}',
+    '"data":[{"job_id":1}],"partial":false,"truncated":null,"incomplete_results":"false","complete":true',
+    '"data":[{"job_id":1}],"status":"ok","statusCode":200,"meta":{"status":"success","partial":[]}',
+    // A list with its items in it: these are about the list.
+    '"list_id":7,"status":"failed","complete":false,"data":[{"job_id":1}]',
+    // What these count or say is not known.
+    '"data":[{"job_id":1}],"has_more":false,"total":5,"count":0,"warnings":["deprecated"]',
+    '"data":[{"job_id":1}],"url":"a","URL":"b","data_":[{"job_id":1}],"other":{"a":1,"a":2,"partial":true}',
+  ])('is not put off by what says nothing of that: %s', (inside) => {
+    expect(keys(`{${inside}}`)).toEqual(['1']);
+  });
+
+  it('takes has_more of the object around the one that has the array, where that has none', () => {
+    const read = (more: string) => page(`{"object":"list","a":{"data":[]}${more}}`).hasMore;
+    expect([read(''), read(',"has_more":true'), read(',"has_more":false')]).toEqual([undefined, true, false]);
   });
 
   it('gives each item the source text that parses to its fields', () => {
@@ -195,10 +247,46 @@ describe('readPage', () => {
   });
 });
 
+describe('refuseFalseEnd', () => {
+  const empty =
+    (more: string, headers = {}) =>
+    () =>
+      refuseFalseEnd(`{"object":"list","data":[]${more}}`, headers);
+
+  it.each([
+    [empty(',"total":9'), '"total" is 9'],
+    [empty(',"totalCount":"9"'), '"totalCount" is "9"'],
+    [empty(',"meta":{"total_items":9}'), '"total_items" is 9'],
+    [empty(',"count":9'), '"count" is 9'],
+    [empty('', { 'x-total-count': '9' }), '"X-Total-Count" is "9"'],
+    [empty('', { 'content-range': 'items 0-0/9' }), '"Content-Range" is "9"'],
+    [() => refuseFalseEnd('{"a":{"data":[],"has_more":false,"total":9}}', {}), '"total" is 9'],
+  ])('refuses an end without an item where a total is above 0: %#', (read, why) => {
+    expect(read).toThrow(new MalformedAnswer(`it contradicts itself: it has no item, and ${why}`));
+  });
+
+  it('refuses one with a cursor to go on with', () => {
+    expect(empty(',"next_cursor":"x"')).toThrow('it contradicts itself: it has no item, and a next_cursor');
+    expect(empty(',"next_cursor":null')).not.toThrow();
+  });
+
+  it('takes what is 0, no number, or counts something else for no contradiction', () => {
+    const more =
+      ',"total":0,"count":null,"total_count":"many","total_pages":1,"limit":500,"meta":{"total":-1}';
+    expect(empty(more, { 'x-total-count': '0', 'content-range': 'items */*' })).not.toThrow();
+  });
+});
+
 describe('readObject', () => {
   it('gives the object and its own text', () => {
     const text = '{"object":"ping","status":"ok","user_id":9007199254740993}';
     expect(readObject(text)).toEqual({ source: text, fields: JSON.parse(text) as unknown });
+  });
+
+  it('refuses a name that occurs twice: nobody knows whose account it is', () => {
+    expect(() => readObject('{"user_id":1,"credits":2,"user_id":3}')).toThrow(
+      new MalformedAnswer('the name "user_id" occurs twice in an object'),
+    );
   });
 
   it('refuses an error in disguise', () => {
@@ -217,6 +305,9 @@ describe('what an answer says of caches on the way', () => {
     [{ age: '0' }, undefined, 0],
     // Two caches, of which each added its own.
     [{ age: '12, 5' }, undefined, 12_000],
+    [{ age: '0, 7' }, undefined, 7_000],
+    [{ age: ['0', '7'] }, undefined, 7_000],
+    [{ age: '99999999999999' }, undefined, 2 ** 31 * 1_000],
     [{ age: '-5' }, undefined, 0],
   ])('%j', (headers, date, ageMs) => {
     expect(servedBy(headers)).toEqual({ date, ageMs });

@@ -1,7 +1,7 @@
 import type { AnswerHeaders } from '../budget/budget.ts';
 import { MalformedAnswer } from '../model/errors.ts';
 import type { KeyType } from '../model/collections.ts';
-import { fieldSource, sliceElements } from '../model/json/json-text.ts';
+import { fieldSource, refuseRepeatedNames, sliceElements } from '../model/json/json-text.ts';
 import { readKey, type KeyReading } from '../model/key.ts';
 import type { Item, Page, Served } from '../model/page.ts';
 import { stateOf } from '../model/row-state.ts';
@@ -18,13 +18,15 @@ export interface ObjectAnswer {
 }
 
 /**
- * The page in the body of a 2xx answer (specification 2.5, invariant 2).
+ * The page in the body of a 200 (specification 2.5, invariant 2).
  * @param keyField the items' cursor ID; an item without a usable one is on the page, with its problem
- * @throws MalformedAnswer, saying what is wrong, for everything that is not provably a complete list envelope
+ * @throws MalformedAnswer, saying what is wrong, for everything that is not provably a complete list envelope, or says
+ *   itself that it is none
  */
 export function readPage(text: string, keyField: string, keyType: KeyType): Page {
-  const body = readObject(text).fields;
-  const { path, elements, envelope } = findList(body);
+  const list = findList(parseObject(text));
+  const { path, elements, envelope } = list;
+  const hasMore = refuseOtherClaims(list);
   const wrong = elements.findIndex((element) => !isObject(element));
   if (wrong !== -1) throw malformed(`item ${wrong} is ${kind(elements[wrong])}, not an object`);
   const sources = sliceElements(text, path);
@@ -35,7 +37,7 @@ export function readPage(text: string, keyField: string, keyType: KeyType): Page
     items: (elements as readonly JsonObject[]).map((fields, index) =>
       readItem(fields, sources[index] ?? '', keyField, keyType),
     ),
-    ...readOnward(text, path, envelope),
+    ...readOnward(text, path, envelope, hasMore),
   };
 }
 
@@ -47,8 +49,8 @@ function readOnward(
   text: string,
   path: readonly string[],
   envelope: JsonObject,
+  hasMore: boolean | undefined,
 ): Pick<Page, 'hasMore' | 'nextCursor'> {
-  const hasMore = typeof envelope['has_more'] === 'boolean' ? envelope['has_more'] : undefined;
   const nextCursor = readCursor(text, path, envelope['next_cursor']);
   if (typeof nextCursor !== 'string' || isSendable(nextCursor)) return { hasMore, nextCursor };
   return { hasMore: hasMore ?? true, nextCursor: undefined };
@@ -59,10 +61,16 @@ function isSendable(cursor: string): boolean {
 }
 
 /**
- * The object in the body of a 2xx answer.
- * @throws MalformedAnswer for anything but one JSON object, and for an error inside
+ * The object in the body of a 200.
+ * @throws MalformedAnswer for anything but one JSON object, for an error inside, and where a name occurs twice
  */
 export function readObject(text: string): ObjectAnswer {
+  const fields = parseObject(text);
+  refuseRepeatedNames(text);
+  return { source: text, fields };
+}
+
+function parseObject(text: string): JsonObject {
   if (text.trim() === '') throw malformed('the body is empty');
   let body: unknown;
   try {
@@ -78,16 +86,119 @@ export function readObject(text: string): ObjectAnswer {
     );
   }
   if (!isObject(body)) throw malformed(`the body is ${kind(body)}, not an object`);
+  refuseError(body);
+  return body;
+}
+
+function refuseError(body: JsonObject): void {
   const inside = errorInside(body);
   if (inside !== undefined) throw malformed(`the body is an error: ${inside}`);
-  return { source: text, fields: body };
 }
+
+/** What says that an answer is a part; names by their `plain` form. */
+const PART = /^(is|has)?(partial|truncated|incomplete|timedout)(results?|data|response|list|page)?$/;
+const PART_STATUS = /^(error|fail|failed|failure|partial|incomplete|truncated|timeout)$/i;
+/** What says how many items the whole list has. */
+const TOTAL =
+  /^(total|count|numfound|total(count|items|results|records|rows|size)|(item|result|record)s?count)$/;
+/** Objects beside the array that speak about the answer. */
+const ABOUT = /^(meta|metadata|page|paging|pagination|pageinfo)$/;
+
+/**
+ * Refuses a page where what stands beside its array says that it is no list, an error or a part, or the same in two
+ * ways (docs/design/writing-a-page.md, "Parse").
+ * @returns the `has_more` of the object that has the array, else of the one around it
+ */
+function refuseOtherClaims({ path, envelope, around }: List): boolean | undefined {
+  const object = envelope['object'] ?? 'list';
+  if (!/^list$/i.test(show(object).slice(1, -1)))
+    throw malformed(`its "object" is ${show(object)}, not "list"`);
+  for (const beside of aboutAnswer(around)) {
+    refuseError(beside);
+    const part = Object.entries(beside).find((entry) => saysPart(beside, ...entry));
+    if (part !== undefined) throw malformed(`it says that it is a part: "${part[0]}" is ${show(part[1])}`);
+  }
+  const read = new Set(['object', 'hasmore', 'nextcursor', ...path.map(plain)]);
+  for (const one of around) {
+    const said = new Map<string, unknown>();
+    for (const [name, value] of Object.entries(one)) {
+      const short = plain(name);
+      if (read.has(short) && said.has(short) && show(said.get(short)) !== show(value)) {
+        throw contradiction(`"${name}" occurs twice in other spellings`);
+      }
+      said.set(short, value);
+    }
+  }
+  const said = around.map((one) => one['has_more']).filter((value) => typeof value === 'boolean');
+  if (new Set(said).size > 1) throw contradiction('"has_more" is true and false');
+  return said[0];
+}
+
+function saysPart(beside: JsonObject, name: string, value: unknown): boolean {
+  const short = plain(name);
+  if (PART.test(short)) return isTrue(value);
+  // A list with its items in it has a state of its own.
+  if ('id' in beside || 'list_id' in beside) return false;
+  if (short === 'complete' || short === 'iscomplete') return value === false;
+  if (!/^(http)?status(code)?$/.test(short)) return false;
+  return typeof value === 'number' ? value === 206 || value >= 400 : PART_STATUS.test(String(value));
+}
+
+function isTrue(value: unknown): boolean {
+  if (typeof value === 'string') return !/^\s*(false|no|none|0)?\s*$/i.test(value);
+  return value instanceof Object ? Object.keys(value).length > 0 : Boolean(value);
+}
+
+/**
+ * Refuses a first page without items, after which nothing is to follow, where something beside it says that the list
+ * has items. (Any other total may count something else, or be an estimate.)
+ * @param text of a page that `readPage` has read
+ * @throws MalformedAnswer
+ */
+export function refuseFalseEnd(text: string, headers: AnswerHeaders): void {
+  const { around } = findList(parseObject(text));
+  const claims = aboutAnswer(around)
+    .flatMap((beside) => Object.entries(beside))
+    .filter(([name, value]) => TOTAL.test(plain(name)) && Number(value) > 0)
+    .concat([
+      ['X-Total-Count', first(headers['x-total-count'])],
+      ['Content-Range', first(headers['content-range'])?.split('/').at(-1)],
+    ]);
+  const more = claims.find(([, value]) => Number(value) > 0);
+  if (more !== undefined) throw contradiction(`it has no item, and "${more[0]}" is ${show(more[1])}`);
+  if (around.some((one) => isTrue(one['next_cursor'])))
+    throw contradiction('it has no item, and a next_cursor');
+}
+
+/** The objects around a page's array, and those in them that speak about the answer. */
+function aboutAnswer(around: readonly JsonObject[]): JsonObject[] {
+  const inside = around.flatMap((one) => Object.entries(one).filter(([name]) => ABOUT.test(plain(name))));
+  return [...around, ...inside.map(([, value]) => value).filter(isObject)];
+}
+
+/** Without letter case, `_` and `-`. */
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, '');
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value) ?? '';
+}
+
+function contradiction(what: string): MalformedAnswer {
+  return malformed(`it contradicts itself: ${what}`);
+}
+
+/** Seconds; greater ones mean this one (RFC 9111, 1.2.2). */
+const OLDEST_AGE = 2 ** 31;
 
 /** What headers say of intermediate caches (RFC 9111): `Age`, where one had the answer, and the service's `Date`. */
 export function servedBy(headers: AnswerHeaders): Served {
   const date = Date.parse(first(headers['date']) ?? '');
-  const age = /^\s*(\d{1,10})\s*(?:,|$)/.exec(first(headers['age']) ?? '')?.[1];
-  return { date: Number.isNaN(date) ? undefined : date, ageMs: Number(age ?? 0) * 1_000 };
+  // Of several caches on the way, the one that kept it longest.
+  const ages = [headers['age'] ?? []].flat().flatMap((each) => each.split(','));
+  const age = Math.max(0, ...ages.filter((each) => /^\s*\d+\s*$/.test(each)).map(Number));
+  return { date: Number.isNaN(date) ? undefined : date, ageMs: Math.min(age, OLDEST_AGE) * 1_000 };
 }
 
 function first(value: AnswerHeaders[string]): string | undefined {
@@ -100,6 +211,8 @@ interface List {
   readonly elements: readonly unknown[];
   /** The object that has the array, `has_more` and perhaps `next_cursor`. */
   readonly envelope: JsonObject;
+  /** The body, and the envelope where that is another object. */
+  readonly around: readonly JsonObject[];
 }
 
 /**
@@ -109,7 +222,7 @@ interface List {
  */
 function findList(body: JsonObject): List {
   const data = body['data'];
-  if (Array.isArray(data)) return { path: ['data'], elements: data, envelope: body };
+  if (Array.isArray(data)) return { path: ['data'], elements: data, envelope: body, around: [body] };
   const envelopes: { path: readonly string[]; envelope: JsonObject }[] = [{ path: [], envelope: body }];
   for (const [field, value] of Object.entries(body)) {
     if (isObject(value)) envelopes.push({ path: [field], envelope: value });
@@ -120,7 +233,12 @@ function findList(body: JsonObject): List {
       return body['object'] === 'list' && Array.isArray(envelope['data']);
     })
     .flatMap(({ path, envelope }) =>
-      arraysOfObjects(envelope).map(([field, elements]) => ({ path: [...path, field], elements, envelope })),
+      arraysOfObjects(envelope).map(([field, elements]) => ({
+        path: [...path, field],
+        elements,
+        envelope,
+        around: [...new Set([body, envelope])],
+      })),
     );
   const [list, another] = found;
   if (list === undefined) throw malformed('it has neither a data array nor a list beside a has_more');

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { playedApis, playing, RESEARCH, status } from '../../test/support/network/played-api.ts';
+import { PAGE, playedApis, playing, RESEARCH, status } from '../../test/support/network/played-api.ts';
 import { KEY } from '../../test/support/network/transports.ts';
 import {
   KeyRefused,
@@ -45,7 +45,16 @@ describe('a page', () => {
     [status(503, 'busy'), ServiceError, 'GET /v1/research was answered 503: busy'],
     [status(408), ServiceError, 'GET /v1/research was answered 408'],
     [status(200), MalformedAnswer, 'GET /v1/research was answered 200, but the body is empty'],
-    [status(204), MalformedAnswer, 'GET /v1/research was answered 204, but the body is empty'],
+    [
+      status(204),
+      MalformedAnswer,
+      'GET /v1/research was answered 204, but only a 200 proves what the service has',
+    ],
+    [
+      status(206, PAGE),
+      MalformedAnswer,
+      'GET /v1/research was answered 206, but only a 200 proves what the service has',
+    ],
     [
       status(200, '{"error":"down"}'),
       MalformedAnswer,

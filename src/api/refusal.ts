@@ -1,7 +1,7 @@
 import type { AnswerHeaders } from '../budget/budget.ts';
 import { pauseAfter, readRateHeaders } from '../budget/evidence/rate-headers.ts';
 import { type ClassifiedError } from '@research-mirror/runtime/errors';
-import { KeyRefused, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
+import { KeyRefused, MalformedAnswer, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
 import { quote, serviceMessage } from './service-message.ts';
 import type { HttpAnswer } from './transport.ts';
 
@@ -29,6 +29,15 @@ export function refusal(
     );
   }
   return new RequestRefused(message, status);
+}
+
+/**
+ * Of what is read, only a 200 says what there is: a 206 is a part, a 203 was changed on the way, a 202 is not ready.
+ * @param status of an answer that is no refusal
+ * @throws MalformedAnswer, to follow "… was answered 206, but "
+ */
+export function refuseOtherSuccess(status: number): void {
+  if (status !== 200) throw new MalformedAnswer('only a 200 proves what the service has');
 }
 
 /** Where a redirect leads, without path and query, which may hold secrets. */

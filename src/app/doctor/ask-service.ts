@@ -1,5 +1,5 @@
 import { readObject, readPage, servedBy } from '../../api/envelope.ts';
-import { refusal } from '../../api/refusal.ts';
+import { refusal, refuseOtherSuccess } from '../../api/refusal.ts';
 import type { HttpAnswer, Transport } from '../../api/transport.ts';
 import type { RateHeaders } from '../../budget/evidence/rate-headers.ts';
 import { readRateHeaders } from '../../budget/evidence/rate-headers.ts';
@@ -47,6 +47,7 @@ export async function pingOnce(
     const refused = refusal(`GET ${path}`, answer, scrub, clock.now());
     if (refused !== undefined) throw refused;
     if (answer.bodyError !== undefined) throw answer.bodyError;
+    refuseOtherSuccess(answer.status);
     owner = pingedOwner(readObject(answer.text));
   } catch (failure) {
     signal.throwIfAborted();

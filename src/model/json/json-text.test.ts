@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalText, fieldSource, fieldSources, sliceElements } from './json-text.ts';
+import { MalformedAnswer } from '../errors.ts';
+import { canonicalText, fieldSource, fieldSources, refuseRepeatedNames, sliceElements } from './json-text.ts';
 
 /**
  * No field is called by a single backslash here: once V8 (of Node 26.10) has parsed such an object, it takes the
@@ -55,7 +56,7 @@ describe('sliceElements', () => {
           let text = `[${gap}${elements.map((each) => JSON.stringify(each, null, gap)).join(`${gap},${gap}`)}${gap}]`;
           for (const field of path.toReversed()) {
             const name = JSON.stringify(field);
-            text = `{${gap}${name}:${JSON.stringify(other)},"x${field.length}x":1,${name}${gap}:${gap}${text}${gap}}`;
+            text = `{${gap}${JSON.stringify(`${field}x`)}:${JSON.stringify(other)},${name}${gap}:${gap}${text}${gap}}`;
           }
           const slices = sliceElements(gap + text, path);
           expect(slices.map((slice) => JSON.parse(slice) as unknown)).toEqual(
@@ -74,6 +75,23 @@ describe('sliceElements', () => {
       '{"n":1.50e400,"n":-0}',
       '"\\u0041\\"]"',
     ]);
+  });
+
+  it('refuses a name that occurs twice on the way, in whatever spelling, and no other', () => {
+    for (const text of [
+      '{"data":[1],"data":[]}',
+      String.raw`{"data":[1],"d\u0061ta":[]}`,
+      '{"x":1,"data":[],"x":1}',
+      '{"data":[],"x":{},"x":{}}',
+    ]) {
+      expect(() => sliceElements(text, ['data'])).toThrow(/^the name "(data|x)" occurs twice in an object$/);
+      expect(() => sliceElements(`{"a":${text}}`, ['a', 'data'])).toThrow(MalformedAnswer);
+      expect(() => sliceElements(`{"a":{"data":[]},"a":${text}}`, ['a', 'data'])).toThrow(MalformedAnswer);
+      expect(() => refuseRepeatedNames(text)).toThrow(MalformedAnswer);
+    }
+    const beside = '{"a":{"x":1,"x":2},"Data":[],"data":[{"y":1,"y":2}]}';
+    expect(sliceElements(beside, ['data'])).toEqual(['{"y":1,"y":2}']);
+    expect(() => refuseRepeatedNames(beside)).not.toThrow();
   });
 
   it('says where it found no array', () => {

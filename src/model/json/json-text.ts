@@ -4,6 +4,7 @@
  * text the result means nothing; nothing hangs or overflows the stack.
  */
 
+import { MalformedAnswer } from '../errors.ts';
 import {
   afterColon,
   CLOSE_BRACKET,
@@ -25,13 +26,16 @@ const NINE = 57;
 /**
  * Source texts of the elements of an array.
  * @param path field names that lead from the document's root to the array; [] for the root itself
- * @throws RangeError where no array is at the path
+ * @throws RangeError where no array is at the path; MalformedAnswer where a name occurs twice in an object on the way
  */
 export function sliceElements(text: string, path: readonly string[]): string[] {
   let at = valueStart(text, 0);
   for (const field of path.slice(0, -1)) {
+    const once = namesOnce();
     at =
-      text.charCodeAt(at) === OPEN_BRACE ? (findField(text, at, field)?.start ?? text.length) : text.length;
+      text.charCodeAt(at) === OPEN_BRACE
+        ? (findField(text, at, field, once)?.start ?? text.length)
+        : text.length;
   }
   const last = path.at(-1);
   const elements = last === undefined ? cutArray(text, at)?.elements : arrayField(text, at, last);
@@ -39,23 +43,33 @@ export function sliceElements(text: string, path: readonly string[]): string[] {
   return elements;
 }
 
+/** @throws MalformedAnswer where a name occurs twice in the object: which of its values counts is not known */
+export function refuseRepeatedNames(objectSource: string): void {
+  const at = valueStart(objectSource, 0);
+  if (objectSource.charCodeAt(at) === OPEN_BRACE) eachMember(objectSource, at, namesOnce());
+}
+
+function namesOnce(): (name: string) => void {
+  const seen = new Set<string>();
+  return (name) => {
+    const literal = canonicalString(name);
+    if (seen.has(literal))
+      throw new MalformedAnswer(`the name ${literal.slice(0, 80)} occurs twice in an object`);
+    seen.add(literal);
+  };
+}
+
 /** The elements of a field's array, cut while its end is looked for: the array is nearly all of the text. */
 function arrayField(text: string, at: number, field: string): string[] | undefined {
   if (text.charCodeAt(at) !== OPEN_BRACE) return undefined;
   const literal = JSON.stringify(field);
   let elements: string[] | undefined;
-  eachMember(
-    text,
-    at,
-    () => {},
-    (name, start) => {
-      if (canonicalString(name) !== literal) return valueEnd(text, start);
-      const cut = cutArray(text, start);
-      // Of duplicates the last one counts.
-      elements = cut?.elements;
-      return cut?.end ?? valueEnd(text, start);
-    },
-  );
+  eachMember(text, at, namesOnce(), (name, start) => {
+    if (canonicalString(name) !== literal) return valueEnd(text, start);
+    const cut = cutArray(text, start);
+    elements = cut?.elements;
+    return cut?.end ?? valueEnd(text, start);
+  });
   return elements;
 }
 
@@ -202,10 +216,16 @@ function canonicalString(literal: string): string {
 }
 
 /** Where the value of `field` is, in the object that opens at `at`; the last one of duplicates. */
-function findField(text: string, at: number, field: string): { start: number; end: number } | undefined {
+function findField(
+  text: string,
+  at: number,
+  field: string,
+  visit?: (name: string) => void,
+): { start: number; end: number } | undefined {
   const literal = JSON.stringify(field);
   let found: { start: number; end: number } | undefined;
   eachMember(text, at, (name, start, end) => {
+    visit?.(name);
     if (canonicalString(name) === literal) found = { start, end };
   });
   return found;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { MalformedAnswer } from '../../model/errors.ts';
 import { readRegistered, readWebhook } from './read-webhook.ts';
 
 const ok = (text: string): { status: number; text: string } => ({ status: 200, text });
@@ -36,6 +37,17 @@ describe('what is registered', () => {
       active: true,
       eventTypes: ['list.failed'],
     });
+  });
+
+  it.each([
+    [206, '{}'],
+    [202, 'null'],
+    [203, '{"url":"https://a.example/x"}'],
+    [200, '{"url":"https://a.example/x","url":null}'],
+    [200, '{"data":{"url":"https://a.example/x"},"data":null}'],
+    [200, '{"data":{"url":"https://a.example/x","url":""}}'],
+  ])('is not known from %i %s: what was overlooked would be replaced', (status, text) => {
+    expect(() => readWebhook({ status, text })).toThrow(MalformedAnswer);
   });
 
   it('may tell of an error in its deliveries', () => {

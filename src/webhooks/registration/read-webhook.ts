@@ -1,5 +1,10 @@
 import { MalformedAnswer } from '../../model/errors.ts';
-import { canonicalText, fieldSource, sliceElements } from '../../model/json/json-text.ts';
+import {
+  canonicalText,
+  fieldSource,
+  refuseRepeatedNames,
+  sliceElements,
+} from '../../model/json/json-text.ts';
 import type { Seen, SeenWebhook } from '../../model/webhook/registration.ts';
 
 /** An answer of the service, whatever its status. */
@@ -23,9 +28,14 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export function readWebhook({ status, text }: ServiceAnswer): Seen {
   if (status === 404 || status === 204) return 'none';
+  // A part of an answer, or one that is not ready, would have another program's webhook replaced.
+  if (status !== 200)
+    throw new MalformedAnswer(`it was answered ${status}: only a 200 says what is registered`);
   const { value, source } = parse(text);
   if (value === null) return 'none';
+  refuseRepeatedNames(source);
   const object = webhookIn(value, source);
+  refuseRepeatedNames(object?.source ?? '');
   return object === undefined ? 'none' : (seenOf(object) ?? 'none');
 }
 

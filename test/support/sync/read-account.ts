@@ -1,6 +1,6 @@
 import { keysOnDisk } from '@research-mirror/runtime/testing/keys-on-disk';
 import { sql } from 'kysely';
-import { createTransport } from '../../../src/api/transport.ts';
+import { createTransport, type HttpAnswer } from '../../../src/api/transport.ts';
 import { ReadingStarts } from '../../../src/sync/loops/reading-starts.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
 import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
@@ -41,6 +41,8 @@ export interface TestAccount {
   mostAtOnce: number;
   /** Called before each request goes out. */
   onRequest: (path: string) => Promise<void> | void;
+  /** What the program is given in place of the service's answer. */
+  onAnswer: (path: string, answer: HttpAnswer) => HttpAnswer;
   /** What is open now: `reopen` replaces it. */
   current: OpenAccount;
   read(name: CollectionName, what: ReadRequest['what'], signal?: AbortSignal): Promise<ReadOutcome>;
@@ -122,9 +124,10 @@ export async function createTestAccount(
           const counts = path === '/v1/ping' ? 0 : 1;
           underWay += counts;
           test.mostAtOnce = Math.max(test.mostAtOnce, underWay);
-          return wire.get(path, key, signal, wanted).finally(() => {
+          const answer = await wire.get(path, key, signal, wanted).finally(() => {
             underWay -= counts;
           });
+          return test.onAnswer(path, answer);
         },
       },
       share: 1,
@@ -153,6 +156,7 @@ export async function createTestAccount(
     observers,
     mostAtOnce: 0,
     onRequest: () => {},
+    onAnswer: (_, answer) => answer,
     current: await open(),
     read: (name, what, signal = new AbortController().signal) =>
       test.current.reader.read(name, { what, signal }),
