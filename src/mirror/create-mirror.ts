@@ -18,7 +18,7 @@ import { saveScope } from './scope/scope-row.ts';
 import { StaleColumns } from './columns/column-registry.ts';
 import { TableColumns } from './columns/table-columns.ts';
 import { tableOf } from './table.ts';
-import { isDataError } from './quarantine/write-carefully.ts';
+import { mayBeItems } from './quarantine/write-carefully.ts';
 import { NewFields } from './page/write-changed.ts';
 import { type PageBefore, readBefore, writePage } from './page/write-page.ts';
 
@@ -44,6 +44,7 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
     const { items } = write;
     const page = sortPage(items, rule, (item) => refused.reason(item), prepared.hashesOf(items));
     let careful = false;
+    let reread = false;
     for (let attempt = 1; ; attempt += 1) {
       const registry = await columns.forPage();
       try {
@@ -64,8 +65,10 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
       } catch (error) {
         if (attempt >= MAX_ATTEMPTS) throw error;
         if (error instanceof NewFields) await columns.add(error.fields);
-        else if (error instanceof StaleColumns || TABLE_CHANGED.test(sqlState(error) ?? '')) columns.forget();
-        else if (isDataError(error) && !careful) careful = true;
+        else if (error instanceof StaleColumns || (!reread && TABLE_CHANGED.test(sqlState(error) ?? ''))) {
+          reread = true;
+          columns.forget();
+        } else if (mayBeItems(error) && !careful) careful = true;
         else throw error;
       }
     }

@@ -14,8 +14,8 @@ import { type Absence, readAbsence } from '../deletion/page-absence.ts';
 import { forgottenAmong, NONE_FORGOTTEN } from '../forgotten/forgotten-keys.ts';
 import { rehashSame } from './rehash.ts';
 import type { PageResult, PageWrite } from '../page-write.ts';
-import { updateQuarantine } from '../quarantine/update-quarantine.ts';
-import { forgetUnseen } from '../quarantine/update-quarantine.ts';
+import { forgetUnseen, updateQuarantine } from '../quarantine/update-quarantine.ts';
+import { unlessRefused } from '../quarantine/write-carefully.ts';
 import { saveSuspects } from '../deletion/save-suspects.ts';
 import { saveScope } from '../scope/scope-row.ts';
 import { NO_ROWS_SENT, type PageContext, writeChanged } from './write-changed.ts';
@@ -65,6 +65,8 @@ export async function writePage(
 ): Promise<PageResult> {
   const { table } = context;
   const { scope } = write;
+  // COMMIT checks the rest, and names no row.
+  if (context.careful) await trx.sql`set constraints all immediate`;
   const forgotten = stored.hasForgotten ? await forgottenAmong(trx, scope, write.items) : NONE_FORGOTTEN;
   if (stored.gone || forgotten.parent) return { state: 'parent_deleted' };
   const { page, forgotten: left } = withoutForgotten(sorted, write.items, forgotten.keys);
@@ -75,7 +77,9 @@ export async function writePage(
   const sentAt = new Date(at.getTime() - (context.clock.monotonic() - write.sentAfter));
   const hashed = changedRows(page.keyed, stored.rows);
   const { rule, registry } = context;
-  const same = await rehashSame(trx, table, scope, hashed, stored.rows, rule, registry);
+  const rehash = () => rehashSame(trx, table, scope, hashed, stored.rows, rule, registry);
+  // Where Postgres refuses to have a row rehashed in place, all are changed rows, and refused one by one.
+  const same = context.careful ? await unlessRefused(trx, rehash, new Set()) : await rehash();
   const differing = hashed.filter((row) => !same.has(row));
   const early = await contradicting(trx, table, scope, differing, stored.rows, {
     graceStart: new Date(sentAt.getTime() - context.gracePeriodMs),

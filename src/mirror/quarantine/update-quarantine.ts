@@ -131,6 +131,14 @@ export async function quarantinedAmong(
   return new Set(rows.map((row) => row.hash));
 }
 
+/** Those of the keys whose item is in the scope's quarantine, whatever its text. */
+export async function quarantinedKeys(db: Db, scope: Scope, keys: readonly string[]): Promise<Set<string>> {
+  const { rows } = await db.sql<{ key: string }>`
+    select q.key from ${db.table('quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.key = any(${[...keys]}::text[])`;
+  return new Set(rows.map(({ key }) => key));
+}
+
 /** The scope's rows that the page may change. */
 async function storedItems(
   trx: Db,

@@ -16,12 +16,15 @@ export interface RowWrite {
   readonly archived: readonly string[] | undefined;
 }
 
+/** Postgres wrote other rows than it was sent, and gave no error. */
+export class RowsNotWritten extends Error {}
+
 /**
  * Inserts and updates rows from one JSON parameter that SQL expands (docs/design/writing-a-page.md, "Write"). Before
  * that, in a statement of its own (docs/design/sql.md, "Rule 3"), it archives the versions that updates supersede; an
  * undeletion supersedes nothing. `ON CONFLICT … WHERE` is a guard only: the rows are known to differ.
  * @param before the last change ID before theirs
- * @throws Error when SQL did not write exactly the rows that were sent
+ * @throws RowsNotWritten when SQL did not write exactly the rows that were sent
  */
 export async function writeRows(
   trx: Db,
@@ -68,7 +71,7 @@ export async function writeRows(
   const written = Number(result.numAffectedRows ?? 0n);
   if (written !== rows.length) {
     // As if it had refused them: `status` names whose doing it is by this text (judge-status.ts).
-    throw new Error(
+    throw new RowsNotWritten(
       `the database refuses (02000 ${table.name}: ${rows.length} rows were sent, ${written} were written): a rule or trigger of the table takes them away`,
     );
   }

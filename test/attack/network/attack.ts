@@ -5,7 +5,7 @@ import type { Draw } from '../support/draw.ts';
 import type { GameResult } from '../support/findings.ts';
 import { playGames, whileRoundsLast } from '../support/play-games.ts';
 import { openTable, withServer } from '../support/server.ts';
-import { type Proxy, startProxy, type Weather } from './proxy.ts';
+import { type Proxy, startProxy, type Weather } from '../../support/network/proxy.ts';
 
 const LANES = 3;
 /** Readings by `sync` in bad weather, in one game. */

@@ -9,6 +9,8 @@ export interface Weather {
   readonly cut?: 'end' | 'reset' | undefined;
   /** Holds every chunk back so long, ms. */
   readonly delayMs?: number | undefined;
+  /** Lets no more through than this, in each direction. */
+  readonly bytesPerSecond?: number | undefined;
   /** Passes nothing on any more after so many bytes, and keeps the connection open. */
   readonly stallAfter?: number | undefined;
 }
@@ -43,8 +45,10 @@ export async function startProxy(target: number): Promise<Proxy> {
       socket.on('error', () => {});
       socket.on('close', () => open.delete(socket));
     }
-    client.on('data', (bytes) => later(weather, () => behind.write(bytes)));
-    client.on('end', () => later(weather, () => behind.end()));
+    const there = line(weather);
+    const back = line(weather);
+    client.on('data', (bytes) => there(bytes.length, () => behind.write(bytes)));
+    client.on('end', () => there(0, () => behind.end()));
     client.on('close', () => behind.destroy());
     let passed = 0;
     behind.on('data', (bytes) => {
@@ -53,7 +57,7 @@ export async function startProxy(target: number): Promise<Proxy> {
       passed += bytes.length;
       if (stallAfter !== undefined && passed > stallAfter) return;
       if (cutAfter === undefined || passed <= cutAfter) {
-        later(weather, () => client.write(bytes));
+        back(bytes.length, () => client.write(bytes));
         return;
       }
       client.write(Buffer.from(bytes).subarray(0, Math.max(0, cutAfter - before)), () => {
@@ -61,8 +65,8 @@ export async function startProxy(target: number): Promise<Proxy> {
         else client.destroy();
       });
     });
-    behind.on('end', () => later(weather, () => client.end()));
-    behind.on('close', () => later(weather, () => client.destroy()));
+    behind.on('end', () => back(0, () => client.end()));
+    behind.on('close', () => back(0, () => client.destroy()));
   });
   const proxy: Proxy = {
     port: 0,
@@ -88,7 +92,16 @@ export async function startProxy(target: number): Promise<Proxy> {
   return Object.assign(proxy, { port: (server.address() as AddressInfo).port });
 }
 
-function later({ delayMs = 0 }: Weather, act: () => void): void {
-  if (delayMs === 0) act();
-  else setTimeout(act, delayMs);
+/** One direction of a connection: what goes in first comes out first. */
+function line({ delayMs = 0, bytesPerSecond }: Weather): (bytes: number, act: () => void) => void {
+  const waiting: (() => void)[] = [];
+  let freeAt = 0;
+  return (bytes, act) => {
+    const now = performance.now();
+    freeAt = Math.max(now, freeAt) + (bytesPerSecond === undefined ? 0 : (bytes / bytesPerSecond) * 1_000);
+    const wait = freeAt - now + delayMs;
+    if (wait === 0 && waiting.length === 0) return act();
+    waiting.push(act);
+    setTimeout(() => waiting.shift()?.(), wait);
+  };
 }
