@@ -81,6 +81,14 @@ const UNUSABLE: Readonly<Record<DriverProblem, ((reason: string) => string) | un
     `the database's way of signing in can't be used (${reason}): mend password_encryption or pg_hba.conf at the server`,
 };
 
+/** What pg says of itself, where that is a riddle. */
+const IN_OUR_WORDS: ReadonlyMap<string, string> = new Map([
+  [
+    'Query read timeout',
+    'no answer came in time: a pooler lets too few sessions through (a program opens 14 at most), the network drops packets, or the server hangs',
+  ],
+]);
+
 /**
  * The error as the caller needs it (model/errors.ts): DatabaseUnavailable when it may pass, Unusable when somebody
  * has to mend something. Any other, such as a violated constraint or a value that does not fit, is returned as it is.
@@ -101,7 +109,9 @@ export function databaseError(error: unknown): unknown {
     // Its own text says less.
     if (unusable !== undefined) return new Unusable(unusable(reason));
     return isConnectionProblem(error)
-      ? new DatabaseUnavailable(`the database can't be reached: ${reason}`, { cause: error })
+      ? new DatabaseUnavailable(`the database can't be reached: ${IN_OUR_WORDS.get(reason) ?? reason}`, {
+          cause: error,
+        })
       : error;
   }
   const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];

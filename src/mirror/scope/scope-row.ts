@@ -42,20 +42,23 @@ export async function saveScope(
     update ${trx.stateTable('scope')} as t set ${sql.join(set)}
     where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)} and ${isNext}
     returning t.last_obs`;
-  if (rows.length === 0) await throwUnlessAt(trx, scope, place?.after ?? 0);
+  // What rests on no observation is no evidence: its scope may never have been opened.
+  if (rows.length === 0 && place !== undefined) await throwUnlessAt(trx, scope, place.after);
 }
 
 /**
  * Compares the scope's last committed observation with the one that this process knows. An earlier one shows that the
  * database went back; a later one that another reader was faster, or that the scope's parent is deleted
- * (delete-list.ts).
+ * (delete-list.ts). A scope without a row was forgotten (erase-row.ts), or its row is gone before anything was read.
  * @throws Superseded, DatabaseWentBack
  */
 export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {
   const { rows } = await trx.sql<{ last: string }>`
     select t.last_obs as last from ${trx.stateTable('scope')} as t
     where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`;
-  const last = Number(rows[0]?.last ?? -1);
+  const [row] = rows;
+  if (row === undefined) throw new Superseded(`${scopeName(scope)} has no row any more: it is opened again`);
+  const last = Number(row.last);
   if (last === after) return;
   const which = `${scopeName(scope)}: observation ${after} was committed last`;
   if (last < after) throw new DatabaseWentBack(`${which}, and is not there any more`, 'commits');

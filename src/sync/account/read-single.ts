@@ -28,7 +28,8 @@ export async function readSingle(
   const startedAt = new Date(context.clock.now());
   const startedTick = context.clock.monotonic();
   let totals = NO_TOTALS;
-  let lastObs = 0;
+  /** Undefined: the scope was not opened, so nothing is known of its observations. */
+  let opened: number | undefined;
   context.observer.walkStarted({ scope, kind: 'single', resumed: false });
   const ended = (outcome: 'complete' | 'failed' | 'interrupted', error: Error | undefined): void =>
     context.observer.walkEnded({
@@ -41,7 +42,8 @@ export async function readSingle(
       milliseconds: context.clock.monotonic() - startedTick,
     });
   try {
-    ({ lastObs } = await context.store.openScope(scope));
+    const { lastObs } = await context.store.openScope(scope);
+    opened = lastObs;
     let sentAfter = context.clock.monotonic();
     const answer = await context.source.object({
       path: path(),
@@ -129,7 +131,7 @@ export async function readSingle(
         error: failure.message,
         collection: { state: 'failing', failure },
       };
-      await context.mirror.endWalk(context.fence, scope, { scope: { failure }, walkEnd }, lastObs);
+      await context.mirror.endWalk(context.fence, scope, { scope: { failure }, walkEnd }, opened);
     }
     return { outcome: 'failed', error, totals };
   }

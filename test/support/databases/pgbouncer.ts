@@ -38,13 +38,14 @@ const binary = PLACES.find((path) => existsSync(path));
 const MISSING = 'pgbouncer is not installed (apt-get install pgbouncer, brew install pgbouncer)';
 
 /**
- * pgbouncer in front of a database, in transaction mode where no other is given: fewer connections than clients, so
- * that sessions are mixed.
+ * pgbouncer in front of a database, in transaction mode unless said: fewer connections than clients, so that sessions
+ * are mixed.
  * @throws Error where it is not installed
  */
 export async function startPgbouncer(
   databaseUrl: string,
-  mode: 'transaction' | 'statement' = 'transaction',
+  mode: 'transaction' | 'session' | 'statement' = 'transaction',
+  size = 3,
 ): Promise<Pooler> {
   if (binary === undefined) throw new Error(MISSING);
   const target = new URL(databaseUrl);
@@ -65,7 +66,7 @@ unix_socket_dir =
 auth_type = ${password === '' ? 'trust' : 'plain'}
 auth_file = ${join(folder, 'users.txt')}
 pool_mode = ${mode}
-default_pool_size = 3
+default_pool_size = ${size}
 max_client_conn = 200
 `,
   );
