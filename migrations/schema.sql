@@ -1136,7 +1136,8 @@ create view mirror.freshness as
         CASE
             WHEN paused_at IS NOT NULL THEN 'paused'::text
             WHEN state = 'failing'::text THEN state
-            WHEN reading_at >= (now() - '00:02:30'::interval) THEN state
+            WHEN polled_at > (now() + '00:01:00'::interval) THEN 'overdue'::text
+            WHEN reading_at >= (now() - '00:02:30'::interval) AND reading_at <= (now() + '00:02:30'::interval) THEN state
             WHEN next_poll_at < (now() - '00:05:00'::interval) OR next_full_at < (now() - '00:15:00'::interval) THEN 'overdue'::text
             ELSE state
         END AS state,
@@ -2240,7 +2241,7 @@ comment on column mirror.freshness.next_poll_at is 'When the next poll is due; o
 
 comment on column mirror.freshness.next_full_at is 'When the next full walk is due; one in the past is made up as soon as a daemon runs. Null: never.';
 
-comment on column mirror.freshness.state is 'new (the first load is under way), current, failing (then last_error says why), overdue (a poll or full walk that was promised has not begun), or paused (no daemon is asked to mirror it).';
+comment on column mirror.freshness.state is 'new (the first load is under way), current, failing (then last_error says why), overdue (a poll or full walk that was promised has not begun, or the last poll lies in the future: the database''s clock went back), or paused (no daemon is asked to mirror it).';
 
 comment on column mirror.freshness.failing_since is 'Since when it can not be read; null: it can.';
 

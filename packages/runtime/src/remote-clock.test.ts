@@ -50,4 +50,14 @@ describe('a remote clock', () => {
     clock.observe(2_000_000, 200, 230);
     expect(clock.at(230)).toBe(2_000_000);
   });
+
+  it('tells that the clock was set, and by how much, whatever time the questions took', () => {
+    const clock = new RemoteClock();
+    expect(clock.stepAt(1_000, 0, 5)).toBe(0);
+    clock.observe(1_000, 0, 0);
+    // Asked at 10 s, answered at 40 s: in between it showed 11 to 41 s, and two clocks drift.
+    const asked = (time: number): number => clock.stepAt(time, 10_000, 40_000);
+    expect([asked(11_000), asked(41_000), asked(-4_000), asked(56_000)]).toEqual([0, 0, 0, 0]);
+    expect([asked(-4_001), asked(56_001), asked(-3_589_000)]).toEqual([-15_001, 15_001, -3_600_000]);
+  });
 });

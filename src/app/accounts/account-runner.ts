@@ -6,6 +6,7 @@ import { followColumns } from '../../mirror/columns/follow-columns.ts';
 import { pruneHistory } from '../../mirror/history/retention.ts';
 import { pruneLog } from '../../mirror/scope/prune-log.ts';
 import { AccountMoved, AccountRetired, LeaseLost, refusesKey } from '../../model/errors.ts';
+import { formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
@@ -38,6 +39,8 @@ const LONGEST_BROKEN_MS = 60_000;
 const LASTING_MS = 60_000;
 /** How often (ms) columns are tried again that fields wait for while others lock their table. */
 const FILL_MS = 60_000;
+/** By a clock that is so far (ms) ahead of this machine's, what is to be kept may be old: what is removed is gone. */
+const CLOCK_AHEAD_MS = 3_600_000;
 /** How often (ms) rows are deleted whose time of retention is over. */
 const PRUNE_MS = 3_600_000;
 
@@ -67,6 +70,8 @@ export function accountRunner(
     // What this daemon itself opens and closes needs no look.
     if (next === 'waits' || next === 'unable') onStanding();
   };
+
+  const end = (): void => void current?.service.stop();
 
   /** Waits for the account's turn, and takes it; another process may have been faster. */
   const takeAtTurn = async (signal: AbortSignal): Promise<TakeResult> => {
@@ -109,7 +114,7 @@ export function accountRunner(
       stand('busy');
     };
     const take = (): Promise<TakeResult> => takeAtTurn(signal);
-    const used = await withAccount(context, { userId, keys, signal, take, beforeClose }, run);
+    const used = await withAccount(context, { userId, keys, signal, take, end, beforeClose }, run);
     if (used.state !== 'unservable') return;
     stand('unable');
     await standStill(context, userId, used.why, signal);
@@ -157,7 +162,7 @@ export function accountRunner(
     current: () => current,
     standing: () => standing,
     take: () => turn.ring(),
-    giveUp: () => void current?.service.stop(),
+    giveUp: end,
   };
 }
 
@@ -219,6 +224,13 @@ function serviceOf(
       if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
       prunedAt = link.clock.monotonic();
       await followColumns(db);
+      const aheadMs = context.clock.now() - link.clock.now();
+      if (aheadMs > CLOCK_AHEAD_MS) {
+        log.warn(
+          `account ${userId}: nothing is removed for its age: the database’s clock is ${formatSpan(aheadMs)} ahead of this machine’s; set the one that is wrong`,
+        );
+        return;
+      }
       await pruneLog(db, fence, config.retention.logMs, signal);
       await pruneSubmissions(db, fence, config.retention.logMs, signal);
       await pruneEvents(db, fence, config.retention.eventsMs, signal);

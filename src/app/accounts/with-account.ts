@@ -33,6 +33,8 @@ export interface UsedAccount {
   readonly signal: AbortSignal;
   /** Takes the account; left out: tries once. */
   readonly take?: () => Promise<TakeResult>;
+  /** Ends the work, since the account is not this process's any more, or has to be opened again. */
+  readonly end?: () => void;
   /** Called when the work has ended, before the account is closed. */
   readonly beforeClose?: () => void;
 }
@@ -40,7 +42,7 @@ export interface UsedAccount {
 /** Takes the account, opens it, does `work` and closes it. @throws AccountRetired; errors of `work` */
 export async function withAccount<T>(
   context: RunnerContext,
-  { userId, keys, signal, take = () => takeFor(context, userId), beforeClose }: UsedAccount,
+  { userId, keys, signal, take = () => takeFor(context, userId), end, beforeClose }: UsedAccount,
   work: (account: OpenAccount) => Promise<T>,
 ): Promise<AccountUse<T>> {
   await ensureAccount(context.db, userId, await databaseTime(context.db));
@@ -51,7 +53,7 @@ export async function withAccount<T>(
   const { fence } = taken;
   const noting = <R>(task: () => Promise<R>): Promise<R> => notingRecovery(context, fence, signal, task);
   // At once: it may stand in line for longer than the heartbeat leaves accounts that nobody works on.
-  context.owned.add(fence);
+  context.owned.add(fence, end);
   let account: OpenAccount;
   try {
     // Anew: it may have waited for its turn for days, and a key may be another account's since.

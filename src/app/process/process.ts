@@ -9,6 +9,7 @@ import type { ServiceConfig } from '../../config/config.ts';
 import { createHeartbeat, type Heartbeat } from '../../db/ownership/heartbeat.ts';
 import { createNotifications, type Notifications } from '../../db/notify/notifications.ts';
 import { wake } from '../../db/notify/wakeups.ts';
+import { wordsOfStep } from '../../db/ownership/clock-step.ts';
 import { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { LeaseLost } from '../../model/errors.ts';
@@ -81,11 +82,10 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     clock,
     onBeat: options.onBeat,
     log: { warn: (message) => log.warn(message), info: (message) => log.info(message) },
-    onClockBack: async () => {
-      log.warn(
-        'the clock of the database went back: accounts are opened anew, so that nothing waits for the future',
-      );
-      await owned.reopen(mirror.heartbeatDb);
+    onClockStep: (byMs) => {
+      log.warn(`${wordsOfStep(byMs)}: accounts are opened again`);
+      // Not waited for: a heartbeat is not to be late. What fails here, the account's next transaction notices.
+      owned.reopen(mirror.db).catch((error: unknown) => log.warn(messageOf(error)));
     },
     afterBeat: async () => {
       for (const userId of await owned.releaseStrays(mirror.heartbeatDb, processId)) {

@@ -25,7 +25,7 @@ import { notesOnStretchedLists } from './stretched-lists.ts';
 import { notesOnWorkload } from './workload-notes.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
 import { judgeDeletions } from './judge-deletions.ts';
-import { judgeRecovery, judgeStatus, unreadyDatabase } from './judge-status.ts';
+import { judgeRecovery, judgeStatus, noteOnClock, unreadyDatabase } from './judge-status.ts';
 import { ordinal } from '@research-mirror/runtime/figures';
 import { programVersion } from '../program-files.ts';
 import { whatIsNext } from './what-is-next.ts';
@@ -109,6 +109,7 @@ export async function statusReport({
     notes: [
       ...recovery.notes,
       ...judged.notes,
+      ...noteOnClock(stored.clockBackMs),
       ...notesOnStretchedLists(statuses, schedule, learnt, stored.now),
       ...notesOnWorkload(more),
     ],

@@ -5,7 +5,7 @@ import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-webhooks-and-
 import { problemLine } from '../../model/status/problem.ts';
 import { groupProblems } from './group-problems.ts';
 import type { HealthJudgement } from './judge-webhook-and-submissions.ts';
-import { judgeRecovery, judgeStatus, unreadyDatabase } from './judge-status.ts';
+import { judgeRecovery, judgeStatus, noteOnClock, unreadyDatabase } from './judge-status.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const DAEMON: ProcessStatus = {
@@ -101,6 +101,22 @@ describe('judgeStatus', () => {
     const late = account({ collections: [overdue] });
     expect(lines(judgeStatus([late], [{ ...DAEMON, alive: false }], NOW, null)).problems).toEqual([
       'polls are late; affects 42/lists; since 6 min ago; by itself: nothing: no daemon runs; do: "research-mirror start"',
+    ]);
+  });
+
+  it('takes nothing for healthy that was read last in the future: the clock went back, and nothing is late by it', () => {
+    const ahead = { polledAt: '2026-01-01T12:58:00Z', nextPollAt: '2026-01-01T12:59:00Z' };
+    const read = account({ collections: [collection({ ...ahead, state: 'overdue' })] });
+    const dead = [{ ...DAEMON, alive: false }];
+    expect(lines(judgeStatus([read], [DAEMON], NOW, null)).problems).toEqual([
+      'nothing was read since the database’s clock went back; affects 42/lists; by itself: the daemon opens the account again within seconds',
+    ]);
+    expect(lines(judgeStatus([read], dead, NOW, null)).problems).toEqual([
+      'nothing was read since the database’s clock went back; affects 42/lists; by itself: nothing: no daemon runs; do: "research-mirror start"',
+    ]);
+    expect([noteOnClock(50_000), noteOnClock(3_540_000)]).toEqual([
+      [],
+      ['the database’s clock went back by 59 min: it is behind what it showed to a daemon before'],
     ]);
   });
 

@@ -8,6 +8,7 @@ import type {
 import { refusalIn } from '../../db/connection/sql-state.ts';
 import { SERVICE_DOWN } from '../../model/errors.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { wordsOfStep } from '../../db/ownership/clock-step.ts';
 import type { FoundProblem } from './group-problems.ts';
 import { type HealthJudgement, judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 
@@ -68,6 +69,7 @@ export function judgeStatus(
       ...collections.flatMap((each) => blockedDeletions(userId, each)),
       ...lateOnes(LATE_POLLS, { userId, overdue, now, running }),
       ...lateOnes(LATE_FULL_WALKS, { userId, overdue, now, running }),
+      ...notSinceClockBack({ userId, overdue, now, running }),
     );
     for (const each of collections) notes.push(...notesOn(userId, each));
   }
@@ -232,6 +234,25 @@ function lateOnes({ cause, subject, due, boundMs }: Lateness, look: LateLook): F
       byItself: running ? 'they are made up as soon as the daemon comes to it' : WAITS_FOR_DAEMON,
       remedy: running ? null : '"research-mirror start"',
     }));
+}
+
+/** Nothing is late by a clock that went back: all next runs lie ahead of it. */
+function notSinceClockBack({ userId, overdue, now, running }: LateLook): FoundProblem[] {
+  return overdue
+    .filter(({ polledAt }) => polledAt !== null && Date.parse(polledAt) > now.getTime())
+    .map(({ collection }) => ({
+      cause: 'polls_late',
+      what: 'nothing was read since the database’s clock went back',
+      since: null,
+      where: `${userId}/${collection}`,
+      byItself: running ? 'the daemon opens the account again within seconds' : WAITS_FOR_DAEMON,
+      remedy: running ? null : '"research-mirror start"',
+    }));
+}
+
+/** @param backMs how far the database's clock is behind what it showed before; some seconds are no step */
+export function noteOnClock(backMs: number): string[] {
+  return backMs < 60_000 ? [] : [`${wordsOfStep(-backMs)}: it is behind what it showed to a daemon before`];
 }
 
 function notesOn(userId: string, each: CollectionStatus): string[] {

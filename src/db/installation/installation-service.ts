@@ -3,7 +3,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { service, type Service } from '@research-mirror/runtime/service';
 import type { Hold } from './hold.ts';
 import { type InstallationOptions, looksOther, openInstallation } from './installation.ts';
-import { noteSignOfLife } from './sending.ts';
+import { LONGEST_GAP, noteSignOfLife } from './sending.ts';
 
 /** Between two looks, milliseconds: after this at most it is noticed that the database went back. */
 const LOOK_EVERY = 4_000;
@@ -24,9 +24,18 @@ export function createInstallation(
   const { db, clock, log } = options;
   let hold: Hold | undefined;
   let aliveAt: Date | undefined;
+  let lookedAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
+
+  /** Its monotonic clock and the wall clock agree: it was neither asleep nor set back with its machine. */
+  const hasWatched = ({ monotonic, wall }: typeof lookedAt): boolean => {
+    const passed = monotonic - lookedAt.monotonic;
+    return passed < LONGEST_GAP && Math.abs(wall - lookedAt.wall - passed) < BEAT_EVERY;
+  };
 
   const look = async (signal: AbortSignal): Promise<void> => {
-    const judged = await openInstallation(options, signal, aliveAt);
+    const now = { monotonic: clock.monotonic(), wall: clock.now() };
+    const judged = await openInstallation(options, signal, { aliveAt, watched: hasWatched(now) });
+    lookedAt = now;
     ({ aliveAt } = judged);
     noteSignOfLife(db, aliveAt);
     const found = judged.hold;

@@ -49,6 +49,13 @@ interface InstallationRow extends HoldRow {
   readonly alive_at: Date | null;
 }
 
+/** What this process knows of its last look. */
+export interface LastLook {
+  readonly aliveAt: Date | undefined;
+  /** It has gone on since, without a gap in which the database might have been set back together with it. */
+  readonly watched: boolean;
+}
+
 /** The result of a look. */
 export interface Judged {
   readonly hold: Hold | undefined;
@@ -59,19 +66,19 @@ export interface Judged {
 /**
  * Judges whether this is the database that was here before. Every process calls it before it sends or writes. Where
  * only the host is new, it waits up to 13 s for a heartbeat of a process that was here before.
- * @param lastAliveAt of this process's last look; undefined: this is the first
+ * @param last this process's last look; undefined: this is the first
  */
 export async function openInstallation(
   options: InstallationOptions,
   signal?: AbortSignal,
-  lastAliveAt?: Date,
+  last?: LastLook,
 ): Promise<Judged> {
   const { db, clock } = options;
   const seen = await observe(db, options.host);
-  const judged = await judgeInstallation(options, seen, 'ask', lastAliveAt);
+  const judged = await judgeInstallation(options, seen, 'ask', last);
   if (judged !== 'new host') return judged;
   const known = (await isServedByOthers(db, clock, signal)) ? 'same' : 'copy';
-  const again = await judgeInstallation(options, seen, known, lastAliveAt);
+  const again = await judgeInstallation(options, seen, known, last);
   if (again === 'new host') throw new RangeError('a new host was judged as such twice');
   return again;
 }
@@ -97,7 +104,7 @@ async function judgeInstallation(
   { db, submit }: InstallationOptions,
   seen: Seen,
   host: 'ask' | 'same' | 'copy',
-  lastAliveAt: Date | undefined,
+  last: LastLook | undefined,
 ): Promise<Judged | 'new host'> {
   return db.transaction(async (trx) => {
     const now = await databaseTime(trx);
@@ -111,7 +118,7 @@ async function judgeInstallation(
       ...(difference?.another.length === 0 && seen.nodes.some((node) => hasNewTimeline(row.nodes, node))
         ? ['a server that holds accounts was restored from a backup, or its standby took over']
         : []),
-      ...(isSetBack(row, lastAliveAt)
+      ...(isSetBack(row, last?.aliveAt)
         ? ['what this daemon wrote last is not there any more: it was set back']
         : []),
     ];
@@ -123,11 +130,13 @@ async function judgeInstallation(
     const wentBack = whatWentBack(difference, another, newHost && host === 'copy', seen.fingerprint);
     // A process that was here before knows by its own commits whether any are gone. (Claims never are: they are on
     // disk.)
-    const crashed = lastAliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
+    const crashed = last?.aliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
     const reason = wentBack ?? (crashed === true ? CRASHED : undefined);
     if (reason !== undefined) await markRecovery(trx, { now, reason, aliveAt: row.alive_at });
     const copied = stake.open || stake.registered ? (wentBack ?? whyUnknown(before)) : undefined;
-    const why = copied ?? (submit === undefined ? undefined : gapSince(row, now, stake));
+    // Where this process has watched all the time, the clock stepped.
+    const isGap = submit !== undefined && last?.watched !== true;
+    const why = copied ?? (isGap ? gapSince(row, now, stake) : undefined);
     const same = difference?.another.length === 0;
     const fingerprint = mergeFingerprints(same ? before : undefined, seen.fingerprint);
     const nodes = seen.nodes.reduce(withNode, same ? row.nodes : {});
@@ -135,8 +144,8 @@ async function judgeInstallation(
       update ${trx.stateTable('installation')}
       set fingerprint = ${JSON.stringify(fingerprint)}::text::jsonb, nodes = ${JSON.stringify(nodes)}::text::jsonb
       where singleton`;
-    // Never earlier, whatever the clock does: an earlier one means that the database was set back.
-    const aliveAt = submit === undefined ? row.alive_at : later(now, row.alive_at);
+    // Always later, whatever the clock does: an earlier one means that the database was set back.
+    const aliveAt = submit === undefined ? row.alive_at : laterThan(row.alive_at, now);
     if (submit !== undefined) {
       await trx.sql`
         update ${trx.stateTable('installation')}
@@ -152,8 +161,8 @@ async function judgeInstallation(
 const CRASHED =
   'the server crashed while synchronous_commit was off: what was answered last may not be there any more';
 
-function later(a: Date, b: Date | null): Date {
-  return b !== null && b > a ? b : a;
+function laterThan(before: Date | null, now: Date): Date {
+  return before !== null && before >= now ? new Date(before.getTime() + 1) : now;
 }
 
 /** Whether a sign of life that this process wrote is gone. */
@@ -188,13 +197,15 @@ export async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise
     nodes: KnownNodes;
     node: ServerNode;
     alive_at: Date | null;
+    silent: boolean;
   }>`
-    select ${isStoredDatabase(db)} as same,
-      nodes, ${node} as node, alive_at
+    select ${isStoredDatabase(db)} as same, nodes, ${node} as node, alive_at,
+      alive_at < clock_timestamp() - ${`${LONGEST_GAP} ms`}::interval as silent
     from ${db.stateTable('installation')}`;
   const [row] = rows;
   if (row === undefined || !row.same || hasNewTimeline(row.nodes, row.node)) return true;
-  return isSetBack(row, lastAliveAt);
+  // By the clock nothing may be sent before the next sign of life: it stepped.
+  return row.silent || isSetBack(row, lastAliveAt);
 }
 
 async function lockedRow(trx: Db): Promise<InstallationRow> {
@@ -226,5 +237,5 @@ function gapSince(row: InstallationRow, now: Date, stake: Stake): string | undef
   if (!stake.queued || row.alive_at === null) return undefined;
   const gap = now.getTime() - row.alive_at.getTime();
   if (gap <= LONGEST_GAP) return undefined;
-  return `no daemon was running for ${Math.floor(gap / 60_000)} minutes while submissions were queued: the database may have been set back`;
+  return `by the database’s clock no daemon was running for ${Math.floor(gap / 60_000)} minutes while submissions were queued: the database may have been set back`;
 }

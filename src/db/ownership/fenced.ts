@@ -1,11 +1,13 @@
 import type { Db } from '../connection/db.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../model/errors.ts';
+import { ClockStepped, DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Mutex } from '@research-mirror/runtime/mutex';
+import { RemoteClock } from '@research-mirror/runtime/remote-clock';
 import { PLANNED_WITHOUT_VALUES } from './account-plans.ts';
 import { beginChangeIds, endChangeIds } from './change-ids.ts';
+import { moveWithClock, wordsOfStep } from './clock-step.ts';
 import { type KnownCommit, knownCommit, rememberCommit } from './known-commits.ts';
 import {
   hasNewTimeline,
@@ -29,6 +31,8 @@ interface Ownership {
   changeIds: readonly bigint[] | undefined;
   /** As of the first transaction. */
   installation: Installed | undefined;
+  /** The database's, as its transactions saw it. */
+  readonly clock: RemoteClock;
   /** Why this fence writes nothing more. */
   over: LeaseLost | undefined;
 }
@@ -62,11 +66,15 @@ interface FenceRow {
  * another timeline, or the account's `change_id`, which nobody else moves, is not the one that this owner committed
  * last. An owner's first transaction compares with what this process committed under earlier fences. Round trips:
  * fence, commit, and those of `work`; two more the first time.
+ *
+ * And whether the database's clock stepped since this owner's last transaction: then the account's stored moments are
+ * moved with it, and the owner's time is over, since it remembers moments, too.
  * @param work gets the transaction, the time by the database's clock, and what `read` gave
  * @param read is sent with the fence, and takes no round trip of its own: it runs behind the lock, and only reads
  * @param monotonic milliseconds; bounds a transaction that takes change IDs
- * @throws LeaseLost, nothing written; DatabaseWentBack, nothing written; OutcomeUnknown, where the commit was not
- *   answered; DatabaseUnavailable, nothing written; errors of `work`
+ * @param steps `pass`: a step of the clock ends nothing, since `work` compares no moments
+ * @throws LeaseLost, DatabaseWentBack, nothing written; ClockStepped, nothing of `work`; OutcomeUnknown, where the
+ *   commit was not answered; DatabaseUnavailable, nothing written; errors of `work`
  */
 export async function fenced<T, R = undefined>(
   db: Db,
@@ -74,14 +82,18 @@ export async function fenced<T, R = undefined>(
   work: (trx: Db, now: Date, read: R) => Promise<T>,
   monotonic: () => number = () => systemClock.monotonic(),
   read?: (trx: Db) => Promise<R>,
+  steps: 'end' | 'pass' = 'end',
 ): Promise<T> {
   const ownership = ownershipOf(fence);
   return ownership.line.run(async () => {
-    if (ownership.over !== undefined) throw ownership.over;
+    const { over } = ownership;
+    if (over !== undefined && !(over instanceof ClockStepped && steps === 'pass')) throw over;
     try {
-      return await inTransaction(db, fence, ownership, work, monotonic, read);
+      const done = await inTransaction(db, fence, ownership, work, monotonic, read, steps);
+      if ('result' in done) return done.result;
+      throw new ClockStepped(`account ${fence.userId}: ${wordsOfStep(done.steppedBy)}: it is opened again`);
     } catch (error) {
-      if (error instanceof DatabaseWentBack) ownership.over = error;
+      if (error instanceof DatabaseWentBack || error instanceof ClockStepped) ownership.over = error;
       throw error;
     }
   });
@@ -97,6 +109,7 @@ function ownershipOf(fence: Fence): Ownership {
   if (known !== undefined) return known;
   const made: Ownership = {
     line: new Mutex(),
+    clock: new RemoteClock(),
     changeIds: undefined,
     installation: undefined,
     over: undefined,
@@ -107,12 +120,13 @@ function ownershipOf(fence: Fence): Ownership {
 
 /** Tokens only rise: a lower one than this owner's shows that its takeover is lost. */
 async function whyNotOwner(trx: Db, { userId, token }: Fence): Promise<LeaseLost> {
-  const { rows } = await trx.sql<{ gone: boolean }>`
-    select token < ${token}::bigint as gone from ${trx.stateTable('account')}
+  const { rows } = await trx.sql<{ gone: boolean; free: boolean }>`
+    select token < ${token}::bigint as gone, owner is null as free from ${trx.stateTable('account')}
     where _user_id = ${userId}`;
+  const why = rows[0]?.free === true ? 'was taken from this process' : 'has another owner now';
   return rows[0]?.gone === true
     ? new DatabaseWentBack(`account ${userId}: that this process took it is not there any more`, 'commits')
-    : new LeaseLost(`account ${userId} has another owner now: this process writes nothing more for it`);
+    : new LeaseLost(`account ${userId} ${why}: this process writes nothing more for it`);
 }
 
 async function inTransaction<T, R>(
@@ -122,12 +136,14 @@ async function inTransaction<T, R>(
   work: (trx: Db, now: Date, read: R) => Promise<T>,
   monotonic: () => number,
   read: ((trx: Db) => Promise<R>) | undefined,
-): Promise<T> {
+  steps: 'end' | 'pass',
+): Promise<{ readonly result: T } | { readonly steppedBy: number }> {
   const node = await nodeExpression(db);
   /** The account before and after, once only the commit is left. */
   let moved: { readonly from: KnownCommit; readonly to: KnownCommit } | undefined;
   try {
     const result = await db.transaction(async (trx) => {
+      const askedAt = systemClock.monotonic();
       const locked = trx.sql<FenceRow>`
         select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros, change_id as "changeId",
           created_at as "createdAt", ${node} as node, ${PLANNED_WITHOUT_VALUES}
@@ -138,6 +154,7 @@ async function inTransaction<T, R>(
       // Whatever became of it: without the fence it does not matter.
       reading?.catch(() => {});
       const [row] = (await locked).rows;
+      const answeredAt = systemClock.monotonic();
       if (row === undefined) throw await whyNotOwner(trx, fence);
       const from = BigInt(row.changeId);
       const createdAt = row.createdAt.getTime();
@@ -157,11 +174,22 @@ async function inTransaction<T, R>(
           'commits',
         );
       }
-      beginChangeIds(trx, { now: BigInt(row.micros), floor, current: from, monotonic });
-      const done = await work(trx, new Date(Number(row.micros) / 1000), (await reading) as R);
       const before = { changeId: from, createdAt, recovery };
+      const now = new Date(Number(row.micros) / 1000);
+      if (steps === 'end') {
+        const look = [now.getTime(), askedAt, answeredAt] as const;
+        const steppedBy = ownership.clock.stepAt(...look);
+        if (steppedBy !== 0) {
+          await moveWithClock(trx, fence.userId, now, steppedBy);
+          moved = { from: before, to: before };
+          return { steppedBy };
+        }
+        ownership.clock.observe(...look);
+      }
+      beginChangeIds(trx, { now: BigInt(row.micros), floor, current: from, monotonic });
+      const done = await work(trx, now, (await reading) as R);
       moved = { from: before, to: { ...before, changeId: endChangeIds(trx) ?? from } };
-      return done;
+      return { result: done };
     });
     if (moved !== undefined) {
       ownership.changeIds = [moved.to.changeId];

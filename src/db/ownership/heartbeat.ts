@@ -5,6 +5,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { RemoteClock } from '@research-mirror/runtime/remote-clock';
 import { service, type Service } from '@research-mirror/runtime/service';
 import { databaseTime } from '../connection/database-time.ts';
+import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 
 export interface HeartbeatOptions {
@@ -23,11 +24,8 @@ export interface HeartbeatOptions {
   readonly onBeat?: ((error?: unknown) => void) | undefined;
   /** Called after each heartbeat. Its failure is logged, and is not the heartbeat's. */
   readonly afterBeat?: () => Promise<void>;
-  /**
-   * Called when the database's clock went back since the last heartbeat: whatever waits for a stored moment waits too
-   * long.
-   */
-  readonly onClockBack?: () => Promise<void>;
+  /** Called when the database's clock stepped (ms) since the last heartbeat. */
+  readonly onClockStep?: (byMs: number) => void;
 }
 
 /** Milliseconds. */
@@ -44,8 +42,6 @@ export const HEARTBEAT: HeartbeatDurations = { beatEvery: 4_000, validFor: 12_00
 
 /** How long (ms) the row of a killed process stays, for users to see. */
 const REMEMBERED = 3_600_000;
-/** A step back of the database's clock (ms) that is more than two clocks drift between heartbeats. */
-const CLOCK_BACK = 15_000;
 /** Until the next attempt after a failed heartbeat, milliseconds. */
 const TRY_AGAIN = 1_000;
 
@@ -88,9 +84,10 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const beat = async (): Promise<void> => {
     const begin = clock.monotonic();
     const now = await databaseTime(db);
-    const expected = databaseClock.at(begin);
-    databaseClock.observe(now.getTime(), begin, clock.monotonic());
-    if (expected !== undefined && now.getTime() < expected - CLOCK_BACK) await options.onClockBack?.();
+    const answered = clock.monotonic();
+    const steppedBy = databaseClock.stepAt(now.getTime(), begin, answered);
+    databaseClock.observe(now.getTime(), begin, answered);
+    if (steppedBy !== 0) options.onClockStep?.(steppedBy);
     startedAt ??= now;
     // Inserts the row again where it was removed: the process was taken for dead, and its accounts have new owners.
     const stored = await db.state
@@ -113,7 +110,9 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       )
       .returning(
         sql<boolean>`exists (select 1 from ${db.stateTable('process')} as other where other.serves is not null
-          and other.process_id <> ${processId} and other.alive_until > ${now}::timestamptz)`.as('others'),
+          and other.process_id <> ${processId} and not ${hasCome(sql`other.alive_until`, AHEAD_MS.aliveUntil)})`.as(
+          'others',
+        ),
       )
       .executeTakeFirst();
     hasOthers = stored?.others === true;

@@ -20,6 +20,7 @@ import type {
   RecoveryStatus,
   WalkStatus,
 } from '../../model/status/status-report.ts';
+import { AHEAD_MS } from '../ownership/moment-ahead.ts';
 import { type MissedRows, readMissedRows } from './missed-rows.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK, readWebhooksAndSubmissions } from './stored-webhooks-and-submissions.ts';
 
@@ -39,6 +40,8 @@ export interface StoredStatus {
   readonly errors: readonly ErrorStatus[];
   readonly held: HoldStatus | null;
   readonly recovery: RecoveryStatus | null;
+  /** How far the database's clock is behind what it showed to a daemon before: it went back. */
+  readonly clockBackMs: number;
   readonly missed: readonly MissedRows[];
 }
 
@@ -82,6 +85,7 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
       })),
       errors: await errorsOf(trx),
       held: await readHold(trx),
+      clockBackMs: await clockBackMs(trx, now),
       recovery: await recoveryAt(
         trx,
         now,
@@ -106,7 +110,8 @@ async function processesAt(db: Db, now: Date): Promise<ProcessStatus[]> {
     host: row.host,
     pid: row.pid,
     startedAt: row.started_at.toISOString(),
-    alive: row.alive_until > now,
+    // One that lies further ahead is of a time before the clock went back.
+    alive: row.alive_until > now && row.alive_until.getTime() <= now.getTime() + AHEAD_MS.aliveUntil,
   }));
 }
 
@@ -224,6 +229,11 @@ async function readHold(db: Db): Promise<HoldStatus | null> {
     .executeTakeFirst();
   const since = moment(row?.held_at ?? null);
   return since === null ? null : { since, why: row?.held_why ?? 'the database was restored or copied' };
+}
+
+async function clockBackMs(db: Db, now: Date): Promise<number> {
+  const row = await db.state.selectFrom('installation').select('alive_at').executeTakeFirst();
+  return Math.max(0, (row?.alive_at?.getTime() ?? 0) - now.getTime());
 }
 
 /** How long (ms) the report names a database that went back. */

@@ -55,10 +55,12 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
    */
   const again = async <T>(write: (trx: Db, now: Date) => Promise<T>): Promise<T> => {
     try {
-      return await fenced(db, fence, async (trx, now) => {
+      const durably = async (trx: Db, now: Date): Promise<T> => {
         await commitDurably(trx);
         return write(trx, now);
-      });
+      };
+      // What became of a request that was sent is stored whatever the clock does.
+      return await fenced(db, fence, durably, undefined, undefined, 'pass');
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
       throw new DatabaseUnavailable(messageOf(error), { cause: error });

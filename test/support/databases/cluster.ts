@@ -51,7 +51,10 @@ export interface Site {
   remove(): Promise<void>;
 }
 
-export async function createSite(): Promise<Site> {
+/** @param programsOf gives the servers other programs than the package's (stepping-clock.ts) */
+export async function createSite(
+  programsOf?: (location: Location, home: string) => Promise<string>,
+): Promise<Site> {
   const folder = await mkdtemp(join(await quickFolder(), 'research-mirror-clusters-'));
   // PostgreSQL's own user must be able to pass where tests run as root.
   await chmod(folder, 0o755);
@@ -59,9 +62,10 @@ export async function createSite(): Promise<Site> {
   const home = join(dirname(location.pgData), 'clusters');
   await mkdir(home, { recursive: true });
   await giveTo(location, home);
+  const programs = (await programsOf?.(location, home)) ?? location.programs;
   const clusters = new Set<Cluster>();
   const add = (name: string): Cluster => {
-    const cluster = new Cluster({ ...location, pgData: join(home, name) }, () =>
+    const cluster = new Cluster({ ...location, programs, pgData: join(home, name) }, () =>
       add(`copy-${clusters.size}`),
     );
     clusters.add(cluster);

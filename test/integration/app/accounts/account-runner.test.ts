@@ -39,6 +39,34 @@ describe('an account whose key was refused when it ran last', () => {
   });
 });
 
+describe('an account that was taken from the only daemon, which has nothing to write', () => {
+  const owner = async () =>
+    (
+      await account.query<{ owner: string | null; token: string }>(
+        'select owner, token from mirror_sync.account',
+      )
+    )[0];
+
+  it.each([
+    ['its row names nobody', `update mirror_sync.account set owner = null, token = token + 1`],
+    ['the database’s clock stepped, as its heartbeat saw', undefined],
+  ])('is opened again within a heartbeat: %s', async (_, change) => {
+    await service.start();
+    const before = await running();
+    const { token } = (await owner()) ?? { token: '' };
+    const { owned, db, processId } = account.parts;
+    if (change === undefined) await owned.reopen(db);
+    else await account.query(change);
+    await owned.releaseStrays(db, processId);
+    await eventually('another fence', async () => Number((await owner())?.token) > Number(token));
+    await eventually('the account to run again', () => {
+      const now = service.runners()[0]?.current();
+      return now !== undefined && now !== before;
+    });
+    expect(await owner()).toMatchObject({ owner: processId });
+  });
+});
+
 describe('an account that begins to run', () => {
   it('rings, so that what came due while nobody ran begins at once', async () => {
     let rings = 0;

@@ -136,5 +136,15 @@ describe('freshness', () => {
     expect(await states(`${full('5 hours')}, reading_at = now() - interval '3 minutes'`)).toBe('overdue');
     expect(await states(`next_full_at = null, next_poll_at = now() - interval '6 minutes'`)).toBe('overdue');
     expect(await states(`next_full_at = null, next_poll_at = null`)).toBe('current');
+    // The database's clock went back: neither the next poll nor a reading that goes on is to hide that nothing is read.
+    const ahead = (minutes: number): string => `now() + interval '${minutes} minutes'`;
+    const next = `next_poll_at = ${ahead(60)}`;
+    expect(await states(`${next}, polled_at = ${ahead(59)}`)).toBe('overdue');
+    expect(await states(`${next}, polled_at = ${ahead(59)}, reading_at = ${ahead(59)}`)).toBe('overdue');
+    expect(
+      await states(
+        `next_poll_at = now() - interval '6 minutes', reading_at = ${ahead(59)}, polled_at = now()`,
+      ),
+    ).toBe('overdue');
   });
 });

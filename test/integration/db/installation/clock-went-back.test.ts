@@ -1,20 +1,28 @@
-import { expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
+import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { createHeartbeat } from '../../../../src/db/ownership/heartbeat.ts';
 import { mendMoments } from '../../../../src/db/accounts/mend-moments.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
 import { suspectScopes } from '../../../../src/mirror/deletion/stored-suspects.ts';
 import { dueScopes } from '../../../../src/mirror/scope/scope-store.ts';
+import { ClockStepped } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { installed } from '../../../support/databases/installed.ts';
+import { shadowClock } from '../../../support/clocks/shadowed-clock.ts';
 
-// Moments are moved forward: that is what the database sees of them when its clock went back.
+// In the first two tests, moments are moved forward: that is what the database sees of them when its clock went back.
 
 const scene = installed();
 const { run } = scene;
-const SEVEN: Fence = { userId: '7', owner: 'owner', token: '1' };
+/** Of each test its own: a process knows what it did under a fence. */
+let SEVEN: Fence;
+beforeEach(() => {
+  SEVEN = { userId: '7', owner: 'owner', token: '1' };
+});
 const HOUR = `interval '1 hour'`;
 
 it('nothing of an account that is opened waits for a moment that lies ahead', async () => {
@@ -74,45 +82,136 @@ it('moments that may lie ahead, or do not, stay as they are', async () => {
   expect(await all()).toEqual(before);
 });
 
-it('a process opens its accounts anew when the database’s clock went back since its last heartbeat', async () => {
-  const { db } = scene.database;
-  const owned = new OwnedAccounts();
-  owned.add(SEVEN);
-  let later = 0;
-  const beats: (() => void)[] = [];
-  const heartbeat = createHeartbeat({
-    db,
-    processId: 'owner',
-    identity: await ownIdentity(),
-    command: 'start',
-    version: '0.0.0',
-    clock: {
-      ...systemClock,
-      // The same, seen from here: our own clock has gone on by more than the database's.
-      monotonic: () => systemClock.monotonic() + later,
-      sleep: (_, signal) =>
-        new Promise((resolve, reject) => {
-          beats.push(resolve);
-          signal?.addEventListener('abort', () => reject(signal.reason as Error));
-        }),
-    },
-    log: { info: () => {}, warn: () => {} },
-    onClockBack: () => owned.reopen(db),
-  });
-  await heartbeat.start();
-  const beat = async (): Promise<void> => {
-    const before = beats.length;
-    beats.at(-1)?.();
-    while (beats.length === before) await run('select 1');
+describe('a step of the clock under an owner', () => {
+  const nothing = (): Promise<void> => Promise.resolve();
+  /** An account whose moments are of now, its owner's connection, and what steps that one's clock. */
+  const owned = async () => {
+    const step = await shadowClock(scene.database.url);
+    const { db } = await scene.opened(scene.database.url);
+    await fenced(db, SEVEN, nothing);
+    await run(`
+      insert into mirror_sync.scope (_user_id, collection, parent, last_read_at, polled_at, complete_as_of, memory, full_walk)
+        values (7, 'lists', '', now(), now(), now() - ${HOUR} * 2, '{"limit":5,"whole":{}}',
+          jsonb_build_object('began', extract(epoch from now()) * 1000));
+      insert into mirror_sync.candidate (_user_id, collection, key, kind, obs, at) values (7, 'lists', '1', 'snapshot', 1, now());
+      insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until, freed)
+        values (7, 'k', 'other', 1, 5, now() + interval '10 s', array[now() + interval '60 s'])`);
+    return { db, step };
   };
-  const owners = (): Promise<unknown[]> =>
-    run('select owner, token from mirror_sync.account order by _user_id');
-  while (beats.length === 0) await run('select 1');
-  await beat();
-  const [eight] = [{ owner: 'owner', token: '1' }];
-  expect(await owners()).toEqual([{ owner: 'owner', token: '1' }, eight]);
-  later = 60_000;
-  await beat();
-  expect(await owners()).toEqual([{ owner: null, token: '2' }, eight]);
-  await heartbeat.stop();
+  /** By how many minutes each moment lies ahead of when it was stored. */
+  const moved = async (): Promise<unknown> => {
+    const minutes = (moment: string): string => `round(extract(epoch from ${moment} - now()) / 60)::int`;
+    const rows = await run(`
+      select ${minutes('s.last_read_at')} as read, ${minutes('s.polled_at')} as polled,
+        ${minutes('s.complete_as_of')} as complete, ${minutes('c.at')} as suspected, ${minutes('b.valid_until')} as slots,
+        ${minutes('b.freed[1]')} as freed, s.memory, s.full_walk is not null as walking
+      from mirror_sync.scope s, mirror_sync.candidate c, mirror_sync.slot_block b`);
+    return rows[0];
+  };
+
+  it('back moves what lies ahead with it, and has the account opened again', async () => {
+    const { db, step } = await owned();
+    await step(-3_600_000);
+    const write = vi.fn(nothing);
+    await expect(fenced(db, SEVEN, write)).rejects.toThrow(/clock went back by 60 min: it is opened again/);
+    expect(await moved()).toEqual({
+      read: -60,
+      polled: -60,
+      complete: -120,
+      suspected: -60,
+      slots: -60,
+      freed: -59,
+      memory: { limit: 5 },
+      walking: false,
+    });
+    await expect(fenced(db, SEVEN, write)).rejects.toBeInstanceOf(ClockStepped);
+    expect(write).not.toHaveBeenCalled();
+    // Nothing happens twice, and the row is still its owner's, which releases it.
+    await expect(fenced(db, { ...SEVEN }, write)).resolves.toBeUndefined();
+    expect(await moved()).toMatchObject({ suspected: -60, slots: -60 });
+  });
+
+  it('ahead moves what waits with it, and no claim: the time may be gone', async () => {
+    const { db, step } = await owned();
+    await step(3_600_000);
+    await expect(fenced(db, SEVEN, nothing)).rejects.toThrow(/clock went ahead by 60 min/);
+    expect(await moved()).toEqual({
+      read: 0,
+      polled: 0,
+      complete: -120,
+      suspected: 60,
+      slots: 60,
+      freed: 61,
+      memory: { limit: 5 },
+      walking: true,
+    });
+  });
+
+  it('of a few seconds is none', async () => {
+    const { db, step } = await owned();
+    for (const seconds of [-10, 3, -9]) {
+      await step(seconds * 1_000);
+      await expect(fenced(db, SEVEN, nothing)).resolves.toBeUndefined();
+    }
+    expect(await moved()).toMatchObject({ suspected: 0, slots: 0, walking: true });
+  });
+
+  it.each([-3_600_000, 3_600_000])('of %i ms loses no outcome of what was sent', async (aheadMs) => {
+    const { db, step } = await owned();
+    await scene.open({ db });
+    await scene.queue();
+    const store = scene.storeOf(7, { db });
+    const claimed = await store.claim('1');
+    await step(aheadMs);
+    await store.finish(claimed?.id ?? '', { state: 'accepted', status: 200, body: '{}' });
+    expect(await scene.states()).toEqual(['accepted']);
+  });
+
+  it('ends the work on all accounts of its process, which notices it by its heartbeat', async () => {
+    const { db, step } = await owned();
+    const accounts = new OwnedAccounts();
+    const ended: string[] = [];
+    accounts.add(SEVEN, () => void ended.push('7'));
+    const steps: number[] = [];
+    const beats: (() => void)[] = [];
+    const heartbeat = createHeartbeat({
+      db,
+      processId: 'owner',
+      identity: await ownIdentity(),
+      command: 'start',
+      version: '0.0.0',
+      clock: {
+        ...systemClock,
+        sleep: (_, signal) =>
+          new Promise((resolve, reject) => {
+            beats.push(resolve);
+            signal?.addEventListener('abort', () => reject(signal.reason as Error));
+          }),
+      },
+      log: { info: () => {}, warn: () => {} },
+      onClockStep: (byMs) => {
+        steps.push(Math.round(byMs / 60_000));
+        void accounts.reopen(db);
+      },
+    });
+    await heartbeat.start();
+    const beat = async (): Promise<void> => {
+      const before = beats.length;
+      beats.at(-1)?.();
+      await eventually('a heartbeat', () => beats.length > before);
+    };
+    await eventually('the first heartbeat', () => beats.length > 0);
+    await beat();
+    expect(steps).toEqual([]);
+    await step(-3_600_000);
+    await beat();
+    await eventually('the end of the work', () => ended.length > 0);
+    expect({ steps, ended }).toEqual({ steps: [-60], ended: ['7'] });
+    await step(0);
+    await beat();
+    expect(steps).toEqual([-60, 60]);
+    // Its moments moved with the clock, both times.
+    await eventually('the second end', () => ended.length > 1);
+    await heartbeat.stop();
+  });
 });

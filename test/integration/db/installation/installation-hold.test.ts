@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import { createInstallation } from '../../../../src/db/installation/installation-service.ts';
+import { openInstallation } from '../../../../src/db/installation/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { installed } from '../../../support/databases/installed.ts';
+import { shadowClock } from '../../../support/clocks/shadowed-clock.ts';
 
 const scene = installed();
 const { run, open, options, queue, states, storeOf, silence } = scene;
@@ -45,6 +47,66 @@ describe('a gap without a daemon', () => {
     await queue();
     await run('delete from mirror_sync.installation');
     await expect(storeOf().claim('1')).rejects.toThrow(/openInstallation/);
+  });
+});
+
+describe('a step of the clock ahead', () => {
+  /** A daemon's look, again and again, with submissions queued; between its first two the database's clock steps. */
+  const lookAfter = async (wallMs: number) => {
+    const step = await shadowClock(scene.database.url);
+    const { db } = await scene.opened(scene.database.url);
+    const waits: (() => void)[] = [];
+    let wall = Date.now();
+    const service = createInstallation({
+      ...options({ db }),
+      log: { warn: () => {}, info: () => {} },
+      clock: {
+        ...systemClock,
+        now: () => wall,
+        sleep: (_, signal) =>
+          new Promise((resolve, reject) => {
+            waits.push(resolve);
+            signal?.addEventListener('abort', () => reject(signal.reason as Error));
+          }),
+      },
+    });
+    await service.start();
+    await until(() => waits.length === 1);
+    await queue();
+    await step(3_600_000);
+    wall += wallMs;
+    waits.at(-1)?.();
+    await until(() => waits.length === 2);
+    const claimed = await storeOf(7, { db }).claim('1');
+    await service.stop();
+    return { hold: service.hold()?.why, isSent: claimed !== undefined };
+  };
+
+  it('holds nothing, and what is queued is sent within 4 s: this process was there all the time', async () => {
+    await open();
+    expect(await lookAfter(4_000)).toEqual({ hold: undefined, isSent: true });
+  });
+
+  it('holds what is queued where this machine’s clock went ahead, too: both may have been set back', async () => {
+    await open();
+    expect(await lookAfter(3_600_000)).toEqual({
+      hold: expect.stringMatching(/^by the database’s clock no daemon was running for 60 minutes/) as string,
+      isSent: false,
+    });
+  });
+});
+
+describe('a step of the clock back', () => {
+  it('leaves each sign of life later than the one before: an older database is still told by it', async () => {
+    const step = await shadowClock(scene.database.url);
+    const { db } = await scene.opened(scene.database.url);
+    const look = async (): Promise<number> =>
+      (await openInstallation(options({ db }))).aliveAt?.getTime() ?? 0;
+    const first = await look();
+    await step(-3_600_000);
+    const [second, third] = [await look(), await look()];
+    expect([second > first, third > second]).toEqual([true, true]);
+    expect(await run('select from mirror.recoveries')).toEqual([]);
   });
 });
 

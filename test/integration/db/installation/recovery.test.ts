@@ -104,7 +104,7 @@ describe('a database that went back', () => {
   it('is noticed by what this daemon wrote and finds no more, within one look', async () => {
     const { aliveAt } = await openInstallation(options());
     await scene.silence(30);
-    await openInstallation(options(), undefined, aliveAt);
+    await openInstallation(options(), undefined, { aliveAt, watched: true });
     expect(await marks()).toEqual([{ reason: expect.stringMatching(/it was set back/) as string }]);
   });
 

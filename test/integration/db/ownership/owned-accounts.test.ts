@@ -37,3 +37,21 @@ it('a process gives up accounts that name it while it does not work on them, at 
   expect((await look()).toSorted()).toEqual(['7', '8']);
   expect(await run('select owner from mirror_sync.account where _user_id = 9')).toEqual([{ owner: 'owner' }]);
 });
+
+it('a process ends its work on accounts whose row names it no more, though it has nothing to write', async () => {
+  const owned = new OwnedAccounts();
+  const ended: string[] = [];
+  const fences = ['7', '8'].map((userId): Fence => ({ userId, owner: 'owner', token: '1' }));
+  for (const fence of fences) owned.add(fence, () => void ended.push(fence.userId));
+  const look = (): Promise<string[]> => owned.releaseStrays(scene.database.db, 'owner');
+  await look();
+  expect(ended).toEqual([]);
+  // As whoever notices that the database went back does with all accounts.
+  await run('update mirror_sync.account set owner = null, token = token + 1 where _user_id = 7');
+  await look();
+  expect(ended).toEqual(['7']);
+  await run(`update mirror_sync.account set owner = 'other', token = 2 where _user_id = 8`);
+  for (const fence of fences.slice(0, 1)) owned.remove(fence);
+  await look();
+  expect(ended).toEqual(['7', '8']);
+});

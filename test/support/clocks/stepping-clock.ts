@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Location } from '@research-mirror/embedded-postgres/location';
+import type { Cluster } from '../databases/cluster.ts';
+
+/** Where Debian puts it. */
+const PLACES = ['x86_64', 'aarch64'].map(
+  (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`,
+);
+const library = PLACES.find((path) => existsSync(path));
+
+/**
+ * Whether tests step a server's clock: where libfaketime is installed, unless TEST_FAKETIME is `off`. `required` (CI)
+ * makes a missing one a failure; otherwise it is said on stderr.
+ */
+export function isFaketimeTested(): boolean {
+  const wish = process.env['TEST_FAKETIME'];
+  if (wish === 'off') return false;
+  if (wish === 'required' || library !== undefined) return true;
+  process.stderr.write(
+    'libfaketime is not installed (apt-get install faketime); NOT TESTED: clocks that step\n',
+  );
+  return false;
+}
+
+/**
+ * For `createSite`: makes the servers of its clusters run by a clock of their own, which `stepClock` steps.
+ * @returns the folder of their programs
+ */
+export async function withOwnClock({ programs }: Location, home: string): Promise<string> {
+  if (library === undefined) throw new Error('libfaketime is not installed (apt-get install faketime)');
+  const folder = join(home, 'programs');
+  await mkdir(join(folder, 'bin'), { recursive: true });
+  await symlink(join(programs, 'bin', 'initdb'), join(folder, 'bin', 'initdb'));
+  const server = join(folder, 'bin', 'postgres');
+  // Read at each look at the clock: all processes of the server see a step at once. Its time-outs go on.
+  const script = `#!/bin/sh
+LD_PRELOAD=${library} FAKETIME_TIMESTAMP_FILE="$2.clock" FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 \\
+  exec ${join(programs, 'bin', 'postgres')} "$@"
+`;
+  await writeFile(server, script);
+  await chmod(server, 0o755);
+  return folder;
+}
+
+/** Sets how far (ms) the server's clock is ahead of the machine's; negative: behind. */
+export async function stepClock({ location: { pgData } }: Cluster, aheadMs: number): Promise<void> {
+  const file = `${pgData}.clock`;
+  await writeFile(`${file}.new`, `${aheadMs < 0 ? '-' : '+'}${Math.abs(aheadMs) / 1000}\n`, { mode: 0o644 });
+  await rename(`${file}.new`, file);
+}
