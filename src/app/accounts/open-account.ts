@@ -27,6 +27,7 @@ import type { ReadingStarts } from '../../sync/loops/reading-starts.ts';
 import type { FailureLog } from '../failure-log.ts';
 import type { Schedule } from './next-runs.ts';
 import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
+import { hashOfKey } from './servable-keys.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
 
 export interface AccountContext {
@@ -87,7 +88,7 @@ export async function openAccount(
   keys: readonly Secret[],
 ): Promise<OpenAccount> {
   const { config, db, link } = context;
-  if (await recheckIfDue(db, fence, config.collections)) {
+  if (await recheckIfDue(db, fence, config.collections, keys.map(hashOfKey))) {
     context.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
   }
   await mendMoments(db, fence);

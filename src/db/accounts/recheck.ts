@@ -1,5 +1,8 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
+import { RATE_GROUPS } from '../../budget/rate-groups.ts';
+import { GUARD_MS, UNANSWERED_MS, WINDOW_MS } from '../../budget/slots/timing.ts';
+import type { LearntRate } from '../../budget/store/store.ts';
 import { SUSPECT_COUNTERS } from '../../model/collection-columns.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
@@ -9,13 +12,16 @@ import { fenced } from '../ownership/fenced.ts';
 /**
  * Where the database went back since the account was last opened, nothing that was learnt before proves anything: a
  * sighting that withdrew a suspicion, a contradiction that withdrew the trust in an order, or slots of the rate limit
- * that were used may be lost. All of it is forgotten and full walks are due; until then the rows stay as they are.
+ * that were used may be lost. All of it is forgotten and full walks are due; until then the rows stay as they are. And
+ * the keys' budgets count as used: nothing is sent, pings neither, before what may have been sent last counts no more.
+ * @param keyHashes of the keys that the account is opened with
  * @returns whether it was due
  */
 export async function recheckIfDue(
   db: Db,
   fence: Fence,
   collections: readonly CollectionName[],
+  keyHashes: readonly string[],
 ): Promise<boolean> {
   const { userId } = fence;
   return fenced(db, fence, async (trx, now) => {
@@ -25,8 +31,8 @@ export async function recheckIfDue(
     if (rows[0]?.due !== true) return false;
     await commitDurably(trx);
     await forgetConclusions(trx, userId);
-    // A known key without slots waits until nothing that may have been sent counts any more.
     await trx.sql`delete from ${trx.stateTable('slot_block')} where _user_id = ${userId}::bigint`;
+    await pauseKeys(trx, userId, keyHashes, now.getTime() + UNANSWERED_MS + WINDOW_MS + GUARD_MS);
     // The service's page size stays: without it a list of one row may look unfinished.
     await trx.sql`
       update ${trx.stateTable('scope')} set full_walk = null,
@@ -38,6 +44,24 @@ export async function recheckIfDue(
     await trx.sql`update ${account} set recheck = false where _user_id = ${userId}::bigint`;
     return true;
   });
+}
+
+/** @param until milliseconds since the epoch, by the database's clock */
+async function pauseKeys(
+  trx: Db,
+  userId: string,
+  keyHashes: readonly string[],
+  until: number,
+): Promise<void> {
+  const learnt: LearntRate = { pausedUntil: until };
+  await trx.sql`
+    insert into ${trx.stateTable('rate_group')} as r (_user_id, key_hash, rate_group, learnt)
+    select a._user_id, k.hash, g.name, ${JSON.stringify(learnt)}::text::jsonb
+    from ${trx.stateTable('account')} as a
+    cross join unnest(${[...keyHashes]}::text[]) as k (hash)
+    cross join unnest(${[...RATE_GROUPS]}::text[]) as g (name)
+    where a._user_id = ${userId}::bigint
+    on conflict (_user_id, key_hash, rate_group) do update set learnt = r.learnt || excluded.learnt`;
 }
 
 /** Forgets the account's suspected deletions: they may rest on another account's answers. Rows stay as they are. */

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createBudget } from '../../../../src/budget/create-budget.ts';
+import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { createInstallation } from '../../../../src/db/installation/installation-service.ts';
 import { openInstallation } from '../../../../src/db/installation/installation.ts';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
@@ -6,6 +8,7 @@ import { recheckIfDue } from '../../../../src/db/accounts/recheck.ts';
 import { recordRecovery } from '../../../../src/db/installation/recovery.ts';
 import { DatabaseWentBack, LeaseLost } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { installed } from '../../../support/databases/installed.ts';
 
 const scene = installed();
@@ -147,9 +150,9 @@ describe('an account that is opened after the database went back', () => {
       insert into mirror._collections (_user_id, collection, held_deletions, waiting_deletions, next_full_at)
         values (7, 'lists', 1, 2, now() + interval '1 day'), (7, 'account', 0, 0, now() + interval '1 day')`);
     const { db } = scene.database;
-    expect(await recheckIfDue(db, SEVEN, ['lists'])).toBe(false);
+    expect(await recheckIfDue(db, SEVEN, ['lists'], ['k'])).toBe(false);
     await run('update mirror_sync.account set recheck = true');
-    expect(await recheckIfDue(db, SEVEN, ['lists'])).toBe(true);
+    expect(await recheckIfDue(db, SEVEN, ['lists'], ['k', 'other key'])).toBe(true);
     expect(await run('select _user_id from mirror_sync.candidate')).toEqual([{ _user_id: '8' }]);
     expect(await run('select 1 from mirror_sync.slot_block')).toEqual([]);
     expect(
@@ -165,6 +168,34 @@ describe('an account that is opened after the database went back', () => {
       { collection: 'account', held_deletions: '0', waiting_deletions: '0', due: false },
       { collection: 'lists', held_deletions: '0', waiting_deletions: '0', due: true },
     ]);
-    expect(await recheckIfDue(db, SEVEN, ['lists'])).toBe(false);
+    expect(await recheckIfDue(db, SEVEN, ['lists'], ['k'])).toBe(false);
+  });
+
+  it('sends nothing, no ping either, before what was sent last counts no more: which slots were used is not known', async () => {
+    const { db } = scene.database;
+    // What was learnt of a limit stays; a key without rows is no new one.
+    await run(`
+      insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until)
+        values (7, 'k', 'other', 1, 5, now());
+      insert into mirror_sync.rate_group (_user_id, key_hash, rate_group, learnt)
+        values (7, 'k', 'other', '{"serial": 5, "contacted": true}');
+      update mirror_sync.account set recheck = true`);
+    await recheckIfDue(db, SEVEN, ['lists'], ['k', 'new']);
+    for (const keyHash of ['k', 'new']) {
+      const budget = createBudget({
+        keyHash,
+        clock: systemClock,
+        share: 1,
+        store: createBudgetStore(db, SEVEN),
+        loaded: await createBudgetStore(db, SEVEN).load(keyHash),
+        onEvent: () => {},
+      });
+      for (const { group, pausedForMs } of budget.snapshot().groups) {
+        expect([group, pausedForMs > 85_000 && pausedForMs <= 90_250]).toEqual([group, true]);
+      }
+    }
+    const [kept] = await run(`select learnt - 'pausedUntil' as learnt from mirror_sync.rate_group
+      where key_hash = 'k' and rate_group = 'other'`);
+    expect(kept).toEqual({ learnt: { serial: 5, contacted: true } });
   });
 });
