@@ -1,4 +1,5 @@
 import type { Attack } from './support/attack.ts';
+import { clocksAttack } from './clocks/attack.ts';
 import { deliveriesAttack } from './deliveries/attack.ts';
 import { failoversAttack } from './failovers/attack.ts';
 import { killsAttack } from './kills/attack.ts';
@@ -20,6 +21,7 @@ export const ATTACKS: readonly Attack[] = [
   submissionsAttack,
   postgresAttack,
   failoversAttack,
+  clocksAttack,
   ownersAttack,
   networkAttack,
 ];

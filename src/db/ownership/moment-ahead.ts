@@ -14,6 +14,15 @@ export const AHEAD_MS = {
   hint: 600_000,
 } as const;
 
+/** How far (ms) the moment of what has happened may lie ahead: clocks of nodes differ a little. */
+export const HAPPENED_AHEAD_MS = 15_000;
+
+/** An SQL expression: when something happened; long ago where that lies ahead, since the clock went back. */
+export function unlessAhead(moment: RawBuilder<unknown>): RawBuilder<Date> {
+  return sql<Date>`case when ${moment} <= statement_timestamp() + ${`${HAPPENED_AHEAD_MS} ms`}::interval
+    then ${moment} else 'epoch'::timestamptz end`;
+}
+
 /** An SQL condition: the stored moment has come, or lies too far ahead. */
 export function hasCome(
   moment: RawBuilder<unknown>,

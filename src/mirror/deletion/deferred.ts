@@ -1,4 +1,6 @@
+import { HAPPENED_AHEAD_MS, unlessAhead } from '../../db/ownership/moment-ahead.ts';
 import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
 import { dataTable, hasKey, inScope, keyTypeName, type Table } from '../table.ts';
@@ -7,6 +9,8 @@ import { dataTable, hasKey, inScope, keyTypeName, type Table } from '../table.ts
 export interface ContradictionRule {
   /** The grace period (MIRROR_SETTLE) before the page's request was sent: a replica lags no more. */
   readonly graceStart: Date;
+  /** By the database's clock; a deletion that lies ahead of it was long ago, since the clock went back. */
+  readonly now: Date;
   /** Superseded versions are kept. */
   readonly history: boolean;
   /** Deleted rows are removed (MIRROR_DELETES=hard): only the history knows them. */
@@ -31,12 +35,13 @@ export async function contradicting(
   scope: Scope,
   changed: readonly ChangedRow[],
   stored: ReadonlyMap<string, StoredRow>,
-  { graceStart, history, hard, copy }: ContradictionRule,
+  { graceStart, now, history, hard, copy }: ContradictionRule,
 ): Promise<ReadonlySet<ChangedRow>> {
   const older = copy === undefined ? [] : await olderThanKnown(trx, table, scope, changed, copy);
   const back = changed.filter(({ key, change }) => {
     const deletedAt = stored.get(key)?.deletedAt;
-    return change === 'undeleted' && deletedAt !== undefined && deletedAt > graceStart;
+    if (change !== 'undeleted' || deletedAt === undefined) return false;
+    return deletedAt > graceStart && deletedAt.getTime() <= now.getTime() + HAPPENED_AHEAD_MS;
   });
   const known = changed.filter(({ change }) => change === 'updated' || (hard && change === 'inserted'));
   if (!history || known.length === 0) return new Set([...back, ...older]);
@@ -59,7 +64,7 @@ async function olderThanKnown(
     select k.key::text as key from unnest(${updated}::${keyTypeName(table)}[]) as k (key)
     where exists (
       select from ${dataTable(table)} as t
-      where ${inScope(table, scope)} and ${hasKey(table)} and t._changed_at > ${madeAt} offset 0)`;
+      where ${inScope(table, scope)} and ${hasKey(table)} and ${unlessAhead(sql`t._changed_at`)} > ${madeAt} offset 0)`;
   const later = new Set(rows.map((row) => row.key));
   return changed.filter(({ key, change }) => (change === 'inserted' ? goneSince : later.has(key)));
 }
@@ -78,7 +83,7 @@ async function recentVersions(
       ${rows.map(({ change }) => change === 'inserted')}::boolean[]) as k (key, hash, removed)
     where exists (
       select from ${dataTable(table, '_history')} as t
-      where ${inScope(table, scope)} and ${hasKey(table)} and t._valid_to > ${since}
+      where ${inScope(table, scope)} and ${hasKey(table)} and ${unlessAhead(sql`t._valid_to`)} > ${since}
         and (t._hash = decode(k.hash, 'hex') or k.removed and t._op = 'delete') offset 0)`;
   return new Set(found.map(({ key }) => key));
 }

@@ -1,3 +1,4 @@
+import { unlessAhead } from '../../db/ownership/moment-ahead.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { SuspectedDeletion, MissingRow, AbsenceProof } from '../../model/absence.ts';
@@ -113,7 +114,7 @@ function missingRows(
       on true`
     : sql``;
   return sql`(
-    select ${key}::text as key, t._changed_at as "changedAt", ${columns}
+    select ${key}::text as key, ${unlessAhead(sql`t._changed_at`)} as "changedAt", ${columns}
     from ${dataTable(table)} as t ${suspects}
     where ${inScope(table, scope)} and ${inside(table, proof)} and ${behind(table, last)} and t._deleted_at is null
       and ${key} <> all(${[...keys]}::${type}[])

@@ -83,6 +83,7 @@ export async function writePage(
   const differing = hashed.filter((row) => !same.has(row));
   const early = await contradicting(trx, table, scope, differing, stored.rows, {
     graceStart: new Date(sentAt.getTime() - context.gracePeriodMs),
+    now: at,
     history: context.history,
     hard: context.hard,
     ...(write.copy === undefined ? {} : { copy: { madeAt: sentAt, ...write.copy } }),

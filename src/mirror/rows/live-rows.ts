@@ -1,3 +1,4 @@
+import { unlessAhead } from '../../db/ownership/moment-ahead.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { readAccount } from '../../db/ownership/account-plans.ts';
 import { sql } from 'kysely';
@@ -26,7 +27,7 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
       db,
       scope.userId,
       sql<LiveRow>`
-      select ${keyColumn(table)}::text as key, t._change_id as "changeId", t._changed_at as "changedAt"
+      select ${keyColumn(table)}::text as key, t._change_id as "changeId", ${unlessAhead(sql`t._changed_at`)} as "changedAt"
       from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${behind(table, last)} and t._deleted_at is null
       order by ${placeOrder(table, 'up')} limit ${BATCH}`,

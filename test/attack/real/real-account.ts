@@ -8,10 +8,10 @@ import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { Draw } from '../support/draw.ts';
 import { addCounts, type Finding, type GameResult } from '../support/findings.ts';
 import { AnswerLog } from '../walks/source/answer-log.ts';
-import { checkDeletions } from '../walks/checks/deletions.ts';
+import { checkDeletions, deletionsOf } from '../walks/checks/deletions.ts';
 import { drawVariant } from '../walks/game/game.ts';
 import { checkVersions } from '../walks/source/history.ts';
-import { KEYS, type ListName } from '../walks/checks/mirrored.ts';
+import { KEYS, type ListName, scopeOf } from '../walks/checks/mirrored.ts';
 import { Operator } from '../walks/game/operator.ts';
 import { openSource, type Source } from '../walks/source/source.ts';
 import { TruthLog } from '../walks/source/truth-log.ts';
@@ -118,8 +118,16 @@ export class RealAccount {
     await db.query(`update mirror._collections set next_full_at = now() - interval '1 minute'`);
   }
 
-  /** Nothing more happens: full readings until the mirror is equal, and then every check. */
-  async endWell(db: pg.Pool, url: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
+  /**
+   * Nothing more happens: full readings until the mirror is equal, and then every check.
+   * @param clocks `agree`: the database goes by this machine's clock, so its moments can be judged
+   */
+  async endWell(
+    db: pg.Pool,
+    url: string,
+    env: Readonly<Record<string, string>> = {},
+    clocks: 'agree' | 'differ' = 'agree',
+  ): Promise<void> {
     this.act(false);
     await systemClock.sleep(GRACE_PERIOD_MS + 50);
     this.source.state.data.freeze();
@@ -141,7 +149,7 @@ export class RealAccount {
       break;
     }
     this.findings.push(...found.slice(0, 5).map((text) => ({ kind: 'lost' as const, text })));
-    await this.#check(db);
+    await this.#check(db, clocks);
   }
 
   claim(isTrue: boolean, text: string): void {
@@ -170,8 +178,37 @@ export class RealAccount {
     this.#folder.remove();
   }
 
-  async #check(db: pg.Pool): Promise<void> {
+  /** Where nothing tells when by the source's clock: deletions of rows that were never missing. */
+  async #checkNeverGone(db: pg.Pool, user: string): Promise<void> {
+    for (const name of NAMES) {
+      for (const { list, id } of await deletionsOf(db, name, user, true)) {
+        this.count('deletions');
+        if (!this.#log.absentWithin(scopeOf(name, list), id, -Infinity, Infinity))
+          this.findings.push({
+            kind: 'false',
+            text: `${name} ${list}/${id} was deleted, and was never gone`,
+          });
+      }
+    }
+  }
+
+  async #check(db: pg.Pool, clocks: 'agree' | 'differ'): Promise<void> {
     const user = String(this.#truth(db).sandbox.userId);
+    if (clocks === 'agree') await this.#checkDeletions(db, user);
+    else await this.#checkNeverGone(db, user);
+    const { findings: twice, versions } = await checkVersions(db, NAMES, user);
+    this.findings.push(...twice);
+    addCounts(this.counts, { versions, requests: this.source.state.requests.log(0).length });
+    const { rateLimited } = this.source.state.requests.counters();
+    this.claim(rateLimited === 0, `${rateLimited} requests were answered with 429`);
+    const { rows } = await db.query<{ again: string }>(
+      'select walk_id as again from mirror.sync_log group by 1 having count(*) > 1',
+    );
+    for (const { again } of rows)
+      this.findings.push({ kind: 'twice', text: `sync_log has walk ${again} twice` });
+  }
+
+  async #checkDeletions(db: pg.Pool, user: string): Promise<void> {
     const { order } = this.source.state.options;
     const answers = new AnswerLog();
     const log = this.source.state.requests.log(0);
@@ -186,22 +223,8 @@ export class RealAccount {
       history: true,
       byPairs: order !== 'falling' && order !== 'rising',
     });
-    const { findings: twice, versions } = await checkVersions(db, NAMES, user);
-    this.findings.push(...findings, ...twice);
-    addCounts(this.counts, {
-      deletions,
-      'beyond P2': beyondP2,
-      'told empty': toldEmpty,
-      versions,
-      requests: log.length,
-    });
-    const { rateLimited } = this.source.state.requests.counters();
-    this.claim(rateLimited === 0, `${rateLimited} requests were answered with 429`);
-    const { rows } = await db.query<{ again: string }>(
-      'select walk_id as again from mirror.sync_log group by 1 having count(*) > 1',
-    );
-    for (const { again } of rows)
-      this.findings.push({ kind: 'twice', text: `sync_log has walk ${again} twice` });
+    this.findings.push(...findings);
+    addCounts(this.counts, { deletions, 'beyond P2': beyondP2, 'told empty': toldEmpty });
   }
 
   #truth(db: pg.Pool): Parameters<typeof differences>[0] {

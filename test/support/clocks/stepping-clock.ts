@@ -28,16 +28,16 @@ export function isFaketimeTested(): boolean {
  * For `createSite`: makes the servers of its clusters run by a clock of their own, which `stepClock` steps.
  * @returns the folder of their programs
  */
-export async function withOwnClock({ programs }: Location, home: string): Promise<string> {
+export async function withOwnClock({ bin }: Location, home: string): Promise<string> {
   if (library === undefined) throw new Error('libfaketime is not installed (apt-get install faketime)');
   const folder = join(home, 'programs');
-  await mkdir(join(folder, 'bin'), { recursive: true });
-  await symlink(join(programs, 'bin', 'initdb'), join(folder, 'bin', 'initdb'));
-  const server = join(folder, 'bin', 'postgres');
+  await mkdir(folder, { recursive: true });
+  await symlink(join(bin, 'initdb'), join(folder, 'initdb'));
+  const server = join(folder, 'postgres');
   // Read at each look at the clock: all processes of the server see a step at once. Its time-outs go on.
   const script = `#!/bin/sh
 LD_PRELOAD=${library} FAKETIME_TIMESTAMP_FILE="$2.clock" FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1 \\
-  exec ${join(programs, 'bin', 'postgres')} "$@"
+  exec ${join(bin, 'postgres')} "$@"
 `;
   await writeFile(server, script);
   await chmod(server, 0o755);

@@ -62,10 +62,10 @@ export async function createSite(
   const home = join(dirname(location.pgData), 'clusters');
   await mkdir(home, { recursive: true });
   await giveTo(location, home);
-  const programs = (await programsOf?.(location, home)) ?? location.programs;
+  const bin = (await programsOf?.(location, home)) ?? location.bin;
   const clusters = new Set<Cluster>();
   const add = (name: string): Cluster => {
-    const cluster = new Cluster({ ...location, programs, pgData: join(home, name) }, () =>
+    const cluster = new Cluster({ ...location, bin, pgData: join(home, name) }, () =>
       add(`copy-${clusters.size}`),
     );
     clusters.add(cluster);

@@ -69,7 +69,13 @@ export async function checkDeletions(
   return { findings, deletions, beyondP2, toldEmpty };
 }
 
-async function deletionsOf(db: pg.Pool, name: ListName, user: string, history: boolean): Promise<Deletion[]> {
+/** Every deletion that the mirror ever made of the account's rows. */
+export async function deletionsOf(
+  db: pg.Pool,
+  name: ListName,
+  user: string,
+  history: boolean,
+): Promise<Deletion[]> {
   const ms = (column: string): string => `floor(extract(epoch from ${column}) * 1000)::text`;
   const { rows } = await db.query<Deletion>(
     history

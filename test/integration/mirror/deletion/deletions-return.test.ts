@@ -159,9 +159,30 @@ describe('the grace period', () => {
       account.scope('research_jobs'),
       changed,
       stored,
-      { graceStart: new Date(at.getTime() + ms), history: true, hard: false },
+      { graceStart: new Date(at.getTime() + ms), now: at, history: true, hard: false },
     );
     expect(early.size).toBe(deferred);
+  });
+});
+
+describe('rows whose last change lies ahead, since the database’s clock went back', () => {
+  const HOUR = 3_600_000;
+
+  it('are suspected and deleted like others, and come and turn back like others', async () => {
+    const account = await newAccount();
+    await account.observe('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2}]');
+    await account.observe('research_jobs', '[{"job_id":1,"status":"b"},{"job_id":2}]');
+    await account.age(-HOUR);
+    expect(await outcomeOf(account, '[{"job_id":1,"status":"a"},{"job_id":2}]')).toEqual([
+      'updated',
+      'unchanged',
+    ]);
+    await account.age(-HOUR);
+    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', kind: 'snapshot' }]);
+    await deleteAllBut(account, 'research_jobs', jobs(1));
+    await account.age(-HOUR);
+    expect(await outcomeOf(account, '[{"job_id":1},{"job_id":2}]')).toEqual(['unchanged', 'undeleted']);
   });
 });
 

@@ -1,0 +1,185 @@
+import pg from 'pg';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { stepClock } from '../../support/clocks/stepping-clock.ts';
+import type { Cluster } from '../../support/databases/cluster.ts';
+import type { Running } from '../../support/processes/program.ts';
+import { Bystanders } from '../failovers/bystanders.ts';
+import { judgeSent } from '../failovers/judge.ts';
+import { RealAccount } from '../real/real-account.ts';
+import type { SubmissionRow } from '../submissions/judge.ts';
+import type { GameResult } from '../support/findings.ts';
+
+const SMALL = { jobs: 60, bulkJobs: 4, lists: 3, itemsPerList: 8, watchlist: 15, limitSequence: 3_000 };
+const MOST_STEPS = 3;
+const HOUR = 3_600_000;
+/** How far the clock is set: the unit is drawn, and how many of it. */
+const UNITS = { seconds: 1_000, minutes: 60_000, hours: HOUR, days: 24 * HOUR };
+const WEIGHTS = { seconds: 2, minutes: 3, hours: 4, days: 1 };
+/** What the daemon's process is in while the clock steps. */
+const PROCESS = { alive: 8, stopped: 1, dead: 2 };
+/** A heartbeat notices a step, an account that broke is opened again 5 s later, and a dead owner's is taken after 12 s. */
+const SOON_MS = 60_000;
+/** What a killed daemon was sending is given up after the longest that a request may take. */
+const PATIENCE_MS = 240_000;
+const STARTED = 'mirroring into';
+
+/** One account whose database's clock steps under the daemon, a consumer and a user who queues operations. */
+export async function playClocks(seed: number, origin: Cluster): Promise<GameResult> {
+  const account = await RealAccount.open(seed, { ...SMALL, maxLimit: 5 + (seed % 20) });
+  const cluster = await origin.copyFiles();
+  await stepClock(cluster, 0);
+  await cluster.start();
+  const db = new pg.Pool({ connectionString: cluster.url, max: 4, options: '-c timezone=UTC' });
+  db.on('error', () => {});
+  try {
+    await new Game(account, cluster, db).play();
+    return account.outcome();
+  } finally {
+    await account.close();
+    await db.end();
+    await cluster.remove();
+  }
+}
+
+class Game {
+  readonly #account: RealAccount;
+  readonly #cluster: Cluster;
+  readonly #db: pg.Pool;
+  readonly #bystanders: Bystanders;
+  #aheadMs = 0;
+  /** The clock went ahead while no daemon could know of it: what is queued may be on hold. */
+  #wasUnseen = false;
+
+  constructor(account: RealAccount, cluster: Cluster, db: pg.Pool) {
+    this.#account = account;
+    this.#cluster = cluster;
+    this.#db = db;
+    this.#bystanders = new Bystanders(db, account.draw);
+  }
+
+  async play(): Promise<void> {
+    const account = this.#account;
+    const { draw } = account;
+    let daemon = this.#begin();
+    await daemon.until(STARTED);
+    if (draw.chance(0.7)) await this.#readsOn(daemon, 'the first load');
+    account.act(true);
+    this.#bystanders.start();
+    try {
+      for (let left = draw.integer(1, MOST_STEPS); left > 0; left -= 1) daemon = await this.#step(daemon);
+    } finally {
+      await this.#bystanders.stop();
+      account.act(false);
+    }
+    await this.#finishSent(daemon);
+    daemon.child.kill('SIGTERM');
+    const { code, stderr } = await daemon.ended;
+    account.claim(
+      code === 0,
+      `the daemon ended with ${code}: ${stderr.slice(-300)}${daemon.output().slice(-300)}`,
+    );
+    await account.endWell(this.#db, this.#cluster.url, {}, 'differ');
+    account.findings.push(...(await this.#bystanders.consumer.check()));
+    const { rows } = await this.#db.query('select from mirror.recoveries');
+    account.claim(rows.length === 0, 'a step of the clock was taken for a database that went back');
+  }
+
+  #begin(): Running {
+    return this.#account.begin(['start'], this.#cluster.url);
+  }
+
+  async #step(daemon: Running): Promise<Running> {
+    const account = this.#account;
+    const { draw } = account;
+    await account.scheduleFullWalks(this.#db).catch(() => {});
+    await systemClock.sleep(draw.random() * 2_000);
+    const process = draw.weighted(PROCESS);
+    const unit = draw.weighted(WEIGHTS);
+    // Further ahead, or back; or to what it should be.
+    const byMs = Math.round(UNITS[unit] * (20 + draw.random() * 40) * (unit === 'seconds' ? 1 : 1 / 20));
+    const isRight = this.#aheadMs === 0 || draw.chance(0.6);
+    const aheadMs = isRight ? this.#aheadMs + (draw.chance(0.6) ? -byMs : byMs) : 0;
+    const steppedBy = aheadMs - this.#aheadMs;
+    this.#aheadMs = aheadMs;
+    const what = `${Math.round(steppedBy / 1_000)} s, the daemon is ${process}`;
+    account.tell(`the clock steps by ${what}`);
+    account.count(steppedBy < 0 ? 'steps back' : 'steps ahead');
+    if (process === 'dead') {
+      daemon.child.kill('SIGKILL');
+      await daemon.ended;
+    }
+    if (process === 'stopped') daemon.child.kill('SIGSTOP');
+    this.#wasUnseen ||= process !== 'alive' && steppedBy > 300_000;
+    await stepClock(this.#cluster, aheadMs);
+    if (process === 'stopped') {
+      await systemClock.sleep(draw.random() * 5_000);
+      daemon.child.kill('SIGCONT');
+    }
+    if (process === 'dead') {
+      if (steppedBy < -600_000 && draw.chance(0.5)) await this.#isUnhealthy();
+      daemon = this.#begin();
+    }
+    await this.#readsOn(daemon, `polls after a step by ${what}`);
+    return daemon;
+  }
+
+  /** Everything was polled within the last minute, by the clock as it is now. */
+  async #readsOn(daemon: Running, what: string): Promise<void> {
+    const polled = async (): Promise<boolean> => {
+      const { rows } = await this.#db.query<{ polled: boolean | null }>(
+        `select bool_and(polled_at between now() - interval '90 s' and now() and next_poll_at < now() + interval '2 min')
+           as polled from mirror.freshness`,
+      );
+      return rows[0]?.polled === true;
+    };
+    const begun = performance.now();
+    try {
+      await eventually(what, polled, SOON_MS);
+      this.#account.tell(`${what}: ${Math.round(performance.now() - begun)} ms`);
+    } catch (error) {
+      const { rows } = await this.#db.query<Record<string, unknown>>(
+        'select collection, state, polled_at, next_poll_at, last_error, now() from mirror.freshness',
+      );
+      this.#account.claim(
+        false,
+        `${messageOf(error)}: ${JSON.stringify(rows)}: ${daemon.output().slice(-800)}`,
+      );
+    }
+  }
+
+  /** No daemon runs, and the last poll lies ahead: nobody may take that for healthy. */
+  async #isUnhealthy(): Promise<void> {
+    const { rows } = await this.#db.query(
+      `select from mirror.freshness where polled_at > now() + interval '2 minutes'`,
+    );
+    if (rows.length === 0) return;
+    const { code } = await this.#account.begin(['status'], this.#cluster.url).ended;
+    this.#account.claim(code === 1, `status ended with ${code}, though the last poll lies in the future`);
+    this.#account.count('looks at status');
+  }
+
+  async #finishSent(daemon: Running): Promise<void> {
+    const account = this.#account;
+    if (this.#wasUnseen) await account.begin(['submissions', 'release'], this.#cluster.url).ended;
+    await eventually(
+      'the end of what was queued and being sent',
+      async () =>
+        (await this.#db.query(`select from mirror.submissions where state in ('queued', 'sending')`))
+          .rowCount === 0,
+      PATIENCE_MS,
+    ).catch((error: unknown) => account.claim(false, `${messageOf(error)}: ${daemon.output().slice(-600)}`));
+    const { rows } = await this.#db.query<SubmissionRow>(
+      `select submission_id as id, payload ->> 'marker' as marker, state, _request_id as "requestId",
+         response_status as "responseStatus" from mirror.submissions`,
+    );
+    for (const { state } of rows) account.count(`submissions ${state}`);
+    account.claim(
+      this.#wasUnseen || rows.every(({ state }) => state !== 'held'),
+      'submissions are held, though a daemon was there all the time',
+    );
+    const operations = await account.source.control.operations();
+    account.findings.push(...judgeSent({ rows, operations, queued: this.#bystanders.queued }, true));
+  }
+}
