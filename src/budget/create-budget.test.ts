@@ -139,14 +139,34 @@ describe('a 429', () => {
     expect(other?.pausedForMs).toBeGreaterThan(60_000);
   });
 
-  it('that names a limit over all endpoints limits their sum', async () => {
+  it('that names a limit which its group alone did not reach limits the sum over all endpoints', async () => {
     const setup = new BudgetSetup();
     const budget = await setup.budget();
     setup.answer = () => ({ status: 200, headers: { 'x-ratelimit-limit': '60' } });
-    await setup.sendMany(budget, 20);
+    await setup.sendMany(budget, 10, { group: 'sequence' });
+    await setup.sendMany(budget, 10);
     setup.answer = () => ({ status: 429, headers: { 'x-ratelimit-limit': '21', 'retry-after': '60' } });
     await setup.sendMany(budget, 1);
     expect(budget.snapshot().overallLimit).toBe(21);
+  });
+
+  it('that names a limit which its group alone has reached lowers that group, until answers name a higher one', async () => {
+    const setup = new BudgetSetup();
+    const budget = await setup.budget();
+    const limit = (): number | undefined =>
+      budget.snapshot().groups.find(({ group }) => group === 'other')?.limit;
+    setup.answer = () => ({ status: 200, headers: { 'x-ratelimit-limit': '60' } });
+    await setup.sendMany(budget, 10, { group: 'sequence' });
+    await setup.sendMany(budget, 20);
+    setup.answer = () => ({ status: 429, headers: { 'x-ratelimit-limit': '12', 'retry-after': '60' } });
+    await setup.sendMany(budget, 1);
+    expect(limit()).toBe(12);
+    expect(budget.snapshot().overallLimit).toBeUndefined();
+    setup.answer = () => ({ status: 200, headers: { 'x-ratelimit-limit': '60' } });
+    await setup.sendMany(budget, 1);
+    await setup.clock.advance(60_000);
+    await setup.sendMany(budget, 1);
+    expect(limit()).toBe(60);
   });
 });
 

@@ -4,6 +4,7 @@ import { ForeignUse } from './evidence/foreign-use.ts';
 import { Pace } from './evidence/pace.ts';
 import { pauseAfter, type RateHeaders } from './evidence/rate-headers.ts';
 import { defaultLimit, type RateGroup } from './rate-groups.ts';
+import type { Refusal } from './evidence/refusal-cause.ts';
 import { RemainingCheck, SUSPECT_REPEATS } from './evidence/remaining-check.ts';
 import { RouteLimits } from './evidence/route-limits.ts';
 import { earliest } from './slots/moments.ts';
@@ -62,6 +63,8 @@ export class GroupModel {
   #lastLowAt = -Infinity;
   #lastRefusedAt = -Infinity;
   #foreignBlamedAt = -Infinity;
+  /** A lower limit that a 429 has named, and no accepted answer since. */
+  #namedOnlyBy429: { readonly limit: number; readonly at: number } | undefined;
   /** Until then a first lesson may still turn out to have been somebody else's use. */
   #lessonOpenUntil = -Infinity;
 
@@ -72,20 +75,22 @@ export class GroupModel {
 
   /** The service's limit for this group, as far as known. */
   limit(now: number): number {
-    const granted = defaultLimit(this.name);
-    const seen = this.limits.smallest(now) ?? granted;
-    return this.contact.proven && this.ceilingUntil <= now ? seen : Math.min(seen, granted);
+    const told = this.#told(now);
+    const isBelieved = this.contact.proven && this.ceilingUntil <= now;
+    return isBelieved ? told : Math.min(told, defaultLimit(this.name));
+  }
+
+  /** The limit that we share with others, which may be above the one that we believe yet. */
+  #told(now: number): number {
+    return this.limits.smallest(now) ?? defaultLimit(this.name);
   }
 
   /** How many slots this program allows itself. */
   size(now: number): number {
-    const limit = this.limit(now);
-    const shared = this.#shareOf(limit);
-    const left = Math.max(
-      this.#remaining.tested ? 1 : SUSPECT_REPEATS,
-      this.#othersSeen(now) ? limit - this.foreign.headroom(now) : limit,
-    );
-    return Math.min(shared, left, this.pace.lesson(now)?.limit ?? Infinity);
+    const shared = this.#shareOf(this.limit(now));
+    const left = this.#othersSeen(now) ? this.#told(now) - this.foreign.headroom(now) : Infinity;
+    const leastLeft = this.#remaining.tested ? 1 : SUSPECT_REPEATS;
+    return Math.min(shared, Math.max(leastLeft, left), this.pace.lesson(now)?.limit ?? Infinity);
   }
 
   #shareOf(limit: number): number {
@@ -189,6 +194,7 @@ export class GroupModel {
       findings.push('noted');
     this.#learnResponse(now - answer.sentAt);
     if (headers.limit !== undefined && this.limits.observe(route, headers.limit, now)) findings.push('noted');
+    if (headers.limit === this.#namedOnlyBy429?.limit) this.#namedOnlyBy429 = undefined;
     if (this.limit(now) !== before) findings.push('limit');
     if (headers.limit !== undefined && headers.remaining !== undefined) this.#readRemaining(answer, findings);
     return findings;
@@ -221,7 +227,8 @@ export class GroupModel {
       findings.push('remaining-broken');
       return;
     }
-    this.foreign.observe(now, use);
+    // A route may have a higher limit than the group: what others leave of it counts.
+    this.foreign.observe(now, use - (limit - Math.min(limit, this.#told(now))));
     // Others' use, seen right after the first lesson, explains that 429: no need to go on pacing. What a sliding
     // counter still weighs of our own last window looks like others' use, too.
     if (
@@ -230,6 +237,7 @@ export class GroupModel {
       !this.#blamedForeign(now)
     ) {
       this.pace.forget();
+      this.ceilingUntil = -Infinity;
       this.#lessonOpenUntil = -Infinity;
       this.#foreignBlamedAt = now;
       findings.push('lesson-withdrawn');
@@ -240,14 +248,14 @@ export class GroupModel {
    * A 429: the group stops.
    * @returns what may explain it; undefined: its request was sent before an earlier 429 arrived, and belongs to that
    */
-  refused(
-    answer: Answered,
-  ): { readonly size: number; readonly foreign: number; readonly blamedForeign: boolean } | undefined {
+  refused(answer: Answered): Pick<Refusal, 'size' | 'foreign' | 'blamedForeign' | 'namedAgain'> | undefined {
     const { sentAt, receivedAt: now, headers } = answer;
+    const named = this.#namedOnlyBy429;
     const facts = {
       size: this.size(now),
       foreign: this.foreign.highest(now),
       blamedForeign: this.#blamedForeign(now),
+      namedAgain: named?.limit === headers.limit && (named?.at ?? -Infinity) + LIMIT_MEMORY_MS > now,
     };
     this.log.answered(now);
     this.#lastEndedAt = now;
@@ -266,6 +274,12 @@ export class GroupModel {
   blameForeign(now: number): void {
     this.#foreignBlamedAt = now;
     this.foreign.observe(now, Math.max(2, this.foreign.highest(now) + 1));
+  }
+
+  /** A 429 names a lower limit. */
+  lowerLimit(route: string, limit: number, now: number): void {
+    this.limits.observe(route, limit, now);
+    this.#namedOnlyBy429 = { limit, at: now };
   }
 
   /** The 429 is not explained: pace, and believe no limit above the specification's. */

@@ -105,7 +105,7 @@ export class KeyModel {
         break;
       }
       case 'lower-limit':
-        group.limits.observe(answer.route, cause.limit, now);
+        group.lowerLimit(answer.route, cause.limit, now);
         break;
       case 'foreign-use':
         group.blameForeign(now);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { play, type Scenario } from '../../test/support/budget/budget-scenario.ts';
+import { play, type Outcome, type Scenario } from '../../test/support/budget/budget-scenario.ts';
 import {
   both,
   fixedWindow,
@@ -229,6 +229,52 @@ describe('a limit of 5,000 in the headers of a service that accepts 60', () => {
   );
 });
 
+/** What was sent within a minute, counted from the first request. */
+function sentIn(minute: number, { sentAt: [first = 0, ...others] }: Outcome): number {
+  return others.filter((at) => Math.floor((at - first) / MINUTE) === minute).length;
+}
+
+describe('a limit of 600 in place of 60', () => {
+  it.each(['evenly', 'at random', 'in bursts'] as const)(
+    'of which others use 100, %s, leaves us the rest from the first minute on',
+    async (foreignComes) => {
+      for (let seed = 1; seed <= runs(3, 30); seed += 1) {
+        const others = {
+          foreignPerMinute: 100,
+          foreignForMs: 65_000,
+          foreignComes,
+          share: 0.8,
+          workers: 100,
+        };
+        const outcome = await play({ seed, minutes: 6, limiter: slidingLog(600), network: near, ...others });
+        expect(outcome.refusedAt).toEqual([]);
+        expect(Math.min(...[0, 1, 2, 3, 4].map((minute) => sentIn(minute, outcome)))).toBeGreaterThan(420);
+        expect(outcome.events.map((event) => event.kind)).not.toContain('remaining-ignored');
+      }
+    },
+  );
+
+  it('is used beside others after a plan’s change, too', async () => {
+    const limiter = slidingLog((now) => (now < 5 * MINUTE ? 60 : 600));
+    const others = { foreignPerMinute: 100, share: 0.8, workers: 100, network: near };
+    const outcome = await play({ seed: 1, minutes: 8, limiter, ...others });
+    expect(sentIn(5, outcome)).toBeGreaterThan(40);
+    expect(sentIn(7, outcome)).toBeGreaterThan(420);
+  });
+});
+
+describe('a limit that is lowered for 80 s', () => {
+  it.each([8, 100])('costs a 429 or two, and is used again a window later: %i workers', async (workers) => {
+    for (const from of [200_000, 215_000]) {
+      const limiter = slidingLog((now) => (now >= from && now < from + 80_000 ? 12 : 60));
+      const outcome = await play({ seed: 1, minutes: 9, limiter, share: 0.8, network: near, workers });
+      expect(outcome.refusedAt.length).toBeLessThan(5);
+      expect(outcome.budget.snapshot().overallLimit).toBeUndefined();
+      expect(sentIn(7, outcome)).toBe(48);
+    }
+  });
+});
+
 describe('answers that take up to ten seconds', () => {
   it('cost neither a 429 nor slots: 99 % of what is possible is sent', async () => {
     const network = { latency: (random: () => number) => 20 + random() * 4_980, timeoutMs: 30_000 };
@@ -241,7 +287,7 @@ describe('answers that take up to ten seconds', () => {
 });
 
 describe('a second limit over all endpoints', () => {
-  it('is kept like any other once it was met', async () => {
+  it('is kept like any other once it was met, twice where its group alone reaches it', async () => {
     const limiter = both(slidingLog(60), slidingLog(40));
     const outcome = await play({ seed: 4, minutes: 20, limiter });
     expect(outcome.refusedAt.filter((at) => at >= 2 * MINUTE)).toEqual([]);

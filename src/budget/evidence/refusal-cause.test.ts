@@ -4,6 +4,7 @@ import { explain, type Refusal } from './refusal-cause.ts';
 const plain: Refusal = {
   limit: 60,
   routeLimit: 60,
+  namedAgain: false,
   size: 60,
   used: 20,
   usedOverall: 20,
@@ -17,11 +18,16 @@ describe('a 429 is explained', () => {
     expect(explain({ ...plain, limit: 30 })).toEqual({ kind: 'lower-limit', limit: 30 });
   });
 
-  it('by a limit over all endpoints when it names one that is not its route’s', () => {
-    expect(explain({ ...plain, limit: 100, usedOverall: 100 })).toEqual({
-      kind: 'overall-limit',
-      limit: 100,
-    });
+  it('by a limit over all endpoints when it names one that all have reached, and its own group has not', () => {
+    const named = { ...plain, limit: 40, used: 20, usedOverall: 40 };
+    expect(explain(named)).toEqual({ kind: 'overall-limit', limit: 40 });
+    expect(explain({ ...named, usedOverall: 39 })).toEqual({ kind: 'lower-limit', limit: 40 });
+  });
+
+  it('by a lower limit of its group where that alone has reached it, unless only 429s name it', () => {
+    const named = { ...plain, limit: 12, used: 20, usedOverall: 45 };
+    expect(explain(named)).toEqual({ kind: 'lower-limit', limit: 12 });
+    expect(explain({ ...named, namedAgain: true })).toEqual({ kind: 'overall-limit', limit: 12 });
   });
 
   it('by others’ use, once an hour', () => {

@@ -3,6 +3,8 @@ export interface Refusal {
   /** `X-RateLimit-Limit` of the 429 itself, and of the same route's accepted answers. */
   readonly limit: number | undefined;
   readonly routeLimit: number | undefined;
+  /** An earlier 429 of the group has named this limit, and no accepted answer since. */
+  readonly namedAgain: boolean;
   /** Slots that the group allowed itself. */
   readonly size: number;
   /** Slots in use of all groups together, and of this one. */
@@ -28,15 +30,16 @@ export type Cause =
  * the limiter is not the one of specification 8.2. Others' use explains one 429 an hour.
  */
 export function explain(refusal: Refusal): Cause {
-  const { limit, routeLimit, usedOverall } = refusal;
-  // The 429 names another limit than the route's: one over all endpoints.
+  const { limit, routeLimit, used, usedOverall, namedAgain } = refusal;
+  // The 429 names another limit than the route's. It is one over all endpoints where the group alone did not reach it;
+  // else the group's own may have been lowered, which accepted answers would say, too.
   if (limit !== undefined && routeLimit !== undefined && limit !== routeLimit && usedOverall >= limit) {
-    return { kind: 'overall-limit', limit };
+    if (used < limit || namedAgain) return { kind: 'overall-limit', limit };
   }
   if (limit !== undefined && limit < refusal.size) return { kind: 'lower-limit', limit };
   if (refusal.foreign > 0 && !refusal.blamedForeign) return { kind: 'foreign-use' };
   // Refused although this group was paced, while other groups were busy: their sum is limited.
-  if (refusal.paced && refusal.foreign === 0 && usedOverall > refusal.used) {
+  if (refusal.paced && refusal.foreign === 0 && usedOverall > used) {
     return { kind: 'overall-limit', limit: Math.max(1, usedOverall - 1) };
   }
   return { kind: 'unexplained' };

@@ -25,6 +25,10 @@ describe('Remaining', () => {
     expect(judge(burst.map((each, i) => ({ ...each, remaining: 60 - i })))).toBe(-1);
   });
 
+  it('that moved before is honest though a burst does not move it: others’ slots come free meanwhile', () => {
+    expect(judge([{ at: -1_000, remaining: 1 }, ...burst])).toBe(-1);
+  });
+
   it('is broken when it claims use by others for more than two windows and never moves', () => {
     const still = [0, 1, 2, 3, 4, 5].map((i) => ({ at: i * 30_000, remaining: 4, foreign: 55 }));
     expect(judge(still)).toBe(5);

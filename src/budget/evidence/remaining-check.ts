@@ -80,7 +80,8 @@ export class RemainingCheck {
       this.#repeats >= STILL_REPEATS && sample.at - oldest.at > STILL_MS && this.#leastForeign > 0;
     const first = this.#same[this.#same.length - SUSPECT_REPEATS];
     if (first === undefined) return false;
-    const burst = sample.at - first.at <= BURST_MS && !cameFree(first.at - BURST_MS, sample.at);
+    const burst =
+      !this.#moved && sample.at - first.at <= BURST_MS && !cameFree(first.at - BURST_MS, sample.at);
     const unmoved = !this.#moved || this.#mostForeign - this.#leastForeign >= UNMOVED_BY;
     const enough = !this.#moved || sample.remaining > 0 || this.#repeats >= REPEATED_ZEROS;
     // Keeps the oldest, for the span, and the last few, for the burst.

@@ -38,6 +38,8 @@ export interface Scenario {
   /** Somebody else's requests with the same key, per minute, and how they come: at random where nothing is said. */
   readonly foreignPerMinute?: number;
   readonly foreignComes?: 'at random' | 'evenly' | 'in bursts';
+  /** How long they have been at it when the first process starts. */
+  readonly foreignForMs?: number;
   readonly onStart?: (clock: VirtualClock, store: MemoryBudgetStore) => void;
 }
 
@@ -95,7 +97,8 @@ export async function play(scenario: Scenario): Promise<Outcome> {
   };
 
   if (scenario.foreignPerMinute !== undefined) disturb(clock, service, random, scenario);
-  const end = minutes * 60_000;
+  await clock.advance(scenario.foreignForMs ?? 0);
+  const end = clock.monotonic() + minutes * 60_000;
   let running = await startProcess();
   while (clock.monotonic() < end) {
     await clock.advance(Math.min(killEveryMs ?? end, end - clock.monotonic()));

@@ -17,11 +17,15 @@ export interface Verdict {
 
 const WINDOW_MS = 60_000;
 
-/** Counts the requests of the last 60 s exactly. */
-export function slidingLog(limit: number, options: { readonly countsRefused?: boolean } = {}): Limiter {
+/** Counts the requests of the last 60 s exactly. @param allows the limit, or the limit at a moment */
+export function slidingLog(
+  allows: number | ((now: number) => number),
+  options: { readonly countsRefused?: boolean } = {},
+): Limiter {
   let log: number[] = [];
   return {
     ask(now) {
+      const limit = typeof allows === 'number' ? allows : allows(now);
       log = log.filter((each) => each > now - WINDOW_MS);
       const accepted = log.length < limit;
       if (accepted || options.countsRefused === true) log.push(now);
