@@ -59,13 +59,32 @@ function lines({ findings, notes }: HealthJudgement): { problems: string[]; note
 }
 
 describe('judgeStatus', () => {
-  it('says once what stopped an account, and what else fails in its collections', () => {
-    const [same, other] = ['moved', 'odd'].map((lastError) => collection({ state: 'failing', lastError }));
-    const collections = [same, other].filter((each) => each !== undefined);
-    const stopped = account({ state: 'stopped', error: 'moved', collections });
+  it('says once why an account has stopped, that a good key ends it, and nothing of collections that are not read', () => {
+    const collections = [
+      collection({ state: 'failing', lastError: 'GET /v1/lists was answered 401' }),
+      collection({ collection: 'watchlist', state: 'failing', lastError: 'every API key is refused' }),
+      collection({
+        collection: 'research_jobs',
+        state: 'overdue',
+        nextPollAt: '2026-01-01T01:00:00Z',
+      }),
+    ];
+    const stopped = account({ state: 'stopped', error: 'GET /v1/ping was answered 401', collections });
+    const what =
+      'account has stopped: each of its keys is refused: GET /v1/ping was answered 401; affects 42';
+    const remedy = 'do: set a good key in MIRROR_API_KEY, and start again';
     expect(lines(judgeStatus([stopped], [DAEMON], NOW, null)).problems).toEqual([
-      'account has stopped: moved; affects 42; by itself: nothing: its data stay as they are; do: set a good key in MIRROR_API_KEY, and start again',
-      'can’t be read: odd; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror doctor" finds out why',
+      `${what}; by itself: its keys are asked again, at the latest after 15 minutes, and it goes on as soon as one is good; its data stay as they are; ${remedy}`,
+    ]);
+    expect(lines(judgeStatus([stopped], [], NOW, null)).problems).toEqual([
+      `${what}; by itself: nothing: no daemon runs; its data stay as they are; ${remedy}`,
+    ]);
+  });
+
+  it('says of an account that has moved that it stays as it is until a person decides', () => {
+    const error = 'the key answers for account 43: "research-mirror accounts move 42" accepts it';
+    expect(lines(judgeStatus([account({ state: 'stopped', error })], [DAEMON], NOW, null)).problems).toEqual([
+      `account has stopped: ${error}; affects 42; by itself: nothing: its data stay as they are`,
     ]);
   });
 
@@ -129,17 +148,6 @@ describe('judgeStatus', () => {
     ];
     expect(lines(judgeStatus([account({ collections })], [DAEMON], NOW, null)).problems).toEqual([
       'full walks, which find deletions, are late; affects 42/lists; since 8 h ago; by itself: they are made up as soon as the daemon comes to it',
-    ]);
-  });
-
-  it('says why an account has stopped, and not that its polls are late, too', () => {
-    const stopped = account({
-      state: 'stopped',
-      error: 'the key is refused',
-      collections: [collection({ state: 'overdue', nextPollAt: '2026-01-01T01:00:00Z' })],
-    });
-    expect(lines(judgeStatus([stopped], [DAEMON], NOW, null)).problems).toEqual([
-      'account has stopped: the key is refused; affects 42; by itself: nothing: its data stay as they are; do: set a good key in MIRROR_API_KEY, and start again',
     ]);
   });
 

@@ -43,7 +43,7 @@ export function judgeStatus(
   const notes: string[] = [];
   if (accounts.length === 0) findings.push(nothingMirrored(running));
   for (const account of accounts) {
-    const { userId, state, error } = account;
+    const { userId, state } = account;
     if (state === 'retired') {
       notes.push(
         `account ${userId} is retired: "research-mirror accounts retire ${userId} --undo" takes it back`,
@@ -55,15 +55,11 @@ export function judgeStatus(
     // Nobody is asked to mirror it: its state is no problem.
     if (collections.length === 0 && account.collections.length > 0) continue;
     const stopped = state === 'stopped';
-    if (stopped) findings.push(stoppedAccount(account));
-    // What stopped the account is said once: neither failing nor overdue collections repeat it.
-    const said = stopped ? error : null;
-    const failing = collections.filter(
-      (each) =>
-        each.state === 'failing' &&
-        (said === null || each.lastError === null || !said.startsWith(each.lastError)),
-    );
-    const overdue = stopped ? [] : collections.filter((each) => each.state === 'overdue');
+    if (stopped) findings.push(stoppedAccount(account, running));
+    // Nothing of a stopped account is read: neither failing nor overdue collections are tried again, as they promise.
+    const read = stopped ? [] : collections;
+    const failing = read.filter((each) => each.state === 'failing');
+    const overdue = read.filter((each) => each.state === 'overdue');
     findings.push(
       ...failing.map((each) => failingCollection(userId, each)),
       ...collections.flatMap((each) => blockedDeletions(userId, each)),
@@ -90,17 +86,21 @@ function nothingMirrored(running: boolean): FoundProblem {
   };
 }
 
-function stoppedAccount({ userId, error }: AccountStatus): FoundProblem {
+function stoppedAccount({ userId, error }: AccountStatus, running: boolean): FoundProblem {
   const why = error ?? 'no reason is known';
   // What happened to a key says itself what to do.
   const saysRemedy = why.includes('research-mirror accounts');
   return {
     cause: saysRemedy ? 'account_moved' : 'account_stopped',
-    what: `account has stopped: ${why}`,
+    what: `account has stopped: ${saysRemedy ? why : `each of its keys is refused: ${why}`}`,
     since: null,
     where: userId,
     origin: withoutPlace(why),
-    byItself: 'nothing: its data stay as they are',
+    byItself: saysRemedy
+      ? 'nothing: its data stay as they are'
+      : running
+        ? 'its keys are asked again, at the latest after 15 minutes, and it goes on as soon as one is good; its data stay as they are'
+        : `${WAITS_FOR_DAEMON}; its data stay as they are`,
     remedy: saysRemedy ? null : 'set a good key in MIRROR_API_KEY, and start again',
   };
 }

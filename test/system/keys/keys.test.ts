@@ -128,9 +128,17 @@ describe('a key that the service refuses later', () => {
     expect(refused.code).toBe(3);
     expect(refused.stdout).toMatch(/was answered 401|is refused/);
     await daemon.until('account 1001 has stopped: ');
-    const status = await system.run(['status']);
+    const status = await system.run(['status', '--json']);
     expect(status.code).toBe(1);
-    expect(status.stdout.replaceAll(/\s+/g, ' ')).toContain('problem: account has stopped: ');
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      problems: [
+        {
+          cause: 'account_stopped',
+          what: expect.stringMatching(/^account has stopped: each of its keys is refused/) as string,
+          byItself: expect.stringContaining('it goes on as soon as one is good') as string,
+        },
+      ],
+    });
     expect(await differences(system)).toEqual([]);
 
     await system.sandbox.control.mutate({
