@@ -51,7 +51,7 @@ export function accountCompanions(context: RunnerContext, account: OpenAccount):
 }
 
 function registrationLoop(
-  { config, db, link, log, hide, onChanged, onRegistration }: RunnerContext,
+  { config, db, link, log, hide, onChanged, onRegistration, whyAstray }: RunnerContext,
   { fence, source }: OpenAccount,
   bell: Doorbell,
 ): Companion {
@@ -78,6 +78,7 @@ function registrationLoop(
     log,
     hide,
     bell,
+    whyAstray,
     onChange: onRegistration,
   });
 }

@@ -67,6 +67,7 @@ export interface RunnerContext extends AccountContext {
   readonly hide: (secret: string) => void;
   readonly onSubmission: SubmitterOptions['onDone'];
   readonly onRegistration: RegistrarOptions['onChange'];
+  readonly whyAstray: RegistrarOptions['whyAstray'];
 }
 
 /** An account that this process owns, ready to be read. */

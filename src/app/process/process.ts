@@ -28,6 +28,7 @@ import { createSchedule } from '../accounts/next-runs.ts';
 import type { ServiceLink } from '../accounts/service-link.ts';
 import type { OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
+import { astrayKept } from './public-url.ts';
 import { walkHeap } from './walk-heap.ts';
 
 /** What the command line gives to what runs. */
@@ -69,6 +70,7 @@ export interface MirrorProcess {
 
 export async function createProcess(options: ProcessOptions): Promise<MirrorProcess> {
   const { config, mirror, clock, log } = options;
+  const { publicUrl } = config.webhook;
   const identity = await ownIdentity();
   const processId = randomUUID();
   const version = programVersion();
@@ -134,6 +136,10 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
     hide: options.hide,
     onSubmission: options.onSubmission ?? (() => {}),
     onRegistration: options.onRegistration ?? (() => {}),
+    whyAstray:
+      publicUrl === undefined
+        ? () => Promise.resolve(undefined)
+        : astrayKept(publicUrl, `${config.webhook.host}:${config.webhook.port}`, clock),
     link: {
       transport: {
         ...wire,

@@ -4,6 +4,7 @@ import { NO_SUBMISSIONS } from '../../db/status/stored-webhooks-and-submissions.
 import type { AccountStatus, WebhookStatus } from '../../model/status/status-report.ts';
 import { problemLine } from '../../model/status/problem.ts';
 import { groupProblems } from './group-problems.ts';
+import { goAstray } from '../../webhooks/registration/remedies.ts';
 import { judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
 
 const account = (changes: Partial<AccountStatus> = {}): AccountStatus =>
@@ -64,6 +65,15 @@ describe('events in and operations out', () => {
     expect(judge([webhook({ state: 'stopped' })], null, true).problems).toEqual([
       expect.stringMatching(/another program at mirror\.example\.com .*unset MIRROR_PUBLIC_URL/),
     ]);
+  });
+
+  it('are a problem where deliveries go astray, and nothing else is said of it', () => {
+    const error = goAstray('MIRROR_PUBLIC_URL (a.example) does not lead to 127.0.0.1:8081; mend it');
+    const { problems, notes } = judge([webhook({ state: 'registered', error })], null, true);
+    expect(problems).toEqual([
+      `webhook: ${error}; affects 42; by itself: it is tried again each minute; polls find changes`,
+    ]);
+    expect(notes).toEqual([]);
   });
 
   it('are worth a note where another webhook is registered, or ours is refused: polls go on', () => {

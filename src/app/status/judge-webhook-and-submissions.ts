@@ -1,5 +1,6 @@
 import type { FoundProblem } from './group-problems.ts';
 import type { AccountStatus, HoldStatus, WebhookStatus } from '../../model/status/status-report.ts';
+import { saysAstray } from '../../webhooks/registration/remedies.ts';
 import { countOf } from '@research-mirror/runtime/figures';
 
 /** What a mirror's state means for people. */
@@ -39,6 +40,19 @@ function holdProblem(held: HoldStatus | null, accounts: readonly AccountStatus[]
 /** The registration's own message, where it has one, names the remedy. */
 function webhookProblem({ userId, webhook }: AccountStatus): FoundProblem[] {
   const { state, error } = webhook;
+  if (saysAstray(error)) {
+    const byItself = 'it is tried again each minute; polls find changes';
+    return [
+      {
+        cause: 'webhook_astray',
+        what: `webhook: ${error}`,
+        since: null,
+        where: userId,
+        byItself,
+        remedy: null,
+      },
+    ];
+  }
   if (state !== 'suspect' && state !== 'stopped') return [];
   const usual =
     state === 'suspect'
@@ -77,7 +91,7 @@ function notesOn({ userId, webhook, submissions }: AccountStatus, running: boole
       `another one is registered${at(webhook)}, so that events do not come here; ` +
       'MIRROR_WEBHOOK_TAKEOVER=always replaces it';
     notes.push(`webhook of account ${userId}: ${error ?? usual}`);
-  } else if (error !== null && state !== 'suspect' && state !== 'stopped') {
+  } else if (error !== null && state !== 'suspect' && state !== 'stopped' && !saysAstray(error)) {
     notes.push(`webhook of account ${userId}: ${error}`);
   }
   const { unknown } = submissions;

@@ -17,6 +17,7 @@ export const PROBLEM_CAUSES = [
   'deletions_blocked',
   'webhook_refused',
   'webhook_displaced',
+  'webhook_astray',
   'submissions_held',
 ] as const;
 export type ProblemCause = (typeof PROBLEM_CAUSES)[number];

@@ -131,6 +131,36 @@ describe('the registrar', () => {
     expect(world.store.registration).toMatchObject({ state: 'registered', error: null });
   });
 
+  it('says at once that deliveries go astray, until they do not, or until one comes', async () => {
+    const world = new RegistrationWorld();
+    world.kill();
+    world.astray = 'the proxy leads nowhere; mend it';
+    world.delivering = false;
+    world.start();
+    await world.clock.advance(1_000);
+    const told = 'it is registered, but its deliveries do not get here: the proxy leads nowhere; mend it';
+    expect(world.isRegistered()).toBe(true);
+    expect(world.store.registration.error).toContain(told);
+    await world.clock.advance(HOUR);
+    expect(world.store.registration.error).toContain(told);
+    expect(world.warned).toHaveLength(1);
+    // The service has another way than this machine.
+    world.delivering = true;
+    await world.clock.advance(2 * MINUTE);
+    expect(world.store.registration.error).toBeNull();
+    world.astray = undefined;
+    await world.clock.advance(16 * MINUTE);
+    // It did lead here, and deliveries came: it is broken now.
+    world.astray = 'the proxy is gone';
+    await world.clock.advance(16 * MINUTE);
+    expect(world.store.registration.error).toContain('the proxy is gone');
+    world.astray = undefined;
+    await world.clock.advance(2 * MINUTE);
+    expect(world.store.registration.error).toBeNull();
+    world.kill();
+    expect(world.broken).toEqual([]);
+  });
+
   it('asks hourly for a secret where the answer has none, and says so', async () => {
     const world = new RegistrationWorld();
     world.service.faults = ['no-secret'];

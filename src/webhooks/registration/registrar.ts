@@ -24,7 +24,7 @@ import {
   WebhookProblem,
   type WebhookService,
 } from './service-calls.ts';
-import { goneAtService, nothingArrives, SUSPECT_SIGNATURES } from './remedies.ts';
+import { goAstray, goneAtService, nothingArrives, saysAstray, SUSPECT_SIGNATURES } from './remedies.ts';
 import { AGAIN_MS, CHECK_MS, type RegistrationSettings } from './registration-step.ts';
 
 export interface RegistrarOptions {
@@ -40,6 +40,8 @@ export interface RegistrarOptions {
   readonly hide: (secret: string) => void;
   /** Rung when what is stored has changed, by receivers, releases and the like. */
   readonly bell: Doorbell;
+  /** Why deliveries do not get to our listener, with the remedy; undefined: they do, or there is none. */
+  readonly whyAstray: () => Promise<string | undefined>;
   /** Called at the beginning, at each change, and after each registration. */
   readonly onChange: (news: RegistrationNews) => void;
 }
@@ -97,6 +99,10 @@ class Registrar {
   #countedAt: Date | undefined;
   #unannounced = 0;
   #unannouncedAtLook = 0;
+  /** When, on the monotonic clock, it is tried again whether deliveries get here; whether they did; why they do not. */
+  #tryWayAt = Number.NEGATIVE_INFINITY;
+  #wayWasRight = false;
+  #astray: string | null = null;
 
   constructor(options: RegistrarOptions) {
     this.#options = options;
@@ -134,6 +140,7 @@ class Registrar {
     switch (step.kind) {
       case 'wait': {
         const waitMs = step.until.getTime() - stored.now.getTime();
+        if (await this.#tryWay(stored.registration)) return 0;
         return this.#wanted === undefined ? waitMs : Math.min(waitMs, STORED_MS);
       }
       case 'record':
@@ -189,12 +196,33 @@ class Registrar {
         return 0;
       case 'record': {
         const silent = change.state === 'registered' && this.#unannounced >= SILENT_CHANGES;
-        const found = silent ? { ...change, error: nothingArrives(this.#unannounced) } : change;
+        const error = this.#astray ?? (silent ? nothingArrives(this.#unannounced) : change.error);
+        const found = change.state === 'registered' ? { ...change, error: error ?? null } : change;
         await store.save((now) => ({ ...found, checkedAt: now }), seen);
         this.#fresh = false;
         return 0;
       }
     }
+  }
+
+  /**
+   * Whether our URL leads to our listener. Seen from here: where a delivery came, and the URL never led here, the
+   * service has another way.
+   * @returns whether something was stored
+   */
+  async #tryWay({ state, error, verifiedAt, registeredAt }: Registration): Promise<boolean> {
+    const { whyAstray, clock, store } = this.#options;
+    if (state !== 'registered' || clock.monotonic() < this.#tryWayAt) return false;
+    const why = await whyAstray();
+    const comesAnotherWay =
+      !this.#wayWasRight && verifiedAt !== null && registeredAt !== null && verifiedAt > registeredAt;
+    this.#wayWasRight ||= why === undefined;
+    this.#astray = why === undefined || comesAnotherWay ? null : goAstray(why);
+    this.#tryWayAt = clock.monotonic() + (this.#astray === null ? CHECK_MS : STORED_MS);
+    const known = error === null || saysAstray(error);
+    if (!known || error === this.#astray) return false;
+    await store.save(() => ({ error: this.#astray }));
+    return true;
   }
 
   /** Decides again right before the request: what is stored may have changed while it waited for its slot. */

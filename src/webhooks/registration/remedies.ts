@@ -27,6 +27,18 @@ export function nothingThere(): string {
   return 'no webhook is registered, and MIRROR_WEBHOOK_TAKEOVER=never registers none: only polls find changes. Set it to "if-empty", or unset MIRROR_PUBLIC_URL';
 }
 
+/** How a message of `goAstray` begins. */
+const ASTRAY = 'it is registered, but its deliveries do not get here: ';
+
+/** @param why with the remedy */
+export function goAstray(why: string): string {
+  return `${ASTRAY}${why}. Until then only polls find changes`;
+}
+
+export function saysAstray(error: string | null): boolean {
+  return error?.startsWith(ASTRAY) === true;
+}
+
 /** How a message of `nothingArrives` begins. */
 const SILENT = 'it is registered, but no event arrives: ';
 

@@ -86,6 +86,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     hide: () => {},
     onSubmission: () => {},
     onRegistration: () => {},
+    whyAstray: () => Promise.resolve(undefined),
     schedule: createSchedule(config),
     clock: systemClock,
     link: {

@@ -113,6 +113,7 @@ export async function createTestAccount(
     hide: () => {},
     onSubmission: () => {},
     onRegistration: () => {},
+    whyAstray: () => Promise.resolve(undefined),
     schedule: createSchedule(config),
     clock,
     link: {

@@ -97,6 +97,7 @@ export class RegisteredAccount {
       log: { info: say, warn: say, debug: say },
       hide: () => {},
       bell: this.bell,
+      whyAstray: () => Promise.resolve(undefined),
       onChange: (news) => this.news.push(news),
       ...this.options,
     });

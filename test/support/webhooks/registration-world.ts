@@ -42,6 +42,8 @@ export class RegistrationWorld {
   changing = true;
   /** It does announce it. */
   delivering = true;
+  /** Why deliveries do not get here, as tried from here. */
+  astray: string | undefined;
   /** By what the registrar's loop ended. */
   ended: unknown;
   #life = new AbortController();
@@ -85,6 +87,7 @@ export class RegistrationWorld {
       },
       hide: (secret) => this.hidden.add(secret),
       bell: this.bell,
+      whyAstray: () => Promise.resolve(this.astray),
       onChange: say,
     });
     run(signal).catch((error: unknown) => {

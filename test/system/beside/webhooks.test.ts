@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
@@ -165,6 +167,33 @@ describe('a daemon with a public URL', () => {
     const gone = 'select 1 from mirror.webhook where _deleted_at is not null';
     await eventually('its row', async () => (await system.db.query(gone)).rows.length === 1);
     expect(await third.stop()).toMatchObject({ code: 0 });
+  });
+
+  it('that leads elsewhere says so at once, with the remedy', async () => {
+    system = await still();
+    const stranger = createServer((_, answer) => void answer.end('ok\n'));
+    await new Promise<void>((resolve) => void stranger.listen(0, '127.0.0.1', resolve));
+    const { port } = stranger.address() as AddressInfo;
+    try {
+      const { env } = await reachable();
+      const daemon = await registered({ ...env, MIRROR_PUBLIC_URL: `http://127.0.0.1:${port}` });
+      await eventually('the problem', async () => (await system.run(['status'])).code === 1);
+      const { problems } = JSON.parse((await system.run(['status', '--json'])).stdout) as {
+        problems: unknown;
+      };
+      expect(problems).toEqual([
+        expect.objectContaining({
+          cause: 'webhook_astray',
+          what: expect.stringMatching(
+            /MIRROR_PUBLIC_URL \(127\.0\.0\.1:\d+\) does not lead to 127\.0\.0\.1:\d+: something else answers.*nginx/,
+          ) as string,
+        }),
+      ]);
+      expect(daemon.output()).toContain('its deliveries do not get here');
+      await daemon.stop();
+    } finally {
+      stranger.close();
+    }
   });
 
   it('leaves another URL alone unless it is told to take over', async () => {
