@@ -16,6 +16,9 @@ export const OPERATION_NAMES = [
 
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
+/** Those that are carried out on something whose ID is part of the path; the others' payload says on what. */
+export const TARGETED_OPERATIONS: readonly string[] = ['list_analyze', 'sequence'] satisfies OperationName[];
+
 /**
  * In the order of a submission's life. `held`: after a restore or copy, until released; `unknown`: it may have taken
  * effect, and is never sent again.

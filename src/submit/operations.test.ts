@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { OPERATION_NAMES } from '../model/submission.ts';
+import { OPERATION_NAMES, TARGETED_OPERATIONS } from '../model/submission.ts';
 import { OPERATIONS } from './operations.ts';
 
 describe('the catalogue of operations', () => {
   it('has every operation with its path and its rate limit', () => {
     const rows = OPERATION_NAMES.map((name) => {
-      const { path, group, targeted } = OPERATIONS[name];
-      return [name, path('7'), group, targeted];
+      const { path, group } = OPERATIONS[name];
+      return [name, path('7'), group, TARGETED_OPERATIONS.includes(name)];
     });
     expect(rows).toEqual([
       ['research', '/v1/research', 'research_enrich', false],

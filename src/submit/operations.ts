@@ -7,7 +7,6 @@ export interface Operation {
   readonly route: string;
   /** @param target ID of what it is carried out on; ignored where the operation has no target */
   readonly path: (target: string | null) => string;
-  readonly targeted: boolean;
   /** The rate limit in which it counts (specification 8.2). */
   readonly group: RateGroup;
 }
@@ -27,7 +26,6 @@ function operation(route: string): Operation {
   return {
     route,
     path: (target) => route.replace('{id}', () => encodeURIComponent(target ?? '')),
-    targeted: route.includes('{id}'),
     group: rateGroup('POST', route),
   };
 }

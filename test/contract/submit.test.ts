@@ -52,6 +52,8 @@ const env = (more: Record<string, string> = {}): Record<string, string> => ({
   MIRROR_HTTP_PORT: '0',
   ...more,
 });
+/** An empty payload, on purpose. */
+const NOTHING = ['--data', '{}'];
 const run = (...args: string[]): Promise<Outcome> => runProgram(args, { cwd, env: env() });
 const execute = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
 
@@ -73,7 +75,7 @@ const last = async (): Promise<Row | undefined> => (await rows()).at(-1);
 describe('submit before an account was mirrored', () => {
   it('knows none, and sends nothing', async () => {
     for (const args of [[], ['--user', '7']]) {
-      const { code, stdout, stderr } = await run('submit', 'research', ...args);
+      const { code, stdout, stderr } = await run('submit', 'research', ...NOTHING, ...args);
       expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
       expect(stderr).toMatch(/^research-mirror: no account is mirrored yet.*"research-mirror sync" first\n$/);
     }
@@ -110,7 +112,7 @@ describe('submit without a running daemon', () => {
 
   it('ends with 4 where the outcome is unknown, never to be repeated', async () => {
     await sandbox.control.change({ fault500: 1, faultRoutes: 'posts' });
-    const { code, stdout, stderr } = await run('submit', 'enrich', '--json');
+    const { code, stdout, stderr } = await run('submit', 'enrich', ...NOTHING, '--json');
     expect(code).toBe(4);
     expect(stderr).toMatch(/submission 3: outcome unknown \(500\).*Never retry: it may have taken effect/);
     expect(JSON.parse(stdout)).toMatchObject({ id: '3', state: 'unknown', responseStatus: 500, stuck: null });
@@ -154,14 +156,23 @@ describe('submit without a running daemon', () => {
   });
 
   it('ends with 3 where nobody can send it, and where submissions are off, or too many wait', async () => {
-    const keyless = await runProgram(['submit', 'enrich'], { cwd, env: { DATABASE_URL: database.url } });
+    const keyless = await runProgram(['submit', 'enrich', ...NOTHING], {
+      cwd,
+      env: { DATABASE_URL: database.url },
+    });
     expect(keyless).toMatchObject({
       code: 3,
       stderr: expect.stringMatching(/stays queued: no daemon runs/) as string,
     });
-    const off = await runProgram(['submit', 'enrich'], { cwd, env: env({ MIRROR_SUBMIT: 'off' }) });
+    const off = await runProgram(['submit', 'enrich', ...NOTHING], {
+      cwd,
+      env: env({ MIRROR_SUBMIT: 'off' }),
+    });
     expect(off).toMatchObject({ code: 3, stderr: expect.stringContaining('MIRROR_SUBMIT=off') as string });
-    const full = await runProgram(['submit', 'enrich'], { cwd, env: env({ MIRROR_SUBMIT_MAX_QUEUED: '1' }) });
+    const full = await runProgram(['submit', 'enrich', ...NOTHING], {
+      cwd,
+      env: env({ MIRROR_SUBMIT_MAX_QUEUED: '1' }),
+    });
     expect(full).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('MIRROR_SUBMIT_MAX_QUEUED') as string,
@@ -172,7 +183,10 @@ describe('submit without a running daemon', () => {
   it('goes on where another process takes the account away from it, and lets it go', async () => {
     // It tries again and again. (Where the service is was never told.)
     await execute('update mirror_sync.account set origin = null');
-    const waiting = startProgram(['submit', 'enrich'], { cwd, env: env({ MIRROR_API_URL: NOBODY }) });
+    const waiting = startProgram(['submit', 'enrich', ...NOTHING], {
+      cwd,
+      env: env({ MIRROR_API_URL: NOBODY }),
+    });
     await waiting.until('refused the connection');
     // Between two tries: one that is claimed then would stay `sending` until nobody can know its outcome any more.
     await eventually('the account to be taken away', async () =>
@@ -203,11 +217,11 @@ describe('submit without a running daemon', () => {
   });
 
   it('sends what it queues after a hold was noticed, and nothing of what is held', async () => {
-    expect((await run('submit', 'enrich', '--no-wait')).code).toBe(0);
+    expect((await run('submit', 'enrich', ...NOTHING, '--no-wait')).code).toBe(0);
     await execute(`update mirror.submissions set state = 'held' where state = 'queued';
       update mirror_sync.installation set held_at = now(), held_why = 'this is a copy'`);
     const before = (await sandbox.control.operations()).length;
-    expect(await run('submit', 'enrich')).toMatchObject({ code: 0 });
+    expect(await run('submit', 'enrich', ...NOTHING)).toMatchObject({ code: 0 });
     expect(await sandbox.control.operations()).toHaveLength(before + 1);
     await execute(`update mirror.submissions set state = 'cancelled' where state = 'held'`);
     expect((await run('submissions', 'release')).code).toBe(0);
@@ -215,15 +229,24 @@ describe('submit without a running daemon', () => {
 
   it('does not take what it queues for something old, however long no daemon ran', async () => {
     await execute(`update mirror_sync.installation set alive_at = now() - interval '1 hour'`);
-    expect(await run('submit', 'enrich')).toMatchObject({ code: 0 });
+    expect(await run('submit', 'enrich', ...NOTHING)).toMatchObject({ code: 0 });
   });
 
   it.each([
     ['an operation there is not', ['enrch'], 'there is no operation "enrch" (did you mean enrich?)'],
+    ['a missing payload', ['research'], "--data '{}' sends it on purpose"],
     ['a missing target', ['list_analyze'], '--id: list_analyze needs a target_id: the list_id of a list'],
-    ['a target where there is none', ['enrich', '--id', '1'], 'enrich takes no target_id'],
-    ['an account there is not', ['enrich', '--user', '7'], '--user: account 7 is not mirrored here'],
-    ['a number that is no account’s', ['enrich', '--user', '9'.repeat(19)], 'out of range for type bigint'],
+    ['a target where there is none', ['enrich', ...NOTHING, '--id', '1'], 'enrich takes no target_id'],
+    [
+      'an account there is not',
+      ['enrich', ...NOTHING, '--user', '7'],
+      '--user: account 7 is not mirrored here',
+    ],
+    [
+      'a number that is no account’s',
+      ['enrich', ...NOTHING, '--user', '9'.repeat(19)],
+      'out of range for type bigint',
+    ],
     ['a payload that is no JSON', ['enrich', '--data', '{'], '--data: is no JSON'],
     [
       'a payload that Postgres has no value for',
@@ -233,7 +256,7 @@ describe('submit without a running daemon', () => {
     ['a file that is not there', ['enrich', '--data', '@nowhere.json'], "--data: nowhere.json can't be read"],
     [
       'a key with another payload',
-      ['enrich', '--key', 'k'],
+      ['enrich', ...NOTHING, '--key', 'k'],
       "--key: idempotency_key 'k' is that of submission",
     ],
   ])('%s is wrong usage, and queues nothing', async (_, args, message) => {

@@ -8,7 +8,7 @@ import { suggestion } from '../../config/suggestion.ts';
 import { currentHold } from '../../db/installation/hold.ts';
 import { findSubmission } from '../../db/submissions/stored-submissions.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { OPERATION_NAMES } from '../../model/submission.ts';
+import { OPERATION_NAMES, TARGETED_OPERATIONS } from '../../model/submission.ts';
 import { isStopped } from '@research-mirror/runtime/service';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
@@ -23,7 +23,7 @@ import { UsageError } from '../terminal/usage-error.ts';
 interface SubmitOptions {
   readonly id?: string;
   readonly user?: string;
-  readonly data: string;
+  readonly data?: string;
   readonly key?: string;
   readonly wait: boolean;
   readonly json?: boolean;
@@ -68,7 +68,12 @@ async function readRequest(
   }
   if (user !== undefined && !/^-?\d{1,19}$/.test(user))
     throw new UsageError('--user: must be the account’s number');
-  const payload = checkPayload(await readData(data, shell.signal));
+  if (data === undefined && !TARGETED_OPERATIONS.includes(operation)) {
+    throw new UsageError(
+      `--data: ${operation} has no other target than its payload, and an empty one may cost credits all the same; --data '{}' sends it on purpose`,
+    );
+  }
+  const payload = checkPayload(await readData(data ?? '{}', shell.signal));
   return { operation, payload, target: id, userId: user, idempotencyKey: key };
 }
 

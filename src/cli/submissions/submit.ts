@@ -17,7 +17,10 @@ export const addSubmit: AddCommand = (program, run) => {
     )
     .option('--id <id>', 'of list_analyze the list, of sequence the research job')
     .option('--user <id>', 'the account; needed where there are several')
-    .option('--data <json>', 'the payload, a JSON object: as text, @file, or - for standard input', '{}')
+    .option(
+      '--data <json>',
+      'the payload, a JSON object: as text, @file, or - for standard input; needed unless the operation has an --id',
+    )
     .option('--key <key>', 'idempotency key: the same key gives the same submission, whenever it is repeated')
     .option('--no-wait', 'queue it and end')
     .option('--json', 'the submission as JSON on stdout')

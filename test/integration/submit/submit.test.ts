@@ -2,12 +2,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { submitLoop } from '../../../src/app/accounts/submit-loop.ts';
 import { openInstallation } from '../../../src/db/installation/installation.ts';
 import { KeyRefused } from '../../../src/model/errors.ts';
-import { OPERATION_NAMES, type OperationName } from '../../../src/model/submission.ts';
+import { OPERATION_NAMES, TARGETED_OPERATIONS, type OperationName } from '../../../src/model/submission.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Stopped } from '@research-mirror/runtime/service';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { OPERATIONS } from '../../../src/submit/operations.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
 
@@ -75,7 +74,7 @@ async function submitting(
 
 async function queue(account: TestAccount, operation: OperationName, payload: object | string = {}) {
   const json = typeof payload === 'string' ? payload : JSON.stringify(payload);
-  const target = OPERATIONS[operation].targeted
+  const target = TARGETED_OPERATIONS.includes(operation)
     ? `, target_id => '${await targetOf(account, operation)}'`
     : '';
   await account.query(`select mirror.submit('${operation}', '${json}'${target})`);
