@@ -46,13 +46,18 @@ it('logs what fails the same way again once an hour, or after it has worked', as
 
 it('logs another failure of the same place', () => {
   failures.failed('42/lists: poll', 'lists: poll failed', new MalformedAnswer('HTML'));
-  failures.failed('42/lists: poll', 'lists: poll failed', new DatabaseUnavailable('gone'));
-  expect(lines).toEqual(['info lists: poll failed: HTML', 'info lists: poll failed: gone']);
+  const cause = Object.assign(new Error('full'), { code: '53100', severity: 'ERROR' });
+  const full = new DatabaseUnavailable('the disk is full', { cause });
+  failures.failed('42/lists: poll', 'lists: poll failed', full);
+  expect(lines).toEqual(['info lists: poll failed: HTML', 'info lists: poll failed: the disk is full']);
 });
 
-it('leaves to others what they log once for all: a service that is down, a key that is refused', () => {
+it('leaves to others what they log once for all: a service or a database that is down, a key that is refused', () => {
   failures.failed('a', 'lists: poll failed', new ServiceDown('answered 500'));
   failures.failed('b', 'lists: poll failed', new KeyRefused('401', 401));
+  failures.failed('c', 'lists: poll failed', new DatabaseUnavailable('connect ECONNREFUSED'));
+  const cause = Object.assign(new Error('starting up'), { code: '57P03', severity: 'FATAL' });
+  failures.failed('d', 'lists: poll failed', new DatabaseUnavailable('not now', { cause }));
   expect(lines).toEqual([]);
 });
 

@@ -1,7 +1,8 @@
-import { ClassifiedError, DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { ClassifiedError } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
+import { isDatabaseDown } from '../db/connection/sql-state.ts';
 import { KeyRefused, LeaseLost, ServiceDown } from '../model/errors.ts';
 
 /**
@@ -72,18 +73,15 @@ export function failureLog(
   };
 }
 
-/** By the service's gate, and by the account that stops: once for all that fail with it. */
+/** By the service's gate, the account that stops, the heartbeat: once for all that fail with it. */
 function isLoggedElsewhere(error: Error, who: 'daemon' | 'command'): boolean {
-  return error instanceof ServiceDown || (who === 'daemon' && error instanceof KeyRefused);
+  return (
+    error instanceof ServiceDown ||
+    (who === 'daemon' && (error instanceof KeyRefused || isDatabaseDown(error)))
+  );
 }
 
-/**
- * The service or the database fails. While it lasts it is a problem, which has a line of its own (problem-log.ts); of
- * the database, the heartbeat's.
- */
+/** The service or the database fails. While it lasts it is a problem, which has a line of its own (problem-log.ts). */
 function isState(error: Error): boolean {
-  return (
-    error instanceof DatabaseUnavailable ||
-    (error instanceof ClassifiedError && !(error instanceof LeaseLost))
-  );
+  return error instanceof ClassifiedError && !(error instanceof LeaseLost);
 }

@@ -122,8 +122,7 @@ export class ClockStepped extends LeaseLost {}
 export class OutcomeUnknown extends LeaseLost {}
 
 /** An operator took the account out of the mirror. */
-export class AccountRetired extends ClassifiedError {
-  readonly remedy = 'stop';
+export class AccountRetired extends LeaseLost {
   constructor(userId: string) {
     super(`account ${userId} is retired: "research-mirror accounts retire ${userId} --undo" takes it back`);
   }

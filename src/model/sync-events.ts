@@ -32,6 +32,8 @@ export interface WalkEnded {
   readonly error: Error | undefined;
   readonly pages: number;
   readonly items: number;
+  readonly inserted: number;
+  readonly updated: number;
   readonly milliseconds: number;
 }
 

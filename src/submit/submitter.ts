@@ -108,11 +108,12 @@ class Submitter {
     try {
       const recoverIn = await this.#recover();
       const startIn = this.#options.enabled ? await this.#startQueued() : LOOK_MS;
-      this.#logged.queue.clear();
+      // Without a heartbeat nothing was asked.
+      if (this.#options.clock.monotonic() < this.#options.ownsUntil()) this.#logged.queue.clear();
       return Math.min(LOOK_MS, recoverIn, startIn);
     } catch (error) {
       if (this.#stop.aborted || isFinal(error)) throw error;
-      this.#logOnce('queue', messageOf(error));
+      this.#logQueueTrouble(error);
       return TROUBLE_MS;
     }
   }
@@ -215,10 +216,8 @@ class Submitter {
         await store.finish(id, outcome);
         return;
       } catch (error) {
-        this.#logOnce(
-          'queue',
-          `the outcome of ${id} (${outcome.state}) is not stored yet: ${messageOf(error)}`,
-        );
+        const why = error instanceof DatabaseUnavailable ? 'the database is away' : messageOf(error);
+        this.#logOnce('queue', `the outcome of ${id} (${outcome.state}) is not stored yet: ${why}`);
         if (isFinal(error)) throw error;
         // This error may never go away.
         if (!(error instanceof DatabaseUnavailable)) this.#leave(id);
@@ -240,7 +239,7 @@ class Submitter {
       this.#broken.abort(error);
       return;
     }
-    this.#logOnce('queue', messageOf(error));
+    this.#logQueueTrouble(error);
     inFlight.failed(inFlight.waitMs);
   }
 
@@ -251,6 +250,11 @@ class Submitter {
       const error = outcome.error ?? `answered ${outcome.status}`;
       this.#options.log.warn(`submission ${id} (${operation}) is ${outcome.state}: ${error}`);
     }
+  }
+
+  /** Where the database is away, the heartbeat warns. */
+  #logQueueTrouble(error: unknown): void {
+    if (!(error instanceof DatabaseUnavailable)) this.#logOnce('queue', messageOf(error));
   }
 
   #logOnce(where: 'queue' | 'service', trouble: string): void {

@@ -15,16 +15,22 @@ function written(
 }
 
 describe('createLogger', () => {
-  it('writes one JSON object a line, with level and time', () => {
+  it('writes one JSON object a line, with the name of its level, its time, and whole milliseconds', () => {
     const lines = written({}, (log) => {
-      log.info({ collection: 'lists' }, 'read');
+      log.info({ collection: 'lists', milliseconds: 445.873959 }, 'read');
       log.warn('slow');
     })
       .trimEnd()
       .split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
-      { level: 30, time: expect.stringMatching(/^\d{4}-.*Z$/) as string, collection: 'lists', msg: 'read' },
-      { level: 40, time: expect.any(String) as string, msg: 'slow' },
+      {
+        level: 'info',
+        time: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+        collection: 'lists',
+        milliseconds: 446,
+        msg: 'read',
+      },
+      { level: 'warn', time: expect.any(String) as string, msg: 'slow' },
     ]);
   });
 

@@ -46,7 +46,13 @@ export function createLogger(sink: LineSink, options: LoggerOptions): Logger {
     return { type: error.name, message: messageOf(error) };
   };
   return pino(
-    { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err } },
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (level) => ({ level }) },
+      serializers: { err, milliseconds: Math.round },
+    },
     { write },
   );
 }

@@ -1,4 +1,5 @@
 import type { Secret } from '../../config/secret.ts';
+import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import type { TakeResult } from '../../db/ownership/lease.ts';
 import { pruneEvents } from '../../db/events/prune-events.ts';
 import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
@@ -133,6 +134,9 @@ export function accountRunner(
     }
     if (error instanceof AccountMoved)
       log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
+    // That it is retired, and that the database is down, is logged once for all.
+    else if (error instanceof AccountRetired || isDatabaseDown(error))
+      log.debug(`account ${userId}: ${messageOf(error)}`);
     else if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
     else log.error({ err: error }, `account ${userId}: ${messageOf(error)}`);
     // Another daemon may do better, except where it is the database, or another daemon, that was in the way.
@@ -242,7 +246,10 @@ function serviceOf(
     onState: async (state, reason) => {
       const message = reason === undefined ? undefined : messageOf(reason);
       if (message === undefined) log.info(`account ${userId}: goes on`);
-      else log.error(`account ${userId} has stopped: ${message}; its data stays. Set a good MIRROR_API_KEY`);
+      else
+        log.error(
+          `account ${userId} has stopped: ${message}; its data stays, and it goes on by itself as soon as a key is good. Set a good MIRROR_API_KEY`,
+        );
       await store.saveState(state, message ?? null);
     },
     onFailure: (what, error) => failures.failed(`${userId}: ${what}`, `account ${userId}: ${what}`, error),

@@ -5,6 +5,7 @@ import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { countOf } from '@research-mirror/runtime/figures';
+import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import { createFleetStore } from '../../db/ownership/fleet-store.ts';
 import { shareKeeper } from '../fleet/share-keeper.ts';
 import { accountRunner, type AccountRunner } from './account-runner.ts';
@@ -82,7 +83,7 @@ export function accountsService(
         const message = messageOf(error);
         unknown.set(name, message);
         const remedy = refused ? '; set a good MIRROR_API_KEY' : '';
-        const told = said.has(message) || error instanceof ServiceDown;
+        const told = said.has(message) || error instanceof ServiceDown || isDatabaseDown(error);
         said.add(message);
         log[told ? 'debug' : refused ? 'error' : 'warn'](
           `API key ${name}…: ${message}${remedy}; asked again in ${waitMs / 1000} s`,

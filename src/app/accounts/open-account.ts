@@ -1,6 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
+import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import { createBudgetStore } from '../../db/budget/budget-store.ts';
 import { releaseAccount } from '../../db/ownership/lease.ts';
 import { mendMoments } from '../../db/accounts/mend-moments.ts';
@@ -9,6 +10,7 @@ import type { TableChange } from '../../db/notify/notifications.ts';
 import { openHistory } from '../../mirror/history/coverage.ts';
 import { createMirror } from '../../mirror/create-mirror.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
+import { LeaseLost } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import type { ProcessIdentity } from '../../db/ownership/process-identity.ts';
 import type { SubmitterOptions } from '../../submit/submitter.ts';
@@ -140,7 +142,10 @@ export async function openAccount(
       for (const each of [...flushed, ...released]) {
         // The lease may be lost or the database away: then there is nothing to store or to give up.
         if (each.status === 'rejected') {
-          context.log.warn(`account ${fence.userId}: not closed cleanly: ${messageOf(each.reason)}`);
+          const isExpected = each.reason instanceof LeaseLost || isDatabaseDown(each.reason);
+          context.log[isExpected ? 'debug' : 'warn'](
+            `account ${fence.userId}: not closed cleanly: ${messageOf(each.reason)}`,
+          );
         }
       }
     },

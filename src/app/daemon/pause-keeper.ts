@@ -11,7 +11,7 @@ import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { AccountRetired, LeaseLost } from '../../model/errors.ts';
+import { LeaseLost } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountsService } from '../accounts/accounts-service.ts';
@@ -94,7 +94,7 @@ export function pauseKeeper(
         failing = false;
       } catch (error) {
         // Another process took the account meanwhile, or it was retired: the next look sees it.
-        const over = error instanceof LeaseLost || error instanceof AccountRetired;
+        const over = error instanceof LeaseLost;
         if (!failing && !over) failures.failed('pauses', 'what is to be mirrored', error);
         failing = !over;
       }

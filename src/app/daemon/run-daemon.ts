@@ -5,10 +5,12 @@ import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
 import { createWakeups } from '../../db/notify/wakeups.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import { countOf, formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
+import { COLLECTIONS } from '../../model/collections.ts';
 import { createMetrics } from '../../status/metrics.ts';
 import { createStatusServer } from '../../status/server.ts';
 import type { Ready } from '../../status/answers.ts';
@@ -69,7 +71,14 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const { signal, log, hide, scrub, onProgress } = options;
   const clock = systemClock;
   const outside = { signal, log, hide, scrub, clock, command: DAEMON };
-  const metrics = createMetrics(programVersion(), KNOWN_ENDPOINTS);
+  const version = programVersion();
+  const metrics = createMetrics(version, KNOWN_ENDPOINTS);
+  const begun = clock.monotonic();
+  const tellStop = (): void =>
+    log.info(
+      `research-mirror ${version} stops after ${formatSpan(clock.monotonic() - begun)}, and finishes the pages in hand: ${whatIsMirrored(config)}`,
+    );
+  signal.addEventListener('abort', tellStop, { once: true });
   let mirror: OpenMirror | undefined;
   let accounts: AccountsService | undefined;
   let listener: WebhookListener | undefined;
@@ -126,7 +135,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
     const failures = failureLog(log, clock, 'daemon', (error) => writes.refused('page', error));
     const activity = new ActivityCount();
-    const observers: SyncObserver[] = [logObserver(log, failures), metrics, activity, writes.observer];
+    const observers: SyncObserver[] = [logObserver(log, failures, clock), metrics, activity, writes.observer];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
       ...outside,
@@ -225,7 +234,10 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     try {
       await startAll([...carriers, ...workers]);
       started.push(...carriers, ...workers);
-      log.info({ url: server.url() }, `mirroring into ${mirror.words}; status page ${server.url()}`);
+      log.info(
+        { url: server.url(), collections: config.collections },
+        `research-mirror ${version} is mirroring into ${mirror.words}: ${whatIsMirrored(config)}; status page ${server.url()}`,
+      );
       options.onReady?.({ statusUrl: server.url() });
       // Only now: it asks eight things of each view, one after the other, and nothing waits for it.
       arranged = arrangeLiveViews(mirror.db).catch((error: unknown) =>
@@ -243,6 +255,11 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     await arranged;
     await mirror?.close();
   }
+}
+
+function whatIsMirrored({ service, collections }: ServiceConfig): string {
+  const all = collections.length === COLLECTIONS.length ? 'all collections' : collections.join(', ');
+  return `${all} of ${countOf(service.keys.length, 'API key')} at ${service.url}`;
 }
 
 function keeperOfIndexes(

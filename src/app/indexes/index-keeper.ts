@@ -1,3 +1,4 @@
+import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service } from '@research-mirror/runtime/service';
@@ -29,7 +30,7 @@ export function indexKeeper({ keep, clock, log }: IndexKeeperOptions): Service {
         }
       } catch (error) {
         signal.throwIfAborted();
-        trouble = `optional indexes: ${messageOf(error)}`;
+        trouble = isDatabaseDown(error) ? said : `optional indexes: ${messageOf(error)}`;
       }
       // Once: it is the same trouble each hour.
       if (trouble !== '' && trouble !== said) log.warn(trouble);

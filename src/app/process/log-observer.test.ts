@@ -10,6 +10,7 @@ const SCOPE = { userId: '42', collection: 'lists', parent: '' } as const;
 const ONE_LIST = { userId: '42', collection: 'list_items', parent: '7' } as const;
 
 let lines: string[];
+let clock: VirtualClock;
 let failures: FailureLog;
 let observer: ReturnType<typeof logObserver>;
 beforeEach(() => {
@@ -18,8 +19,9 @@ beforeEach(() => {
     { level: 'info' },
     { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) },
   );
-  failures = failureLog(log, new VirtualClock(), 'daemon');
-  observer = logObserver(log, failures);
+  clock = new VirtualClock();
+  failures = failureLog(log, clock, 'daemon');
+  observer = logObserver(log, failures, clock);
 });
 
 const ended = (changes: Partial<WalkEnded> = {}): void =>
@@ -30,6 +32,8 @@ const ended = (changes: Partial<WalkEnded> = {}): void =>
     error: undefined,
     pages: 1,
     items: 1,
+    inserted: 0,
+    updated: 1,
     milliseconds: 1,
     ...changes,
   });
@@ -57,6 +61,23 @@ it('leaves walks of single lists to whoever reads many, and sums up', () => {
   expect(lines).toEqual([]);
   failures.failed('42: poll of list_items', 'account 42: poll of list_items', error);
   expect(lines).toEqual(['account 42: poll of list_items: 404']);
+});
+
+it('logs no walk that found nothing, and once an hour what a collection’s readings found', async () => {
+  const nothing = { inserted: 0, updated: 0 };
+  ended(nothing);
+  ended({ ...nothing, kind: 'full' });
+  ended({ outcome: 'interrupted' });
+  for (let list = 0; list < 3; list += 1) ended({ scope: ONE_LIST, inserted: 2 });
+  await clock.advance(3_600_000);
+  ended(nothing);
+  ended({ ...nothing, scope: ONE_LIST });
+  ended(nothing);
+  expect(lines).toEqual([
+    'lists: full complete',
+    'lists: in 60 min 4 readings found 0 new rows and 1 changed ones',
+    'list_items: in 60 min 4 readings found 6 new rows and 3 changed ones',
+  ]);
 });
 
 it('logs deletions that the brake blocks when they become others', () => {

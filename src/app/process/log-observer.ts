@@ -1,14 +1,24 @@
-import { countOf, formatSpan } from '@research-mirror/runtime/figures';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { scopeName } from '../../model/collections.ts';
 import type { FailureLog } from '../failure-log.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 
+/** How often (ms) a collection that is read has a line, whatever its readings find. */
+const SUMMED_UP_MS = 3_600_000;
+
 /**
- * Logs what happens: pages, and walks of single lists, only at level debug; whoever reads many lists sums up which
- * failed. Blocked deletions are a problem, which is logged as such (problem-log.ts).
+ * Logs what happens: pages, walks of single lists, and walks that found nothing, only at level debug; whoever reads many
+ * lists sums up which failed, and a line an hour what a collection's readings found. Blocked deletions are a problem, which is logged as such (problem-log.ts).
  */
-export function logObserver(log: Logger, failures: FailureLog): SyncObserver {
+export function logObserver(
+  log: Logger,
+  failures: FailureLog,
+  clock: Pick<Clock, 'monotonic'>,
+): SyncObserver {
+  /** By account and collection. */
+  const sums = new Map<string, { since: number; readings: number; inserted: number; updated: number }>();
   /** By scope: so many deletions were blocked last. */
   const blockedLast = new Map<string, number>();
   return {
@@ -41,8 +51,25 @@ export function logObserver(log: Logger, failures: FailureLog): SyncObserver {
       else if (error !== undefined) failures.failed(place, `${what} failed`, error, fields);
       else {
         if (outcome === 'complete') failures.worked(place);
-        log.info(fields, `${what} ${outcome}`);
+        const found = rest.kind === 'full' || rest.inserted + rest.updated > 0;
+        log[found && outcome === 'complete' ? 'info' : 'debug'](fields, `${what} ${outcome}`);
       }
+      const { userId, collection } = scope;
+      const name = `${userId}/${collection}`;
+      const sum = sums.get(name) ?? { since: clock.monotonic(), readings: 0, inserted: 0, updated: 0 };
+      sums.set(name, sum);
+      sum.readings += 1;
+      sum.inserted += rest.inserted;
+      sum.updated += rest.updated;
+      const { since, readings, inserted, updated } = sum;
+      const ms = clock.monotonic() - since;
+      if (ms < SUMMED_UP_MS) return;
+      sums.delete(name);
+      const found = `${countOf(readings, 'reading')} found ${formatCount(inserted)} new rows and ${formatCount(updated)} changed ones`;
+      log.info(
+        { userId, collection, readings, inserted, updated },
+        `${collection}: in ${formatSpan(ms)} ${found}`,
+      );
     },
   };
 }

@@ -58,6 +58,7 @@ export async function openMirror(config: Config, options: OpenOptions): Promise<
 
 /** Repeats `openMirror` while the database can't be reached, with longer and longer waits. */
 export async function openMirrorPatiently(config: Config, options: OpenOptions): Promise<OpenMirror> {
+  let said = '';
   for (let waitMs = 500; ; waitMs = Math.min(30_000, waitMs * 2)) {
     try {
       return await openMirror(config, options);
@@ -66,7 +67,11 @@ export async function openMirrorPatiently(config: Config, options: OpenOptions):
       options.signal.throwIfAborted();
       if (!(error instanceof DatabaseUnavailable)) throw error;
       options.onFailure?.(error);
-      options.log.warn(`database: ${messageOf(error)}; next attempt in ${waitMs / 1000} s`);
+      const message = messageOf(error);
+      options.log[message === said ? 'debug' : 'warn'](
+        `${message}; tried again in ${waitMs / 1000} s, and then at least each 30 s. "research-mirror doctor" says what is wrong`,
+      );
+      said = message;
       await options.clock.sleep(waitMs, options.signal);
     }
   }

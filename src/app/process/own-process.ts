@@ -31,7 +31,7 @@ export async function asProcess<T>(
       config,
       mirror,
       failures,
-      observers: [logObserver(options.log, failures), ...observers],
+      observers: [logObserver(options.log, failures, systemClock), ...observers],
     });
     const services = [running.heartbeat, running.notifications];
     await startAll(services);

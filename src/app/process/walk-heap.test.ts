@@ -21,6 +21,8 @@ describe('walkHeap', () => {
           error: undefined,
           pages: 1,
           items: 1,
+          inserted: 0,
+          updated: 0,
           milliseconds: 1,
         }),
     };

@@ -163,6 +163,11 @@ export function breaksConnection(error: unknown): boolean {
   return state === undefined ? isConnectionProblem(error) : /^(08...|57P0.|25P0[34])$/.test(state);
 }
 
+/** Nothing reaches the database, a heartbeat as little as anything else; not: it refuses something. */
+export function isDatabaseDown(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable && /^(08...|57P0.)?$/.test(sqlState(error) ?? '');
+}
+
 /** Whether it is an error of Node's sockets or resolver, or one that pg makes without a code. */
 function isConnectionProblem(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

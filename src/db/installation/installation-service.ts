@@ -1,4 +1,4 @@
-import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { isDatabaseDown } from '../connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { service, type Service } from '@research-mirror/runtime/service';
 import type { Hold } from './hold.ts';
@@ -64,8 +64,7 @@ export function createInstallation(
         signal.throwIfAborted();
         // Without signs of life nothing is sent after ten minutes (sending.ts).
         // Where the database is away, the heartbeat warns.
-        const level = error instanceof DatabaseUnavailable ? 'info' : 'warn';
-        if (!failing) log[level](`installation: ${messageOf(error)}`);
+        if (!failing && !isDatabaseDown(error)) log.warn(`installation: ${messageOf(error)}`);
         failing = true;
       }
     }

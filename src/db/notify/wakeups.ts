@@ -1,11 +1,10 @@
 import type { Db } from '../connection/db.ts';
 import pg from 'pg';
-import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { service, type Service } from '@research-mirror/runtime/service';
 import { resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
-import { databaseError } from '../connection/sql-state.ts';
+import { databaseError, isDatabaseDown } from '../connection/sql-state.ts';
 
 export interface WakeupOptions {
   /** Unpooled where there is such a way. */
@@ -59,9 +58,8 @@ export function createWakeups(options: WakeupOptions): Service {
       } catch (error) {
         signal.throwIfAborted();
         // Where the database is away, the heartbeat warns.
-        const level = error instanceof DatabaseUnavailable ? 'info' : 'warn';
-        if (!failing)
-          log[level](`wake-ups: ${messageOf(error)}; looking each second until the database answers`);
+        if (!failing && !isDatabaseDown(error))
+          log.warn(`wake-ups: ${messageOf(error)}; looking each second until the database answers`);
         failing = true;
       }
       ready();

@@ -1,6 +1,12 @@
 import type { Db } from '../connection/db.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { ClockStepped, DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../model/errors.ts';
+import {
+  AccountRetired,
+  ClockStepped,
+  DatabaseWentBack,
+  LeaseLost,
+  OutcomeUnknown,
+} from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Mutex } from '@research-mirror/runtime/mutex';
@@ -120,9 +126,10 @@ function ownershipOf(fence: Fence): Ownership {
 
 /** Tokens only rise: a lower one than this owner's shows that its takeover is lost. */
 async function whyNotOwner(trx: Db, { userId, token }: Fence): Promise<LeaseLost> {
-  const { rows } = await trx.sql<{ gone: boolean; free: boolean }>`
-    select token < ${token}::bigint as gone, owner is null as free from ${trx.stateTable('account')}
-    where _user_id = ${userId}`;
+  const { rows } = await trx.sql<{ gone: boolean; free: boolean; retired: boolean }>`
+    select token < ${token}::bigint as gone, owner is null as free, state = 'retired' as retired
+    from ${trx.stateTable('account')} where _user_id = ${userId}`;
+  if (rows[0]?.retired === true) return new AccountRetired(userId);
   const why = rows[0]?.free === true ? 'was taken from this process' : 'has another owner now';
   return rows[0]?.gone === true
     ? new DatabaseWentBack(`account ${userId}: that this process took it is not there any more`, 'commits')

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../connection/db.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
+import { formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { RemoteClock } from '@research-mirror/runtime/remote-clock';
 import { service, type Service } from '@research-mirror/runtime/service';
@@ -125,6 +126,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     await removeOld(db);
     ready();
     let failing = false;
+    let failedAt = 0;
     try {
       for (;;) {
         await clock.sleep(failing ? TRY_AGAIN : beatEvery, signal);
@@ -132,14 +134,19 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
           await beat();
           if (failing) {
             interruptedAt = clock.monotonic();
-            log.info('the database answers again');
+            log.info(`the database answers again, after ${formatSpan(interruptedAt - failedAt)}`);
           }
           failing = false;
           options.onBeat?.();
         } catch (error) {
           options.onBeat?.(error);
           interruptedAt = clock.monotonic();
-          if (!failing) log.warn(`heartbeat: ${messageOf(error)}`);
+          if (!failing) {
+            failedAt = interruptedAt;
+            log.warn(
+              `${messageOf(error)}; nothing is mirrored meanwhile, nothing is lost, and it goes on by itself. See that the PostgreSQL server runs: "research-mirror doctor" says what is wrong`,
+            );
+          }
           failing = true;
         }
         if (failing) continue;

@@ -39,6 +39,8 @@ export async function readSingle(
       error,
       pages: outcome === 'complete' ? 1 : 0,
       items: outcome === 'complete' ? 1 : 0,
+      inserted: totals.inserted,
+      updated: totals.updated,
       milliseconds: context.clock.monotonic() - startedTick,
     });
   try {

@@ -96,6 +96,8 @@ class WalkRun {
         error,
         pages: this.#tally.totals.pages,
         items: this.#tally.totals.items,
+        inserted: this.#tally.totals.inserted,
+        updated: this.#tally.totals.updated,
         milliseconds: clock.monotonic() - this.#startedTick,
       });
     }

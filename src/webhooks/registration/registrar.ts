@@ -9,6 +9,7 @@ import {
   SUSPECT_MISSED,
 } from '../../model/webhook/registration.ts';
 import type { RegistrationState } from '../../model/webhook/webhook-secrets.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import type { Logger } from '@research-mirror/runtime/logger';
@@ -121,8 +122,9 @@ class Registrar {
       return waitMs;
     } catch (error) {
       if (signal.aborted || error instanceof LeaseLost || error instanceof KeyRefused) throw error;
-      // That the service is down is logged once for all (src/app/process/process.ts).
-      const logged = this.#failures > 0 || (error as Error).cause instanceof ServiceDown;
+      // That the service or the database is down is logged once for all (src/app/process/process.ts).
+      const isDown = (error as Error).cause instanceof ServiceDown || error instanceof DatabaseUnavailable;
+      const logged = this.#failures > 0 || isDown;
       this.#options.log[logged ? 'debug' : 'warn'](
         `account ${this.#options.userId}: webhook: ${messageOf(error)}`,
       );

@@ -141,6 +141,11 @@ describe('accounts retire', () => {
     expect(await differences(system, 1002)).toEqual([]);
     await expect(system.db.query(submission)).resolves.toMatchObject({ rowCount: 1 });
     expect(await daemon.stop()).toMatchObject({ code: 0 });
+    // What an operator does is no trouble.
+    expect(daemon.output()).not.toMatch(/"level":"(warn|error)"[^\n]*account 1002/);
+    expect(daemon.output()).toMatch(
+      /research-mirror \S+ is mirroring into \S.*: all collections of 2 API keys at http.*research-mirror \S+ stops after \d+ s/s,
+    );
   });
 
   it('says which accounts it does not know, and what excludes each other', async () => {

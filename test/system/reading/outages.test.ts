@@ -65,7 +65,7 @@ describe('a service that can’t be reached', () => {
 });
 
 describe('a database that can’t be reached', () => {
-  it('ends sync with 3 and a clear line; start waits for it, and outlives restarts in the middle of walks', async () => {
+  it('ends sync with 3 and a clear line; start waits for it, and outlives restarts in the middle of walks, and says so once', async () => {
     server = await createOwnServer();
     // Made once, so that its password is known.
     const url = await server.up();
@@ -84,7 +84,7 @@ describe('a database that can’t be reached', () => {
     expect(stderr).toMatch(new RegExp(`127\\.0\\.0\\.1:${server.port}|ECONNREFUSED`));
 
     const running = system.begin(['start'], env);
-    await running.until('next attempt in 0.5 s');
+    await running.until('tried again in 0.5 s');
     await server.up();
     await running.until('status page http');
     for (let restarts = 0; restarts < 3; restarts += 1) {
@@ -107,7 +107,17 @@ describe('a database that can’t be reached', () => {
       // What failed is tried again after half a minute at most, and then it is read, on a machine that may be busy.
       90_000,
     );
+    await server.down();
+    await running.until('See that the PostgreSQL server runs: ');
+    await server.up();
+    await running.until('the database answers again, after ');
     running.child.kill('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 0 });
+    // One line tells that it is down, with the remedy: nothing that fails for it says so again.
+    const riddles = running
+      .output()
+      .split('\n')
+      .filter((line) => /the database can't/.test(line) && !/"research-mirror doctor\\" says/.test(line));
+    expect(riddles).toEqual([]);
   });
 });
