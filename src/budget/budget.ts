@@ -84,6 +84,10 @@ export interface GroupSnapshot {
   readonly limit: number;
   /** Requests in 60 s that this budget allows itself, after share, other users and 429s. */
   readonly size: number;
+  /** Why that is not its share of the limit of the specification or above, one clause; undefined: it is. */
+  readonly why: string | undefined;
+  /** Milliseconds until that is over; undefined: nobody knows. */
+  readonly forMs: number | undefined;
   /** Slots in use now, and how many of them are requests under way. */
   readonly used: number;
   readonly inFlight: number;

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
+import type { Budget, GroupSnapshot } from './budget.ts';
 import { PRIORITY } from './priorities.ts';
+import { storedSnapshot } from './snapshot.ts';
 
 describe('a free slot', () => {
   it('goes to the highest priority that waits at that moment, then to the first that came', async () => {
@@ -167,6 +169,70 @@ describe('a 429', () => {
     await setup.clock.advance(60_000);
     await setup.sendMany(budget, 1);
     expect(limit()).toBe(60);
+  });
+});
+
+describe('which limit counts, why, and for how long', () => {
+  const DAY = 86_400_000;
+  /** Of the group `other`, as its process says it, and as the store alone does. */
+  const told = async (
+    setup: BudgetSetup,
+    budget: Budget,
+  ): Promise<readonly (GroupSnapshot | undefined)[]> => {
+    await setup.clock.runUntil(budget.flush());
+    await setup.clock.advance(5);
+    const stored = storedSnapshot(await setup.store.load('key'), 0.8);
+    return [budget.snapshot(), stored].map(({ groups }) => groups.find(({ group }) => group === 'other'));
+  };
+  const limitIs = (limit: number, more = {}) => ({ 'x-ratelimit-limit': String(limit), ...more });
+
+  it('is the service’s for the share of it, above the specification’s too', async () => {
+    const setup = new BudgetSetup();
+    const budget = await setup.budget(0.8);
+    setup.answer = () => ({ status: 200, headers: limitIs(600) });
+    await setup.sendMany(budget, 10);
+    const plain = { limit: 600, size: 480, why: undefined, forMs: undefined };
+    expect(await told(setup, budget)).toMatchObject([plain, plain]);
+  });
+
+  it('is one over all endpoints, a pace, a lower one, or what others leave', async () => {
+    const setup = new BudgetSetup();
+    const budget = await setup.budget(0.8);
+    setup.answer = () => ({ status: 200, headers: limitIs(60) });
+    await setup.sendMany(budget, 4, { group: 'sequence' });
+    await setup.sendMany(budget, 10);
+    setup.answer = () => ({ status: 429, headers: limitIs(15, { 'retry-after': '30' }) });
+    await setup.sendMany(budget, 1);
+    const waits = { why: 'a 429 asked to wait', size: 12 };
+    expect(await told(setup, budget)).toMatchObject([waits, waits]);
+    await setup.clock.advance(31_000);
+    const overall = { limit: 60, size: 12, why: 'a 429 has shown a limit of 15 over all endpoints' };
+    const both = await told(setup, budget);
+    expect(both).toMatchObject([overall, overall]);
+    for (const each of both) expect(each?.forMs).toBeGreaterThan(DAY - 60_000);
+
+    const paced = new BudgetSetup();
+    const beside = await paced.acquainted('other', 0.8);
+    paced.answer = () => ({ status: 429, headers: { 'retry-after': '1' } });
+    await paced.sendMany(beside, 1);
+    await paced.clock.advance(2_000);
+    const why = 'after a 429 that nothing explains, one request goes each 1.3 s';
+    expect(await told(paced, beside)).toMatchObject([{ why }, { why }]);
+
+    const shared = new BudgetSetup();
+    const with30 = await shared.budget(0.8);
+    let left = 60;
+    shared.answer = () => ({
+      status: 200,
+      headers: limitIs(60, { 'x-ratelimit-remaining': String((left -= 4)) }),
+    });
+    await shared.sendMany(with30, 10);
+    expect((await told(shared, with30))[0]?.why).toBe('others use 30 of 60');
+    shared.answer = () => ({ status: 200, headers: limitIs(12) });
+    await shared.clock.advance(66_000);
+    await shared.sendMany(with30, 1);
+    const lower = { limit: 12, size: 9, why: 'the service names 12 in place of 60' };
+    expect(await told(shared, with30)).toMatchObject([lower, lower]);
   });
 });
 

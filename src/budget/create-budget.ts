@@ -113,7 +113,8 @@ class KeyBudget implements Budget {
   }
 
   snapshot(): BudgetSnapshot {
-    return budgetSnapshotOf(this.#model, [...this.#endpointGroups.values()], this.#clock.monotonic());
+    const waiting = (group: RateGroup): number => this.#endpointGroups.get(group)?.queue.waiting ?? 0;
+    return budgetSnapshotOf(this.#model, waiting, this.#clock.monotonic());
   }
 
   close(reason: Error): void {

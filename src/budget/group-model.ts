@@ -75,22 +75,27 @@ export class GroupModel {
 
   /** The service's limit for this group, as far as known. */
   limit(now: number): number {
-    const told = this.#told(now);
+    const told = this.told(now);
     const isBelieved = this.contact.proven && this.ceilingUntil <= now;
     return isBelieved ? told : Math.min(told, defaultLimit(this.name));
   }
 
   /** The limit that we share with others, which may be above the one that we believe yet. */
-  #told(now: number): number {
+  told(now: number): number {
     return this.limits.smallest(now) ?? defaultLimit(this.name);
   }
 
   /** How many slots this program allows itself. */
   size(now: number): number {
-    const shared = this.#shareOf(this.limit(now));
-    const left = this.#othersSeen(now) ? this.#told(now) - this.foreign.headroom(now) : Infinity;
+    const shared = this.shared(now);
+    const left = this.#othersSeen(now) ? this.told(now) - this.foreign.headroom(now) : Infinity;
     const leastLeft = this.#remaining.tested ? 1 : SUSPECT_REPEATS;
     return Math.min(shared, Math.max(leastLeft, left), this.pace.lesson(now)?.limit ?? Infinity);
+  }
+
+  /** Our share of the limit, whatever others use. */
+  shared(now: number): number {
+    return this.#shareOf(this.limit(now));
   }
 
   #shareOf(limit: number): number {
@@ -188,9 +193,7 @@ export class GroupModel {
     this.log.answered(now);
     this.#lastEndedAt = now;
     if (this.contact.accepted()) findings.push('noted');
-    if (
-      this.bursts.accepted(answer.sentAt, now, this.#leftToUs(headers, now), this.#shareOf(this.limit(now)))
-    )
+    if (this.bursts.accepted(answer.sentAt, now, this.#leftToUs(headers, now), this.shared(now)))
       findings.push('noted');
     this.#learnResponse(now - answer.sentAt);
     if (headers.limit !== undefined && this.limits.observe(route, headers.limit, now)) findings.push('noted');
@@ -228,7 +231,7 @@ export class GroupModel {
       return;
     }
     // A route may have a higher limit than the group: what others leave of it counts.
-    this.foreign.observe(now, use - (limit - Math.min(limit, this.#told(now))));
+    this.foreign.observe(now, use - (limit - Math.min(limit, this.told(now))));
     // Others' use, seen right after the first lesson, explains that 429: no need to go on pacing. What a sliding
     // counter still weighs of our own last window looks like others' use, too.
     if (

@@ -49,9 +49,7 @@ export class KeyModel {
     if (this.quietUntil > now && (group.name !== 'other' || group.log.sent > 0))
       return { at: this.quietUntil };
     if (!this.answered && this.#sum((each) => each.log.inFlight) > 0) return { at: undefined };
-    const limit = this.overallLimit(now);
-    const most = limit === undefined ? undefined : Math.max(1, Math.floor(this.#share * limit));
-    if (most !== undefined && this.#sum((each) => each.used(now)) >= most) {
+    if (this.#sum((each) => each.used(now)) >= this.overallSize(now)) {
       return { at: earliest(...this.groups.values().map((each) => each.nextFree(now))) };
     }
     return group.admission(now, asked.high, asked.highWaits);
@@ -60,6 +58,12 @@ export class KeyModel {
   /** The learnt limit over all endpoints. */
   overallLimit(now: number): number | undefined {
     return this.overall !== undefined && this.overall.until > now ? this.overall.limit : undefined;
+  }
+
+  /** How many slots this program allows itself over all endpoints; Infinity: as many as all groups have. */
+  overallSize(now: number): number {
+    const limit = this.overallLimit(now);
+    return limit === undefined ? Infinity : Math.max(1, Math.floor(this.#share * limit));
   }
 
   /** @returns what an operator should know */

@@ -78,6 +78,25 @@ describe.runIf(isBrowserTested())('the status page', () => {
     expect(await page.locator('#live').innerText()).toBe('live');
   });
 
+  it('is not live while the database does not answer, and is again when it does', async () => {
+    let answers = true;
+    const report = (): StatusReport => {
+      if (!answers) throw new Error('away');
+      return withRows(100);
+    };
+    const { page } = await browser.open((await serve(report)).url());
+    const live = page.locator('#live');
+    await page.locator('#live.on', { hasText: /^live$/ }).waitFor();
+    answers = false;
+    await page.locator('#live.off', { hasText: 'the database does not answer' }).waitFor();
+    expect(await live.innerText()).toMatch(/^not live since .*: the database does not answer, trying again$/);
+    // Loaded anew meanwhile, it does not say otherwise.
+    await page.reload();
+    await page.locator('#live.off').waitFor();
+    answers = true;
+    await page.locator('#live.on', { hasText: /^live$/ }).waitFor();
+  });
+
   it('runs nothing that a service or a database wrote', async () => {
     const evil = '<img src=x onerror="window.evil=1"><script>window.evil=1</script>';
     let email = 'ada@example.com';

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
-import type { GroupSnapshot } from '../../budget/budget.ts';
+import type { BudgetSnapshot } from '../../budget/budget.ts';
+import { storedSnapshot } from '../../budget/snapshot.ts';
 import type { Config } from '../../config/config.ts';
 import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
@@ -11,7 +12,6 @@ import type { ProblemCause } from '../../model/status/problem.ts';
 import type {
   AccountStatus,
   ActivityStatus,
-  GroupBudgetStatus,
   KeyBudgetStatus,
   KeyCounts,
   StatusReport,
@@ -72,7 +72,7 @@ export async function statusReport({
   const stored = await readStoredStatus(db);
   const { databaseBytes, backlogs, credits, learnt, ...more } = await workload();
   const lastDay = await activity?.();
-  const budgets = budgetsByUser(accounts);
+  const budgets = budgetsByUser(accounts, stored.now);
   const changes = await eventCoverage(stored.accounts, db, stored.now);
   const schedule = createSchedule(config);
   const found = stored.accounts.map((account) => ({
@@ -83,7 +83,11 @@ export async function statusReport({
     })),
     credits: credits.get(account.userId) ?? null,
     activity: lastDay?.get(account.userId) ?? null,
-    budgets: budgets.get(account.userId) ?? account.budgets,
+    budgets:
+      budgets.get(account.userId) ??
+      account.budgets.map((each) =>
+        budgetStatus(each.keyHash, storedSnapshot(each, config.budgetShare), stored.now),
+      ),
     webhook: { ...account.webhook, changes: changes.get(account.userId) ?? null },
   }));
   const statuses = found.map((each): AccountStatus => ({
@@ -110,6 +114,7 @@ export async function statusReport({
       ...recovery.notes,
       ...judged.notes,
       ...noteOnClock(stored.clockBackMs),
+      ...notesOnCompleteness(statuses, stored.begun, config.gracePeriodMs),
       ...notesOnStretchedLists(statuses, schedule, learnt, stored.now),
       ...notesOnWorkload(more),
     ],
@@ -126,6 +131,24 @@ export async function statusReport({
     held: stored.held,
     recovery: stored.recovery,
   };
+}
+
+/** It puzzles for the first day: what it rests on. */
+function notesOnCompleteness(
+  accounts: readonly Pick<AccountStatus, 'userId' | 'collections'>[],
+  begun: ReadonlyMap<string, Date>,
+  gracePeriodMs: number,
+): string[] {
+  return accounts
+    .filter(({ userId, collections }) =>
+      collections.some(
+        ({ completeAsOf }) => completeAsOf !== null && new Date(completeAsOf) < (begun.get(userId) ?? 0),
+      ),
+    )
+    .map(
+      ({ userId }) =>
+        `account ${userId} is complete as of a moment before its mirror began: it is when a full walk began, less MIRROR_SETTLE (${gracePeriodMs / 1000} s), since the service may have answered from a copy as old as that`,
+    );
 }
 
 /** While nothing can be written, nothing is read: that it is late is no further problem. */
@@ -195,6 +218,7 @@ async function movedBesideOthers(
 
 function budgetsByUser(
   accounts: AccountsService | undefined,
+  now: Date,
 ): ReadonlyMap<string, readonly KeyBudgetStatus[]> {
   const found = new Map<string, readonly KeyBudgetStatus[]>();
   for (const runner of accounts?.runners() ?? []) {
@@ -203,19 +227,20 @@ function budgetsByUser(
     if (current === undefined) continue;
     found.set(
       runner.userId,
-      current.account.source.keys.map(({ keyHash, budget }) => ({
-        key: keyHash.slice(0, 8),
-        groups: budget
-          .snapshot()
-          .groups.filter(({ sent }) => sent > 0)
-          .map(groupStatus),
-      })),
+      current.account.source.keys.map(({ keyHash, budget }) => budgetStatus(keyHash, budget.snapshot(), now)),
     );
   }
   return found;
 }
 
-function groupStatus(group: GroupSnapshot): GroupBudgetStatus {
-  const { limit, size, used, waiting, foreignUse, pausedForMs, refused } = group;
-  return { group: group.group, limit, size, used, waiting, foreignUse, pausedForMs, refused };
+function budgetStatus(keyHash: string, { groups }: BudgetSnapshot, now: Date): KeyBudgetStatus {
+  return {
+    key: keyHash.slice(0, 8),
+    groups: groups
+      .filter(({ sent, used }) => sent > 0 || used > 0)
+      .map(({ group, limit, size, why = null, forMs, used, waiting, foreignUse, pausedForMs, refused }) => {
+        const until = forMs === undefined ? null : new Date(now.getTime() + forMs).toISOString();
+        return { group, limit, size, why, until, used, waiting, foreignUse, pausedForMs, refused };
+      }),
+  };
 }

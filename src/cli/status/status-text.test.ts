@@ -20,6 +20,18 @@ describe('the table of an account', () => {
   });
 });
 
+it('the rate limit is the one that counts, with its reason and its end', () => {
+  const [plain] = sampleAccount().budgets.flatMap(({ groups }) => groups);
+  if (plain === undefined) throw new Error('the sample has no budget');
+  const held = { why: 'a 429 has shown a limit of 15 over all endpoints', until: before(-7_200), size: 12 };
+  const budgets = [{ key: 'ab12', groups: [plain, { ...plain, ...held }] }];
+  const text = describeStatus(sampleReport({ accounts: [sampleAccount({ budgets })] }), undefined);
+  expect(text).toContain("key ab12…: 31 of 48 requests a minute in use (other, of the service's 60)\n");
+  expect(text).toContain(
+    "31 of 12 requests a minute in use (other, of the service's 60): a 429 has shown a limit of 15 over all endpoints, for another 2 h\n",
+  );
+});
+
 describe('what is read of an account next', () => {
   const line = (next: ReturnType<typeof sampleAccount>['next']): string | undefined =>
     describeStatus(sampleReport({ accounts: [sampleAccount({ next })] }), undefined)

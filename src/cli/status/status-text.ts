@@ -6,7 +6,7 @@ import type {
   StatusReport,
   UpcomingReading,
 } from '../../model/status/status-report.ts';
-import { countOf, formatAge, formatCount } from '@research-mirror/runtime/figures';
+import { countOf, formatAge, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { changeLine, deletionLine } from './changes-text.ts';
 import { submissionsLine, webhookLine } from './webhook-and-submissions-text.ts';
 import { formatTable, printable } from '../terminal/text-table.ts';
@@ -77,7 +77,9 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
   const upcoming = account.next === null ? [] : [`  ${upcomingLine(account.next, next)}\n`];
   const budgets = account.budgets.flatMap(({ key, groups }) =>
     groups.map(
-      ({ group, used, limit }) => `  key ${key}…: ${used} of ${limit} requests a minute in use (${group})\n`,
+      ({ group, used, size, limit, why, until }) =>
+        `  key ${key}…: ${used} of ${size} requests a minute in use (${group}, of the service's ${limit})` +
+        `${why === null ? '' : `: ${why}`}${until === null ? '' : `, for another ${formatSpan(Date.parse(until) - now)}`}\n`,
     ),
   );
   const more = [webhookLine(account.webhook, age), submissionsLine(account.submissions)].map((line) =>

@@ -1,5 +1,6 @@
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import type { StateTables } from '../connection/state-tables.ts';
 import type {
   BudgetStore,
   FreedSlots,
@@ -129,22 +130,28 @@ async function loadBudget(db: Db, userId: string, keyHash: string): Promise<Load
     return {
       now: now.getTime(),
       known: await isKnownKey(trx, keyHash),
-      blocks: [
-        ...blocks.map((row) => ({
-          group: row.rate_group as LoadedBlock['group'],
-          blockId: Number(row.block_id),
-          size: row.size,
-          validUntil: row.valid_until.getTime(),
-          freed: row.freed.map((moment) => moment.getTime()),
-        })),
-        ...pings.blocks,
-      ],
-      learnt: learnt.map((row): LearntRow => ({
-        group: row.rate_group as StoredGroup,
-        learnt: row.learnt as LearntRate,
-      })),
+      blocks: [...blocks.map(loadedBlock), ...pings.blocks],
+      learnt: learnt.map(loadedLearnt),
     };
   });
+}
+
+type BlockRow = Omit<Selectable<StateTables['slot_block']>, '_user_id' | 'key_hash'>;
+
+export function loadedBlock(row: BlockRow): LoadedBlock {
+  return {
+    group: row.rate_group as LoadedBlock['group'],
+    blockId: Number(row.block_id),
+    size: row.size,
+    validUntil: row.valid_until.getTime(),
+    freed: row.freed.map((moment) => moment.getTime()),
+  };
+}
+
+export function loadedLearnt(
+  row: Pick<Selectable<StateTables['rate_group']>, 'rate_group' | 'learnt'>,
+): LearntRow {
+  return { group: row.rate_group as StoredGroup, learnt: row.learnt as LearntRate };
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
-import { defaultLimit, RATE_GROUPS } from '../../budget/rate-groups.ts';
+import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
+import type { LoadedBudget } from '../../budget/store/store.ts';
+import { loadedBlock, loadedLearnt } from '../budget/budget-store.ts';
 import {
   COLLECTION_COLUMNS,
   type CollectionColumn,
@@ -15,7 +17,6 @@ import type {
   CollectionStatus,
   ErrorStatus,
   HoldStatus,
-  KeyBudgetStatus,
   ProcessStatus,
   RecoveryStatus,
   WalkStatus,
@@ -26,8 +27,17 @@ import { NO_SUBMISSIONS, NO_WEBHOOK, readWebhooksAndSubmissions } from './stored
 
 /** A collection, and an account, without what is read less often (workload.ts). */
 type StoredCollection = Omit<CollectionStatus, keyof Backlog>;
-interface AccountInPostgres extends Omit<AccountStatus, 'collections' | 'next' | 'credits' | 'activity'> {
+interface AccountInPostgres extends Omit<
+  AccountStatus,
+  'collections' | 'next' | 'credits' | 'activity' | 'budgets'
+> {
   readonly collections: readonly StoredCollection[];
+  readonly budgets: readonly StoredBudget[];
+}
+
+/** What any program knows of a key's budget: others' use, and what waits, only its owner does. */
+export interface StoredBudget extends LoadedBudget {
+  readonly keyHash: string;
 }
 
 /** The part of a status report that any program can make: from Postgres alone. */
@@ -35,8 +45,9 @@ export interface StoredStatus {
   /** The database's time. */
   readonly now: Date;
   readonly processes: readonly ProcessStatus[];
-  /** Their budgets: what the service may count now, by the stored reservations. Only the owner knows the rest. */
   readonly accounts: readonly AccountInPostgres[];
+  /** When each account came to the mirror. */
+  readonly begun: ReadonlyMap<string, Date>;
   readonly errors: readonly ErrorStatus[];
   readonly held: HoldStatus | null;
   readonly recovery: RecoveryStatus | null;
@@ -64,7 +75,7 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
     const byAccount = await readWebhooksAndSubmissions(trx, now);
     const accounts = await trx.state
       .selectFrom('account')
-      .select(['_user_id', 'state', 'error', 'owner', 'recheck'])
+      .select(['_user_id', 'state', 'error', 'owner', 'recheck', 'created_at'])
       .orderBy('_user_id')
       .execute();
     const emails = await trx.mirror.selectFrom('account').select(['_user_id', 'email']).execute();
@@ -83,6 +94,7 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
         webhook: byAccount.get(userId)?.webhook ?? NO_WEBHOOK,
         submissions: byAccount.get(userId)?.submissions ?? NO_SUBMISSIONS,
       })),
+      begun: new Map(accounts.map((row) => [row._user_id, row.created_at])),
       errors: await errorsOf(trx),
       held: await readHold(trx),
       clockBackMs: await clockBackMs(trx, now),
@@ -178,32 +190,32 @@ async function walksOf(db: Db): Promise<Map<string, WalkStatus[]>> {
   });
 }
 
-async function budgetsAt(db: Db, now: Date): Promise<Map<string, KeyBudgetStatus[]>> {
-  const table = db.stateTable('slot_block');
-  // A slot not recorded as freed counts as used until its block ends (docs/design/rate-limit.md, "Reservations").
-  const { rows } = await db.sql<{ _user_id: string; key: string; group: string; used: string }>`
-    select b._user_id, left(b.key_hash, 8) as key, b.rate_group as "group",
-      sum(b.size - (select count(*) from unnest(b.freed) as f where f <= ${now})) as used
-    from ${table} as b
-    where b.valid_until + interval '60 seconds' > ${now}
-    group by b._user_id, b.key_hash, b.rate_group
-    order by b._user_id, b.key_hash, b.rate_group`;
-  const keys = Map.groupBy(rows, (row) => `${row._user_id} ${row.key}`);
+async function budgetsAt(db: Db, now: Date): Promise<Map<string, StoredBudget[]>> {
+  const blocks = await db.state
+    .selectFrom('slot_block')
+    .selectAll()
+    .where('valid_until', '>=', new Date(now.getTime() - BLOCK_MEMORY_MS))
+    .execute();
+  const learnt = await db.state
+    .selectFrom('rate_group')
+    .selectAll()
+    .orderBy('_user_id')
+    .orderBy('key_hash')
+    .orderBy('rate_group')
+    .execute();
+  const keyOf = (row: { _user_id: string; key_hash: string }): string => `${row._user_id} ${row.key_hash}`;
+  const blocksOf = Map.groupBy(blocks, keyOf);
   return byUser(
-    [...keys.values()].map((groups) => ({ _user_id: groups[0]?._user_id ?? '', groups })),
-    ({ groups }) => ({
-      key: groups[0]?.key ?? '',
-      groups: groups.map(({ group, used }) => {
-        const known = RATE_GROUPS.find((name) => name === group);
-        const limit = known === undefined ? 0 : defaultLimit(known);
-        return { group, limit, size: limit, used: Number(used), ...UNKNOWN_OUTSIDE };
-      }),
+    [...Map.groupBy(learnt, keyOf)].map(([key, rows]) => ({ _user_id: key.split(' ')[0] ?? '', key, rows })),
+    ({ key, rows }) => ({
+      keyHash: key.split(' ')[1] ?? '',
+      now: now.getTime(),
+      known: true,
+      blocks: (blocksOf.get(key) ?? []).map(loadedBlock),
+      learnt: rows.map(loadedLearnt),
     }),
   );
 }
-
-/** What only the program that sends the requests knows. */
-const UNKNOWN_OUTSIDE = { waiting: 0, foreignUse: 0, pausedForMs: 0, refused: 0 } as const;
 
 async function errorsOf(db: Db): Promise<ErrorStatus[]> {
   const rows = await db.mirror

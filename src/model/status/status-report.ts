@@ -222,6 +222,9 @@ export interface GroupBudgetStatus {
   readonly limit: number;
   /** What this program allows itself of it. */
   readonly size: number;
+  /** Why that is not its share of the specification's limit or more, one clause, and until when; null: it is, not known. */
+  readonly why: string | null;
+  readonly until: string | null;
   readonly used: number;
   /** Requests waiting for a slot. */
   readonly waiting: number;

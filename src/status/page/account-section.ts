@@ -42,7 +42,7 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
       ${budgets.map(
         (budget) =>
           html`<h3>Rate limits of key <code>${budget.key}…</code></h3>
-            ${table('Endpoints', budget.groups, groupName, GROUP_COLUMNS, `Rate limits of key ${budget.key}…`)}`,
+            ${table('Endpoints', budget.groups, groupName, groupColumns(at), `Rate limits of key ${budget.key}…`)}`,
       )}
     </details>
   </section>`;
@@ -110,7 +110,7 @@ function groupName({ group, pausedForMs }: GroupBudgetStatus): Html {
   return html`<code>${group}</code> ${paused}`;
 }
 
-const GROUP_COLUMNS: readonly PageColumn<GroupBudgetStatus>[] = [
+const groupColumns = (at: string): readonly PageColumn<GroupBudgetStatus>[] => [
   [
     'Used in 60 s',
     ({ size, used }) =>
@@ -119,7 +119,13 @@ const GROUP_COLUMNS: readonly PageColumn<GroupBudgetStatus>[] = [
         ${count(used)} of ${count(size)}
       </span>`,
   ],
-  ['Service’s limit', ({ limit }) => count(limit), true],
+  [
+    'Service’s limit',
+    ({ limit, why, until }) =>
+      html`${count(limit)}
+      ${why === null ? '' : html`<small>${why}${until === null ? '' : `, over ${relative(until, at)}`}</small>`}`,
+    true,
+  ],
   ['Used by others', ({ foreignUse }) => count(foreignUse), true],
   ['Waiting', ({ waiting }) => count(waiting), true],
   ['Refused (429)', ({ refused }) => count(refused), true],

@@ -34,17 +34,24 @@ function show(state, text) {
   live.textContent = text;
 }
 
+/** Says it once: since when is part of it. */
+function showOff(why) {
+  if (live.className !== 'off') show('off', `not live since ${new Date().toLocaleTimeString()}: ${why}`);
+}
+
+function showView({ dataset }) {
+  document.title = dataset.title;
+  if (dataset.unread === undefined) show('on', 'live');
+  else showOff('the database does not answer, trying again');
+}
+
 const events = new EventSource('live');
-events.addEventListener('open', () => show('on', 'live'));
-events.addEventListener('error', () => {
-  if (live.className === 'off') return;
-  const time = new Date().toLocaleTimeString();
-  show('off', `not live since ${time}: connection lost, trying again`);
-});
+events.addEventListener('open', () => showView(document.querySelector('main')));
+events.addEventListener('error', () => showOff('connection lost, trying again'));
 events.addEventListener('view', (event) => {
   parser.innerHTML = event.data;
   const view = parser.content.querySelector('main');
-  document.title = view.dataset.title;
+  showView(view);
   update(document.querySelector('main'), view);
 });
 document.title = document.querySelector('main').dataset.title;

@@ -42,7 +42,7 @@ export function reportView(report: StatusReport): Html {
 
 /** What the page shows while no report can be made. @param why one sentence */
 export function unavailable(why: string): Html {
-  return html`<main id="content" tabindex="-1" data-title="No answer – research-mirror">
+  return html`<main id="content" tabindex="-1" data-title="No answer – research-mirror" data-unread>
     <section class="headline bad">
       <div role="status"><h1>The status can’t be read now</h1></div>
       <p>${why}</p>

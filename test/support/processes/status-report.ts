@@ -94,6 +94,8 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
             group: 'other',
             limit: 60,
             size: 48,
+            why: null,
+            until: null,
             used: 31,
             waiting: 2,
             foreignUse: 0,

@@ -126,7 +126,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     status: {
       has: 'what the status report reads, and what is kept for it alone',
-      imports: ['connection', 'inspection', 'ownership', 'webhook'],
+      imports: ['budget', 'connection', 'inspection', 'ownership', 'webhook'],
     },
     copy: { has: 'COPY, a piece at a time', imports: ['connection'] },
   },

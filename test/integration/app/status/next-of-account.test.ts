@@ -38,3 +38,21 @@ it('status says what is read next of an account, from what is stored', async () 
   await account.query(`update mirror_sync.account set owner = null`);
   expect(await next()).toBeNull();
 });
+
+it('status says why a new mirror is complete as of a moment before it began, and only then', async () => {
+  account = await createTestAccount({ jobs: 30 });
+  const { config, database } = account;
+  const { db } = database;
+  const workload = (): ReturnType<typeof workloadOf> => workloadOf(db, config);
+  const notes = async (): Promise<string> =>
+    (await statusReport({ config, db, words: '', accounts: undefined, workload })).notes.join();
+  const why = /is complete as of a moment before its mirror began: .* less MIRROR_SETTLE \(/;
+  expect(await notes()).not.toMatch(why);
+  await account.query(
+    `update mirror._collections set complete_as_of =
+       (select created_at - interval '1 s' from mirror_sync.account) where collection = 'research_jobs'`,
+  );
+  expect(await notes()).toMatch(why);
+  await account.query('update mirror._collections set complete_as_of = now()');
+  expect(await notes()).not.toMatch(why);
+});

@@ -29,6 +29,23 @@ describe('the stored status', () => {
     expect((await readStoredStatus(database.db)).held).toBeNull();
   });
 
+  it('has of each key what is stored of its budget: blocks, and what was learnt', async () => {
+    await run(`
+      insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until, freed)
+      values (2, 'k', 'other', 1, 5, now(), array[now() + interval '1 minute']),
+        (2, 'k', 'other', 2, 5, now() - interval '1 hour', '{}')`);
+    await run(`
+      insert into mirror_sync.rate_group (_user_id, key_hash, rate_group, learnt)
+      values (2, 'k', 'other', '{"contacted": true}'), (2, 'k', 'all', '{"ceiling": {"limit": 12, "until": 1}}')`);
+    expect((await account('2')).budgets).toMatchObject([
+      {
+        keyHash: 'k',
+        blocks: [{ group: 'other', blockId: 1, size: 5 }],
+        learnt: [{ group: 'all' }, { group: 'other', learnt: { contacted: true } }],
+      },
+    ]);
+  });
+
   it('tells of a webhook its host and nothing else of the URL, the last event, and what waits', async () => {
     await run(`
       insert into mirror_sync.registration (_user_id, state, url, secret)
