@@ -13,12 +13,13 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Begins a change of columns, and of what names them: processes take turns until their transaction ends, with those that
- * migrate, too. Their lock is a row (run-migrations.ts): any login could take an advisory lock, and keep it.
+ * migrate, too. Any login could take an advisory lock, and keep it; and to wait for a row is to wait twice, for the row
+ * and for its owner, longer than a statement may take.
  */
 export async function takeTurn(trx: Db): Promise<void> {
   await trx.sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),
     set_config('citus.multi_shard_modify_mode', 'sequential', true)`;
-  await trx.sql`select name from ${trx.stateTable('migration')} order by name limit 1 for no key update`;
+  await trx.sql`lock table ${trx.stateTable('migration')} in share row exclusive mode`;
   await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
 }
 

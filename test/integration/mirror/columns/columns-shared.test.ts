@@ -162,7 +162,7 @@ describe('columns among several hands', () => {
       const account = await MirroredAccount.make(own, '1');
       const making = Promise.withResolvers<void>();
       const maker = own.kysely.transaction().execute(async (trx) => {
-        await sql`select from other_sync.migration order by name limit 1 for update`.execute(trx);
+        await sql`lock table other_sync.migration in share row exclusive mode`.execute(trx);
         making.resolve();
         // Longer than the wait for a reader of the table.
         await sql`select pg_sleep(0.6)`.execute(trx);
