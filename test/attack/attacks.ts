@@ -5,9 +5,11 @@ import { failoversAttack } from './failovers/attack.ts';
 import { killsAttack } from './kills/attack.ts';
 import { matrixAttack } from './matrix/attack.ts';
 import { modelAttack } from './model/attack.ts';
+import { narrowAttack } from './narrow/attack.ts';
 import { networkAttack } from './network/attack.ts';
 import { ownersAttack } from './owners/attack.ts';
 import { postgresAttack } from './postgres/attack.ts';
+import { refusalsAttack } from './refusals/attack.ts';
 import { submissionsAttack } from './submissions/attack.ts';
 import { walksAttack } from './walks/attack.ts';
 
@@ -24,4 +26,6 @@ export const ATTACKS: readonly Attack[] = [
   clocksAttack,
   ownersAttack,
   networkAttack,
+  refusalsAttack,
+  narrowAttack,
 ];

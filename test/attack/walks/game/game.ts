@@ -1,6 +1,7 @@
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { Draw } from '../../support/draw.ts';
+import type { Refusals } from '../../refusals/triggers.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 
 /** Everything that is drawn for one game before it begins. */
@@ -22,6 +23,8 @@ export interface Game {
   readonly history: boolean;
   /** The service reports an end that is not one, in pages from the top: nobody can know that rows are missing. */
   readonly lies: boolean;
+  /** What Postgres refuses of its rows, by triggers (`refusals/triggers.ts`); left out: nothing. */
+  readonly refusals?: Refusals;
 }
 
 export const VARIANTS = {
@@ -132,6 +135,9 @@ export function describeGame({ switches, faults, collections, ...game }: Game): 
     variant.join(' '),
     collections.map((name) => `${name} ${rows[name as keyof typeof rows] ?? ''}`).join(', '),
     `pages of ${maxLimit}, ${game.rounds} rounds, busy ${game.busy}`,
+    game.refusals === undefined
+      ? ''
+      : `Postgres refuses ${game.refusals.percent} % of the rows: ${game.refusals.kind}`,
     `settle ${game.gracePeriodMs} ms, lag ${game.lagMs} ms, ${game.deletes} deletes, history ${game.history ? 'on' : 'off'}`,
     on.join(' '),
   ].join('; ');

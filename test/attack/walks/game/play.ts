@@ -14,6 +14,7 @@ import { type MirrorAccount, openMirrorAccount } from '../mirror-account.ts';
 import { type ListName, listNames } from '../checks/mirrored.ts';
 import { Operator } from './operator.ts';
 import { fillColumns, pass, ping, type PassOptions } from './pass.ts';
+import { beginRefusals, checkRefusals, endRefusals } from '../../refusals/triggers.ts';
 import { openSource, type Source } from '../source/source.ts';
 import { TruthLog } from '../source/truth-log.ts';
 
@@ -98,6 +99,8 @@ class Run {
         },
       },
     });
+    const { refusals } = this.#game;
+    if (refusals !== undefined) await beginRefusals(this.#table.db, this.#user, refusals);
     this.#source.change({ ...this.#game.faults, staleMs: this.#game.lagMs });
     account.onRequest = (path) => {
       this.#record.tell(`request ${path}`);
@@ -189,6 +192,20 @@ class Run {
     }
   }
 
+  /** Readings while Postgres refuses rows: each item is mirrored, or set apart. Then it refuses no more. */
+  async #readRefused(account: MirrorAccount): Promise<void> {
+    const { db } = this.#table;
+    let errors: string[] = [];
+    for (let reading = 1; reading <= READINGS; reading += 1) {
+      errors = await this.#pass(account, 'full', { accept: true });
+      await this.#columnsMade(account);
+    }
+    const { refused, findings } = await checkRefusals(db, this.#source, this.#user, this.#names, errors);
+    this.#record.count('items refused', refused);
+    this.#record.found(findings);
+    await endRefusals(db, this.#user);
+  }
+
   /** No more operations and no more faults; then the mirror has to become equal to the source. */
   async #endWell(account: MirrorAccount): Promise<void> {
     // Before 'quiet': what was set off during the last requests still comes.
@@ -205,6 +222,7 @@ class Run {
     this.#source.state.data.freeze();
     this.#record.tell('quiet');
     await ping(account, this.#record);
+    if (this.#game.refusals !== undefined) await this.#readRefused(account);
     let found: string[] = [];
     for (let reading = 1; reading <= READINGS; reading += 1) {
       let errors = await this.#pass(account, 'full');
