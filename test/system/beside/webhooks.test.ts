@@ -251,7 +251,7 @@ describe('a daemon with a public URL', () => {
     await system.db.query('alter table mirror.hidden rename to events');
     await shown('refused');
     await eventually('to be ready', async () => (await ready()) === '{"ok":true}');
-    await daemon.stop();
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 
   it('reads what changed before it registered anew, which nobody announced', async () => {
