@@ -51,12 +51,13 @@ export async function nthNewest(db: Db, scope: Scope, nth: number): Promise<stri
   return rows[nth - 1]?.key;
 }
 
-/** How many live rows the scope has, by its own counter. */
+/** How many live rows the scope has, by its own counter. That it has none is looked up: counters are a hint. */
 export async function liveCount(db: Db, scope: Scope): Promise<number> {
   const { rows } = await db.sql<{ live_rows: string }>`
     select t.live_rows from ${db.stateTable('scope')} as t
     where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`;
-  return Number(rows[0]?.live_rows ?? 0);
+  const counted = Number(rows[0]?.live_rows ?? 0);
+  return counted > 0 || (await nthNewest(db, scope, 1)) === undefined ? counted : 1;
 }
 
 /** A row that may still change. */

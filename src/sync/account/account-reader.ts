@@ -8,6 +8,7 @@ import {
 } from '../../model/collections.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { failureMessage } from '../../db/connection/sql-state.ts';
+import { Mutex } from '@research-mirror/runtime/mutex';
 import type { DueScopesBounds, Standing } from '../reader/account-store.ts';
 import { EarlyRuns, type RunsAfter } from './early-runs.ts';
 import { LongReadings } from './long-readings.ts';
@@ -37,6 +38,7 @@ export class AccountReader {
   readonly #root: RootReader;
   readonly #longReadings: LongReadings;
   readonly #nextRuns: RunsAfter;
+  readonly #counting = new Mutex();
 
   constructor(context: ReadingContext, nextRuns: RunsAfter) {
     this.#context = context;
@@ -79,6 +81,8 @@ export class AccountReader {
     { what, signal, scheduled = false, accept = false }: ReadRequest,
   ): Promise<ReadOutcome> {
     const { name } = found;
+    // Before anything rests on the counters, as the brake does. Two at a time would both correct the same.
+    if (what === 'full') await this.#counting.run(() => this.#context.store.recount(name));
     if (found.kind === 'single') {
       return this.#turns.run(name, 'poll', async () => {
         const onRead = this.#freshness.onRead(name, 'full');

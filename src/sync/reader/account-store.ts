@@ -10,6 +10,7 @@ import {
   type UnfinishedRow,
   unfinishedRows,
 } from '../../mirror/page/known-rows.ts';
+import { correctCounters, driftOf } from '../../mirror/rows/counters.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import { liveKeysMissing } from '../../mirror/deletion/missing-rows.ts';
 import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
@@ -45,8 +46,10 @@ export interface AccountStore {
   suspectsOf(scope: Scope): Promise<SuspectedDeletion[]>;
   /** The collection's scopes with suspects; first those that are due first. */
   suspectScopes(name: CollectionName): Promise<SuspectScope[]>;
-  /** Live rows that were not seen, and that last changed before then. */
-  liveKeysMissing(scope: Scope, seen: (key: string) => boolean, changedBefore: Date): Promise<MissingRow[]>;
+  /** Live rows that were not seen. */
+  liveKeysMissing(scope: Scope, seen: (key: string) => boolean): Promise<MissingRow[]>;
+  /** Counts the collection's rows, and puts its counters right. */
+  recount(name: CollectionName): Promise<void>;
   /**
    * Stores what a reading of lists says of their collection, and as of when all of them are mirrored.
    * @param judge gets in one sentence why lists could not be read last; undefined: all were read
@@ -127,7 +130,11 @@ export function createAccountStore(db: Db, fence: Fence): AccountStore {
       fenced(db, fence, (trx, now) => saveCollection(trx, userId, name, change, now)),
     suspectsOf: (scope) => suspectsOf(db, scope),
     suspectScopes: (name) => suspectScopes(db, userId, name),
-    liveKeysMissing: (scope, seen, changedBefore) => liveKeysMissing(db, scope, seen, changedBefore),
+    liveKeysMissing: (scope, seen) => liveKeysMissing(db, scope, seen),
+    recount: async (name) => {
+      const drift = await driftOf(db, userId, name);
+      if (drift !== undefined) await fenced(db, fence, (trx) => correctCounters(trx, userId, name, drift));
+    },
     // In one transaction: the collection says what its lists say, whatever happens to the database.
     saveLists: (lists, judge) =>
       fenced(db, fence, async (trx, now) => {

@@ -1,12 +1,9 @@
 import type { KeptKeys, KeyStore } from '@research-mirror/runtime/keys/kept-keys';
-import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
+import type { ObservedPage } from '../../mirror/page-write.ts';
 import type { Item, Served } from '../../model/page.ts';
 import { judgePair, type ServedWalk, WalkSequence, type WholeWalk } from '../../walk/memory/pair.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { Scope } from '../../model/collections.ts';
-
-/** Outcomes after which the mirror holds the item's row as live. */
-const MIRRORED: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'undeleted', 'unchanged']);
 
 /**
  * What a full walk saw, kept while it runs: two whole walks that saw the same prove absent what neither saw
@@ -15,8 +12,6 @@ const MIRRORED: ReadonlySet<ItemOutcome> = new Set(['inserted', 'updated', 'unde
 export class WholeReading {
   readonly #seen: KeptKeys;
   readonly #sequence: WalkSequence;
-  /** Keys that it saw and whose rows may not be live. */
-  readonly #notMirrored: KeptKeys;
   /** It saw an item without usable key, which may be any row. */
   #keyless = false;
   /** Keys that only other walks of the scope saw meanwhile. */
@@ -26,18 +21,17 @@ export class WholeReading {
   constructor(keys: KeyStore) {
     this.#seen = keys.open();
     this.#sequence = new WalkSequence(this.#seen);
-    this.#notMirrored = keys.open();
     this.#sighted = keys.open();
   }
 
   /** What it saw could not be kept: it proves nothing. */
   get lost(): boolean {
-    return this.#seen.lost || this.#notMirrored.lost || this.#sighted.lost;
+    return this.#seen.lost || this.#sighted.lost;
   }
 
   /** Forgets what it saw. */
   close(): void {
-    for (const each of [this.#seen, this.#notMirrored, this.#sighted]) each.close();
+    for (const each of [this.#seen, this.#sighted]) each.close();
   }
 
   /** Takes a page that is being written; the same page comes again where the write is tried again. */
@@ -47,7 +41,6 @@ export class WholeReading {
       if (key === undefined) this.#keyless = true;
       if (key === undefined || outcomes[index] === 'duplicate') continue;
       this.#sequence.add(key, hashes[index]);
-      if (!MIRRORED.has(outcomes[index] ?? 'quarantined')) this.#notMirrored.keep(key, '');
     }
   }
 
@@ -58,11 +51,6 @@ export class WholeReading {
 
   saw(key: string): boolean {
     return this.#sequence.has(key) || this.#sighted.has(key);
-  }
-
-  /** Live rows that it saw: where the mirror has more, it did not see some. */
-  get mirrored(): number {
-    return this.#sequence.size - this.#notMirrored.size;
   }
 
   /** Null where an item changed while the walk was reading, has no usable key, or what it saw is lost. */
@@ -100,10 +88,10 @@ export const NOT_JUDGED: Absences = { judged: false, raised: false, proven: fals
 const NONE_ABSENT: Absences = { ...NOT_JUDGED, judged: true };
 
 /**
- * Records what a whole walk says of live rows that it did not see. Call it in the write lane right after the last
- * page, so that no other page comes between.
+ * Records what a whole walk says of live rows that it did not see: all their keys are compared, since a counter does
+ * not know what somebody changed by hand. Call it in the write lane right after the last page, so that no other page
+ * comes between.
  * @param present null where the walk can't be compared with another: it can only say that no row is missing
- * @param ended when its last answer was written
  * @param previous the whole walk before it, if one is remembered
  * @param obs observation number of its last page
  */
@@ -112,12 +100,10 @@ export async function recordAbsences(
   scope: Scope,
   reading: WholeReading,
   present: WholeWalk | null,
-  ended: Date,
   previous: WholeWalk | null,
   obs: number,
 ): Promise<Absences> {
-  if ((await store.liveRows(scope)) <= reading.mirrored) return NONE_ABSENT;
-  const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key), ended);
+  const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key));
   // Rows that it did see would pass for missing.
   if (reading.lost) return NOT_JUDGED;
   if (missing.length === 0) return NONE_ABSENT;

@@ -55,8 +55,7 @@ async function readAgain(
     if (since === undefined || through === undefined || !hasReadThrough(walk, memory, through)) return false;
     // Asked once: it reads all live keys.
     session.since = undefined;
-    const { store } = context;
-    const missing = await store.liveKeysMissing(session.scope, (key) => since.has(key), await store.now());
+    const missing = await context.store.liveKeysMissing(session.scope, (key) => since.has(key));
     // If rows are missing, or pages may suspect some, it goes on to the end: else a row that moved there meanwhile
     // would pass for gone, in an order that only looks trustworthy (test/model: `sink`).
     return (

@@ -87,7 +87,7 @@ export async function writeStep(
   const { suspectChange } = result.decision;
   const absences =
     whole !== undefined && judges
-      ? await recordAbsences(context, scope, whole, present, result.at, previous, obs)
+      ? await recordAbsences(context, scope, whole, present, previous, obs)
       : NOT_JUDGED;
   return {
     state: 'applied',

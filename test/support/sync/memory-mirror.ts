@@ -78,6 +78,7 @@ export class MemoryMirror {
       suspectsOf: () => Promise.resolve([]),
       suspectScopes: () => Promise.resolve([]),
       liveKeysMissing: () => Promise.resolve([]),
+      recount: () => Promise.resolve(),
       now: () => Promise.resolve(new Date(this.#clock.now())),
       recordFreed: () => Promise.resolve(),
     } as unknown as ReadingContext['store'];

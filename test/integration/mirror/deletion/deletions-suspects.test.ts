@@ -57,12 +57,9 @@ describe('suspected deletions that two walks show together', () => {
     await account.observe('watchlist', itemsWith('id', ['new']));
     const seen = new Set(['10', 'x']);
     const { db } = account.database;
-    const missing = (before: Date) =>
-      liveKeysMissing(db, account.scope('watchlist'), (key) => seen.has(key), before);
-    const keys = (await missing(new Date(Date.now() - account.gracePeriodMs / 2))).map(({ key }) => key);
-    expect(keys).toEqual(['1', '9', 'a']);
-    expect(await missing(new Date(Date.now() + account.gracePeriodMs))).toHaveLength(4);
-    expect(await missing(new Date(0))).toEqual([]);
+    const missing = await liveKeysMissing(db, account.scope('watchlist'), (key) => seen.has(key));
+    // One that came too lately to be suspected is missing, too: the walk did not see everything.
+    expect(missing.map(({ key }) => key)).toEqual(['1', '9', 'a', 'new']);
   });
 
   it('are found over more rows than one statement reads', async () => {
@@ -71,12 +68,8 @@ describe('suspected deletions that two walks show together', () => {
       insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
       select ${account.fence.userId}, n, now(), now() - interval '1 hour', n, '', '{}' from generate_series(1, 25000) n`);
     const { db } = account.database;
-    const gone = await liveKeysMissing(
-      db,
-      account.scope('research_jobs'),
-      (key) => Number(key) % 10_000 !== 0,
-      new Date(),
-    );
+    const scope = account.scope('research_jobs');
+    const gone = await liveKeysMissing(db, scope, (key) => Number(key) % 10_000 !== 0);
     expect(gone.map(({ key }) => key)).toEqual(['10000', '20000']);
   });
 });
