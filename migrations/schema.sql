@@ -2779,6 +2779,8 @@ create table mirror_sync.candidate (
   at timestamp with time zone not null,
   proven_at timestamp with time zone,
   served_at timestamp with time zone,
+  refused text,
+  refused_at timestamp with time zone,
   constraint candidate_pkey PRIMARY KEY (_user_id, collection, parent, key)
 );
 
@@ -3234,6 +3236,10 @@ end $function$
 ;
 
 comment on schema mirror_sync is 'State of the research-mirror daemon. Nothing here is meant for readers.';
+
+comment on column mirror_sync.candidate.refused is 'Why Postgres refused to delete the row, by its message; null: it has not.';
+
+comment on column mirror_sync.candidate.refused_at is 'When it did so last.';
 
 comment on function mirror_sync.make_as_of() is 'Makes the functions <table>_as_of anew, with the columns that the tables have.';
 

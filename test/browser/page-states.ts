@@ -91,7 +91,7 @@ const down: Partial<Parameters<typeof sampleCollection>[0]> = {
 function waiting(): StatusReport {
   const of = (
     collection: CollectionName,
-    kind: 'proven' | 'snapshot' | 'pair',
+    kind: 'proven' | 'refused' | 'snapshot' | 'pair',
     rows: number,
     ago: number,
   ) => ({
@@ -103,11 +103,16 @@ function waiting(): StatusReport {
     rows,
     since: new Date(before(ago)),
     latest: new Date(before(ago)),
+    why:
+      kind === 'refused'
+        ? 'update or delete on table "bulk_research_jobs" violates foreign key constraint "note_bulk_job_id_fkey" on table "note" (23503)'
+        : null,
     examples:
       collection === 'list_items' ? [`17:${LONG}`, '17:b'] : ['48001', '48002', '48003', '48004', '48005'],
   });
   const missed = [
     of('research_jobs', 'proven', 12_000, 7_300),
+    of('bulk_research_jobs', 'refused', 2, 5_000),
     of('watchlist', 'snapshot', 2, 4_000),
     of('lists', 'snapshot', 1, 20),
     of('list_items', 'pair', 37, 3_000),

@@ -24,7 +24,7 @@ import { createSchedule } from '../accounts/next-runs.ts';
 import { notesOnStretchedLists } from './stretched-lists.ts';
 import { notesOnWorkload } from './workload-notes.ts';
 import { type FoundProblem, groupProblems } from './group-problems.ts';
-import { judgeDeletions } from './judge-deletions.ts';
+import { judgeDeletions, refusedDeletions } from './judge-deletions.ts';
 import { judgeRecovery, judgeStatus, noteOnClock, unreadyDatabase } from './judge-status.ts';
 import { ordinal } from '@research-mirror/runtime/figures';
 import { programVersion } from '../program-files.ts';
@@ -104,6 +104,7 @@ export async function statusReport({
     ...(await movedBesideOthers(config, db, statuses)).map(movedKey),
     ...recovery.findings,
     ...judged.findings.filter(({ cause }) => unready === undefined || !isLate(cause)),
+    ...refusedDeletions(stored.missed),
   ]);
   return {
     version: programVersion(),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AT, before, sampleCollection, sampleReport } from '../../../test/support/processes/status-report.ts';
 import type { MissedRows } from '../../db/status/missed-rows.ts';
 import type { WaitingDeletion } from '../../model/status/waiting-deletion.ts';
-import { judgeDeletions } from './judge-deletions.ts';
+import { judgeDeletions, refusedDeletions } from './judge-deletions.ts';
 
 const { processes } = sampleReport();
 const GRACE_MS = 60_000;
@@ -18,6 +18,7 @@ const missed = (changes: Partial<MissedRows> = {}): MissedRows => ({
   since: new Date(before(20)),
   latest: new Date(before(10)),
   examples: ['1', '2'],
+  why: null,
   ...changes,
 });
 
@@ -40,6 +41,7 @@ describe('why a row that looks deleted is still there', () => {
   it.each([
     [{ kind: 'proven' }, { heldDeletions: 2 }, 'brake', null],
     [{ kind: 'proven' }, {}, 'proven', null],
+    [{ kind: 'refused', why: 'a foreign key' }, { heldDeletions: 2 }, 'refused', null],
     [{ kind: 'snapshot' }, {}, 'second_proof', before(-50)],
     [{ kind: 'interval' }, {}, 'second_proof', before(-50)],
     [{ kind: 'interval', walking: true }, {}, 'walk_under_way', null],
@@ -74,6 +76,25 @@ describe('why a row that looks deleted is still there', () => {
       ['equal_walks', 2, before(20)],
     ]);
     expect(found[1]?.examples).toEqual(['3', '4', '5', '6']);
+  });
+
+  it('is a problem where Postgres refuses it: named by keys, with what keeps it and the remedy', () => {
+    const why = 'violates foreign key constraint "note_fkey" on table "note" (23503)';
+    const rows = missed({ kind: 'refused', rows: 7, why });
+    expect(refusedDeletions([missed({ kind: 'proven' }), rows])).toEqual([
+      expect.objectContaining({
+        cause: 'deletions_refused',
+        what: `Postgres refuses to delete rows of lists that are gone: ${why}`,
+        where: '42/lists (7 rows: 1, 2, …)',
+        remedy: expect.stringMatching(
+          /rows of another table that refer to them.*sync lists --full$/,
+        ) as string,
+      }),
+    ]);
+    expect(judge([rows], { running: false })[0]).toMatchObject({
+      due: null,
+      remedy: expect.any(String) as string,
+    });
   });
 
   it('is bounded, whatever many accounts there are', () => {

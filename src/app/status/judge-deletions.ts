@@ -1,7 +1,9 @@
+import { countOf } from '@research-mirror/runtime/figures';
 import type { MissedRows } from '../../db/status/missed-rows.ts';
 import type { StoredStatus } from '../../db/status/stored-status.ts';
 import { FREE_ROWS, FREE_SHARE } from '../../mirror/deletion/brake.ts';
 import type { AccountStatus, CollectionStatus } from '../../model/status/status-report.ts';
+import type { FoundProblem } from './group-problems.ts';
 import {
   DELETION_CAUSES,
   type DeletionCause,
@@ -45,7 +47,8 @@ export function judgeDeletions(
     const cause = name.slice(name.lastIndexOf('/') + 1) as DeletionCause;
     const latest = new Date(Math.max(...alike.map((each) => each.latest.getTime())) + gracePeriodMs);
     const mirrored = running && there.active && there.each.state !== 'paused';
-    const words = wordsOf(cause, there.each, { dueAt: latest, now, mirrored });
+    const { why } = first;
+    const words = wordsOf(cause, there.each, { dueAt: latest, now, mirrored, why });
     return {
       userId,
       collection,
@@ -71,6 +74,7 @@ function causeOf(
   now: Date,
   gracePeriodMs: number,
 ): DeletionCause {
+  if (kind === 'refused') return kind;
   if (kind === 'proven') return blocked ? 'brake' : 'proven';
   if (kind === 'returned') return 'second_sighting';
   // Such an item spoils each answer that is the whole list, and each whole walk; of others only its own page.
@@ -81,12 +85,33 @@ function causeOf(
   return tried ? 'full_walk' : 'second_proof';
 }
 
+/** Rows that are proven gone, and that Postgres keeps. */
+export function refusedDeletions(missed: readonly MissedRows[]): FoundProblem[] {
+  return missed
+    .filter(({ kind }) => kind === 'refused')
+    .map(({ userId, collection, rows, examples, since, why }) => ({
+      cause: 'deletions_refused',
+      ...refusal(collection, why),
+      since: since.toISOString(),
+      where: `${userId}/${collection} (${countOf(rows, 'row')}: ${examples.join(', ')}${rows > examples.length ? ', …' : ''})`,
+    }));
+}
+
+function refusal(collection: string, why: string | null): Pick<Words, 'what' | 'byItself' | 'remedy'> {
+  return {
+    what: `Postgres refuses to delete rows of ${collection} that are gone: ${why ?? 'no reason is known'}`,
+    byItself: 'they are tried again with each full walk; all others go',
+    remedy: `take away what keeps them (rows of another table that refer to them, a constraint, a trigger), or keep deleted rows for references (MIRROR_DELETES=soft); then research-mirror sync ${collection} --full`,
+  };
+}
+
 interface Outlook {
   /** When a second reading may be a proof. */
   readonly dueAt: Date;
   readonly now: Date;
   /** A daemon runs, and mirrors the collection. */
   readonly mirrored: boolean;
+  readonly why: string | null;
 }
 
 type Words = Pick<WaitingDeletion, 'what' | 'byItself' | 'due' | 'remedy'>;
@@ -96,7 +121,7 @@ function wordsOf(
   { collection, nextFullAt }: CollectionStatus,
   outlook: Outlook,
 ): Words {
-  const words = whileMirrored(cause, collection, nextFullAt, outlook.dueAt);
+  const words = whileMirrored(cause, collection, nextFullAt, outlook);
   // What a person has to decide stays as it is, whoever runs.
   if (outlook.mirrored) return words;
   return { ...words, byItself: 'nothing: no daemon mirrors this collection now', due: null };
@@ -106,7 +131,7 @@ function whileMirrored(
   cause: DeletionCause,
   collection: string,
   nextFullAt: string | null,
-  secondAt: Date,
+  { dueAt, why }: Outlook,
 ): Words {
   const sync = `research-mirror sync ${collection} --full`;
   const byFullWalk = {
@@ -123,6 +148,8 @@ function whileMirrored(
         due: null,
         remedy: `if they are gone on purpose: ${sync} --accept-deletions`,
       };
+    case 'refused':
+      return { ...refusal(collection, why), due: null };
     case 'item_without_id':
       return {
         what: 'an item without a usable ID stands in their list: it may be any of them, and what it stands on proves nothing',
@@ -134,7 +161,7 @@ function whileMirrored(
       return {
         what: 'one reading has missed them; a second one has to, at least MIRROR_SETTLE later',
         byItself: 'they are read again',
-        due: secondAt.toISOString(),
+        due: dueAt.toISOString(),
         remedy: null,
       };
     case 'full_walk':

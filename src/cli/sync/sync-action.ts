@@ -48,17 +48,21 @@ export async function syncAction(shell: Shell, names: string[], options: Options
   if (options.full !== true) return EXIT.DONE;
   const open = report.collections.flatMap(whatIsOpen);
   for (const line of open) shell.err.write(shell.scrubber.scrub(`research-mirror: ${line}\n`));
-  if (report.collections.some(({ held }) => held > 0)) return EXIT.NO;
+  if (report.collections.some(({ held, refused }) => held > 0 || refused > 0)) return EXIT.NO;
   return open.length > 0 ? EXIT.FAILED : EXIT.DONE;
 }
 
 /** What `--full` could not make true, with its remedy. */
 function whatIsOpen(pass: CollectionPass): string[] {
-  const { userId, collection, held, unproven, liveRows, complete } = pass;
+  const { userId, collection, held, refused, unproven, liveRows, complete } = pass;
   const where = `${userId}/${collection}`;
   if (held > 0) {
     const blocked = blockedDeletions(userId, { collection, heldDeletions: held, liveRows });
     return groupProblems(blocked).map((problem) => problemLine(problem, 0));
+  }
+  if (refused > 0) {
+    const rows = `${countOf(refused, 'row')} that ${refused === 1 ? 'is' : 'are'} gone`;
+    return [`${where}: Postgres refuses to delete ${rows}: "research-mirror status" says which, and why`];
   }
   if (unproven > 0) {
     const rows = countOf(unproven, 'row');

@@ -64,6 +64,8 @@ export interface StateTables {
     at: Date;
     served_at: OrNull<Date>;
     proven_at: OrNull<Date>;
+    refused: OrNull<string>;
+    refused_at: OrNull<Date>;
   };
   deletions: { _user_id: Bigint; collection: string; hour: Date; deleted: Bigint };
   unsettled: {

@@ -7,8 +7,10 @@ import type { CollectionName } from '../../model/collections.ts';
 export interface MissedRows {
   readonly userId: string;
   readonly collection: CollectionName;
-  /** What they lack, or have: `proven` where the second proof has come. */
-  readonly kind: SuspectKind | 'proven';
+  /** What they lack, or have: `proven` where the second proof has come; `refused` where Postgres does not delete them. */
+  readonly kind: SuspectKind | 'proven' | 'refused';
+  /** Why Postgres refuses one of them; null: it does not. */
+  readonly why: string | null;
   /** An item without a usable ID stands in their list. */
   readonly keyless: boolean;
   /** A full walk of their list is under way, or was interrupted. */
@@ -27,9 +29,9 @@ const EXAMPLES = 5;
 /** All suspected deletions in groups. Costs one look at each: 200,000 at most come of one observation. */
 export async function readMissedRows(db: Db): Promise<MissedRows[]> {
   const suspects = db.stateTable('candidate');
-  const kind = sql`case when c.proven_at is null then c.kind else 'proven' end`;
+  const kind = sql`case when c.proven_at is null then c.kind when c.refused_at is null then 'proven' else 'refused' end`;
   const { rows } = await db.sql<MissedRows>`
-    select g._user_id as "userId", g.collection, g.kind, g.keyless, g.walking, g.rows, g.since, g.latest, array(
+    select g._user_id as "userId", g.collection, g.kind, g.keyless, g.walking, g.rows, g.since, g.latest, g.why, array(
         select case when c.parent = '' then c.key else c.parent || ':' || c.key end
         from ${suspects} as c
         where c._user_id = g._user_id and c.collection = g.collection and c.parent = any(g.parents)
@@ -37,7 +39,7 @@ export async function readMissedRows(db: Db): Promise<MissedRows[]> {
         limit ${EXAMPLES}) as examples
     from (
       select s._user_id, s.collection, s.kind, s.keyless, s.walking, sum(s.rows)::float8 as rows,
-        min(s.since) as since, max(s.latest) as latest, (array_agg(s.parent order by s.parent))[1:${EXAMPLES}::int] as parents
+        min(s.since) as since, max(s.latest) as latest, min(s.why) as why, (array_agg(s.parent order by s.parent))[1:${EXAMPLES}::int] as parents
       from (
         select p.*,
           exists (
@@ -50,7 +52,7 @@ export async function readMissedRows(db: Db): Promise<MissedRows[]> {
               and s.full_walk is not null) as walking
         from (
           select c._user_id, c.collection, c.parent, ${kind} as kind, count(*) as rows, min(c.at) as since,
-            max(c.at) as latest
+            max(c.at) as latest, min(c.refused) as why
           from ${suspects} as c
           group by c._user_id, c.collection, c.parent, ${kind}) as p) as s
       group by s._user_id, s.collection, s.kind, s.keyless, s.walking) as g

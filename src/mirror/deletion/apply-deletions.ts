@@ -1,4 +1,7 @@
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { messageOf } from '@research-mirror/runtime/message';
 import type { Db } from '../../db/connection/db.ts';
+import { sqlState } from '../../db/connection/sql-state.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { childrenOf, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
@@ -9,6 +12,7 @@ import {
   deleteRows,
   fitting,
   MAX_ROWS,
+  NotDeleted,
   type RowToDelete,
   rowsToDelete,
 } from './delete-rows.ts';
@@ -26,11 +30,38 @@ const MAX_ITEMS = 5_000;
 /** A list without items costs its transaction about as much as so many items. */
 const LIST_COST = 50;
 
+/** Characters of Postgres's message that are kept. */
+const LONGEST_REASON = 500;
+
 /**
  * Grace periods after which a suspected return is forgotten unless the row was seen again: the page was stale
  * (docs/design/deletions.md, "Returns"). Sooner than that somebody reads the row again.
  */
 export const BELIEVED_WITHIN = 10;
+
+/** Rows that Postgres refused before and refuses again, after which a call leaves the others of these to the next. */
+const REFUSED_AGAIN = 10;
+
+/** Which of the proven rows one transaction deletes. */
+interface Choice {
+  /** At most so many. */
+  readonly most: number;
+  /** Those that Postgres refused before, or the others. */
+  readonly again: boolean;
+  /** Keys that were refused a moment ago. */
+  readonly except: readonly string[];
+}
+
+/** Postgres refuses to delete some of these rows: nothing of the transaction stays. */
+class DeletionRefused extends Error {
+  readonly keys: readonly string[];
+
+  constructor(keys: readonly string[], cause: unknown) {
+    const state = sqlState(cause);
+    super(state === undefined ? messageOf(cause) : `${messageOf(cause)} (${state})`, { cause });
+    this.keys = keys;
+  }
+}
 
 /** How many suspected deletions a scope has. */
 interface SuspectCounts {
@@ -47,11 +78,17 @@ interface DeletedPart {
   readonly changed: readonly ChangedTable[];
   readonly left: SuspectCounts;
   readonly blocked: boolean;
+  /** There was none to choose. */
+  readonly idle: boolean;
 }
 
 /**
  * Deletes the scope's proven suspects, unless the brake blocks it. Each part is a fenced transaction that asks the
  * brake for itself: no statement is long, and a stop in between loses nothing.
+ *
+ * Postgres may refuse rows: another table refers to them, a constraint or a trigger keeps them. A part that is refused
+ * is halved until such a row stands alone; its suspicion says why from then on, and all others go. Refused rows are
+ * tried last, one by one, and twice as many at a time once one of them goes.
  * @param how.accept lifts the brake; what is deleted then does not count for it afterwards
  * @param how.obs number of the scope's last committed observation, as its reader knows it
  * @throws Superseded, DatabaseWentBack
@@ -66,34 +103,71 @@ export async function applyDeletions(
   const changed = new Map<string, ChangedTable>();
   const along = new Map<CollectionName, number>();
   let deleted = 0;
+  const except: string[] = [];
+  let [most, again, refusedAgain] = [MAX_ROWS, false, 0];
   for (;;) {
-    const part = await fenced(db, fence, async (trx, at) => {
-      await throwUnlessAt(trx, scope, obs);
-      await forgetStale(trx, scope, new Date(at.getTime() - BELIEVED_WITHIN * options.gracePeriodMs));
-      const deletion = { hard: options.deletes === 'hard', history: options.history, accepted: accept, at };
-      return deletePart(trx, scope, deletion);
-    });
+    let part: DeletedPart;
+    try {
+      const choice = { most, again, except };
+      part = await fenced(db, fence, async (trx, at) => {
+        await throwUnlessAt(trx, scope, obs);
+        await forgetStale(trx, scope, new Date(at.getTime() - BELIEVED_WITHIN * options.gracePeriodMs));
+        const deletion = { hard: options.deletes === 'hard', history: options.history, accepted: accept, at };
+        return deletePart(trx, scope, deletion, choice);
+      });
+    } catch (error) {
+      if (!(error instanceof DeletionRefused)) throw error;
+      const { keys, message } = error;
+      const [alone] = keys;
+      most = Math.ceil(keys.length / 2);
+      if (alone === undefined || keys.length > 1) continue;
+      await fenced(db, fence, (trx, at) => noteRefused(trx, scope, alone, message, at));
+      except.push(alone);
+      if (again) refusedAgain += 1;
+      if (refusedAgain >= REFUSED_AGAIN) most = 0;
+      continue;
+    }
     deleted += part.deleted;
     for (const [name, rows] of part.along) along.set(name, (along.get(name) ?? 0) + rows);
     for (const each of part.changed) changed.set(each.table, each);
     const { proven, waiting } = part.left;
-    if (part.blocked || proven === 0) {
-      return { deleted, along, blocked: proven, waiting, changed: [...changed.values()] };
+    if (part.blocked || proven === 0 || (part.idle && again)) {
+      const blocked = part.blocked ? proven : 0;
+      return { deleted, along, blocked, waiting, changed: [...changed.values()] };
     }
+    again ||= part.idle;
+    most = part.idle ? 1 : Math.min(MAX_ROWS, 2 * most);
   }
 }
 
-async function deletePart(trx: Db, scope: Scope, deletion: Deletion): Promise<DeletedPart> {
-  const { userId, collection } = scope;
+async function deletePart(trx: Db, scope: Scope, deletion: Deletion, choice: Choice): Promise<DeletedPart> {
   const before = await countIn(trx, scope);
-  const nothing = { deleted: 0, along: new Map(), changed: [], left: before };
-  if (before.proven === 0) return { ...nothing, blocked: false };
+  const nothing = { deleted: 0, along: new Map(), changed: [], left: before, blocked: false, idle: true };
+  if (before.proven === 0) return nothing;
   if (!deletion.accepted) {
     const blocked = await isBlocked(trx, scope, deletion.at);
     await recordBlocked(trx, scope, blocked);
     if (blocked) return { ...nothing, blocked };
   }
-  const keys = await provenKeys(trx, scope);
+  const keys = await provenKeys(trx, scope, choice);
+  if (keys.length === 0) return nothing;
+  try {
+    return await deleteProven(trx, scope, keys, before, deletion);
+  } catch (error) {
+    // What may pass by itself is no refusal of a row.
+    const refuses = error instanceof NotDeleted || sqlState(error) !== undefined;
+    throw refuses && !(error instanceof DatabaseUnavailable) ? new DeletionRefused(keys, error) : error;
+  }
+}
+
+async function deleteProven(
+  trx: Db,
+  scope: Scope,
+  keys: readonly string[],
+  before: SuspectCounts,
+  deletion: Deletion,
+): Promise<DeletedPart> {
+  const { userId, collection } = scope;
   const live = await rowsToDelete(trx, scope, keys);
   const children: DeletedScope[] = [];
   const emptied: RowToDelete[] = [];
@@ -116,12 +190,15 @@ async function deletePart(trx: Db, scope: Scope, deletion: Deletion): Promise<De
       await clearDeletions(trx, { userId, collection: name });
     }
   }
+  // A deferred constraint speaks here, too, not at the commit.
+  await trx.sql`set constraints all immediate`;
   return {
     deleted: emptied.length,
     along: countByCollection(children),
     changed: parts.flatMap((each) => each.changed ?? []),
     left: { waiting: before.waiting, proven: before.proven - forgotten.proven },
     blocked: false,
+    idle: false,
   };
 }
 
@@ -150,7 +227,7 @@ async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {
 }
 
 /** The next proven keys in their order; of lists, as many as have no more than `MAX_ITEMS` together, one at least. */
-async function provenKeys(trx: Db, scope: Scope): Promise<string[]> {
+async function provenKeys(trx: Db, scope: Scope, { most, again, except }: Choice): Promise<string[]> {
   const children = childrenOf(scope.collection).map(({ name }) => name);
   const { rows } = await trx.sql<{ key: string; items: string }>`
     select c.key, (
@@ -158,11 +235,19 @@ async function provenKeys(trx: Db, scope: Scope): Promise<string[]> {
       where s._user_id = ${scope.userId}::bigint and s.collection = any(${children}::text[]) and s.parent = c.key) as items
     from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.proven_at is not null
-    order by c.key limit ${MAX_ROWS}`;
+      and (c.refused_at is not null) = ${again} and c.key <> all(${[...except]}::text[])
+    order by c.refused_at, c.key limit ${most}`;
   let items = 0;
   const cost = children.length === 0 ? 0 : LIST_COST;
   const end = rows.findIndex((row) => (items += cost + Number(row.items)) > MAX_ITEMS);
   return rows.slice(0, end === -1 ? rows.length : Math.max(1, end)).map(({ key }) => key);
+}
+
+async function noteRefused(trx: Db, scope: Scope, key: string, why: string, at: Date): Promise<void> {
+  await trx.sql`
+    update ${trx.stateTable('candidate')} as c
+    set refused = ${why.slice(0, LONGEST_REASON).toWellFormed()}, refused_at = ${at}::timestamptz
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${key}`;
 }
 
 /** Shows readers (`data_quality`) how many of the collection's deletions are blocked, where that has changed. */

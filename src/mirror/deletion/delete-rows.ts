@@ -29,6 +29,9 @@ export interface Deletion {
   readonly at: Date;
 }
 
+/** Postgres deleted fewer rows than it was told to. */
+export class NotDeleted extends Error {}
+
 /** A live row that is to be deleted. */
 export interface RowToDelete {
   readonly key: string;
@@ -106,7 +109,9 @@ export async function deleteRows(
         where t._user_id = ${scope.userId}::bigint and t.ctid = x.place`;
   const deleted = Number(numAffectedRows ?? 0n);
   if (deleted !== keys.length) {
-    throw new Error(`${table.name}: ${keys.length} rows were to be deleted, ${deleted} were`);
+    throw new NotDeleted(
+      `${table.name}: ${keys.length} rows were to be deleted, ${deleted} were: a trigger or a rule keeps the others`,
+    );
   }
   await countRows(trx, scope, -deleted, hard ? 0 : deleted);
   await saveScope(trx, scope, {}, undefined, -deleted, at);

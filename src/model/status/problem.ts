@@ -15,6 +15,7 @@ export const PROBLEM_CAUSES = [
   'polls_late',
   'full_walks_late',
   'deletions_blocked',
+  'deletions_refused',
   'webhook_refused',
   'webhook_displaced',
   'webhook_astray',

@@ -4,6 +4,8 @@ import type { CollectionName } from '../collections.ts';
 export const DELETION_CAUSES = [
   // The brake blocks what is proven: so many at once look like a fault of the service.
   'brake',
+  // Postgres refuses to delete them: something of the database's owner keeps them.
+  'refused',
   // An item without a usable ID may be any of them: pages with such an item prove nothing.
   'item_without_id',
   // One reading has missed them; a second one, MIRROR_SETTLE later, decides.

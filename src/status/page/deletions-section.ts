@@ -7,6 +7,7 @@ import { chip, moment, type PageColumn, table } from './page-table.ts';
 
 const WORDS: Readonly<Record<DeletionCause, string>> = {
   brake: 'held by the brake',
+  refused: 'refused by Postgres',
   item_without_id: 'an item without ID',
   second_proof: 'second proof',
   full_walk: 'next full walk',
@@ -46,7 +47,7 @@ export function deletionsSection(deletions: readonly WaitingDeletion[], at: stri
 }
 
 function cause({ cause, what, byItself, due, remedy }: WaitingDeletion, at: string): Html {
-  const kind = cause === 'brake' || cause === 'item_without_id' ? 'failing' : 'waiting';
+  const kind = ['brake', 'refused', 'item_without_id'].includes(cause) ? 'failing' : 'waiting';
   const when =
     due === null ? '' : Date.parse(due) > Date.parse(at) ? `, ${relative(due, at)}` : ', which is due';
   return html`<div class="long">

@@ -2,7 +2,12 @@ import type { Db } from '../../db/connection/db.ts';
 import { type RecordFreed, recordFreed } from '../../db/budget/budget-store.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { suspectsOf, type SuspectScope, suspectScopes } from '../../mirror/deletion/stored-suspects.ts';
+import {
+  refusedCount,
+  suspectsOf,
+  type SuspectScope,
+  suspectScopes,
+} from '../../mirror/deletion/stored-suspects.ts';
 import {
   liveCount,
   nthNewest,
@@ -82,6 +87,8 @@ export interface Standing {
   readonly held: number;
   /** Suspected deletions: the second proof has to come. */
   readonly waiting: number;
+  /** Proven deletions that Postgres refuses. */
+  readonly refused: number;
   /** As of when everything, deletions included, is mirrored; undefined: of no moment yet. */
   readonly completeAsOf: Date | undefined;
 }
@@ -164,6 +171,7 @@ export function createAccountStore(db: Db, fence: Fence): AccountStore {
         liveRows: Number(row?.live_rows ?? 0),
         held: Number(row?.held_deletions ?? 0),
         waiting: Number(row?.waiting_deletions ?? 0),
+        refused: await refusedCount(db, userId, name),
         completeAsOf: row?.complete_as_of ?? undefined,
       };
     },

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import type { StatusReport } from '../../../src/model/status/status-report.ts';
 import { createSystem, type System } from '../../support/processes/system.ts';
 
 /** Rows that somebody, or the database itself, made wrong: no command calls that equal, complete or healthy. */
@@ -24,6 +25,11 @@ async function idsOf(count: number): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+async function status(): Promise<{ code: number | null; report: StatusReport }> {
+  const { code, stdout } = await system.run(['status', '--json']);
+  return { code, report: JSON.parse(stdout) as StatusReport };
+}
+
 describe('rows that are gone at the service and were undeleted by hand', () => {
   it('are deleted by full passes, and counted', async () => {
     await mirrored({ jobs: 1_200, order: 'unordered' });
@@ -43,5 +49,53 @@ describe('rows that are gone at the service and were undeleted by hand', () => {
     expect((await system.run(['verify', 'research_jobs'])).code).toBe(0);
     const counters = `select live_rows, deleted_rows from mirror.freshness where collection = 'research_jobs'`;
     expect((await system.db.query(counters)).rows).toEqual([{ live_rows: '1198', deleted_rows: '2' }]);
+  });
+});
+
+describe('a row that another table refers to, with MIRROR_DELETES=hard', () => {
+  it('stays and is named; the others go', async () => {
+    const hard = { MIRROR_DELETES: 'hard' };
+    await mirrored({ jobs: 200 }, hard);
+    const gone = await idsOf(5);
+    const [noted = ''] = gone;
+    await system.db.query(
+      `create table public.note (user_id bigint, job_id bigint,
+         foreign key (user_id, job_id) references mirror.research_jobs (_user_id, job_id))`,
+    );
+    await system.db.query(
+      'insert into public.note select _user_id, job_id from mirror.research_jobs where job_id = $1',
+      [noted],
+    );
+    await system.sandbox.control.mutate(
+      ...gone.map((id) => ({ op: 'delete' as const, collection: 'research_jobs' as const, id })),
+    );
+    const synced = await system.run(['sync', '--full', 'research_jobs'], { ...gracePeriod, ...hard });
+    expect(synced.stderr).toContain('Postgres refuses to delete 1 row that is gone');
+    expect(synced.code).toBe(1);
+    const left = await system.db.query(
+      'select job_id as id from mirror.research_jobs where job_id = any($1)',
+      [gone],
+    );
+    expect(left.rows).toEqual([{ id: noted }]);
+    const { code, report } = await status();
+    expect(code).toBe(1);
+    expect(report.problems).toEqual([
+      expect.objectContaining({
+        cause: 'deletions_refused',
+        what: expect.stringContaining('on table "note" (23503)') as string,
+        affects: [`1001/research_jobs (1 row: ${noted})`],
+        remedy: expect.stringContaining('MIRROR_DELETES=soft') as string,
+      }),
+    ]);
+    expect(report.deletions).toEqual([expect.objectContaining({ cause: 'refused', examples: [noted] })]);
+    const verified = await system.run(['verify', 'research_jobs']);
+    expect([verified.code, verified.stdout]).toEqual([
+      1,
+      expect.stringContaining(`${noted} extra: the service does not have it, and Postgres refuses`),
+    ]);
+    // The remedy.
+    await system.db.query('drop table public.note');
+    await system.sync(['--full', 'research_jobs'], { env: { ...gracePeriod, ...hard } });
+    expect((await status()).report.problems).toEqual([]);
   });
 });
