@@ -1115,7 +1115,10 @@ create view mirror.data_quality as
           WHERE q._user_id = c._user_id AND q.collection = c.collection AND NOT q.kept) AS quarantined_without_text,
     ( SELECT count(*) AS count
            FROM mirror.forgotten f
-          WHERE f._user_id = c._user_id AND f.collection = c.collection) AS forgotten_rows
+          WHERE f._user_id = c._user_id AND f.collection = c.collection) AS forgotten_rows,
+    ( SELECT count(*) AS count
+           FROM mirror.stale_rows s
+          WHERE s._user_id = c._user_id AND s.collection = c.collection) AS stale_rows
    FROM mirror._collections c;
 
 create view mirror.freshness as
@@ -1265,6 +1268,70 @@ UNION ALL
     false AS _is_current,
     research_jobs_history._op
    FROM mirror.research_jobs_history;
+
+create view mirror.stale_rows as
+ SELECT _user_id,
+    collection,
+    key,
+    since,
+    reason
+   FROM ( SELECT q._user_id,
+            q.collection,
+            q.since,
+            q.reason,
+                CASE q.collection
+                    WHEN 'account'::text THEN ( SELECT t._user_id::text AS _user_id
+                       FROM mirror.account t
+                      WHERE t._user_id = q._user_id AND t._deleted_at IS NULL)
+                    WHEN 'research_jobs'::text THEN ( SELECT t.job_id::text AS job_id
+                       FROM mirror.research_jobs t
+                      WHERE t._user_id = q._user_id AND t.job_id = q.id AND t._deleted_at IS NULL)
+                    WHEN 'bulk_research_jobs'::text THEN ( SELECT t.bulk_job_id::text AS bulk_job_id
+                       FROM mirror.bulk_research_jobs t
+                      WHERE t._user_id = q._user_id AND t.bulk_job_id = q.id AND t._deleted_at IS NULL)
+                    WHEN 'lists'::text THEN ( SELECT t.list_id::text AS list_id
+                       FROM mirror.lists t
+                      WHERE t._user_id = q._user_id AND t.list_id = q.id AND t._deleted_at IS NULL)
+                    WHEN 'list_items'::text THEN ( SELECT (t.list_id || ':'::text) || t.id
+                       FROM mirror.list_items t
+                      WHERE t._user_id = q._user_id AND t.list_id = q.id AND t.id = q.key AND t._deleted_at IS NULL)
+                    WHEN 'watchlist'::text THEN ( SELECT t.id
+                       FROM mirror.watchlist t
+                      WHERE t._user_id = q._user_id AND t.id = q.key AND t._deleted_at IS NULL)
+                    ELSE NULL::text
+                END AS key
+           FROM ( SELECT n._user_id,
+                    n.collection,
+                    n.key,
+                    n.first_seen_at AS since,
+                    n.reason,
+                        CASE
+                            WHEN n.number ~ '^-?[0-9]{1,19}$'::text THEN
+                            CASE
+                                WHEN n.number::numeric >= '-9223372036854775808'::bigint::numeric AND n.number::numeric <= '9223372036854775807'::bigint::numeric THEN n.number::bigint
+                                ELSE NULL::bigint
+                            END
+                            ELSE NULL::bigint
+                        END AS id
+                   FROM ( SELECT x._user_id,
+                            x.collection,
+                            x.parent,
+                            x.item_hash,
+                            x.item,
+                            x.key,
+                            x.reason,
+                            x.first_seen_at,
+                            x.last_seen_at,
+                            x.place,
+                            x.bytes,
+                            x.kept,
+                                CASE
+                                    WHEN x.collection = 'list_items'::text THEN x.parent
+                                    ELSE x.key
+                                END AS number
+                           FROM mirror.quarantine x
+                          WHERE x.key IS NOT NULL) n) q) s
+  WHERE key IS NOT NULL;
 
 create view mirror.watchlist_live as
  SELECT (_user_id::text || ':'::text) || id AS _key,
@@ -2193,6 +2260,8 @@ comment on column mirror.data_quality.quarantined_without_text is 'Those of them
 
 comment on column mirror.data_quality.forgotten_rows is 'Rows that are kept out since they were forgotten on request: see forgotten.';
 
+comment on column mirror.data_quality.stale_rows is 'Rows whose newest version Postgres refuses, among the quarantined items: see stale_rows.';
+
 comment on table mirror.events is 'Deliveries of the webhook whose signature was right, one row an event, kept for MIRROR_EVENTS_RETENTION.';
 
 comment on column mirror.events._user_id is 'The account to whose address it was delivered.';
@@ -2566,6 +2635,18 @@ comment on column mirror.research_jobs_versions._valid_to is 'When it was supers
 comment on column mirror.research_jobs_versions._is_current is 'Whether the row is so now.';
 
 comment on column mirror.research_jobs_versions._op is 'What ended it: update or delete; null for the current version.';
+
+comment on view mirror.stale_rows is 'Rows that stay as they were, since Postgres refuses their newest version: see quarantine for its text.';
+
+comment on column mirror.stale_rows._user_id is 'Owner of the API key.';
+
+comment on column mirror.stale_rows.collection is 'The table.';
+
+comment on column mirror.stale_rows.key is 'The row''s key after _user_id, its columns joined by a colon; of account the _user_id.';
+
+comment on column mirror.stale_rows.since is 'When a version of it was refused first, since it was last mirrored as it is.';
+
+comment on column mirror.stale_rows.reason is 'Why, to follow "the item".';
 
 comment on table mirror.submissions is 'POST operations of the service that were queued here with submit().';
 

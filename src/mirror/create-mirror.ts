@@ -86,6 +86,7 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
         scope: { userId: fence.userId, collection, parent: '' },
         // One object, one row: its key is the account's.
         items: [{ ...item, key: '', problem: undefined }],
+        again: true,
       }),
     endWalk: (fence, scope, stop, obs) =>
       fenced(db, fence, async (trx, now) => {

@@ -94,13 +94,22 @@ export const COLLECTION_COLUMNS = [
     note: { words: 'quarantined', warns: true, place: 1 },
   },
   {
+    column: 'stale_rows',
+    field: 'staleRows',
+    kind: 'count',
+    view: 'data_quality',
+    computed: true,
+    gauge: { name: 'stale_rows', help: 'Rows whose newest version Postgres refuses.' },
+    note: { words: 'older than at the service', warns: true, place: 2 },
+  },
+  {
     column: 'field_conflicts',
     field: 'fieldConflicts',
     kind: 'count',
     view: 'data_quality',
     computed: true,
     gauge: { name: 'field_conflicts', help: 'Values that did not fit their column.' },
-    note: { words: 'values that did not fit their column', warns: true, place: 3 },
+    note: { words: 'values that did not fit their column', warns: true, place: 4 },
   },
   {
     column: 'held_deletions',
@@ -109,7 +118,7 @@ export const COLLECTION_COLUMNS = [
     view: 'data_quality',
     ofSuspects: true,
     gauge: { name: 'held_deletions', help: 'Deletions that the brake holds back.' },
-    note: { words: 'deletions held back', warns: true, place: 2 },
+    note: { words: 'deletions held back', warns: true, place: 3 },
   },
   {
     // Rows that a first proof lacks, or that came back too soon.
@@ -122,7 +131,7 @@ export const COLLECTION_COLUMNS = [
       name: 'waiting_deletions',
       help: 'Rows in doubt: a second observation decides whether they are deleted.',
     },
-    note: { words: 'in doubt: a second proof decides', warns: false, place: 4 },
+    note: { words: 'in doubt: a second proof decides', warns: false, place: 5 },
   },
   {
     column: 'forgotten_rows',
@@ -131,7 +140,7 @@ export const COLLECTION_COLUMNS = [
     view: 'data_quality',
     computed: true,
     gauge: { name: 'forgotten_rows', help: 'Rows that are kept out since they were forgotten on request.' },
-    note: { words: 'forgotten on request', warns: false, place: 5 },
+    note: { words: 'forgotten on request', warns: false, place: 6 },
   },
 ] as const satisfies readonly Description[];
 

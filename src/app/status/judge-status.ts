@@ -63,6 +63,7 @@ export function judgeStatus(
     findings.push(
       ...failing.map((each) => failingCollection(userId, each)),
       ...collections.flatMap((each) => blockedDeletions(userId, each)),
+      ...collections.flatMap((each) => staleRows(userId, each)),
       ...lateOnes(LATE_POLLS, { userId, overdue, now, running }),
       ...lateOnes(LATE_FULL_WALKS, { userId, overdue, now, running }),
       ...notSinceClockBack({ userId, overdue, now, running }),
@@ -187,6 +188,25 @@ export function blockedDeletions(
       where: `${userId}/${collection} (${share})`,
       byItself: 'they are deleted as soon as fewer are missing, or the share falls within a day',
       remedy: `if they are gone on purpose: research-mirror sync ${collection} --full --accept-deletions`,
+    },
+  ];
+}
+
+/** Rows that are mirrored as they were, since Postgres refuses what the service has now; [] where there are none. */
+export function staleRows(
+  userId: string,
+  { collection, staleRows: rows }: Pick<CollectionStatus, 'collection' | 'staleRows'>,
+): FoundProblem[] {
+  if (rows === 0) return [];
+  return [
+    {
+      cause: 'rows_stale',
+      what: 'Postgres refuses the newest version of rows: they stay as they were (mirror.stale_rows says which, since when and why)',
+      since: null,
+      where: `${userId}/${collection} (${countOf(rows, 'row')})`,
+      byItself: 'they are tried again with each full walk',
+      remedy:
+        'take away what refuses them (a constraint, a column that may not be null, a trigger); then "research-mirror sync --full"',
     },
   ];
 }

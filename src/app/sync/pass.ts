@@ -28,6 +28,8 @@ export interface CollectionPass extends WalkTotals {
   readonly held: number;
   /** Proven deletions that Postgres refuses. */
   readonly refused: number;
+  /** Rows whose newest version Postgres refuses. */
+  readonly stale: number;
   /** Rows that a full walk found missing, without a second proof. */
   readonly unproven: number;
   /** As of when everything, deletions included, is mirrored (ISO 8601); null: of no moment yet. */
@@ -40,7 +42,10 @@ export interface CollectionPass extends WalkTotals {
 }
 
 type ReadPass = Omit<CollectionPass, keyof Afterwards>;
-type Afterwards = Pick<CollectionPass, 'liveRows' | 'held' | 'refused' | 'completeAsOf' | 'complete'>;
+type Afterwards = Pick<
+  CollectionPass,
+  'liveRows' | 'held' | 'refused' | 'stale' | 'completeAsOf' | 'complete'
+>;
 
 /** One collection's pass, and the rows of others that were deleted along with its own. */
 interface Read {
@@ -84,11 +89,11 @@ export async function passOver(
   // Asked when all are read: the deletion of a list deletes its items, too.
   return Promise.all(
     withAlong(reader.userId, reads).map(async (pass) => {
-      const { liveRows, held, refused, completeAsOf } = await reader.standingOf(pass.collection);
+      const { liveRows, held, refused, stale, completeAsOf } = await reader.standingOf(pass.collection);
       const isRead = collections.includes(pass.collection);
       const complete = isRead ? completeAsOf !== undefined && completeAsOf >= neededFrom : null;
       const asOf = completeAsOf?.toISOString() ?? null;
-      return { ...pass, liveRows, held, refused, completeAsOf: asOf, complete };
+      return { ...pass, liveRows, held, refused, stale, completeAsOf: asOf, complete };
     }),
   );
 }
@@ -117,5 +122,5 @@ function withAlong(userId: string, reads: readonly Read[]): ReadPass[] {
 export function noPass(userId: string, collection: CollectionName, error: string | null): CollectionPass {
   const { along: _, ...sums } = NO_TOTALS;
   const pass = { userId, collection, ...sums, milliseconds: 0, error, unproven: 0 };
-  return { ...pass, liveRows: 0, held: 0, refused: 0, completeAsOf: null, complete: null };
+  return { ...pass, liveRows: 0, held: 0, refused: 0, stale: 0, completeAsOf: null, complete: null };
 }

@@ -2,7 +2,7 @@ import type { CollectionPass } from '../../app/sync/pass.ts';
 import { runSync, type SyncReport } from '../../app/sync/run-sync.ts';
 import { groupProblems } from '../../app/status/group-problems.ts';
 import { problemLine } from '../../model/status/problem.ts';
-import { blockedDeletions } from '../../app/status/judge-status.ts';
+import { blockedDeletions, staleRows } from '../../app/status/judge-status.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
@@ -48,13 +48,14 @@ export async function syncAction(shell: Shell, names: string[], options: Options
   if (options.full !== true) return EXIT.DONE;
   const open = report.collections.flatMap(whatIsOpen);
   for (const line of open) shell.err.write(shell.scrubber.scrub(`research-mirror: ${line}\n`));
-  if (report.collections.some(({ held, refused }) => held > 0 || refused > 0)) return EXIT.NO;
+  if (report.collections.some(({ held, refused, stale }) => held > 0 || refused > 0 || stale > 0))
+    return EXIT.NO;
   return open.length > 0 ? EXIT.FAILED : EXIT.DONE;
 }
 
 /** What `--full` could not make true, with its remedy. */
 function whatIsOpen(pass: CollectionPass): string[] {
-  const { userId, collection, held, refused, unproven, liveRows, complete } = pass;
+  const { userId, collection, held, refused, stale, unproven, liveRows, complete } = pass;
   const where = `${userId}/${collection}`;
   if (held > 0) {
     const blocked = blockedDeletions(userId, { collection, heldDeletions: held, liveRows });
@@ -64,6 +65,10 @@ function whatIsOpen(pass: CollectionPass): string[] {
     const rows = `${countOf(refused, 'row')} that ${refused === 1 ? 'is' : 'are'} gone`;
     return [`${where}: Postgres refuses to delete ${rows}: "research-mirror status" says which, and why`];
   }
+  if (stale > 0)
+    return groupProblems(staleRows(userId, { collection, staleRows: stale })).map((each) =>
+      problemLine(each, 0),
+    );
   if (unproven > 0) {
     const rows = countOf(unproven, 'row');
     return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];

@@ -85,11 +85,3 @@ export async function suspectScopes(
     group by c.parent order by "lastSuspectedAt", c.parent`;
   return rows.map(({ parent, ...row }) => ({ scope: { userId, collection, parent }, ...row }));
 }
-
-/** How many proven deletions of an account's collection Postgres refuses. */
-export async function refusedCount(db: Db, userId: string, collection: CollectionName): Promise<number> {
-  const { rows } = await db.sql<{ refused: number }>`
-    select count(*)::float8 as refused from ${db.stateTable('candidate')} as c
-    where c._user_id = ${userId}::bigint and c.collection = ${collection} and c.refused_at is not null`;
-  return rows[0]?.refused ?? 0;
-}

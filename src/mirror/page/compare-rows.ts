@@ -39,13 +39,15 @@ export interface UnequalItem {
   /**
    * - `missing`: no row, or one that is marked deleted
    * - `different`: `fields` says where
-   * - `quarantined`: it can't be mirrored, and is kept in `quarantine`
+   * - `quarantined`: it can't be mirrored, is kept in `quarantine`, and there is no row that could be taken for it
    * - `forgotten`: it was erased on request, and is not mirrored again
    */
   readonly kind: 'missing' | 'different' | 'quarantined' | 'forgotten';
   /** `_change_id` of the mirror's row, marked deleted or not; undefined where there is none. */
   readonly row: string | undefined;
   readonly fields: readonly FieldDifference[];
+  /** The row is live, and what the service has now is in quarantine. */
+  readonly stale?: boolean;
 }
 
 export interface ComparedItems {
@@ -161,7 +163,7 @@ interface ComparedItem extends RowContent {
   readonly row: KeyedItem;
 }
 
-/** Halves what Postgres can't read until the bad item is alone; it counts as having no row. */
+/** Halves what Postgres can't read until the bad item is alone: a live row of its key is another version. */
 async function comparePayloads(
   db: Db,
   comparison: Comparison,
@@ -173,7 +175,7 @@ async function comparePayloads(
     return await comparePart(db, comparison, payloads);
   } catch (error) {
     if (!isDataError(error)) throw error;
-    if (payloads.length === 1) return new Map([[first.row.key, NO_ROW]]);
+    if (payloads.length === 1) return new Map([[first.row.key, await rowBesides(db, comparison, first)]]);
     const half = Math.ceil(payloads.length / 2);
     return new Map([
       ...(await comparePayloads(db, comparison, payloads.slice(0, half))),
@@ -182,7 +184,24 @@ async function comparePayloads(
   }
 }
 
-const NO_ROW: Compared = { row: undefined, live: false, fields: [] };
+async function rowBesides(
+  db: Db,
+  { table, scope }: Comparison,
+  { row: { key, item } }: ComparedItem,
+): Promise<Compared> {
+  const [found] = await readAccount(
+    db,
+    scope.userId,
+    sql<{ row: string; raw: string }>`
+      select t._change_id as row, t._raw::text as raw
+      from (select ${key}::${keyTypeName(table)} as k offset 0) as x
+      cross join lateral (
+        select t.* from ${dataTable(table)} as t where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t
+      where t._deleted_at is null`,
+  );
+  if (found === undefined) return { row: undefined, live: false, fields: [] };
+  return { row: found.row, live: true, fields: [{ name: '_raw', source: item.source, mirror: found.raw }] };
+}
 
 interface DifferenceRow {
   readonly key: string;
@@ -286,6 +305,9 @@ async function setApart(
     kind === 'missing' && (forgotten.parent || (key !== undefined && forgotten.keys.has(key)));
   return hashed.map(({ found, hash }) => {
     if (isForgotten(found)) return { ...found, kind: 'forgotten', fields: [] };
-    return kept.has(hash) ? { ...found, kind: 'quarantined', fields: [] } : found;
+    if (!kept.has(hash)) return found;
+    return found.kind === 'different'
+      ? { ...found, stale: true }
+      : { ...found, kind: 'quarantined', fields: [] };
   });
 }

@@ -16,6 +16,7 @@ export const PROBLEM_CAUSES = [
   'full_walks_late',
   'deletions_blocked',
   'deletions_refused',
+  'rows_stale',
   'webhook_refused',
   'webhook_displaced',
   'webhook_astray',

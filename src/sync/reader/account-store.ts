@@ -1,13 +1,8 @@
-import type { Db } from '../../db/connection/db.ts';
+import { type Db, onlyRow } from '../../db/connection/db.ts';
 import { type RecordFreed, recordFreed } from '../../db/budget/budget-store.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import {
-  refusedCount,
-  suspectsOf,
-  type SuspectScope,
-  suspectScopes,
-} from '../../mirror/deletion/stored-suspects.ts';
+import { suspectsOf, type SuspectScope, suspectScopes } from '../../mirror/deletion/stored-suspects.ts';
 import {
   liveCount,
   nthNewest,
@@ -89,6 +84,8 @@ export interface Standing {
   readonly waiting: number;
   /** Proven deletions that Postgres refuses. */
   readonly refused: number;
+  /** Rows whose newest version Postgres refuses. */
+  readonly stale: number;
   /** As of when everything, deletions included, is mirrored; undefined: of no moment yet. */
   readonly completeAsOf: Date | undefined;
 }
@@ -106,6 +103,20 @@ export interface DueScopesBounds {
   readonly first: ScopeOrder['first'];
   readonly resting: DueScopesQuery['resting'];
   readonly announced: DueScopesQuery['announced'];
+}
+
+async function refusalsOf(
+  db: Db,
+  userId: string,
+  name: CollectionName,
+): Promise<Pick<Standing, 'refused' | 'stale'>> {
+  return onlyRow(
+    await db.sql<Pick<Standing, 'refused' | 'stale'>>`
+      select (select count(*)::float8 from ${db.stateTable('candidate')} as c
+          where c._user_id = ${userId}::bigint and c.collection = ${name} and c.refused_at is not null) as refused,
+        (select count(*)::float8 from ${db.table('stale_rows')} as s
+          where s._user_id = ${userId}::bigint and s.collection = ${name}) as stale`,
+  );
 }
 
 /** Of lists, and of those with unfinished rows. */
@@ -171,7 +182,7 @@ export function createAccountStore(db: Db, fence: Fence): AccountStore {
         liveRows: Number(row?.live_rows ?? 0),
         held: Number(row?.held_deletions ?? 0),
         waiting: Number(row?.waiting_deletions ?? 0),
-        refused: await refusedCount(db, userId, name),
+        ...(await refusalsOf(db, userId, name)),
         completeAsOf: row?.complete_as_of ?? undefined,
       };
     },

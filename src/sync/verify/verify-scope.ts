@@ -36,8 +36,11 @@ export interface ScopeVerification {
 /** Rows that were not equal at the first reading, by key; an item without key is under its hash. */
 type SecondLook = Map<string, Sighting & { readonly key: string | undefined }>;
 
+/** Said of a row whose newest version Postgres refuses. */
+export const STALE = 'Postgres refuses its newest version: mirror.stale_rows says why';
+
 /** What the second reading found. */
-type Again = Map<string, Sighting & Pick<UnequalItem, 'fields'>>;
+type Again = Map<string, Sighting & Pick<UnequalItem, 'fields' | 'stale'>>;
 
 /**
  * Compares one scope with the service: all pages, and the mirror's live rows that were on none of them. Unequal rows
@@ -172,7 +175,7 @@ class ScopeReadings {
         list: this.#scope.parent,
         key: first.key,
         fields: kind === 'different' ? second.fields : [],
-        note: noteOn(kind, first, second, suspicion),
+        note: second.stale === true ? STALE : noteOn(kind, first, second, suspicion),
       }));
     }
   }
@@ -216,7 +219,7 @@ function nameOf({
 }
 
 /** A row whose item was not seen at the second reading. */
-function unseenAgain(row: string | undefined): Sighting & Pick<UnequalItem, 'fields'> {
+function unseenAgain(row: string | undefined): Sighting & Pick<UnequalItem, 'fields' | 'stale'> {
   return { kind: row === undefined ? 'equal' : 'extra', source: undefined, row, fields: [] };
 }
 

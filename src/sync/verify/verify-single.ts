@@ -7,6 +7,7 @@ import { stateOf } from '../../model/row-state.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { Findings } from './findings.ts';
 import { type Sighting, verdict } from './row-verdict.ts';
+import { STALE } from './verify-scope.ts';
 
 export interface SingleVerification {
   readonly context: Pick<ReadingContext, 'source'>;
@@ -31,16 +32,17 @@ export async function verifySingle(verification: SingleVerification): Promise<{ 
     return { rows: second.row === undefined ? 0 : 1 };
   }
   const missing = second.row === undefined ? 'no row in the mirror' : 'marked deleted in the mirror';
+  const stale = second.stale === true ? STALE : '';
   findings.add(kind, () => ({
     list: '',
     key: verification.userId,
     fields: kind === 'different' ? second.fields : [],
-    note: kind === 'missing' ? missing : kind === 'changed' ? 'read twice, with two answers' : '',
+    note: kind === 'missing' ? missing : kind === 'changed' ? 'read twice, with two answers' : stale,
   }));
   return { rows: second.kind === 'missing' ? 0 : 1 };
 }
 
-async function look(of: SingleVerification): Promise<Sighting & Pick<UnequalItem, 'fields'>> {
+async function look(of: SingleVerification): Promise<Sighting & Pick<UnequalItem, 'fields' | 'stale'>> {
   const { name, path, route } = of.collection;
   const { source, fields } = await of.context.source.object({
     path: path(),

@@ -52,6 +52,8 @@ export async function writeStep(
       after: session.committed,
       items,
       sentAfter,
+      // What refused an item may have been taken away.
+      again: walk.kind === 'full',
       ...(page === undefined || page.proof === null ? {} : { proof: page.proof }),
       ...(page === undefined ? {} : { where: page.place }),
       ...(isCopy(served) ? { copy: { knownAsOf: session.polledAt } } : {}),

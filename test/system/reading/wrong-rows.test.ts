@@ -52,6 +52,44 @@ describe('rows that are gone at the service and were undeleted by hand', () => {
   });
 });
 
+describe('a row whose newer version Postgres refuses', () => {
+  it('is a difference for verify, a problem in status, and named by stale_rows', async () => {
+    await mirrored({ jobs: 20 });
+    const [id = ''] = await idsOf(1);
+    await system.db.query('alter table mirror.research_jobs add column checked_by text');
+    await system.db.query(`update mirror.research_jobs set checked_by = 'a DBA'`);
+    await system.db.query('alter table mirror.research_jobs alter column checked_by set not null');
+    await system.sandbox.control.mutate({
+      op: 'update',
+      collection: 'research_jobs',
+      id,
+      fields: { note: 'new' },
+    });
+    // Nothing says equal, whole or healthy.
+    const synced = await system.run(['sync', '--full', 'research_jobs'], gracePeriod);
+    expect([synced.code, synced.stderr]).toEqual([1, expect.stringContaining('mirror.stale_rows')]);
+    const verified = await system.run(['verify', 'research_jobs']);
+    expect([verified.code, verified.stdout]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`${id} different: .*Postgres refuses its newest version`)),
+    ]);
+    const { code, report } = await status();
+    expect(code).toBe(1);
+    expect(report.problems).toEqual([
+      expect.objectContaining({ cause: 'rows_stale', affects: ['1001/research_jobs (1 row)'] }),
+    ]);
+    const stale = await system.db.query('select collection, key, reason from mirror.stale_rows');
+    expect(stale.rows).toEqual([
+      { collection: 'research_jobs', key: id, reason: expect.stringContaining('"checked_by"') as string },
+    ]);
+    // The remedy.
+    await system.db.query(`alter table mirror.research_jobs alter column checked_by set default ''`);
+    await system.sync(['--full', 'research_jobs'], { env: gracePeriod });
+    expect((await system.run(['verify', 'research_jobs'])).code).toBe(0);
+    expect((await status()).report.problems).toEqual([]);
+  });
+});
+
 describe('a row that another table refers to, with MIRROR_DELETES=hard', () => {
   it('stays and is named; the others go', async () => {
     const hard = { MIRROR_DELETES: 'hard' };
