@@ -53,7 +53,7 @@ await onStage(flags.postgres, async (stage) => {
   try {
     await measure('rows counted', async () => {
       const drift = await driftOf(database.db, ACCOUNT.userId, ACCOUNT.collection);
-      return `${drift?.scopes.get('') ?? 0} live`;
+      return `${drift.scopes.get('') ?? 0} live`;
     });
     await measure('keys compared', async () => {
       const missing = await liveKeysMissing(database.db, ACCOUNT, (key) => saw.has(key));

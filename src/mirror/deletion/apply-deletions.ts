@@ -39,18 +39,8 @@ const LONGEST_REASON = 500;
  */
 export const BELIEVED_WITHIN = 10;
 
-/** Rows that Postgres refused before and refuses again, after which a call leaves the others of these to the next. */
-const REFUSED_AGAIN = 10;
-
-/** Which of the proven rows one transaction deletes. */
-interface Choice {
-  /** At most so many. */
-  readonly most: number;
-  /** Those that Postgres refused before, or the others. */
-  readonly again: boolean;
-  /** Keys that were refused a moment ago. */
-  readonly except: readonly string[];
-}
+/** Rows that Postgres refuses, after which a call leaves the others to the next, which begins with them. */
+const MOST_REFUSED = 200;
 
 /** Postgres refuses to delete some of these rows: nothing of the transaction stays. */
 class DeletionRefused extends Error {
@@ -78,7 +68,7 @@ interface DeletedPart {
   readonly changed: readonly ChangedTable[];
   readonly left: SuspectCounts;
   readonly blocked: boolean;
-  /** There was none to choose. */
+  /** Nothing was left to try. */
   readonly idle: boolean;
 }
 
@@ -87,8 +77,7 @@ interface DeletedPart {
  * brake for itself: no statement is long, and a stop in between loses nothing.
  *
  * Postgres may refuse rows: another table refers to them, a constraint or a trigger keeps them. A part that is refused
- * is halved until such a row stands alone; its suspicion says why from then on, and all others go. Refused rows are
- * tried last, one by one, and twice as many at a time once one of them goes.
+ * is halved until such a row stands alone; its suspicion says why from then on, and all others go.
  * @param how.accept lifts the brake; what is deleted then does not count for it afterwards
  * @param how.obs number of the scope's last committed observation, as its reader knows it
  * @throws Superseded, DatabaseWentBack
@@ -103,17 +92,17 @@ export async function applyDeletions(
   const changed = new Map<string, ChangedTable>();
   const along = new Map<CollectionName, number>();
   let deleted = 0;
-  const except: string[] = [];
-  let [most, again, refusedAgain] = [MAX_ROWS, false, 0];
+  const refused: string[] = [];
+  let most = MAX_ROWS;
   for (;;) {
     let part: DeletedPart;
     try {
-      const choice = { most, again, except };
+      const size = refused.length < MOST_REFUSED ? most : 0;
       part = await fenced(db, fence, async (trx, at) => {
         await throwUnlessAt(trx, scope, obs);
         await forgetStale(trx, scope, new Date(at.getTime() - BELIEVED_WITHIN * options.gracePeriodMs));
         const deletion = { hard: options.deletes === 'hard', history: options.history, accepted: accept, at };
-        return deletePart(trx, scope, deletion, choice);
+        return deletePart(trx, scope, deletion, size, refused);
       });
     } catch (error) {
       if (!(error instanceof DeletionRefused)) throw error;
@@ -122,25 +111,28 @@ export async function applyDeletions(
       most = Math.ceil(keys.length / 2);
       if (alone === undefined || keys.length > 1) continue;
       await fenced(db, fence, (trx, at) => noteRefused(trx, scope, alone, message, at));
-      except.push(alone);
-      if (again) refusedAgain += 1;
-      if (refusedAgain >= REFUSED_AGAIN) most = 0;
+      refused.push(alone);
       continue;
     }
     deleted += part.deleted;
     for (const [name, rows] of part.along) along.set(name, (along.get(name) ?? 0) + rows);
     for (const each of part.changed) changed.set(each.table, each);
     const { proven, waiting } = part.left;
-    if (part.blocked || proven === 0 || (part.idle && again)) {
-      const blocked = part.blocked ? proven : 0;
-      return { deleted, along, blocked, waiting, changed: [...changed.values()] };
+    if (part.idle || proven === 0) {
+      return { deleted, along, blocked: part.blocked ? proven : 0, waiting, changed: [...changed.values()] };
     }
-    again ||= part.idle;
-    most = part.idle ? 1 : Math.min(MAX_ROWS, 2 * most);
+    most = Math.min(MAX_ROWS, 2 * most);
   }
 }
 
-async function deletePart(trx: Db, scope: Scope, deletion: Deletion, choice: Choice): Promise<DeletedPart> {
+/** @param except keys that were refused a moment ago */
+async function deletePart(
+  trx: Db,
+  scope: Scope,
+  deletion: Deletion,
+  most: number,
+  except: readonly string[],
+): Promise<DeletedPart> {
   const before = await countIn(trx, scope);
   const nothing = { deleted: 0, along: new Map(), changed: [], left: before, blocked: false, idle: true };
   if (before.proven === 0) return nothing;
@@ -149,7 +141,7 @@ async function deletePart(trx: Db, scope: Scope, deletion: Deletion, choice: Cho
     await recordBlocked(trx, scope, blocked);
     if (blocked) return { ...nothing, blocked };
   }
-  const keys = await provenKeys(trx, scope, choice);
+  const keys = await provenKeys(trx, scope, most, except);
   if (keys.length === 0) return nothing;
   try {
     return await deleteProven(trx, scope, keys, before, deletion);
@@ -227,7 +219,7 @@ async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {
 }
 
 /** The next proven keys in their order; of lists, as many as have no more than `MAX_ITEMS` together, one at least. */
-async function provenKeys(trx: Db, scope: Scope, { most, again, except }: Choice): Promise<string[]> {
+async function provenKeys(trx: Db, scope: Scope, most: number, except: readonly string[]): Promise<string[]> {
   const children = childrenOf(scope.collection).map(({ name }) => name);
   const { rows } = await trx.sql<{ key: string; items: string }>`
     select c.key, (
@@ -235,8 +227,8 @@ async function provenKeys(trx: Db, scope: Scope, { most, again, except }: Choice
       where s._user_id = ${scope.userId}::bigint and s.collection = any(${children}::text[]) and s.parent = c.key) as items
     from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.proven_at is not null
-      and (c.refused_at is not null) = ${again} and c.key <> all(${[...except]}::text[])
-    order by c.refused_at, c.key limit ${most}`;
+      and c.key <> all(${[...except]}::text[])
+    order by c.refused_at nulls first, c.key limit ${most}`;
   let items = 0;
   const cost = children.length === 0 ? 0 : LIST_COST;
   const end = rows.findIndex((row) => (items += cost + Number(row.items)) > MAX_ITEMS);

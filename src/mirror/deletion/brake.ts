@@ -37,13 +37,18 @@ export async function isBlocked(trx: Db, lists: AccountCollection, at: Date): Pr
   const { userId, collection } = lists;
   const suspected = sql`
     select count(*) from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${userId}::bigint and c.collection = ${collection} and c.kind <> 'returned'`;
+    where c._user_id = ${userId}::bigint and c.collection = ${collection} and ${counts(at)}`;
   if (brakeBlocks(await volumeOf(trx, lists, at, suspected))) return true;
   for (const { name } of childrenOf(collection)) {
     const items = { userId, collection: name };
-    if (brakeBlocks(await volumeOf(trx, items, at, suspectedItems(trx, items, collection)))) return true;
+    if (brakeBlocks(await volumeOf(trx, items, at, suspectedItems(trx, items, collection, at)))) return true;
   }
   return false;
+}
+
+/** What Postgres refuses to delete was let through, and stays: like what was deleted, it counts for a day. */
+function counts(at: Date): RawBuilder<boolean> {
+  return sql`c.kind <> 'returned' and (c.refused_at is null or c.proven_at > ${dayBefore(at)})`;
 }
 
 /** The number of items that are suspected themselves, or would go with a suspected list. */
@@ -51,13 +56,14 @@ function suspectedItems(
   trx: Db,
   { userId, collection }: AccountCollection,
   parents: CollectionName,
+  at: Date,
 ): RawBuilder<unknown> {
   const lists = sql`
     select p.key from ${trx.stateTable('candidate')} as p
     where p._user_id = ${userId}::bigint and p.collection = ${parents} and p.kind <> 'returned'`;
   return sql`
     (select count(*) from ${trx.stateTable('candidate')} as c
-     where c._user_id = ${userId}::bigint and c.collection = ${collection} and c.kind <> 'returned'
+     where c._user_id = ${userId}::bigint and c.collection = ${collection} and ${counts(at)}
        and c.parent not in (${lists}))
     + (select coalesce(sum(s.live_rows), 0) from ${trx.stateTable('scope')} as s
        where s._user_id = ${userId}::bigint and s.collection = ${collection} and s.parent in (${lists}))`;

@@ -1,10 +1,14 @@
 import type { Db } from '../../db/connection/db.ts';
-import { childrenOf, type Scope } from '../../model/collections.ts';
+import { childrenOf, type ListCollection, parentsOf, type Scope } from '../../model/collections.ts';
+import { sql } from 'kysely';
 import { type Deletion, deleteRows, fitting, rowsToDeleteAfter } from './delete-rows.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseScope } from '../quarantine/update-quarantine.ts';
 import { countSuspects, forgetAllSuspects } from './save-suspects.ts';
-import { ofScope } from '../table.ts';
+import { dataTable, ofScope, tableOf } from '../table.ts';
+import { MAX_MISSING } from './missing-rows.ts';
+import { hasParent } from '../rows/counters.ts';
+import { keyColumn } from '../rows/key-order.ts';
 
 /** What was deleted of a scope with its parent. */
 export interface DeletedScope {
@@ -42,6 +46,49 @@ export async function deleteChildren(
     await closeScope(trx, scope, deletion.at);
   }
   return deleted;
+}
+
+/**
+ * Suspects live items of lists that there are not: somebody undeleted or added them. Nothing is read of such a list, so
+ * full walks of the lists are the proofs: one lacked it before, and one that began later lacks it still.
+ */
+export async function suspectItemsOfNoList(
+  trx: Db,
+  userId: string,
+  lists: ListCollection,
+  at: Date,
+): Promise<void> {
+  const { name } = lists;
+  const table = tableOf(trx.schema, name);
+  const parents = parentsOf(lists);
+  const { numAffectedRows: proven } = await trx.sql`
+    update ${trx.stateTable('candidate')} as c set proven_at = ${at}::timestamptz
+    where c._user_id = ${userId}::bigint and c.collection = ${name} and c.proven_at is null
+      and c.at <= (
+        select k.complete_as_of from ${trx.table('_collections')} as k
+        where k._user_id = ${userId}::bigint and k.collection = ${parents.table})
+      and c.parent in (
+        select s.parent from ${trx.stateTable('scope')} as s
+        where s._user_id = ${userId}::bigint and s.collection = ${name} and s.gone_at is not null)`;
+  const { numAffectedRows: added } = await trx.sql`
+    insert into ${trx.stateTable('candidate')} (_user_id, collection, parent, key, kind, obs, at)
+    select a._user_id, ${name}, s.parent, t.key, 'snapshot', s.last_obs, ${at}::timestamptz
+    from ${trx.stateTable('account')} as a
+    join ${trx.stateTable('scope')} as s on s._user_id = a._user_id and s.collection = ${name}
+    cross join lateral (
+      select ${keyColumn(table)}::text as key from ${dataTable(table)} as t
+      where t._user_id = a._user_id and t.${sql.id(parents.column)} = s.parent::bigint and t._deleted_at is null
+      offset 0) as t
+    where a._user_id = ${userId}::bigint and s.gone_at is not null and s.live_rows > 0
+      and not ${hasParent(trx, name, 's')}
+    limit ${MAX_MISSING}
+    on conflict (_user_id, collection, parent, key) do nothing`;
+  await countSuspects(
+    trx,
+    { userId, collection: name, parent: '' },
+    Number(added ?? 0n),
+    Number(proven ?? 0n),
+  );
 }
 
 async function deleteAll(trx: Db, scope: Scope, deletion: Deletion): Promise<DeletedScope> {

@@ -33,25 +33,22 @@ export async function suspectsOf(db: Db, scope: Scope): Promise<SuspectedDeletio
 /** Keys asked for by one statement. */
 const BATCH = 10_000;
 
-export type Suspicion = 'waiting' | 'proven' | 'refused';
-
 /**
  * Those of `keys` whose rows are suspected deleted (docs/design/deletions.md, "Suspected deletions"): they wait for a
- * second proof, or their deletion is proven and not yet carried out, or refused by Postgres.
+ * second proof, or their deletion is proven and not yet carried out.
  */
 export async function suspectsAmong(
   db: Db,
   scope: Scope,
   keys: readonly string[],
-): Promise<Map<string, Suspicion>> {
-  const suspects = new Map<string, Suspicion>();
+): Promise<Map<string, 'waiting' | 'proven'>> {
+  const suspects = new Map<string, 'waiting' | 'proven'>();
   for (let start = 0; start < keys.length; start += BATCH) {
-    const { rows } = await db.sql<{ key: string; suspicion: Suspicion }>`
-      select c.key, case when c.proven_at is null then 'waiting' when c.refused_at is null then 'proven' else 'refused'
-        end as suspicion from ${db.stateTable('candidate')} as c
+    const { rows } = await db.sql<{ key: string; proven: boolean }>`
+      select c.key, c.proven_at is not null as proven from ${db.stateTable('candidate')} as c
       where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}
         and c.key = any(${keys.slice(start, start + BATCH)}::text[])`;
-    for (const { key, suspicion } of rows) suspects.set(key, suspicion);
+    for (const { key, proven } of rows) suspects.set(key, proven ? 'proven' : 'waiting');
   }
   return suspects;
 }

@@ -6,6 +6,7 @@ import type { Item } from '../../model/page.ts';
 import { shortened } from '../../model/status/shortened.ts';
 import { type KeyedItem, sortPage } from '../rows/classify.ts';
 import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
+import { liveAmong } from '../rows/live-rows.ts';
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
 import { forgottenAmong } from '../forgotten/forgotten-keys.ts';
 import { itemHash, quarantinedAmong, storableText } from '../quarantine/update-quarantine.ts';
@@ -175,32 +176,18 @@ async function comparePayloads(
     return await comparePart(db, comparison, payloads);
   } catch (error) {
     if (!isDataError(error)) throw error;
-    if (payloads.length === 1) return new Map([[first.row.key, await rowBesides(db, comparison, first)]]);
+    if (payloads.length === 1) {
+      const { key, item } = first.row;
+      const row = (await liveAmong(db, comparison.scope, [key])).get(key);
+      const fields = [{ name: '_raw', source: item.source, mirror: 'an older version' }];
+      return new Map([[key, { row, live: row !== undefined, fields }]]);
+    }
     const half = Math.ceil(payloads.length / 2);
     return new Map([
       ...(await comparePayloads(db, comparison, payloads.slice(0, half))),
       ...(await comparePayloads(db, comparison, payloads.slice(half))),
     ]);
   }
-}
-
-async function rowBesides(
-  db: Db,
-  { table, scope }: Comparison,
-  { row: { key, item } }: ComparedItem,
-): Promise<Compared> {
-  const [found] = await readAccount(
-    db,
-    scope.userId,
-    sql<{ row: string; raw: string }>`
-      select t._change_id as row, t._raw::text as raw
-      from (select ${key}::${keyTypeName(table)} as k offset 0) as x
-      cross join lateral (
-        select t.* from ${dataTable(table)} as t where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t
-      where t._deleted_at is null`,
-  );
-  if (found === undefined) return { row: undefined, live: false, fields: [] };
-  return { row: found.row, live: true, fields: [{ name: '_raw', source: item.source, mirror: found.raw }] };
 }
 
 interface DifferenceRow {

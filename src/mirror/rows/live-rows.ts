@@ -4,7 +4,7 @@ import { readAccount } from '../../db/ownership/account-plans.ts';
 import { sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
 import { behind, keyColumn, placeOrder } from './key-order.ts';
-import { dataTable, inScope, keyTypeName, tableOf, typeName } from '../table.ts';
+import { dataTable, hasKey, inScope, keyTypeName, tableOf, typeName } from '../table.ts';
 
 /** A row that is mirrored and not deleted. */
 export interface LiveRow {
@@ -51,7 +51,7 @@ export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): 
       from unnest(${keys.slice(start, start + BATCH)}::${keyTypeName(table)}[]) as k (key)
       cross join lateral (
         select t._change_id, t._deleted_at from ${dataTable(table)} as t
-        where ${inScope(table, scope)} and ${keyColumn(table)} = k.key offset 0) as t
+        where ${inScope(table, scope)} and ${hasKey(table)} offset 0) as t
       where t._deleted_at is null`,
     );
     for (const { key, changeId } of rows) live.set(key, changeId);

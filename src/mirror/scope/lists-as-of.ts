@@ -39,7 +39,7 @@ function earlier(parents: Date | undefined, { least, lacking }: LeastOfScopes): 
 export interface LeastOfScopes {
   /** Undefined where no scope has such a moment. */
   readonly least: Date | undefined;
-  /** A scope has none so far, or a parent in quarantine has no scope. */
+  /** A scope has none so far, a parent in quarantine has no scope, or rows of one that is gone are live (complete_as_of). */
   readonly lacking: boolean;
 }
 
@@ -51,9 +51,13 @@ export async function leastOfScopes(
   column: 'polled_at' | 'complete_as_of',
 ): Promise<LeastOfScopes> {
   const moment = sql.id('t', column);
+  const complete = column === 'complete_as_of';
   const { rows } = await db.sql<{ least: Date | null; lacking: boolean }>`
     select min(${moment}) as least,
-      coalesce(bool_or(${moment} is null), false) or ${hasUnread(db, userId, name)} as lacking
+      coalesce(bool_or(${moment} is null), false) or ${hasUnread(db, userId, name)} or ${complete} and exists (
+        select from ${db.stateTable('scope')} as o
+        where o._user_id = ${userId}::bigint and o.collection = ${name} and o.gone_at is not null and o.live_rows > 0
+      ) as lacking
     from ${db.stateTable('scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${name} and t.parent <> ''
       and t.gone_at is null`;

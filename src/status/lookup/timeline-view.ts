@@ -51,7 +51,7 @@ function happening(entry: TimelineEntry, at: string): Html {
       return entry.returned
         ? html`<b>In doubt</b>: it came back; a second observation decides`
         : html`<b>In doubt</b>: the service seems to have it no more;
-            ${entry.proven ? 'proven twice, and held back by the brake' : 'a second proof decides'}`;
+            ${entry.proven ? 'proven twice, and gone soon unless it is held back' : 'a second proof decides'}`;
   }
 }
 

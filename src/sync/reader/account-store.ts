@@ -1,4 +1,4 @@
-import { type Db, onlyRow } from '../../db/connection/db.ts';
+import type { Db } from '../../db/connection/db.ts';
 import { type RecordFreed, recordFreed } from '../../db/budget/budget-store.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
@@ -11,6 +11,7 @@ import {
   unfinishedRows,
 } from '../../mirror/page/known-rows.ts';
 import { correctCounters, driftOf } from '../../mirror/rows/counters.ts';
+import { suspectItemsOfNoList } from '../../mirror/deletion/delete-list.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import { liveKeysMissing } from '../../mirror/deletion/missing-rows.ts';
 import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
@@ -26,7 +27,7 @@ import {
 } from '../../mirror/scope/scope-store.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { SuspectedDeletion, MissingRow } from '../../model/absence.ts';
-import { type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';
+import { collection, type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { LONGEST_MS, PRIOR_MS } from '../../plan/change-rate.ts';
 import type { ListDirection } from '../../walk/memory/order.ts';
@@ -48,7 +49,7 @@ export interface AccountStore {
   suspectScopes(name: CollectionName): Promise<SuspectScope[]>;
   /** Live rows that were not seen. */
   liveKeysMissing(scope: Scope, seen: (key: string) => boolean): Promise<MissingRow[]>;
-  /** Counts the collection's rows, and puts its counters right. */
+  /** Counts the collection's rows, puts its counters right, and suspects items of lists that there are not. */
   recount(name: CollectionName): Promise<void>;
   /**
    * Stores what a reading of lists says of their collection, and as of when all of them are mirrored.
@@ -105,20 +106,6 @@ export interface DueScopesBounds {
   readonly announced: DueScopesQuery['announced'];
 }
 
-async function refusalsOf(
-  db: Db,
-  userId: string,
-  name: CollectionName,
-): Promise<Pick<Standing, 'refused' | 'stale'>> {
-  return onlyRow(
-    await db.sql<Pick<Standing, 'refused' | 'stale'>>`
-      select (select count(*)::float8 from ${db.stateTable('candidate')} as c
-          where c._user_id = ${userId}::bigint and c.collection = ${name} and c.refused_at is not null) as refused,
-        (select count(*)::float8 from ${db.table('stale_rows')} as s
-          where s._user_id = ${userId}::bigint and s.collection = ${name}) as stale`,
-  );
-}
-
 /** Of lists, and of those with unfinished rows. */
 const PRIORS = { priorMs: PRIOR_MS.list, unfinishedPriorMs: PRIOR_MS.collection } as const;
 
@@ -151,7 +138,12 @@ export function createAccountStore(db: Db, fence: Fence): AccountStore {
     liveKeysMissing: (scope, seen) => liveKeysMissing(db, scope, seen),
     recount: async (name) => {
       const drift = await driftOf(db, userId, name);
-      if (drift !== undefined) await fenced(db, fence, (trx) => correctCounters(trx, userId, name, drift));
+      const found = collection(name);
+      await fenced(db, fence, async (trx, now) => {
+        await correctCounters(trx, userId, name, drift, now);
+        if (found.kind === 'list' && found.parent !== undefined)
+          await suspectItemsOfNoList(trx, userId, found, now);
+      });
     },
     // In one transaction: the collection says what its lists say, whatever happens to the database.
     saveLists: (lists, judge) =>
@@ -172,19 +164,16 @@ export function createAccountStore(db: Db, fence: Fence): AccountStore {
         );
       }),
     standingOf: async (name) => {
-      const row = await db.mirror
-        .selectFrom('_collections')
-        .select(['live_rows', 'held_deletions', 'waiting_deletions', 'complete_as_of'])
-        .where('_user_id', '=', userId)
-        .where('collection', '=', name)
-        .executeTakeFirst();
-      return {
-        liveRows: Number(row?.live_rows ?? 0),
-        held: Number(row?.held_deletions ?? 0),
-        waiting: Number(row?.waiting_deletions ?? 0),
-        ...(await refusalsOf(db, userId, name)),
-        completeAsOf: row?.complete_as_of ?? undefined,
-      };
+      const { rows } = await db.sql<Omit<Standing, 'completeAsOf'> & { completeAsOf: Date | null }>`
+        select c.live_rows::float8 as "liveRows", c.held_deletions::float8 as held, c.waiting_deletions::float8 as waiting,
+          c.complete_as_of as "completeAsOf",
+          (select count(*)::float8 from ${db.stateTable('candidate')} as d
+           where d._user_id = c._user_id and d.collection = c.collection and d.refused_at is not null) as refused,
+          (select count(*)::float8 from ${db.table('stale_rows')} as s
+           where s._user_id = c._user_id and s.collection = c.collection) as stale
+        from ${db.table('_collections')} as c where c._user_id = ${userId}::bigint and c.collection = ${name}`;
+      const [row = { liveRows: 0, held: 0, waiting: 0, refused: 0, stale: 0, completeAsOf: null }] = rows;
+      return { ...row, completeAsOf: row.completeAsOf ?? undefined };
     },
     now: () => databaseTime(db),
     saveState: (state, error) =>

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
-import { suspectsAmong, type Suspicion } from '../../mirror/deletion/stored-suspects.ts';
+import { suspectsAmong } from '../../mirror/deletion/stored-suspects.ts';
 import { liveAmong, liveRows } from '../../mirror/rows/live-rows.ts';
 import { readScope } from '../../mirror/scope/scope-store.ts';
 import { type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
@@ -227,15 +227,14 @@ function noteOn(
   kind: ReturnType<typeof verdict>,
   first: Sighting,
   second: Sighting,
-  suspicion: Suspicion | undefined,
+  suspicion: 'waiting' | 'proven' | undefined,
 ): string {
   if (kind === 'missing') {
     return second.row === undefined ? 'no row in the mirror' : 'marked deleted in the mirror';
   }
   if (kind === 'extra') {
-    if (suspicion === 'refused') return 'the service does not have it, and Postgres refuses to delete it';
     return suspicion === 'proven'
-      ? 'the service does not have it; its deletion is proven, and held back by the brake'
+      ? 'the service does not have it; its deletion is proven, and held back ("research-mirror status" says by what)'
       : 'the service does not have it';
   }
   if (kind !== 'changed') return '';

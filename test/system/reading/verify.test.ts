@@ -194,7 +194,7 @@ describe('verify while things change', () => {
     await system.db.query('update mirror_sync.candidate set proven_at = now()');
     const held = of(await verify(['research_jobs'], 1), 'research_jobs');
     expect(held).toMatchObject({ extra: 1, changed: 0 });
-    expect(held?.discrepancies[0]?.note).toContain('held back by the brake');
+    expect(held?.discrepancies[0]?.note).toContain('held back');
   });
 
   it('ends with 130 when it is interrupted, and with 3 when the service can’t be read', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
@@ -44,6 +45,33 @@ describe('rows that somebody changed by hand', () => {
     await account.reopen();
     await account.read('research_jobs', 'rows');
     expect(await account.query('select 1 from mirror_sync.candidate')).toHaveLength(2);
+  });
+
+  it('go where their list is gone, or never was, by two full passes; until then nothing is called whole', async () => {
+    account = await createTestAccount({ itemsPerList: 3 }, systemClock, { MIRROR_SETTLE: '1s' });
+    const complete = `select complete_as_of as at from mirror.freshness where collection = 'list_items'`;
+    const pass = async (): Promise<void> => {
+      await account.read('lists', 'full');
+      await account.read('list_items', 'full');
+    };
+    await pass();
+    const [list] = await account.query<{ id: string }>('select min(list_id) as id from mirror.lists');
+    await account.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: list?.id ?? '' });
+    await pass();
+    const gone = `from mirror.list_items where list_id in (${list?.id}, 90001)`;
+    expect(await account.query(`select 1 ${gone} and _deleted_at is null`)).toEqual([]);
+    await account.query(`update mirror.list_items set _deleted_at = null where list_id = ${list?.id}`);
+    await account.query(`
+      insert into mirror.list_items select (jsonb_populate_record(t, '{"list_id":90001}')).*
+      from mirror.list_items as t where list_id = ${list?.id}`);
+    const before = await account.query(complete);
+
+    await pass();
+    expect(await account.query(complete)).toEqual(before);
+    expect(await account.query(`select 1 ${gone} and _deleted_at is null`)).toHaveLength(6);
+    await pass();
+    expect(await account.query(`select 1 ${gone} and _deleted_at is null`)).toEqual([]);
+    expect(await account.query(complete)).not.toEqual(before);
   });
 
   it('are counted anew by a full reading of each kind of collection, whichever way the counters err', async () => {
