@@ -5,7 +5,8 @@
 -- The query of one account's changes: $1 the account, $2 its mark, $3 how many. What was removed by MIRROR_DELETES=hard
 -- is in history alone: its last image, unless the row came back or was removed once more since.
 create function "{schema}"._changed_since(name text, keys text[], ordered boolean) returns text
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set standard_conforming_strings = on set array_nulls = on
+  set transform_null_equals = off set quote_all_identifiers = off as $$
 declare
   live text;
   archived text;
@@ -50,7 +51,8 @@ begin
   loop
     execute format($make$
       create function "{schema}".%1$I(marks jsonb default '{}', at_most bigint default null) returns setof "{schema}".%2$I
-      language plpgsql stable set search_path = pg_catalog, pg_temp as $body$
+      language plpgsql stable set search_path = pg_catalog, pg_temp set standard_conforming_strings = on set array_nulls = on
+        set transform_null_equals = off set quote_all_identifiers = off as $body$
       declare
         a record;
         r "{schema}".%2$I;

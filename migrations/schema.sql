@@ -1439,6 +1439,10 @@ CREATE OR REPLACE FUNCTION mirror._changed_since(name text, keys text[], ordered
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   live text;
@@ -1504,6 +1508,10 @@ CREATE OR REPLACE FUNCTION mirror.account_since(marks jsonb DEFAULT '{}'::jsonb,
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
       declare
         a record;
@@ -1560,6 +1568,10 @@ CREATE OR REPLACE FUNCTION mirror.bulk_research_jobs_since(marks jsonb DEFAULT '
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
       declare
         a record;
@@ -1653,6 +1665,10 @@ CREATE OR REPLACE FUNCTION mirror.list_items_since(marks jsonb DEFAULT '{}'::jso
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
       declare
         a record;
@@ -1709,6 +1725,10 @@ CREATE OR REPLACE FUNCTION mirror.lists_since(marks jsonb DEFAULT '{}'::jsonb, a
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
       declare
         a record;
@@ -1765,6 +1785,10 @@ CREATE OR REPLACE FUNCTION mirror.research_jobs_since(marks jsonb DEFAULT '{}'::
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
       declare
         a record;
@@ -1942,6 +1966,10 @@ CREATE OR REPLACE FUNCTION mirror.watchlist_since(marks jsonb DEFAULT '{}'::json
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
 AS $function$
       declare
         a record;

@@ -49,16 +49,15 @@ export async function saveScope(
 /**
  * Compares the scope's last committed observation with the one that this process knows. An earlier one shows that the
  * database went back; a later one that another reader was faster, or that the scope's parent is deleted
- * (delete-list.ts). A scope without a row was forgotten (erase-row.ts), or its row is gone before anything was read.
+ * (delete-list.ts). A scope without a row had one, since it was opened: what erases rows takes the account first
+ * (erase-row.ts).
  * @throws Superseded, DatabaseWentBack
  */
 export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {
   const { rows } = await trx.sql<{ last: string }>`
     select t.last_obs as last from ${trx.stateTable('scope')} as t
     where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`;
-  const [row] = rows;
-  if (row === undefined) throw new Superseded(`${scopeName(scope)} has no row any more: it is opened again`);
-  const last = Number(row.last);
+  const last = Number(rows[0]?.last ?? -1);
   if (last === after) return;
   const which = `${scopeName(scope)}: observation ${after} was committed last`;
   if (last < after) throw new DatabaseWentBack(`${which}, and is not there any more`, 'commits');
