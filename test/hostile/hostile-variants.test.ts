@@ -30,6 +30,10 @@ const ELSEWHERE: Readonly<Partial<Record<SwitchName, string>>> = {
     ['retryAfter', 'countRefused'],
     'rate-limiter.test.ts; budget: rate-headers.test.ts, create-budget.test.ts',
   ),
+  ...each(
+    ['memory', 'ageDays', 'overlap', 'jobCredits'],
+    "the demo's world: memory.test.ts, test/system/demo, the workspace sandbox",
+  ),
   ...each(['missingKey'], 'start-sandbox.test.ts; keys.test.ts'),
   ...each(['megabytes'], 'hostile-sizes.test.ts'),
   ...each(['postStatus', 'idempotency', 'faultEffect'], 'nothing that is read'),

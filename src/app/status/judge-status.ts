@@ -74,7 +74,20 @@ export function judgeStatus(
   findings.push(...further.findings);
   notes.push(...further.notes);
   if (!running && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
-  return { findings, notes };
+  return { findings: oneServiceDown(findings), notes };
+}
+
+/** One cause, whoever met it: what was asked before all requests were stopped failed by the same reason. */
+function oneServiceDown(findings: readonly FoundProblem[]): FoundProblem[] {
+  const down = findings.find(({ cause }) => cause === 'service_down');
+  if (down === undefined) return [...findings];
+  const reason = withoutPlace(down.what.slice(SERVICE_DOWN.length));
+  const { cause, what, origin = what, byItself, remedy } = down;
+  return findings.map((each) =>
+    each.cause === cause || (each.cause === 'collection_failing' && withoutPlace(each.what).includes(reason))
+      ? { ...each, cause, what, origin, byItself, remedy }
+      : each,
+  );
 }
 
 function nothingMirrored(running: boolean): FoundProblem {

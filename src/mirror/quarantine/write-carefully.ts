@@ -65,7 +65,7 @@ interface RefusedPart {
  * refused parts one by one. That takes two round trips, however many rows are refused and however far the database is.
  * @returns the rows that Postgres refused
  * @throws the error where it took none, and what it said of one that is not in quarantine yet may concern the table or
- *   the database
+ *   the database, or the table has a rule
  */
 export async function writeCarefully(
   trx: Db,
@@ -87,6 +87,8 @@ export async function writeCarefully(
     const other = tables.find(({ part: [one] }) => one !== undefined && !apart.has(one.row.row.key));
     if (other !== undefined) throw other.error;
   }
+  const [left] = refused.filter(({ error }) => error instanceof RowsNotWritten);
+  if (left !== undefined && refused.length === rows.length && (await hasRules(trx, write))) throw left.error;
   return refused.flatMap(({ part, error }) =>
     part.map(({ row: { row } }) => {
       const { index, item } = row;
@@ -94,6 +96,14 @@ export async function writeCarefully(
       return { index, item, reason: `is refused by Postgres: ${reasonOf(error)}`, hopeless };
     }),
   );
+}
+
+/** A rule takes every row of its table away; a trigger may choose. */
+async function hasRules(trx: Db, { table }: RowWrite): Promise<boolean> {
+  const { rows } = await trx.sql`
+    select from pg_rewrite r join pg_class c on c.oid = r.ev_class join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${trx.schema} and c.relname = ${table.name} limit 1`;
+  return rows.length > 0;
 }
 
 function reasonOf(error: unknown): string {

@@ -29,7 +29,11 @@ export function dashboard(): Dashboard {
 }
 
 /** Each alert's name and its lines in the rules file. */
-export function alerts(): { readonly name: string; readonly text: string }[] {
+export function alerts(): { readonly name: string; readonly text: string; readonly expr: string }[] {
   const [, ...blocks] = readFileSync(ALERTS_FILE, 'utf8').split(/^ *- alert: /m);
-  return blocks.map((block) => ({ name: /^\w+/.exec(block)?.[0] ?? '', text: block }));
+  return blocks.map((block) => ({
+    name: /^\w+/.exec(block)?.[0] ?? '',
+    text: block,
+    expr: (/ expr: (?:\|\n)?([\s\S]*?)\n +(?:for|labels):/.exec(block)?.[1] ?? '').trim(),
+  }));
 }

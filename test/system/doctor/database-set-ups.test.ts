@@ -144,11 +144,16 @@ describe('doctor says the cause and the remedy of', () => {
     expect(await examine(setting({ DATABASE_URL: url.href }))).toMatchObject({ code: 0 });
   });
 
-  it('a right to make schemas that was taken away', async () => {
+  it('a right to make schemas that was taken away, where one has still to be made', async () => {
     await ask(`revoke create on database ${nameOf(database.url)} from ${OWNER}`);
-    expect(await mendedBySql('rights', 'broken', /may make no schema in the database/)).toMatchObject({
-      code: 0,
-    });
+    expect(await examine(setting())).toMatchObject({ code: 0 });
+    const found = await examine(setting({ MIRROR_SCHEMA: `${SCHEMA}_more` }));
+    expect(found.code).toBe(1);
+    expect(found.the('rights').found).toContain('may make no schema in the database');
+    await ran(found.the('rights'), database.url);
+    expect((await examine(setting({ MIRROR_SCHEMA: `${SCHEMA}_more` }))).in('broken')).not.toContain(
+      'rights',
+    );
   });
 
   it('tables that are somebody else’s', async () => {
