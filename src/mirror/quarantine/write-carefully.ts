@@ -87,7 +87,7 @@ export async function writeCarefully(
     const other = tables.find(({ part: [one] }) => one !== undefined && !apart.has(one.row.row.key));
     if (other !== undefined) throw other.error;
   }
-  const [left] = refused.filter(({ error }) => error instanceof RowsNotWritten);
+  const left = refused.find(({ error }) => error instanceof RowsNotWritten);
   if (left !== undefined && refused.length === rows.length && (await hasRules(trx, write))) throw left.error;
   return refused.flatMap(({ part, error }) =>
     part.map(({ row: { row } }) => {
