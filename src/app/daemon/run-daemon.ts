@@ -97,7 +97,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const report = async (forPeople: boolean): Promise<StatusReport> => {
     if (mirror === undefined) throw new Error(unreached);
     const { db, words } = mirror;
-    const now = ownsUntil() === -Infinity ? undefined : await ready();
+    // That it is starting is no problem.
+    const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
     workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => workloadOf(db, config));
     lastDay ??= askedAtMost(
