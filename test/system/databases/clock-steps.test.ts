@@ -5,7 +5,7 @@ import { isFaketimeTested, stepClock, withOwnClock } from '../../support/clocks/
 import { createSystem, type System } from '../../support/processes/system.ts';
 
 const HOUR = 3_600_000;
-/** A heartbeat notices a step within 4 s; a busy machine takes longer for what follows. */
+/** A heartbeat notices a step within 4 s. At the latest, the polls of the next minutes read on. */
 const SOON_MS = 150_000;
 
 describe.runIf(isFaketimeTested())('the database’s clock steps under a lone daemon', () => {
