@@ -116,7 +116,15 @@ export class DatabaseWentBack extends LeaseLost {
 }
 
 /** The database's clock was set: what an account's owner remembers of moments is void, and it is opened again. */
-export class ClockStepped extends LeaseLost {}
+export class ClockStepped extends LeaseLost {
+  /** Milliseconds; negative: back. */
+  readonly byMs: number;
+
+  constructor(message: string, byMs: number) {
+    super(message);
+    this.byMs = byMs;
+  }
+}
 
 /** A commit was not answered: memory may be ahead of the database or behind it. The account is opened again. */
 export class OutcomeUnknown extends LeaseLost {}

@@ -72,7 +72,12 @@ export function accountRunner(
     if (next === 'waits' || next === 'unable') onStanding();
   };
 
-  const end = (): void => void current?.service.stop();
+  /** The account that was taken last is to be opened again, which it may not be yet. */
+  let isEnded = false;
+  const end = (): void => {
+    isEnded = true;
+    void current?.service.stop();
+  };
 
   /** Waits for the account's turn, and takes it; another process may have been faster. */
   const takeAtTurn = async (signal: AbortSignal): Promise<TakeResult> => {
@@ -82,6 +87,7 @@ export function accountRunner(
       stand('busy');
       try {
         const taken = await takeFor(context, userId);
+        isEnded = false;
         if (taken.state === 'taken') return taken;
       } catch (error) {
         if (!(error instanceof AccountRetired)) throw error;
@@ -103,7 +109,7 @@ export function accountRunner(
       stand('works');
       worksSince = link.clock.monotonic();
       signal.addEventListener('abort', () => void running.stop(), { signal: over.signal });
-      if (signal.aborted) return;
+      if (signal.aborted || isEnded) return;
       await running.start();
       onBegun();
       const error = await running.ended;

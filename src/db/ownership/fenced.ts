@@ -97,7 +97,11 @@ export async function fenced<T, R = undefined>(
     try {
       const done = await inTransaction(db, fence, ownership, work, monotonic, read, steps);
       if ('result' in done) return done.result;
-      throw new ClockStepped(`account ${fence.userId}: ${wordsOfStep(done.steppedBy)}: it is opened again`);
+      const { steppedBy } = done;
+      throw new ClockStepped(
+        `account ${fence.userId}: ${wordsOfStep(steppedBy)}: it is opened again`,
+        steppedBy,
+      );
     } catch (error) {
       if (error instanceof DatabaseWentBack || error instanceof ClockStepped) ownership.over = error;
       throw error;

@@ -5,8 +5,8 @@ import { isFaketimeTested, stepClock, withOwnClock } from '../../support/clocks/
 import { createSystem, type System } from '../../support/processes/system.ts';
 
 const HOUR = 3_600_000;
-/** A heartbeat notices a step within 4 s. At the latest, the polls of the next minutes read on. */
-const SOON_MS = 150_000;
+/** A heartbeat notices a step within 4 s; a busy machine takes longer for what follows. */
+const SOON_MS = 30_000;
 
 describe.runIf(isFaketimeTested())('the database’s clock steps under a lone daemon', () => {
   let site: Site;
@@ -23,7 +23,8 @@ describe.runIf(isFaketimeTested())('the database’s clock steps under a lone da
     cluster = await site.cluster();
     await stepClock(cluster, 0);
     await cluster.start();
-    system = await createSystem({}, { url: cluster.url, drop: () => cluster.remove() });
+    // So few lists that the rate limit lets the account be opened five times a minute.
+    system = await createSystem({ lists: 2 }, { url: cluster.url, drop: () => cluster.remove() });
     const daemon = await system.daemon();
     await eventually('the first load', async () => {
       const { rows } = await system.db.query<{ loaded: boolean }>(
@@ -47,57 +48,38 @@ describe.runIf(isFaketimeTested())('the database’s clock steps under a lone da
       SOON_MS,
     );
 
-  /** Two heartbeats more: what the step before began is over, and the daemon idle. */
-  const settled = async () => {
-    const beats = new Set<string>();
-    await eventually('two heartbeats', async () => {
-      const { rows } = await system.db.query<{ until: Date }>(
-        'select alive_until as until from mirror_sync.process',
-      );
-      for (const { until } of rows) beats.add(until.toISOString());
-      return beats.size > 2;
-    });
-  };
-
-  it(
-    'back: it reads on; and again where the clock was ahead and is put right',
-    { timeout: 900_000 },
-    async () => {
-      const daemon = await idle();
-      await stepClock(cluster, -HOUR);
+  it('back: it reads on within seconds; and again where the clock was ahead and is put right', async () => {
+    const daemon = await idle();
+    await stepClock(cluster, -HOUR);
+    await polled();
+    expect(daemon.output()).toContain('the database’s clock went back by 60 min: accounts are opened again');
+    expect(await system.run(['status'])).toMatchObject({ code: 0 });
+    for (const aheadMs of [HOUR, 0]) {
+      await stepClock(cluster, aheadMs);
       await polled();
-      expect(daemon.output()).toContain(
-        'the database’s clock went back by 60 min: accounts are opened again',
-      );
-      expect(await system.run(['status'])).toMatchObject({ code: 0 });
-      for (const aheadMs of [HOUR, 0]) {
-        await settled();
-        await stepClock(cluster, aheadMs);
-        await polled();
-      }
-      const { code, stdout } = await system.run(['status']);
-      expect([code, stdout]).toEqual([
-        0,
-        expect.stringContaining('the database’s clock went back by') as string,
-      ]);
-      // A daemon that is gone reads nothing, and its last poll lies ahead.
-      expect(await daemon.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
-      await stepClock(cluster, -HOUR);
-      const late = await system.run(['status']);
-      expect([late.code, late.stdout]).toEqual([
-        1,
-        expect.stringMatching(
-          /nothing was read since the database’s clock went back.*no daemon runs/s,
-        ) as string,
-      ]);
-      const next = await system.daemon();
-      await polled();
-      expect(await next.stop()).toMatchObject({ code: 0 });
-      expect((await system.db.query('select from mirror.recoveries')).rows).toEqual([]);
-    },
-  );
+    }
+    const { code, stdout } = await system.run(['status']);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining('the database’s clock went back by') as string,
+    ]);
+    // A daemon that is gone reads nothing, and its last poll lies ahead.
+    expect(await daemon.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
+    await stepClock(cluster, -HOUR);
+    const late = await system.run(['status']);
+    expect([late.code, late.stdout]).toEqual([
+      1,
+      expect.stringMatching(
+        /nothing was read since the database’s clock went back.*no daemon runs/s,
+      ) as string,
+    ]);
+    const next = await system.daemon();
+    await polled();
+    expect(await next.stop()).toMatchObject({ code: 0 });
+    expect((await system.db.query('select from mirror.recoveries')).rows).toEqual([]);
+  });
 
-  it('ahead: what is queued is sent, and what is old by it alone is kept', { timeout: 900_000 }, async () => {
+  it('ahead: what is queued is sent, and what is old by it alone is kept', async () => {
     const daemon = await idle();
     await system.db.query(`insert into mirror.events (_user_id, id, type, data, received_at, _raw)
       select _user_id, 'kept', 'job.completed', '{}', now(), '{}' from mirror_sync.account`);

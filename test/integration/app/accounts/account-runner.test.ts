@@ -65,6 +65,31 @@ describe('an account that was taken from the only daemon, which has nothing to w
     });
     expect(await owner()).toMatchObject({ owner: processId });
   });
+
+  it('is opened again, too, where it was just being opened', async () => {
+    const opening = Promise.withResolvers<void>();
+    const { owned, db, starts } = account.parts;
+    let opened = 0;
+    const begin: typeof starts.begin = async (task, signal) => {
+      opened += 1;
+      if (opened === 1) await opening.promise;
+      return starts.begin(task, signal);
+    };
+    service = accountsService(
+      { ...account.parts, starts: Object.assign(Object.create(starts), { begin }) as typeof starts },
+      account.config.service.keys,
+    );
+    await service.start();
+    await eventually('it to be opened', () => opened === 1);
+    const { token } = (await owner()) ?? {};
+    await owned.reopen(db);
+    opening.resolve();
+    const { account: now } = await eventually('the account to run under another fence', () => {
+      const current = service.runners()[0]?.current();
+      return current?.account.fence.token !== token && current;
+    });
+    expect(Number(now.fence.token)).toBeGreaterThan(Number(token));
+  });
 });
 
 describe('an account that begins to run', () => {

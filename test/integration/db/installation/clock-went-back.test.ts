@@ -147,6 +147,22 @@ describe('a step of the clock under an owner', () => {
     });
   });
 
+  it.each([-3_600_000, 3_600_000])('of %i ms loses no slot that its owner gives back', async (byMs) => {
+    const { db, step } = await owned();
+    const before = Date.now();
+    await step(byMs);
+    const freed = [before + 60_000, before + 61_000];
+    await createBudgetStore(db, SEVEN).record({
+      keyHash: 'k',
+      blocks: [{ group: 'other', blockId: 1, freed }],
+      learnt: [],
+    });
+    const { blocks } = await createBudgetStore(db, { ...SEVEN }).load('k');
+    expect(blocks[0]?.freed).toHaveLength(2);
+    for (const [index, at] of blocks[0]?.freed.entries() ?? [])
+      expect(Math.abs(at - (freed[index] ?? 0) - byMs)).toBeLessThan(5_000);
+  });
+
   it('of a few seconds is none', async () => {
     const { db, step } = await owned();
     for (const seconds of [-10, 3, -9]) {
