@@ -28,6 +28,7 @@ function authentication(kind: number, content = ''): Buffer {
 }
 
 const LET_IN = Buffer.concat([authentication(0), message('Z', 'I')]);
+const BEGUN = Buffer.concat([message('C', 'BEGIN\0'), message('Z', 'T')]);
 /** As a German server says that pg_hba.conf has no line for this way of connecting. */
 const NO_ENTRY = message('E', 'SFATAL\0VFATAL\0C28000\0Mkein pg_hba.conf-Eintrag für Host »127.0.0.1«\0\0');
 
@@ -187,6 +188,15 @@ describe('the texts of the pinned driver', () => {
 });
 
 describe('a server that does not speak English', () => {
+  /** Answers who signs in, and the statement that follows. */
+  function meets(socket: Socket, letsIn: boolean): void {
+    if (!letsIn) {
+      socket.end(NO_ENTRY);
+      return;
+    }
+    socket.write(LET_IN);
+    socket.once('data', () => socket.end(BEGUN));
+  }
   /** In TLS it lets nobody in, in plain text everybody, or the other way round. */
   async function server(letsIn: 'plain' | 'tls'): Promise<string> {
     const listening = createServer((socket) => {
@@ -195,13 +205,13 @@ describe('a server that does not speak English', () => {
       socket.once('data', (first) => {
         // An SSLRequest is 8 bytes long.
         if (first.length !== 8) {
-          socket.end(letsIn === 'plain' ? LET_IN : NO_ENTRY);
+          meets(socket, letsIn === 'plain');
           return;
         }
         socket.write('S');
         const secure = new TLSSocket(socket, { isServer: true, ...SELF_SIGNED });
         secure.on('error', () => {});
-        secure.once('data', () => secure.end(letsIn === 'tls' ? LET_IN : NO_ENTRY));
+        secure.once('data', () => meets(secure, letsIn === 'tls'));
       });
     });
     await new Promise<void>((resolve) => {

@@ -84,6 +84,8 @@ async function tryOut(config: pg.ClientConfig): Promise<void> {
   client.on('error', () => {});
   try {
     await client.connect();
+    // A pooler that pools by statement refuses it and hangs up: with more sent behind it, its words may be lost.
+    await client.query('begin');
   } finally {
     await client.end().catch(() => {});
   }
