@@ -19,8 +19,11 @@ const UNITS = { seconds: 1_000, minutes: 60_000, hours: HOUR, days: 24 * HOUR };
 const WEIGHTS = { seconds: 2, minutes: 3, hours: 4, days: 1 };
 /** What the daemon's process is in while the clock steps. */
 const PROCESS = { alive: 8, stopped: 1, dead: 2 };
-/** A heartbeat notices a step, an account that broke is opened again 5 s later, and a dead owner's is taken after 12 s. */
-const SOON_MS = 60_000;
+/**
+ * A heartbeat notices a step, an account that broke is opened again 5 s later, and a dead owner's is taken after 12 s.
+ * The slots that a killed daemon had reserved count as used for a window of the rate limit more.
+ */
+const SOON_MS = 150_000;
 /** What a killed daemon was sending is given up after the longest that a request may take. */
 const PATIENCE_MS = 240_000;
 const STARTED = 'mirroring into';

@@ -58,7 +58,8 @@ export async function checkReplay(
 
 /**
  * Versions of the account's rows, archived and current: each once, one after another, none equal to the one that it
- * superseded, and each with a watermark of its own.
+ * superseded, and each with a watermark of its own. One that ended with its row's deletion was not superseded: where
+ * the clock went back meanwhile, the row comes again at the very moment of its deletion.
  */
 export async function checkVersions(
   db: pg.Pool,
@@ -71,9 +72,9 @@ export async function checkVersions(
     const key = name === 'list_items' ? 'list_id, id' : KEYS[name];
     const { rows } = await db.query<{ list: string; id: string; wrong: string; count: number }>(
       `with v as (
-         select ${key}, _change_id, _hash, _valid_from, _valid_to from mirror.${name}_history where _user_id = $1
+         select ${key}, _change_id, _hash, _valid_from, _valid_to, _op from mirror.${name}_history where _user_id = $1
          union all
-         select ${key}, _change_id, _hash, _changed_at, 'infinity' from mirror.${name}
+         select ${key}, _change_id, _hash, _changed_at, 'infinity', null from mirror.${name}
          where _user_id = $1 and _deleted_at is null),
        w as (
          select *, lead(_valid_from) over k as next_from, lead(_hash) over k as next_hash,
@@ -82,7 +83,7 @@ export async function checkVersions(
        select ${keysOf(name)}, case
            when _valid_to < _valid_from then 'ends before it begins'
            when next_from < _valid_to then 'overlaps the next one'
-           when next_from = _valid_to and next_hash = _hash then 'is followed by its equal'
+           when next_from = _valid_to and next_hash = _hash and _op is distinct from 'delete' then 'is followed by its equal'
            when sharers > 1 then 'shares its _change_id' end as wrong,
          (select count(*) from v)::int as count
        from w order by 3 nulls last limit 4`,
