@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -38,12 +39,19 @@ export async function playClocks(seed: number, origin: Cluster): Promise<GameRes
   db.on('error', () => {});
   try {
     await new Game(account, cluster, db).play();
+    if (account.findings.length > 0) for (const line of await complaints(cluster)) account.tell(line);
     return account.outcome();
   } finally {
     await account.close();
     await db.end();
     await cluster.remove();
   }
+}
+
+/** What the server's log says of sessions and processes that it ended. */
+async function complaints({ location: { pgData } }: Cluster): Promise<string[]> {
+  const log = await readFile(`${pgData}.log`, 'utf8');
+  return log.split('\n').filter((line) => /FATAL|PANIC|terminated|LOG: {2}server/.test(line));
 }
 
 class Game {
