@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -33,8 +33,11 @@ export async function workerServer(url: string): Promise<WorkerServer> {
       while (all.some(isAlive)) await new Promise(setImmediate);
     },
     start: async () => {
-      const command = [join(bin, 'pg_ctl'), '-D', data, '-l', `${data}.log`, '-w', 'start'];
-      await run('runuser', ['-u', 'postgres', '--', ...command], { cwd: '/' });
+      // With the settings that it had on its command line, as the user whose files it has.
+      const [, ...options] = (await readFile(join(data, 'postmaster.opts'), 'utf8')).trim().split(' ');
+      const { uid, gid } = await stat(data);
+      const command = ['-D', data, '-l', `${data}.log`, '-o', options.join(' '), '-w', 'start'];
+      await run(join(bin, 'pg_ctl'), command, { cwd: '/', uid, gid });
     },
   };
 }

@@ -1,21 +1,24 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import pg from 'pg';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { freePort, isPortFree } from '@research-mirror/embedded-postgres/ports';
+import { TESTED } from '@research-mirror/embedded-postgres/binaries';
 import { dropTemplates } from '../postgres/postgres.ts';
 import { clusterAt } from '../postgres/postgres-server.ts';
-import { ROOT } from '../rules/source-files.ts';
+import { type Cluster, createSite } from './cluster.ts';
 
-/** Starts a coordinator and workers on this machine; it lies beside the checkout, or not. */
-const TOOL = resolve(ROOT, '..', 'shared', 'tools', 'citus-offline', 'citus-offline');
 const WORKERS = 2;
+/** Of each node; each database has a process of its own on each. */
+const SETTINGS = {
+  shared_preload_libraries: 'citus',
+  max_worker_processes: '64',
+  max_connections: '300',
+  full_page_writes: 'off',
+};
 
-const run = promisify(execFile);
+/** Where Debian's packages put programs, and what says that an extension is there. */
+const PROGRAMS = '/usr/lib/postgresql';
+const EXTENSION = (major: string): string => `/usr/share/postgresql/${major}/extension/citus.control`;
+
 let stop: () => Promise<void> = async () => {};
 
 /**
@@ -38,49 +41,32 @@ export async function teardown(): Promise<void> {
   await stop();
 }
 
+/** A coordinator and its workers, by the newest PostgreSQL of the machine's that has the extension. */
 async function startCluster(): Promise<string> {
-  if (!existsSync(TOOL)) {
-    throw new Error(`there is no Citus here: set CITUS_URL to a coordinator, or put its tool at ${TOOL}`);
+  const major = (existsSync(PROGRAMS) ? readdirSync(PROGRAMS) : [])
+    .filter((each) => Number(each) >= TESTED.oldest && Number(each) <= TESTED.newest)
+    .filter((each) => existsSync(EXTENSION(each)))
+    .toSorted()
+    .at(-1);
+  if (major === undefined) {
+    throw new Error(
+      'there is no Citus here: set CITUS_URL to a coordinator, or install the extension for a PostgreSQL of this machine',
+    );
   }
-  const folder = await mkdtemp(join(tmpdir(), 'research-mirror-citus-'));
-  // The user postgres must be able to pass.
-  await chmod(folder, 0o755);
-  const first = await firstOfFreePorts(1 + WORKERS);
-  const up = async (): Promise<string> => {
-    const { stdout } = await run(TOOL, ['up', folder, String(WORKERS), String(first)]);
-    return stdout.trim();
-  };
-  const down = (): Promise<unknown> => run(TOOL, ['down', folder]);
-  stop = async () => {
-    await down();
-    await rm(folder, { recursive: true, force: true });
-  };
-  const url = await up();
+  const site = await createSite(undefined, join(PROGRAMS, major, 'bin'));
+  stop = () => site.remove();
+  const nodes: Cluster[] = [];
   for (let node = 0; node <= WORKERS; node += 1) {
-    const there = new URL(url);
-    there.port = String(first + node);
-    // Each database has a process of its own on each node.
-    await settings(there.href, ['max_worker_processes = 64', 'fsync = off', 'full_page_writes = off']);
+    const cluster = await site.cluster();
+    // Nodes sign in to each other without a password.
+    await cluster.write('pg_hba.conf', 'local all all trust\nhost all all 127.0.0.1/32 trust\n');
+    await cluster.start(SETTINGS);
+    await cluster.ask('create extension citus');
+    nodes.push(cluster);
   }
-  await down();
-  return up();
-}
-
-async function settings(url: string, all: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    for (const each of all) await client.query(`alter system set ${each}`);
-  } finally {
-    await client.end();
-  }
-}
-
-/** The first of so many ports in a row that nobody listens on. */
-async function firstOfFreePorts(count: number): Promise<number> {
-  for (;;) {
-    const first = await freePort();
-    const others = Array.from({ length: count - 1 }, (_, index) => isPortFree(first + 1 + index));
-    if ((await Promise.all(others)).every(Boolean)) return first;
-  }
+  const [coordinator, ...workers] = nodes;
+  if (coordinator === undefined) throw new RangeError('no node');
+  await coordinator.ask(`select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`);
+  for (const { port } of workers) await coordinator.ask(`select citus_add_node('127.0.0.1', ${port})`);
+  return coordinator.url;
 }

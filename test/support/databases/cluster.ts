@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { run } from '@research-mirror/embedded-postgres/binaries';
+import { findBinaries, run } from '@research-mirror/embedded-postgres/binaries';
 import { ensureDataDirectory } from '@research-mirror/embedded-postgres/data-directory';
 import { connectOrStart } from '@research-mirror/embedded-postgres/connect-or-start';
 import { findLocation, SYSTEM_FOLDER, type Location } from '@research-mirror/embedded-postgres/location';
@@ -51,14 +51,19 @@ export interface Site {
   remove(): Promise<void>;
 }
 
-/** @param programsOf gives the servers other programs than the package's (stepping-clock.ts) */
+/**
+ * @param programsOf gives the servers other programs than the package's (stepping-clock.ts)
+ * @param pgBin the machine's programs in place of the package's
+ */
 export async function createSite(
   programsOf?: (location: Location, home: string) => Promise<string>,
+  pgBin?: string,
 ): Promise<Site> {
   const folder = await mkdtemp(join(await quickFolder(), 'research-mirror-clusters-'));
   // PostgreSQL's own user must be able to pass where tests run as root.
   await chmod(folder, 0o755);
-  const location = await findLocation(folder, process.getuid?.() === 0, SYSTEM_FOLDER);
+  const binaries = await findBinaries(pgBin);
+  const location = await findLocation(folder, process.getuid?.() === 0, SYSTEM_FOLDER, binaries);
   const home = join(dirname(location.pgData), 'clusters');
   await mkdir(home, { recursive: true });
   await giveTo(location, home);
