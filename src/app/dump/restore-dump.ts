@@ -117,8 +117,8 @@ export async function restoreDump(dump: OpenDump, options: RestoreOptions): Prom
 /** Makes the dumped mirror's tables. */
 async function makeTables(
   trx: Db,
-  { before, after, header }: OpenDump,
-  { schema }: RestoreOptions,
+  { before, header }: OpenDump,
+  { schema, folder }: RestoreOptions,
 ): Promise<void> {
   const ownTable = await lockMigrations(trx);
   if ((await appliedMigrations(trx)).length > 0) {
@@ -127,7 +127,7 @@ async function makeTables(
         `to a new one, or remove this one: drop schema "${schema}", "${schema}_sync" cascade`,
     );
   }
-  await throwIfNamesTaken(trx, [...before, ...after], ownTable);
+  await throwIfNamesTaken(trx, folder, ownTable);
   for (const migration of before) await applyMigration(trx, migration);
   for (const table of header.tables) {
     if (!DUMPED_TABLES.some(({ schema: place, name }) => place === table.schema && name === table.name)) {

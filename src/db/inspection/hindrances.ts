@@ -1,5 +1,5 @@
 import type { Db } from '../connection/db.ts';
-import { migratedParts } from './missing-parts.ts';
+import { migratedParts } from '../migrations/migrations.ts';
 
 /** What somebody added to the mirror's tables, and what may keep rows from being written. */
 export interface Hindrance {

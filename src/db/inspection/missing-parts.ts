@@ -1,13 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Db } from '../connection/db.ts';
+import { migratedParts } from '../migrations/migrations.ts';
 
-/** `objects.txt`: what the migrations add up to, a line each: its kind, its name with `{schema}` for MIRROR_SCHEMA. */
-export async function migratedParts(folder: string): Promise<readonly string[]> {
-  return (await readFile(join(folder, 'objects.txt'), 'utf8')).trimEnd().split('\n');
-}
-
-/** What is in the two schemas, whoever made it, in the same form. */
+/** What is in the two schemas, whoever made it, in the form of objects.txt. */
 export async function presentParts(db: Db): Promise<readonly string[]> {
   const { rows } = await db.sql<{ part: string }>`
     with own as (
@@ -19,6 +13,8 @@ export async function presentParts(db: Db): Promise<readonly string[]> {
     select 'schema ' || place as part from own
     union all
     select case when view then 'view ' else 'table ' end || name from relation
+    union all
+    select format('index %s.%s', place, relname) from pg_class join own on own.oid = relnamespace where relkind in ('i', 'I')
     union all
     select format('column %s.%s %s', name, attname, format_type(atttypid, atttypmod))
     from relation join pg_attribute on attrelid = relation.oid and attnum > 0 and not attisdropped
@@ -45,7 +41,9 @@ const NAMED = 3;
 export async function whatIsMissing(db: Db, folder: string, views = true): Promise<string | undefined> {
   const made = await migratedParts(folder);
   const present = new Set(await presentParts(db));
-  const lost = made.filter((part) => !present.has(part) && (views || !part.startsWith('view ')));
+  // Of indexes the unique ones count, whatever their names.
+  const needed = views ? /^(?!index )/ : /^(?!index |view )/;
+  const lost = made.filter((part) => !present.has(part) && needed.test(part));
   const whole = lost.flatMap((part) => /^(?:schema|table) (.*)/.exec(part)?.[1] ?? []);
   // With a schema or table, all that is in it is missing.
   const missing = lost.filter(

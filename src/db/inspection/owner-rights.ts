@@ -1,5 +1,5 @@
 import { type Db, onlyRow } from '../connection/db.ts';
-import { migratedParts } from './missing-parts.ts';
+import { migratedParts } from '../migrations/migrations.ts';
 
 /** A right that this user lacks to keep the mirror, and what a DBA runs to give it. */
 export interface MissingRight {

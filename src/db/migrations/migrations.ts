@@ -56,6 +56,11 @@ function numberOf(name: string): number {
   return Number(name.slice(0, 4));
 }
 
+/** `objects.txt`: what the migrations add up to, a line each: its kind, its name with `{schema}` for MIRROR_SCHEMA. */
+export async function migratedParts(folder: string): Promise<readonly string[]> {
+  return (await readFile(join(folder, 'objects.txt'), 'utf8')).trimEnd().split('\n');
+}
+
 /** Those of a newer program: none of `all` has their name. */
 export function unknownAmong(
   applied: readonly AppliedMigration[],

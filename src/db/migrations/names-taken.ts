@@ -1,13 +1,13 @@
-import { Db } from '../connection/db.ts';
+import type { Db } from '../connection/db.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import type { Migration } from './migrations.ts';
+import { migratedParts } from './migrations.ts';
 
 /** An object in one of the mirror's schemas. */
 interface Present {
   /** `table`, `index`, `function`: for users. */
   readonly kind: string;
   readonly name: string;
-  /** The schema's suffix (`''` or `_sync`), namespace and name: only one object can have a key. */
+  /** As objects.txt has it behind `{schema}`: `_sync.scope`, `.submit(text, jsonb)`. */
   readonly key: string;
   readonly owner: string;
 }
@@ -15,26 +15,18 @@ interface Present {
 /** Objects named in a message; the rest is counted. */
 const NAMED = 5;
 
-/** A schema that exists only within a transaction, which rolls it back. */
-const TRIAL = 'research_mirror_trial';
-
 /**
  * Refuses a schema that has an object which any of the migrations makes; it may contain others
- * (MIRROR_SCHEMA=public). Finds those objects out by making them in another schema. To be called in the transaction
- * of the first migration, before it.
+ * (MIRROR_SCHEMA=public). To be called in the transaction of the first migration, before it.
+ * @param folder of the migrations
  * @param ownTable that transaction has made the migrations' table
  * @throws Unusable: what is in the way, whose it is, and the remedy
  */
-export async function throwIfNamesTaken(
-  trx: Db,
-  all: readonly Migration[],
-  ownTable: boolean,
-): Promise<void> {
+export async function throwIfNamesTaken(trx: Db, folder: string, ownTable: boolean): Promise<void> {
   await throwIfClosed(trx);
   const present = (await objectsOf(trx)).filter(({ key }) => !ownTable || !OWN_TABLE.test(key));
   if (present.length === 0) return;
-  await throwIfNoTrial(trx);
-  const made = await madeBy(trx, all);
+  const made = new Set((await migratedParts(folder)).map((part) => PLACED.exec(part)?.[1]));
   const clashes = present.filter(({ key }) => made.has(key));
   if (clashes.length === 0) return;
   const named = clashes.slice(0, NAMED).map(({ kind, name, owner }) => `the ${kind} ${name} of ${owner}`);
@@ -45,8 +37,10 @@ export async function throwIfNamesTaken(
   );
 }
 
+/** What has a name of its own in its schema. */
+const PLACED = /^(?:table|view|index|function) \{schema\}(.*)$/;
 /** Keys of the migrations' table and its index. */
-const OWN_TABLE = /^_sync relation migration(?:_pkey)?$/;
+const OWN_TABLE = /^_sync\.migration(?:_pkey)?$/;
 
 /** @throws Unusable for a schema in which this user can make nothing */
 export async function throwIfClosed(trx: Db): Promise<void> {
@@ -62,32 +56,6 @@ export async function throwIfClosed(trx: Db): Promise<void> {
   );
 }
 
-/** @throws Unusable for a user who can't make the schemas of the trial */
-async function throwIfNoTrial(trx: Db): Promise<void> {
-  const { rows } = await trx.sql<{ database: string; user: string }>`
-    select current_database() as database, current_user::text as user
-    where not has_database_privilege(current_database(), 'create')`;
-  const closed = rows[0];
-  if (closed === undefined) return;
-  throw new Unusable(
-    `the schemas "${trx.schema}" and "${trx.stateSchema}" are not empty, and ${closed.user} may make no other schema to find ` +
-      `out whether the mirror has room there. Nothing was touched; empty them, or: ` +
-      `grant create on database "${closed.database}" to ${closed.user}`,
-  );
-}
-
-/** Keys of what the migrations make; makes it and rolls it back. */
-async function madeBy(trx: Db, all: readonly Migration[]): Promise<ReadonlySet<string>> {
-  await trx.raw('savepoint trial');
-  // A DBA, or `migrate`, makes them before the first migration.
-  for (const suffix of ['', '_sync']) await trx.raw(`create schema ${TRIAL}${suffix}`);
-  for (const { text } of all) await trx.raw(text.replaceAll('{schema}', TRIAL));
-  const made = await objectsOf(new Db(trx.kysely, TRIAL));
-  await trx.raw('rollback to savepoint trial');
-  // These two are not in the files (run-migrations.ts, grants.ts).
-  return new Set([...made.map(({ key }) => key), '_sync relation migration', '_sync relation granted']);
-}
-
 async function objectsOf(trx: Db): Promise<Present[]> {
   const { rows } = await trx.sql<Present>`
     with own as (
@@ -95,15 +63,15 @@ async function objectsOf(trx: Db): Promise<Present[]> {
       where nspname in (${trx.schema}, ${trx.stateSchema}))
     select case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
         when 'i' then 'index' when 'I' then 'index' when 'f' then 'foreign table' when 'c' then 'type' else 'table' end as kind,
-      format('%I.%I', nspname, relname) as name, format('%s relation %s', suffix, relname) as key,
+      format('%I.%I', nspname, relname) as name, format('%s.%s', suffix, relname) as key,
       relowner::regrole::text as owner
     from pg_class c join own on own.oid = relnamespace
     union all
-    select 'type', format('%I.%I', nspname, typname), format('%s relation %s', suffix, typname), typowner::regrole::text
+    select 'type', format('%I.%I', nspname, typname), format('%s.%s', suffix, typname), typowner::regrole::text
     from pg_type join own on own.oid = typnamespace where typrelid = 0 and typelem = 0
     union all
     select 'function', format('%I.%I(%s)', nspname, proname, pg_get_function_identity_arguments(p.oid)),
-      format('%s function %s(%s)', suffix, proname, oidvectortypes(proargtypes)), proowner::regrole::text
+      format('%s.%s(%s)', suffix, proname, oidvectortypes(proargtypes)), proowner::regrole::text
     from pg_proc p join own on own.oid = pronamespace
     order by 1, 2`;
   return rows;

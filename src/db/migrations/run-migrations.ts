@@ -91,13 +91,13 @@ export async function unknownMigrations(db: Db, folder: string): Promise<string[
 async function applyNext(
   trx: Db,
   all: readonly Migration[],
-  { version, patience }: MigrateOptions,
+  { folder, version, patience }: MigrateOptions,
 ): Promise<string | undefined> {
   const ownTable = await lockMigrations(trx, patience?.lockMs);
   const applied = await appliedMigrations(trx);
   const [next] = pendingAfter(applied, all, trx.schema, version);
   if (next === undefined) return undefined;
-  if (applied.length === 0) await throwIfNamesTaken(trx, all, ownTable);
+  if (applied.length === 0) await throwIfNamesTaken(trx, folder, ownTable);
   await applyMigration(trx, next);
   return next.name;
 }

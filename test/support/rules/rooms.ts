@@ -122,7 +122,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     inspection: {
       has: 'what doctor looks at: the server, what its user may do, who is in the way',
-      imports: ['connection'],
+      imports: ['connection', 'migrations'],
     },
     status: {
       has: 'what the status report reads, and what is kept for it alone',

@@ -112,6 +112,7 @@ describe('migrate', () => {
       join(folder, '0001_first.sql'),
       'create table "{schema}".rows (_user_id bigint, id bigint, primary key (_user_id, id)); create table "{schema}".settings (name text primary key);',
     );
+    await writeFile(join(folder, 'objects.txt'), 'table {schema}.rows\ntable {schema}.settings\n');
     await migrate({ db: new Db(open.kysely, 'spread'), folder, version: '0.2.0', clock: systemClock });
     const { rows } = await open.db.sql<{
       name: string;

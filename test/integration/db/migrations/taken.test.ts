@@ -137,7 +137,9 @@ describe('schemas that a DBA made for a login that may make none', () => {
   it('are refused where they hold something else, with the remedy', async () => {
     await asLogin(async (url) => {
       await run('create table mirror.account (id int)');
-      await expect(migrateTo(url, 'mirror')).rejects.toThrow(/are not empty.*empty them, or: grant create on database/);
+      await expect(migrateTo(url, 'mirror')).rejects.toThrow(
+        /is taken by something else: the table mirror.account of postgres. Nothing was touched; .* or move them away/,
+      );
       await run('drop table mirror.account');
     });
   });
