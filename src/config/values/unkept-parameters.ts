@@ -1,3 +1,5 @@
+import { variableOf } from '../../model/database/tls-parameters.ts';
+
 /** A parameter of libpq with a meaning that the driver can’t keep. */
 interface Unkept {
   /** Values that ask for nothing that is not done anyway. */
@@ -32,19 +34,8 @@ const UNKEPT: Readonly<Record<string, Unkept>> = {
   passfile: { harmless: NONE, remedy: 'set PGPASSFILE' },
 };
 
-/** Variables of libpq; `PGPASSFILE` is read. */
-const VARIABLES: Readonly<Record<string, string>> = {
-  PGCHANNELBINDING: 'channel_binding',
-  PGREQUIREAUTH: 'require_auth',
-  PGGSSENCMODE: 'gssencmode',
-  PGSSLCERTMODE: 'sslcertmode',
-  PGSSLCRLDIR: 'sslcrldir',
-  PGSSLSNI: 'sslsni',
-  PGREQUIREPEER: 'requirepeer',
-  PGMINPROTOCOLVERSION: 'min_protocol_version',
-  PGHOSTADDR: 'hostaddr',
-  PGSERVICE: 'service',
-};
+/** `PGPASSFILE` is read, and `PGSERVICEFILE` asks for nothing without `PGSERVICE`. */
+const HARMLESS_VARIABLE = /^PG(PASS|SERVICE)FILE$/;
 
 /**
  * What is wrong with a parameter of a URL or a variable of libpq: it is obeyed or refused, never dropped.
@@ -52,7 +43,8 @@ const VARIABLES: Readonly<Record<string, string>> = {
  * @returns undefined where it can be obeyed, or asks for nothing
  */
 export function unkept(name: string, value: string): string | undefined {
-  const promise = UNKEPT[VARIABLES[name] ?? name];
-  if (promise === undefined || value === '' || promise.harmless.test(value)) return undefined;
+  const [, promise] = Object.entries(UNKEPT).find(([key]) => [key, variableOf(key)].includes(name)) ?? [];
+  if (promise === undefined || HARMLESS_VARIABLE.test(name) || value === '' || promise.harmless.test(value))
+    return undefined;
   return `${name} can’t be obeyed: ${promise.remedy}`;
 }

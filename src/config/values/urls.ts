@@ -1,3 +1,4 @@
+import { SSL_MODES, TLS_PARAMETERS } from '../../model/database/tls-parameters.ts';
 import { InvalidValue } from '../invalid.ts';
 import { suggestion } from '../suggestion.ts';
 import { unkept } from './unkept-parameters.ts';
@@ -20,20 +21,6 @@ export function parseServiceUrl(text: string): string {
 export function parsePublicUrl(text: string): string {
   return withoutTrailingSlash(parseWebUrl(text));
 }
-
-const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
-/** Those of libpq's TLS parameters that have an effect here. */
-const SSL_PARAMETERS = [
-  'sslmode',
-  'sslrootcert',
-  'sslcrl',
-  'sslcert',
-  'sslkey',
-  'sslpassword',
-  'sslnegotiation',
-  'ssl_min_protocol_version',
-  'ssl_max_protocol_version',
-];
 
 /** They promise nothing, or nothing more than is done (unkept-parameters.ts). */
 const HARMLESS_SSL = /^ssl(compression|certmode|sni|keylogfile)$/;
@@ -58,10 +45,11 @@ export function parseDatabaseUrl(text: string): string {
     if (problem !== undefined) throw new InvalidValue(problem);
   }
   // If `sslmod=require` were ignored, the connection would be unprotected.
+  const known: readonly string[] = TLS_PARAMETERS;
   for (const [, name = ''] of text.matchAll(/[?&](ssl[^=&#]*)/g)) {
-    if (SSL_PARAMETERS.includes(name) || HARMLESS_SSL.test(name)) continue;
-    const near = suggestion(name, SSL_PARAMETERS);
-    throw new InvalidValue(`has ${name}${near}, but of ssl… only ${SSL_PARAMETERS.join(', ')} are known`);
+    if (known.includes(name) || HARMLESS_SSL.test(name)) continue;
+    const near = suggestion(name, known);
+    throw new InvalidValue(`has ${name}${near}, but of ssl… only ${known.join(', ')} are known`);
   }
   return text;
 }

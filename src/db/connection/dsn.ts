@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { parse } from 'pg-connection-string';
 import { Unusable } from '@research-mirror/runtime/errors';
-import type { TlsParameters } from './tls.ts';
+import { TLS_PARAMETERS, type TlsParameters, variableOf } from '../../model/database/tls-parameters.ts';
 
 /** A connection string and libpq's environment, resolved: the driver reads no variable itself. */
 export interface Dsn {
@@ -22,18 +22,6 @@ export interface Dsn {
 /** `PG*` variables by name. */
 export type PgVariables = Readonly<Record<string, string | undefined>>;
 
-const TLS_NAMES = [
-  'sslmode',
-  'sslrootcert',
-  'sslcrl',
-  'sslcert',
-  'sslkey',
-  'sslpassword',
-  'sslnegotiation',
-  'ssl_min_protocol_version',
-  'ssl_max_protocol_version',
-] as const;
-
 /**
  * Reads a `postgres://` URL as libpq does: the variables fill what it leaves out. A host that begins with a slash is
  * a socket's folder, which has no TLS.
@@ -43,10 +31,9 @@ export function readDsn(url: string, variables: PgVariables): Dsn {
   const [base, query] = splitOnce(url, '?');
   const parameters = new URLSearchParams(query);
   const tls: Record<string, string | undefined> = {};
-  for (const name of TLS_NAMES) {
+  for (const name of TLS_PARAMETERS) {
     // Of several, libpq takes the last one.
-    tls[name] =
-      parameters.getAll(name).at(-1) ?? variables[`PG${name.replaceAll('_', '').toUpperCase()}`] ?? undefined;
+    tls[name] = parameters.getAll(name).at(-1) ?? variables[variableOf(name)];
     // The driver would read them in another way than libpq.
     parameters.delete(name);
   }

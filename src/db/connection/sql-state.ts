@@ -54,45 +54,54 @@ type DriverProblem = 'connection' | 'no-tls' | 'tls' | 'no-password' | 'sign-in'
 
 /**
  * The texts of pg, pg-pool and Kysely at the pinned versions, which they never translate; each is provoked by a test
- * (driver-texts.test.ts). A server's texts are in its own language: they are never looked at.
+ * (driver-texts.test.ts). A server's texts are in its own language: they are never looked at. Our words stand beside
+ * those that are a riddle.
  */
-const TEXTS: readonly (readonly [RegExp, DriverProblem])[] = [
+const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: (reason: string) => string])[] = [
   [/^Connection terminated( unexpectedly| due to connection timeout)?$/, 'connection'],
   [/^timeout expired$/, 'connection'],
   [/^timeout exceeded when trying to connect$/, 'connection'],
-  [/^Query read timeout$/, 'connection'],
+  [
+    /^Query read timeout$/,
+    'connection',
+    () =>
+      'no answer came in time: a pooler lets too few sessions through (a program opens 14 at most), the network drops packets, or the server hangs',
+  ],
   [/^Postgres connection has been discarded$/, 'connection'],
   [/^Client (was closed|has encountered a connection error) and is not queryable$/, 'connection'],
-  [/^The server does not support SSL connections$/, 'no-tls'],
+  [
+    /^The server does not support SSL connections$/,
+    'no-tls',
+    () => 'the database does not speak TLS, but sslmode in DATABASE_URL asks for it',
+  ],
   [/^There was an error establishing an SSL connection$/, 'tls'],
-  [/client password must be a (non-empty )?string$/, 'no-password'],
-  [/^SASL: /, 'sign-in'],
+  [
+    /client password must be a (non-empty )?string$/,
+    'no-password',
+    () =>
+      'the database asks for a password, and there is none: put it into DATABASE_URL, PGPASSWORD or ~/.pgpass',
+  ],
+  [
+    /^SASL: /,
+    'sign-in',
+    (reason) =>
+      `the database's way of signing in can't be used (${reason}): mend password_encryption or pg_hba.conf at the server`,
+  ],
 ];
+
+function driverText(error: unknown): (typeof TEXTS)[number] | undefined {
+  return error instanceof Error ? TEXTS.find(([text]) => text.test(error.message)) : undefined;
+}
 
 /** @returns undefined for an error that is not one of the driver's */
 export function driverProblem(error: unknown): DriverProblem | undefined {
-  if (!(error instanceof Error)) return undefined;
-  return TEXTS.find(([text]) => text.test(error.message))?.[1];
+  return driverText(error)?.[1];
 }
 
-/** What somebody has to mend, of the driver's own errors. */
-const UNUSABLE: Readonly<Record<DriverProblem, ((reason: string) => string) | undefined>> = {
-  connection: undefined,
-  tls: undefined,
-  'no-tls': () => 'the database does not speak TLS, but sslmode in DATABASE_URL asks for it',
-  'no-password': () =>
-    'the database asks for a password, and there is none: put it into DATABASE_URL, PGPASSWORD or ~/.pgpass',
-  'sign-in': (reason) =>
-    `the database's way of signing in can't be used (${reason}): mend password_encryption or pg_hba.conf at the server`,
-};
-
-/** What pg says of itself, where that is a riddle. */
-const IN_OUR_WORDS: ReadonlyMap<string, string> = new Map([
-  [
-    'Query read timeout',
-    'no answer came in time: a pooler lets too few sessions through (a program opens 14 at most), the network drops packets, or the server hangs',
-  ],
-]);
+/** Of a driver's problem: no connection came about, or it broke; of the others somebody has to mend something. */
+function mayPass(problem: DriverProblem | undefined): boolean {
+  return problem === 'connection' || problem === 'tls';
+}
 
 /**
  * The error as the caller needs it (model/errors.ts): DatabaseUnavailable when it may pass, Unusable when somebody
@@ -110,13 +119,12 @@ export function databaseError(error: unknown): unknown {
         { cause: error },
       );
     }
-    const unusable = UNUSABLE[driverProblem(error) ?? 'connection'];
+    const [, problem, words] = driverText(error) ?? [];
+    const said = words?.(reason) ?? reason;
     // Its own text says less.
-    if (unusable !== undefined) return new Unusable(unusable(reason));
+    if (problem !== undefined && !mayPass(problem)) return new Unusable(said);
     return isConnectionProblem(error)
-      ? new DatabaseUnavailable(`the database can't be reached: ${IN_OUR_WORDS.get(reason) ?? reason}`, {
-          cause: error,
-        })
+      ? new DatabaseUnavailable(`the database can't be reached: ${said}`, { cause: error })
       : error;
   }
   const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];
@@ -179,8 +187,7 @@ function isConnectionProblem(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code === 'string' && /^E[A-Z_]+$/.test(code) && !code.startsWith('ERR_')) return true;
   if (error instanceof AggregateError) return error.errors.some(isConnectionProblem);
-  const problem = driverProblem(error);
-  return problem === 'connection' || problem === 'tls';
+  return mayPass(driverProblem(error));
 }
 
 function isCertificateProblem(error: Error): boolean {

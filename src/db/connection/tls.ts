@@ -4,21 +4,8 @@ import { join } from 'node:path';
 import type { ConnectionOptions, SecureVersion } from 'node:tls';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
+import { SSL_MODES, type TlsParameters } from '../../model/database/tls-parameters.ts';
 
-/** libpq's parameters of TLS, where given. */
-export interface TlsParameters {
-  readonly sslmode?: string | undefined;
-  readonly sslrootcert?: string | undefined;
-  readonly sslcrl?: string | undefined;
-  readonly sslcert?: string | undefined;
-  readonly sslkey?: string | undefined;
-  readonly sslpassword?: string | undefined;
-  readonly sslnegotiation?: string | undefined;
-  readonly ssl_min_protocol_version?: string | undefined;
-  readonly ssl_max_protocol_version?: string | undefined;
-}
-
-const MODES = ['disable', 'allow', 'prefer', 'require', 'no-verify', 'verify-ca', 'verify-full'];
 /** Modes in which a connection in plain text may be the result. */
 const WEAK = new Set(['disable', 'allow', 'prefer']);
 
@@ -39,7 +26,7 @@ export interface TlsPlan {
  */
 export function tlsPlan(parameters: TlsParameters): TlsPlan {
   const mode = parameters.sslmode ?? (parameters.sslrootcert === 'system' ? 'verify-full' : 'prefer');
-  if (!MODES.includes(mode)) throw unknownValue('sslmode', mode, MODES);
+  if (!SSL_MODES.includes(mode)) throw unknownValue('sslmode', mode, SSL_MODES);
   if (isDirect(parameters) && WEAK.has(mode)) {
     throw new Unusable(
       'sslnegotiation=direct in DATABASE_URL needs sslmode=require, verify-ca or verify-full',

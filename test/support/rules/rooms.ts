@@ -196,6 +196,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     store: { has: 'the store that the budget needs, and its time', imports: ['slots'] },
   },
   model: {
+    database: { has: 'libpq’s words, which configuration and connection share', imports: [] },
     json: { has: 'JSON text, from which no digit is lost', imports: [] },
     memo: { has: 'what was computed of a text before, within a bound of bytes', imports: [] },
     webhook: { has: 'words of events and of the registration', imports: [] },
