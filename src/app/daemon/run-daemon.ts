@@ -35,7 +35,7 @@ import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
 import { programVersion } from '../program-files.ts';
 import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness, WriteHealth } from './readiness.ts';
-import { askedAtMost } from '../status/asked-at-most.ts';
+import { askedAtMost } from '../asked-at-most.ts';
 import { followChanges } from '../status/follow-changes.ts';
 import { statusReport, type StatusSources, workloadOf } from '../status/collect-status.ts';
 import { readActivity, storeActivity } from '../../db/status/stored-activity.ts';

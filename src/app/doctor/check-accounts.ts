@@ -52,24 +52,21 @@ export async function checkIdentity(
 
 /** The last error of each collection that is failing, as `status` has it, and rows that Postgres refuses. */
 export async function checkFailing(db: Db, report: Report): Promise<void> {
-  const { rows } = await db.sql<{ what: string; places: string }>`
-    select last_error as what, string_agg(format('%s/%s', _user_id, collection), ', ' order by _user_id, collection) as places
-    from ${db.table('freshness')} where state = 'failing' group by 1 order by 2`;
-  for (const { what, places } of rows) report('failing', 'broken', `${places}: ${what}`);
-  const refused = await db.sql<{ what: string }>`
-    select format('%s/%s: Postgres refuses the newest version of %s rows (mirror.stale_rows)', _user_id, collection, stale_rows) as what
+  const { rows } = await db.sql<{ what: string; refused: boolean }>`
+    select format('%s: %s', string_agg(format('%s/%s', _user_id, collection), ', ' order by _user_id, collection), last_error)
+      as what, false as refused
+    from ${db.table('freshness')} where state = 'failing' group by last_error
+    union all
+    select format('%s/%s: Postgres refuses the newest version of %s rows (mirror.stale_rows)', _user_id, collection, stale_rows), true
     from ${db.table('data_quality')} where stale_rows > 0
     union all
-    select format('%s/%s: Postgres refuses to delete %s rows: %s', _user_id, collection, count(*), min(refused))
-    from ${db.stateTable('candidate')} where refused is not null group by _user_id, collection`;
-  for (const { what } of refused.rows) {
-    report('failing', 'broken', what, {
-      remedy:
-        'take away what refuses them (a constraint, a foreign key, a trigger); then "research-mirror sync --full"',
-    });
-  }
-  if (rows.length + refused.rows.length === 0)
-    report('failing', 'ok', 'no collection failed when it was read last');
+    select format('%s/%s: Postgres refuses to delete %s rows: %s', _user_id, collection, count(*), min(refused)), true
+    from ${db.stateTable('candidate')} where refused is not null group by _user_id, collection
+    order by refused, what`;
+  const remedy =
+    'take away what refuses them (a constraint, a foreign key, a trigger); then "research-mirror sync --full"';
+  for (const { what, refused } of rows) report('failing', 'broken', what, refused ? { remedy } : {});
+  if (rows.length === 0) report('failing', 'ok', 'no collection failed when it was read last');
 }
 
 /** As far as the mirror knows them: the service is not asked. */

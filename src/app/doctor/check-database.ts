@@ -97,9 +97,13 @@ export function createDatabaseSql(database: string, owner: string): string {
 async function checkWritable(db: Db, facts: ServerFacts, migrated: boolean, report: Report): Promise<void> {
   if (!facts.readOnly && !facts.standby) {
     // Without its schemas there is no place for a trial.
-    const refusal = migrated ? await refusedTrial(db) : undefined;
-    if (refusal === undefined) report('writable', 'ok', 'takes writes');
-    else report('writable', 'broken', `a trial table of a page's size can't be written: ${refusal}`);
+    const refusal: unknown = migrated ? await tryWriting(db).catch((error: unknown) => error) : undefined;
+    // What it lacks may be a right: `rights` names it.
+    if (refusal === undefined || sqlState(refusal) === '42501') report('writable', 'ok', 'takes writes');
+    else {
+      const why = failureMessage(refusal);
+      report('writable', 'broken', `a trial table of a page's size can't be written: ${why}`);
+    }
     return;
   }
   if (facts.standby) {
@@ -121,14 +125,6 @@ async function checkWritable(db: Db, facts: ServerFacts, migrated: boolean, repo
         ? 'alter system reset default_transaction_read_only; select pg_reload_conf();'
         : `begin read write; ${place} reset default_transaction_read_only; commit;`,
   });
-}
-
-/** Why the trial is refused; undefined: it passed, or what it lacks is a right (`rights` names it). */
-async function refusedTrial(db: Db): Promise<string | undefined> {
-  return tryWriting(db).then(
-    () => undefined,
-    (error: unknown) => (sqlState(error) === '42501' ? undefined : failureMessage(error)),
-  );
 }
 
 /** What the migrations made and is gone; what somebody added to it that can refuse writes. */

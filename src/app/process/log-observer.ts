@@ -61,14 +61,13 @@ export function logObserver(
       sum.readings += 1;
       sum.inserted += rest.inserted;
       sum.updated += rest.updated;
-      const { since, readings, inserted, updated } = sum;
+      const { since, ...found } = sum;
       const ms = clock.monotonic() - since;
       if (ms < SUMMED_UP_MS) return;
       sums.delete(name);
-      const found = `${countOf(readings, 'reading')} found ${formatCount(inserted)} new rows and ${formatCount(updated)} changed ones`;
       log.info(
-        { userId, collection, readings, inserted, updated },
-        `${collection}: in ${formatSpan(ms)} ${found}`,
+        { userId, collection, ...found },
+        `${collection}: in ${formatSpan(ms)} ${countOf(found.readings, 'reading')} found ${formatCount(found.inserted)} new rows and ${formatCount(found.updated)} changed ones`,
       );
     },
   };

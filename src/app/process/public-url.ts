@@ -1,6 +1,7 @@
 import { isTlsProblem, networkProblem } from '../../api/network-problem.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
+import { askedAtMost } from '../asked-at-most.ts';
 
 /** Nobody has account 0. `/healthz` would prove less: a proxy may answer it itself, or pass on deliveries only. */
 const PATH = '/webhooks/0';
@@ -60,16 +61,11 @@ export function astrayKept(
   place: string,
   clock: Pick<Clock, 'monotonic'>,
 ): () => Promise<string | undefined> {
-  let last: { readonly at: number; readonly why: Promise<string | undefined> } | undefined;
   const ask = async (): Promise<string | undefined> => {
     const astray = await whyAstray(publicUrl, place, LISTENER_ANSWER, AbortSignal.timeout(BOUND_MS));
     return astray && `${astray.found}; ${astray.remedy}`;
   };
-  return () => {
-    if (last === undefined || last.at + COUNTS_MS <= clock.monotonic())
-      last = { at: clock.monotonic(), why: ask() };
-    return last.why;
-  };
+  return askedAtMost(COUNTS_MS, clock, ask, COUNTS_MS);
 }
 
 async function beginningOf({ body }: Response): Promise<string> {

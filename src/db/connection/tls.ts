@@ -40,7 +40,7 @@ export function tlsPlan(parameters: TlsParameters): TlsPlan {
   if (mode === 'no-verify') return { first: unchecked };
   const root = {
     ...rootCertificate(parameters.sslrootcert),
-    ...(parameters.sslcrl === undefined ? {} : { crl: contentOf('sslcrl', parameters.sslcrl) }),
+    crl: contentOf('sslcrl', parameters.sslcrl),
   };
   if (mode === 'verify-full') return { first: { ...identity, ...root } };
   if (root.ca === undefined) {
@@ -71,12 +71,7 @@ function versions(parameters: TlsParameters): ConnectionOptions {
     if (!VERSIONS.includes(value)) throw unknownValue(name, value, VERSIONS);
     return value as SecureVersion;
   };
-  const minVersion = version('ssl_min_protocol_version');
-  const maxVersion = version('ssl_max_protocol_version');
-  return {
-    ...(minVersion === undefined ? {} : { minVersion }),
-    ...(maxVersion === undefined ? {} : { maxVersion }),
-  };
+  return { minVersion: version('ssl_min_protocol_version'), maxVersion: version('ssl_max_protocol_version') };
 }
 
 function unknownValue(name: string, value: string, known: readonly string[]): Unusable {
@@ -102,13 +97,14 @@ function standardRoot(): string | undefined {
 
 function clientCertificate({ sslcert, sslkey, sslpassword }: TlsParameters): ConnectionOptions {
   return {
-    ...(sslcert === undefined ? {} : { cert: contentOf('sslcert', sslcert) }),
-    ...(sslkey === undefined ? {} : { key: contentOf('sslkey', sslkey) }),
-    ...(sslpassword === undefined ? {} : { passphrase: sslpassword }),
+    cert: contentOf('sslcert', sslcert),
+    key: contentOf('sslkey', sslkey),
+    passphrase: sslpassword,
   };
 }
 
-function contentOf(name: string, file: string): string {
+function contentOf(name: string, file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
