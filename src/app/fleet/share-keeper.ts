@@ -124,7 +124,6 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
       await store.offer(serves);
       offered = listed(serves);
     }
-    const worked = new Set(all.filter((each) => each.standing() === 'works').map(({ userId }) => userId));
     const seen = await store.look();
     const missedAt = Math.max(failedAt, options.interruptedAt());
     const isPatient = clock.monotonic() - missedAt < PATIENCE_MS;
@@ -138,12 +137,6 @@ export function shareKeeper(options: ShareKeeperOptions): Service {
     const fleet = fleetOf(seen, self, new Set(serves), isPatient);
     const { take, giveUp, leave } = roundOf(fleet, self, MOST_GIVEN_UP);
     const byId = new Map(all.map((each) => [each.userId, each]));
-    // What it worked on before the look, and is another's or nobody's, was lost: while this process was asleep, as others
-    // saw it. Its loops may notice that much later.
-    for (const { userId, owner } of seen.accounts) {
-      const account = byId.get(userId);
-      if (owner !== self && worked.has(userId) && account?.standing() === 'works') account.giveUp();
-    }
     let taken = 0;
     for (const userId of take) {
       const account = byId.get(userId);
