@@ -113,7 +113,7 @@ export async function lockMigrations(trx: Db, lockMs = PATIENCE.lockMs): Promise
   await trx.raw(`set local default_table_access_method = heap`);
   await trx.sql`select set_config('transaction_timeout', '0', true)
     where current_setting('transaction_timeout', true) is not null`;
-  await boundWaiting(trx, lockMs);
+  await trx.raw(`set local lock_timeout = ${lockMs}`);
   const { rows } = await trx.sql<{ made: boolean }>`
     select c.oid is not null as made from pg_namespace n
       left join pg_class c on c.relnamespace = n.oid and c.relname = 'migration' where n.nspname = ${trx.stateSchema}`;
@@ -126,11 +126,6 @@ export async function lockMigrations(trx: Db, lockMs = PATIENCE.lockMs): Promise
   await trx.sql`create table ${trx.stateTable('migration')} (
     name text primary key, checksum text not null, applied_at timestamptz not null, oldest_program text)`;
   return true;
-}
-
-/** @param lockMs how long the transaction's statements wait for a lock each */
-async function boundWaiting(trx: Db, lockMs: number): Promise<void> {
-  await trx.raw(`set local lock_timeout = ${Math.trunc(lockMs)}`);
 }
 
 /** Applies one migration and records it, in a transaction that has the lock. */
@@ -167,18 +162,15 @@ async function withoutPresentSchemas(trx: Db, text: string): Promise<string> {
 export async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
   const place = `${checkedName(db.schema)}_sync`;
   // By the catalogue, which also lists a schema that this user may not use.
-  const { rows } = await db.sql<{ owner: string; ours: boolean }>`
-    select relowner::regrole::text as owner, (
+  const { rows } = await db.sql<{ name: string; owner: string; ours: boolean }>`
+    select relname as name, relowner::regrole::text as owner, (
       select count(*) = 3 from pg_attribute a
       where a.attrelid = c.oid and not a.attisdropped and a.attname in ('name', 'checksum', 'applied_at')) as ours
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${place} and c.relname = 'migration'`;
-  const table = rows[0];
+    where n.nspname = ${place} and c.relname in ('migration', 'api_key', 'scope', 'slot_block')`;
+  const table = rows.find(({ name }) => name === 'migration');
   if (table === undefined) {
-    const { rows: rest } = await db.sql`
-      select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = ${place} and c.relname in ('api_key', 'scope', 'slot_block')`;
-    if (rest.length < 3) return [];
+    if (rows.length < 3) return [];
     throw new Unusable(
       `the table ${place}.migration is missing, and the rest of the mirror is there: bring it back, under its name or ` +
         'from a backup. Nothing was touched.',
@@ -235,18 +227,19 @@ const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
  * @throws DatabaseUnavailable naming the session that keeps a lock; errors of the work
  */
 async function retried<T>(
-  { db, clock, patience: { attempts, lockMs } = PATIENCE }: MigrateOptions,
+  options: MigrateOptions,
   work: (trx: Db) => Promise<T>,
 ): Promise<T> {
+  const { db, clock, patience: { attempts, lockMs } = PATIENCE } = options;
   let holder: string | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const over = new AbortController();
     let watching: Promise<string | undefined> | undefined;
     try {
       return await db.transaction(async (trx) => {
-        await boundWaiting(trx, lockMs);
+        await trx.raw(`set local lock_timeout = ${lockMs}`);
         const { pid } = onlyRow(await trx.sql<{ pid: number }>`select pg_backend_pid() as pid`);
-        watching = whoBlocks({ db, clock, pid, everyMs: lockMs / LOOKS, signal: over.signal });
+        watching = whoBlocks(options, pid, lockMs / LOOKS, over.signal);
         return await work(trx);
       });
     } catch (error) {
@@ -269,14 +262,13 @@ async function retried<T>(
   }
 }
 
-interface Watch extends Pick<MigrateOptions, 'db' | 'clock'> {
-  readonly pid: number;
-  readonly everyMs: number;
-  readonly signal: AbortSignal;
-}
-
 /** @returns the session that kept the one of `pid` waiting when it was looked at last; at the signal */
-async function whoBlocks({ db, clock, pid, everyMs, signal }: Watch): Promise<string | undefined> {
+async function whoBlocks(
+  { db, clock }: MigrateOptions,
+  pid: number,
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   let found: string | undefined;
   try {
     for (;;) {
