@@ -1,5 +1,4 @@
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { messageOf } from '@research-mirror/runtime/message';
 import type { Db } from '../../db/connection/db.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
@@ -18,6 +17,7 @@ import {
 } from './delete-rows.ts';
 import type { DeletionResult, MirrorOptions, RowsByCollection } from '../mirror.ts';
 import type { ChangedTable } from '../page-write.ts';
+import { reasonOf } from '../quarantine/write-carefully.ts';
 import { countSuspects, forgetSuspects } from './save-suspects.ts';
 import { logWalk } from '../scope/log-walk.ts';
 import { throwUnlessAt } from '../scope/scope-row.ts';
@@ -29,9 +29,6 @@ const MAX_ITEMS = 5_000;
 
 /** A list without items costs its transaction about as much as so many items. */
 const LIST_COST = 50;
-
-/** Characters of Postgres's message that are kept. */
-const LONGEST_REASON = 500;
 
 /**
  * Grace periods after which a suspected return is forgotten unless the row was seen again: the page was stale
@@ -47,8 +44,7 @@ class DeletionRefused extends Error {
   readonly keys: readonly string[];
 
   constructor(keys: readonly string[], cause: unknown) {
-    const state = sqlState(cause);
-    super(state === undefined ? messageOf(cause) : `${messageOf(cause)} (${state})`, { cause });
+    super(reasonOf(cause), { cause });
     this.keys = keys;
   }
 }
@@ -238,7 +234,7 @@ async function provenKeys(trx: Db, scope: Scope, most: number, except: readonly 
 async function noteRefused(trx: Db, scope: Scope, key: string, why: string, at: Date): Promise<void> {
   await trx.sql`
     update ${trx.stateTable('candidate')} as c
-    set refused = ${why.slice(0, LONGEST_REASON).toWellFormed()}, refused_at = ${at}::timestamptz
+    set refused = ${why}, refused_at = ${at}::timestamptz
     where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${key}`;
 }
 

@@ -106,11 +106,14 @@ async function hasRules(trx: Db, { table }: RowWrite): Promise<boolean> {
   return rows.length > 0;
 }
 
-function reasonOf(error: unknown): string {
+/** Why rows are refused. */
+export function reasonOf(error: unknown): string {
   if (error instanceof RowsNotWritten)
     return 'it wrote no row and did not say why; a trigger may leave it out';
+  const state = sqlState(error);
   // Postgres quotes some values whole.
-  return `${messageOf(error).slice(0, LONGEST_REASON).toWellFormed()} (${sqlState(error)})`;
+  const words = messageOf(error).slice(0, LONGEST_REASON).toWellFormed();
+  return state === undefined ? words : `${words} (${state})`;
 }
 
 /** Bytes that may be under way: over a narrow way the last statement must be answered in time, too. */
