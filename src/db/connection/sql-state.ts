@@ -6,13 +6,10 @@ export function sqlState(error: unknown): string | undefined {
   return serverError(error)?.code;
 }
 
-/** What pg has of an error of the server. `where` is its context: the functions in which it happened. */
-interface ServerError {
-  readonly code: string;
-  readonly where: string | undefined;
-}
-
-function serverError(error: unknown): ServerError | undefined {
+/** Of pg's error of the server. `where` is its context: the functions in which it happened. */
+function serverError(
+  error: unknown,
+): { readonly code: string; readonly where: string | undefined } | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code, where } = at as { code?: unknown; where?: string };
     if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in at) return { code, where };

@@ -46,10 +46,10 @@ export async function whatIsMissing(db: Db, folder: string, views = true): Promi
   const lost = made.filter((part) => !present.has(part) && needed.test(part));
   const whole = lost.flatMap((part) => /^(?:schema|table) (.*)/.exec(part)?.[1] ?? []);
   // With a schema or table, all that is in it is missing.
-  const missing = lost.filter(
-    (part) => !whole.some((name) => part.replace(/^\w+ /, '').startsWith(`${name}.`)),
-  );
-  const left = missing.filter((part) => !whole.some((name) => part.startsWith(`unique ${name} `)));
+  const left = lost.filter((part) => {
+    const name = part.replace(/^\w+ /, '');
+    return !whole.some((each) => name.startsWith(`${each}.`) || part.startsWith(`unique ${each} `));
+  });
   if (left.length === 0) return undefined;
   const strangers = [...present].filter((part) => part.startsWith('table ') && !made.includes(part));
   const named = left.slice(0, NAMED).map((part) => {

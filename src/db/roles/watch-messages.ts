@@ -12,23 +12,19 @@ const HEADER_BYTES = 5;
  * @param stream at a boundary between two messages
  */
 export function watchMessages(stream: Duplex, most: number, onTooLarge: (bytes: number) => void): void {
+  /** A header of which the rest has not come. */
   let header: Buffer = Buffer.alloc(0);
   /** Bytes of the message's body that have not come. */
   let rest = 0;
   const onData = (chunk: Buffer): void => {
-    for (let at = 0; at < chunk.length;) {
-      if (rest > 0) {
-        const part = Math.min(rest, chunk.length - at);
-        rest -= part;
-        at += part;
-        continue;
-      }
-      const part = chunk.subarray(at, at + HEADER_BYTES - header.length);
-      header = header.length === 0 ? part : Buffer.concat([header, part]);
-      at += part.length;
+    let left = header.length === 0 ? chunk : Buffer.concat([header, chunk]);
+    for (;;) {
+      const body = Math.min(rest, left.length);
+      rest -= body;
+      header = left.subarray(body);
       if (header.length < HEADER_BYTES) return;
       rest = Math.max(0, header.readUInt32BE(1) - 4);
-      header = Buffer.alloc(0);
+      left = header.subarray(HEADER_BYTES);
       if (rest > most) {
         stream.off('data', onData);
         onTooLarge(rest);

@@ -96,8 +96,7 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
       })),
       begun: new Map(accounts.map((row) => [row._user_id, row.created_at])),
       errors: await errorsOf(trx),
-      held: await readHold(trx),
-      clockBackMs: await clockBackMs(trx, now),
+      ...(await readInstallation(trx, now)),
       recovery: await recoveryAt(
         trx,
         now,
@@ -232,20 +231,17 @@ async function errorsOf(db: Db): Promise<ErrorStatus[]> {
   }));
 }
 
-/** Whether a restore or copy of the database holds submissions back. */
-async function readHold(db: Db): Promise<HoldStatus | null> {
+/** Whether a restore or copy of the database holds submissions back, and whether its clock went back. */
+async function readInstallation(db: Db, now: Date): Promise<Pick<StoredStatus, 'held' | 'clockBackMs'>> {
   const row = await db.state
     .selectFrom('installation')
-    .select(['held_at', 'held_why'])
-    .where('held_at', 'is not', null)
+    .select(['held_at', 'held_why', 'alive_at'])
     .executeTakeFirst();
   const since = moment(row?.held_at ?? null);
-  return since === null ? null : { since, why: row?.held_why ?? 'the database was restored or copied' };
-}
-
-async function clockBackMs(db: Db, now: Date): Promise<number> {
-  const row = await db.state.selectFrom('installation').select('alive_at').executeTakeFirst();
-  return Math.max(0, (row?.alive_at?.getTime() ?? 0) - now.getTime());
+  return {
+    held: since === null ? null : { since, why: row?.held_why ?? 'the database was restored or copied' },
+    clockBackMs: Math.max(0, (row?.alive_at?.getTime() ?? 0) - now.getTime()),
+  };
 }
 
 /** How long (ms) the report names a database that went back. */
