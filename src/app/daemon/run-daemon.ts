@@ -165,16 +165,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
     const { publicUrl } = config.webhook;
     if (publicUrl !== undefined) {
-      listener = await webhookListener(publicUrl, {
-        config,
-        mirror,
-        accounts,
-        metrics,
-        writes,
-        clock,
-        log,
-        hide,
-      });
+      listener = await webhookListener(publicUrl, { ...outside, config, mirror, accounts, metrics, writes });
     }
     const installation = createInstallation({
       db: mirror.db,

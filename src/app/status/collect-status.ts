@@ -163,7 +163,6 @@ function refusedKey(place: number | undefined, name: string, why: string): Found
   return {
     cause: 'key_refused',
     what: `${which} (${name}…) is of no use: ${why}`,
-    since: null,
     byItself: 'it is asked again, later and later; the other keys go on',
     remedy: 'put the right key in its place, and start again',
   };
@@ -173,9 +172,7 @@ function movedKey(why: string): FoundProblem {
   return {
     cause: 'account_moved',
     what: why,
-    since: null,
     byItself: 'the other keys go on',
-    remedy: null,
   };
 }
 

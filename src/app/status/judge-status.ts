@@ -94,7 +94,6 @@ function nothingMirrored(running: boolean): FoundProblem {
   return {
     cause: 'nothing_mirrored',
     what: 'no account has been mirrored yet',
-    since: null,
     byItself: running ? 'mirroring begins as soon as it is known whose the keys are' : WAITS_FOR_DAEMON,
     remedy: running ? null : '"research-mirror start"',
   };
@@ -107,7 +106,6 @@ function stoppedAccount({ userId, error }: AccountStatus, running: boolean): Fou
   return {
     cause: saysRemedy ? 'account_moved' : 'account_stopped',
     what: `account has stopped: ${saysRemedy ? why : `each of its keys is refused: ${why}`}`,
-    since: null,
     where: userId,
     origin: withoutPlace(why),
     byItself: saysRemedy
@@ -159,7 +157,6 @@ export function unreadyDatabase(why: string): FoundProblem {
   return {
     cause: 'database_unready',
     what: why,
-    since: null,
     origin: 'database',
     byItself: 'it is tried again all the time',
     remedy: '"research-mirror doctor" says what is in the way',
@@ -197,7 +194,6 @@ export function blockedDeletions(
     {
       cause: 'deletions_blocked',
       what: `the brake blocks deletions of ${collection}: so many at once look like a fault of the service`,
-      since: null,
       where: `${userId}/${collection} (${share})`,
       byItself: 'they are deleted as soon as fewer are missing, or the share falls within a day',
       remedy: `if they are gone on purpose: research-mirror sync ${collection} --full --accept-deletions`,
@@ -215,7 +211,6 @@ export function staleRows(
     {
       cause: 'rows_stale',
       what: 'Postgres refuses the newest version of rows: they stay as they were (mirror.stale_rows says which, since when and why)',
-      since: null,
       where: `${userId}/${collection} (${countOf(rows, 'row')})`,
       byItself: 'they are tried again with each full walk',
       remedy:
@@ -276,7 +271,6 @@ function notSinceClockBack({ userId, overdue, now, running }: LateLook): FoundPr
     .map(({ collection }) => ({
       cause: 'polls_late',
       what: 'nothing was read since the database’s clock went back',
-      since: null,
       where: `${userId}/${collection}`,
       byItself: running ? 'the daemon opens the account again within seconds' : WAITS_FOR_DAEMON,
       remedy: running ? null : '"research-mirror start"',

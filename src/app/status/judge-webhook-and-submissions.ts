@@ -42,16 +42,7 @@ function webhookProblem({ userId, webhook }: AccountStatus): FoundProblem[] {
   const { state, error } = webhook;
   if (saysAstray(error)) {
     const byItself = 'it is tried again each minute; polls find changes';
-    return [
-      {
-        cause: 'webhook_astray',
-        what: `webhook: ${error}`,
-        since: null,
-        where: userId,
-        byItself,
-        remedy: null,
-      },
-    ];
+    return [{ cause: 'webhook_astray', what: `webhook: ${error}`, where: userId, byItself }];
   }
   if (state !== 'suspect' && state !== 'stopped') return [];
   const usual =
@@ -69,7 +60,6 @@ function webhookProblem({ userId, webhook }: AccountStatus): FoundProblem[] {
   return [
     {
       cause: state === 'suspect' ? 'webhook_refused' : 'webhook_displaced',
-      since: null,
       where: userId,
       ...usual,
       ...(error === null ? {} : { remedy: null }),

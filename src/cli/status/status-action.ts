@@ -77,7 +77,6 @@ async function readStatus(
           ? {
               cause: 'database_behind',
               what: `the database is behind this program (${pending.join(', ')})`,
-              since: null,
               byItself: 'the next start brings it up',
               remedy: '"research-mirror migrate"',
             }
