@@ -118,18 +118,13 @@ export interface ReadinessSources {
  * @throws where the database does not answer
  */
 export async function readiness({ db, ownsUntil, writes, clock }: ReadinessSources): Promise<Ready> {
-  const readOnly = await whyReadOnly(db);
-  if (readOnly !== undefined) return { ok: false, why: readOnly };
-  const refusal = writes.why();
-  if (refusal !== undefined) return { ok: false, why: refusal };
+  const refusal = (await whyReadOnly(db)) ?? writes.why();
   const late = clock.monotonic() - ownsUntil();
-  if (late === Infinity || !writes.tried)
-    return { ok: false, why: 'the daemon is starting: it has not written to the database yet' };
-  if (late > 0) {
-    return {
-      ok: false,
-      why: `the database takes no heartbeat: the last one ran out ${formatSpan(late)} ago (see the log)`,
-    };
-  }
-  return { ok: true };
+  const missed =
+    late === Infinity || !writes.tried
+      ? 'the daemon is starting: it has not written to the database yet'
+      : `the database takes no heartbeat: the last one ran out ${formatSpan(late)} ago (see the log)`;
+  const isMissed = late > 0 || !writes.tried;
+  const why = refusal ?? (isMissed ? missed : undefined);
+  return why === undefined ? { ok: true } : { ok: false, why };
 }
