@@ -5,6 +5,7 @@ import type { RowsByCollection } from '../../mirror/mirror.ts';
 import type { WalkTotals } from '../../mirror/scope/walk-end.ts';
 import { addTotals, NO_TOTALS } from '../../sync/walk-run/walk-totals.ts';
 import type { AccountReader } from '../../sync/account/account-reader.ts';
+import type { Standing } from '../../sync/reader/account-store.ts';
 
 export interface AccountPassOptions {
   readonly collections: readonly CollectionName[];
@@ -16,20 +17,12 @@ export interface AccountPassOptions {
 }
 
 /** What one pass did of one collection. */
-export interface CollectionPass extends WalkTotals {
+export interface CollectionPass extends WalkTotals, Omit<Standing, 'completeAsOf'> {
   readonly userId: string;
   readonly collection: CollectionName;
   readonly milliseconds: number;
   /** Why it was not read to its end; null: it was. */
   readonly error: string | null;
-  /** Rows in the mirror that are not deleted. */
-  readonly liveRows: number;
-  /** Proven deletions that the brake blocks. */
-  readonly held: number;
-  /** Proven deletions that Postgres refuses. */
-  readonly refused: number;
-  /** Rows whose newest version Postgres refuses. */
-  readonly stale: number;
   /** Rows that a full walk found missing, without a second proof. */
   readonly unproven: number;
   /** As of when everything, deletions included, is mirrored (ISO 8601); null: of no moment yet. */
@@ -42,10 +35,7 @@ export interface CollectionPass extends WalkTotals {
 }
 
 type ReadPass = Omit<CollectionPass, keyof Afterwards>;
-type Afterwards = Pick<
-  CollectionPass,
-  'liveRows' | 'held' | 'refused' | 'stale' | 'completeAsOf' | 'complete'
->;
+type Afterwards = Pick<CollectionPass, keyof Standing | 'complete'>;
 
 /** One collection's pass, and the rows of others that were deleted along with its own. */
 interface Read {
@@ -89,11 +79,10 @@ export async function passOver(
   // Asked when all are read: the deletion of a list deletes its items, too.
   return Promise.all(
     withAlong(reader.userId, reads).map(async (pass) => {
-      const { liveRows, held, refused, stale, completeAsOf } = await reader.standingOf(pass.collection);
+      const { completeAsOf, ...standing } = await reader.standingOf(pass.collection);
       const isRead = collections.includes(pass.collection);
       const complete = isRead ? completeAsOf !== undefined && completeAsOf >= neededFrom : null;
-      const asOf = completeAsOf?.toISOString() ?? null;
-      return { ...pass, liveRows, held, refused, stale, completeAsOf: asOf, complete };
+      return { ...pass, ...standing, completeAsOf: completeAsOf?.toISOString() ?? null, complete };
     }),
   );
 }

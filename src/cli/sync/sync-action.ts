@@ -48,8 +48,7 @@ export async function syncAction(shell: Shell, names: string[], options: Options
   if (options.full !== true) return EXIT.DONE;
   const open = report.collections.flatMap(whatIsOpen);
   for (const line of open) shell.err.write(shell.scrubber.scrub(`research-mirror: ${line}\n`));
-  if (report.collections.some(({ held, refused, stale }) => held > 0 || refused > 0 || stale > 0))
-    return EXIT.NO;
+  if (report.collections.some(({ held, refused, stale }) => held + refused + stale > 0)) return EXIT.NO;
   return open.length > 0 ? EXIT.FAILED : EXIT.DONE;
 }
 

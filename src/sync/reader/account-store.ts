@@ -78,11 +78,10 @@ export interface ScheduledRuns {
 
 /** How a collection stands. */
 export interface Standing {
+  /** Rows in the mirror that are not deleted. */
   readonly liveRows: number;
   /** Proven deletions that the brake blocks. */
   readonly held: number;
-  /** Suspected deletions: the second proof has to come. */
-  readonly waiting: number;
   /** Proven deletions that Postgres refuses. */
   readonly refused: number;
   /** Rows whose newest version Postgres refuses. */
@@ -165,14 +164,13 @@ export function createAccountStore(db: Db, fence: Fence): AccountStore {
       }),
     standingOf: async (name) => {
       const { rows } = await db.sql<Omit<Standing, 'completeAsOf'> & { completeAsOf: Date | null }>`
-        select c.live_rows::float8 as "liveRows", c.held_deletions::float8 as held, c.waiting_deletions::float8 as waiting,
-          c.complete_as_of as "completeAsOf",
+        select c.live_rows::float8 as "liveRows", c.held_deletions::float8 as held, c.complete_as_of as "completeAsOf",
           (select count(*)::float8 from ${db.stateTable('candidate')} as d
            where d._user_id = c._user_id and d.collection = c.collection and d.refused_at is not null) as refused,
           (select count(*)::float8 from ${db.table('stale_rows')} as s
            where s._user_id = c._user_id and s.collection = c.collection) as stale
         from ${db.table('_collections')} as c where c._user_id = ${userId}::bigint and c.collection = ${name}`;
-      const [row = { liveRows: 0, held: 0, waiting: 0, refused: 0, stale: 0, completeAsOf: null }] = rows;
+      const [row = { liveRows: 0, held: 0, refused: 0, stale: 0, completeAsOf: null }] = rows;
       return { ...row, completeAsOf: row.completeAsOf ?? undefined };
     },
     now: () => databaseTime(db),
