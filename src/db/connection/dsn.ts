@@ -30,13 +30,12 @@ export type PgVariables = Readonly<Record<string, string | undefined>>;
 export function readDsn(url: string, variables: PgVariables): Dsn {
   const [base, query] = splitOnce(url, '?');
   const parameters = new URLSearchParams(query);
-  const tls: Record<string, string | undefined> = {};
-  for (const name of TLS_PARAMETERS) {
-    // Of several, libpq takes the last one.
-    tls[name] = parameters.getAll(name).at(-1) ?? variables[variableOf(name)];
-    // The driver would read them in another way than libpq.
-    parameters.delete(name);
-  }
+  // Of several, libpq takes the last one.
+  const tls = Object.fromEntries(
+    TLS_PARAMETERS.map((name) => [name, parameters.getAll(name).at(-1) ?? variables[variableOf(name)]]),
+  );
+  // The driver would read them in another way than libpq.
+  for (const name of TLS_PARAMETERS) parameters.delete(name);
   const rest = parameters.toString();
   let parsed: ReturnType<typeof parse>;
   try {
