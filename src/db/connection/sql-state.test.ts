@@ -56,6 +56,15 @@ describe('databaseError', () => {
     expect((databaseError(untrusted) as Error).message).toMatch(/certificate is not trusted .* sslrootcert/);
   });
 
+  it('says where to look where a connection was ended before its reason was read', () => {
+    for (const code of ['EPIPE', 'ECONNRESET']) {
+      const error = Object.assign(new Error(`write ${code}`), { code });
+      expect(databaseError(error)).toMatchObject({
+        message: expect.stringMatching(`ended at its other end.*the log of.*\\(write ${code}\\)$`) as string,
+      });
+    }
+  });
+
   it('leaves a defect of ours alone', () => {
     const defect = new TypeError('x is not a function');
     expect(databaseError(defect)).toBe(defect);

@@ -117,7 +117,7 @@ export function databaseError(error: unknown): unknown {
       );
     }
     const [, problem, words] = driverText(error) ?? [];
-    const said = words?.(reason) ?? reason;
+    const said = words?.(reason) ?? (isHungUp(error) ? `${HUNG_UP} (${reason})` : reason);
     // Its own text says less.
     if (problem !== undefined && !mayPass(problem)) return new Unusable(said);
     return isConnectionProblem(error)
@@ -185,6 +185,15 @@ function isConnectionProblem(error: unknown): boolean {
   if (typeof code === 'string' && /^E[A-Z_]+$/.test(code) && !code.startsWith('ERR_')) return true;
   if (error instanceof AggregateError) return error.errors.some(isConnectionProblem);
   return mayPass(driverProblem(error));
+}
+
+/** What it said before it did may be lost with the connection. */
+const HUNG_UP =
+  'the connection was ended at its other end, for a reason that stands in the log of the PostgreSQL server, or of a pooler in front of it';
+
+function isHungUp(error: Error): boolean {
+  const { code } = withoutAggregate(error) as NodeJS.ErrnoException;
+  return code === 'EPIPE' || code === 'ECONNRESET';
 }
 
 function isCertificateProblem(error: Error): boolean {
