@@ -35,14 +35,14 @@ function loadedWith(...modules: readonly string[]): ReadonlySet<string> {
   );
 }
 
-/** What is loaded before it is known which command is meant; for help, version and completion nothing else. */
+/** What is loaded before it is known which command is meant; for help and version nothing else. */
 const BASE = ['src/main.ts', 'src/cli/run.ts'];
 const command = (path: string): ReadonlySet<string> => loadedWith(...BASE, `src/cli/${path}-action.ts`);
 const packagesIn = (modules: ReadonlySet<string>): string[] =>
   [...modules].filter((name) => !/^(src|packages)\/|\0/.test(name)).toSorted();
 
 describe('what a command loads', () => {
-  it('is next to nothing for help, version and completion', () => {
+  it('is next to nothing for help and version', () => {
     const loaded = loadedWith(...BASE);
     expect(packagesIn(loaded)).toEqual(['commander']);
     const work =

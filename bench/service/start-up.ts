@@ -62,7 +62,6 @@ await onStage(flags.postgres, async (stage) => {
   };
   await row('--version', ['--version'], server);
   await row('--help', ['--help'], server);
-  await row('completion bash', ['completion', 'bash'], server);
   await row('status', ['status'], server);
   await row('status, which starts the embedded server', ['status'], embedded);
   await row('sql "select 1"', ['sql', 'select 1'], embedded);

@@ -2,7 +2,6 @@ import { Command, CommanderError } from 'commander';
 import { addAccounts } from './accounts/accounts.ts';
 import { addColumnsCommand } from './columns/columns.ts';
 import type { AddCommand } from './terminal/add-command.ts';
-import { addCompletion } from './completion/completion.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDistribute } from './distribute/distribute.ts';
 import { addDoctor } from './doctor/doctor.ts';
@@ -16,6 +15,7 @@ import { addMcp } from './mcp/mcp.ts';
 import { addMigrate } from './daemon/migrate.ts';
 import { programVersion } from '../app/program-files.ts';
 import { addQuarantine } from './quarantine/quarantine.ts';
+import { refuseRemovedCommand } from './removed-commands.ts';
 import { addSandbox } from './demo/sandbox.ts';
 import { addIndexes } from './indexes/indexes.ts';
 import { addRestore } from './dump/restore.ts';
@@ -51,7 +51,6 @@ const COMMANDS: readonly AddCommand[] = [
   addMcp,
   addSandbox,
   addDemo,
-  addCompletion,
 ];
 
 const AFTER_HELP = `
@@ -69,10 +68,11 @@ Examples:
 export async function runCommandLine(args: readonly string[], shell: Shell): Promise<ExitCode> {
   let code: ExitCode = EXIT.DONE;
   try {
+    refuseRemovedCommand(args);
     const program = makeProgram(shell);
     for (const add of COMMANDS) {
       add(program, (action) => async (...rest) => {
-        // Loaded only here: help and completion need no configuration.
+        // Loaded only here: help needs no configuration.
         const { readEnvironment } = await import('./steps/read-environment.ts');
         readEnvironment(shell);
         code = await action(shell, ...rest);

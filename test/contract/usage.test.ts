@@ -30,7 +30,6 @@ const COMMANDS = [
   'mcp',
   'sandbox',
   'demo',
-  'completion',
 ];
 
 describe('help', () => {

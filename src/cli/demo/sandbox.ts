@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander';
 import { flagOf, SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
-import { withArgumentWords } from '../terminal/argument-words.ts';
 
 export const addSandbox: AddCommand = (program, run) => {
   const command = program
@@ -30,8 +29,7 @@ function addSwitches(command: Command): void {
     const { choices, kind, help, default: usual } = SANDBOX_SWITCHES[name];
     const legal = choices === undefined ? '' : `: ${choices.join(', ')}`;
     const does = `${help}${legal} (default: ${usual})`;
-    const option = new SwitchOption(name, `--${flagOf(name)} <${kind}>`, does);
-    command.addOption(withArgumentWords(option, choices ?? []));
+    command.addOption(new SwitchOption(name, `--${flagOf(name)} <${kind}>`, does));
   }
 }
 

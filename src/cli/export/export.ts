@@ -1,7 +1,4 @@
-import { Argument } from 'commander';
 import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
-import { withArgumentWords } from '../terminal/argument-words.ts';
-import { EXPORTED } from './export-words.ts';
 
 export const addExport: AddCommand = (program, run) => {
   program
@@ -12,12 +9,7 @@ export const addExport: AddCommand = (program, run) => {
         'reads. A file takes its name when it is whole, and replaces one that is there only then. For a part of a ' +
         'table: sql --csv.',
     )
-    .addArgument(
-      withArgumentWords(
-        new Argument('<table>', 'its name, such as lists, lists_live or freshness'),
-        EXPORTED,
-      ),
-    )
+    .argument('<table>', 'its name, such as lists, lists_live or freshness')
     .option('--csv', 'as CSV (RFC 4180), with a line of titles; NULL is empty')
     .option('--parquet', 'as Parquet: numbers, moments and dates as such where every value fits, else text')
     .option('-o, --output <file>', 'where to; default: stdout')

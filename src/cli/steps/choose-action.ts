@@ -1,12 +1,11 @@
 import { Argument } from 'commander';
 import { suggestion } from '../../config/suggestion.ts';
-import { withArgumentWords } from '../terminal/argument-words.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
 /** An argument for what a command is to do; without it, the first one. */
 export function actionArgument(actions: readonly string[]): Argument {
   const does = `${actions.slice(0, -1).join(', ')} or ${actions.at(-1) ?? ''}`;
-  return withArgumentWords(new Argument('[action]', does), actions).default(actions[0]);
+  return new Argument('[action]', does).default(actions[0]);
 }
 
 /** What a command is to do. @throws UsageError, with what may be meant */

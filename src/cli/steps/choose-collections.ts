@@ -1,12 +1,11 @@
 import { Argument } from 'commander';
 import { suggestion } from '../../config/suggestion.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
-import { withArgumentWords } from '../terminal/argument-words.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
 /** An argument for names of collections, as many as are wanted. */
 export function collectionsArgument(does: string): Argument {
-  return withArgumentWords(new Argument('[collection...]', does), COLLECTION_NAMES);
+  return new Argument('[collection...]', does);
 }
 
 /**

@@ -1,9 +1,7 @@
 import { SUBMISSIONS_ACTIONS, USUAL_LIMITS } from '../steps/action-names.ts';
-import { Option } from 'commander';
 import { SUBMISSION_STATES } from '../../model/submission.ts';
 import { actionArgument } from '../steps/choose-action.ts';
 import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
-import { withArgumentWords } from '../terminal/argument-words.ts';
 
 export const addSubmissions: AddCommand = (program, run) => {
   program
@@ -16,12 +14,7 @@ export const addSubmissions: AddCommand = (program, run) => {
     )
     .addArgument(actionArgument(SUBMISSIONS_ACTIONS))
     .argument('[id...]', 'of cancel: which submissions')
-    .addOption(
-      withArgumentWords(
-        new Option('--state <state>', `only those ${SUBMISSION_STATES.join(', ')}`),
-        SUBMISSION_STATES,
-      ),
-    )
+    .option('--state <state>', `only those ${SUBMISSION_STATES.join(', ')}`)
     .option('--limit <n>', `how many to list (${USUAL_LIMITS.submissions})`)
     .option('--show <id>', 'print what the service answered to one')
     .option('--json', 'as JSON on stdout')

@@ -1,7 +1,5 @@
-import { Argument } from 'commander';
 import { OPERATION_NAMES } from '../../model/submission.ts';
 import { examples, loaded, type AddCommand } from '../terminal/add-command.ts';
-import { withArgumentWords } from '../terminal/argument-words.ts';
 
 export const addSubmit: AddCommand = (program, run) => {
   program
@@ -12,9 +10,7 @@ export const addSubmit: AddCommand = (program, run) => {
         'once. Without a running daemon this command sends it itself. Ends with 0 when the service accepted it, with 1 ' +
         'when it refused it, with 4 when the outcome is unknown: never repeat it then.',
     )
-    .addArgument(
-      withArgumentWords(new Argument('<operation>', `one of ${OPERATION_NAMES.join(', ')}`), OPERATION_NAMES),
-    )
+    .argument('<operation>', `one of ${OPERATION_NAMES.join(', ')}`)
     .option('--id <id>', 'of list_analyze the list, of sequence the research job')
     .option('--user <id>', 'the account; needed where there are several')
     .option(

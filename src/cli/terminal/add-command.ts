@@ -13,7 +13,7 @@ export type Runner = <Args extends unknown[]>(action: Action<Args>) => (...args:
 
 /**
  * An action that is loaded when it is run. A command is two files, what can be typed (`sync.ts`) and what is then done
- * (`sync-action.ts`): help, completion and every other command load the first one only.
+ * (`sync-action.ts`): help and every other command load the first one only.
  */
 export function loaded<Args extends unknown[]>(load: () => Promise<Action<Args>>): Action<Args> {
   return async (shell, ...args) => (await load())(shell, ...args);

@@ -81,10 +81,6 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
     doctor: { has: 'doctor, with its text', imports: ['steps', 'terminal'] },
     mcp: { has: 'the mirror for language models', imports: ['sql', 'terminal'] },
-    completion: {
-      has: 'completion: commander’s tree as scripts of shells',
-      imports: ['steps', 'terminal'],
-    },
     dump: { has: 'dump and restore', imports: ['steps', 'terminal'] },
     forget: { has: 'forget, with its texts', imports: ['steps', 'terminal'] },
   },

@@ -12,8 +12,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EXPORTED } from '../../../src/cli/export/export-words.ts';
-import { readableRelations } from '../../../src/db/roles/whole-relation.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createMigratedTestDatabase } from '../../support/databases/migrated-database.ts';
 import { openDuckDb, quoted, type DuckDb } from '../../support/export/duckdb.ts';
@@ -262,10 +260,5 @@ describe('the table of an export', () => {
     const { code, stderr } = await run('empty"; drop table lists; --', '--csv');
     expect(code).toBe(2);
     expect(stderr).toContain('no such table or view');
-  });
-
-  it('is one that the mirror has, where completion offers it', async () => {
-    const { rows } = await superuser.query<{ relname: string }>(readableRelations('mirror'));
-    expect(rows.map(({ relname }) => relname)).toEqual(expect.arrayContaining([...EXPORTED]));
   });
 });

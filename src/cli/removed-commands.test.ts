@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { Scrubber } from '@research-mirror/runtime/scrub';
+import { REMOVED_COMMANDS } from './removed-commands.ts';
+import { runCommandLine } from './run.ts';
+
+async function ended(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  let out = '';
+  let err = '';
+  const code = await runCommandLine(args, {
+    env: {},
+    out: { write: (text) => (out += String(text)) },
+    err: { write: (text) => (err += String(text)) },
+    signal: new AbortController().signal,
+    clock: systemClock,
+    scrubber: new Scrubber(),
+  });
+  return { code, out, err };
+}
+
+/** Names of the commands that a help lists. */
+async function listed(...args: string[]): Promise<string[]> {
+  const { out } = await ended(...args);
+  return [...out.matchAll(/^ {2}([a-z]+) /gm)].map((match) => match[1] ?? '');
+}
+
+describe.each(Object.entries(REMOVED_COMMANDS))('the removed command "%s"', (name, sentence) => {
+  const words = name.split(' ');
+  const said = { code: 2, out: '', err: `research-mirror: ${sentence}\n` };
+
+  it('says in one sentence what to use instead, whatever follows it', async () => {
+    expect(sentence).toMatch(/^[^\n]+[^.\n]\.$/);
+    expect(sentence).not.toMatch(/\. [A-Z]/);
+    for (const rest of [[], ['some', 'words'], ['--an-option', 'value', '-x'], ['--help']]) {
+      expect(await ended(...words, ...rest)).toEqual(said);
+    }
+    expect(await ended('help', ...words)).toEqual(said);
+    const [command = '', ...action] = words;
+    expect(await ended(command, '--limit', '5', ...action)).toEqual(said);
+  });
+
+  it('is in no help', async () => {
+    const commands = await listed('--help');
+    expect(commands).toContain('start');
+    const [command = '', action] = words;
+    if (action === undefined) expect(commands).not.toContain(command);
+    else expect((await ended(command, '--help')).out).not.toMatch(new RegExp(`\\b${action}\\b`));
+  });
+
+  it('names commands that there are', async () => {
+    const commands = await listed('--help');
+    const named = [...sentence.matchAll(/"research-mirror (?:help )?([a-z]+)/g)].map((match) => match[1]);
+    for (const each of named) expect(commands).toContain(each);
+  });
+});

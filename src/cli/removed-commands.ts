@@ -1,0 +1,18 @@
+import { UsageError } from './terminal/usage-error.ts';
+
+/** Commands that there were once, as `name` or `name action`, and the sentence that says what to use instead. */
+export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
+  completion:
+    'completion was removed, and nothing takes its place: "research-mirror --help" lists the commands, and ' +
+    '"research-mirror help COMMAND" the options of one.',
+};
+
+/** @throws UsageError where `args`, without node and script, name a removed command, whatever follows it */
+export function refuseRemovedCommand(args: readonly string[]): void {
+  const words = args.filter((word) => !word.startsWith('-'));
+  const [name, ...others] = words[0] === 'help' ? words.slice(1) : words;
+  // An action may stand behind the value of an option: `quarantine --limit 5 retry`.
+  const names = name === undefined ? [] : [name, ...others.map((other) => `${name} ${other}`)];
+  const removed = names.find((each) => Object.hasOwn(REMOVED_COMMANDS, each));
+  if (removed !== undefined) throw new UsageError(REMOVED_COMMANDS[removed]);
+}
