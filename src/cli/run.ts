@@ -17,7 +17,6 @@ import { programVersion } from '../app/program-files.ts';
 import { addQuarantine } from './quarantine/quarantine.ts';
 import { refuseRemovedCommand } from './removed-commands.ts';
 import { addSandbox } from './demo/sandbox.ts';
-import { addIndexes } from './indexes/indexes.ts';
 import { addRestore } from './dump/restore.ts';
 import { hasColour, widthOfTerminal, type Shell } from './terminal/shell.ts';
 import { addSql } from './sql/sql.ts';
@@ -42,7 +41,6 @@ const COMMANDS: readonly AddCommand[] = [
   addDoctor,
   addSql,
   addExport,
-  addIndexes,
   addColumnsCommand,
   addDistribute,
   addForget,

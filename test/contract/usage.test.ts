@@ -21,7 +21,6 @@ const COMMANDS = [
   'doctor',
   'sql',
   'export',
-  'indexes',
   'columns',
   'distribute',
   'forget',

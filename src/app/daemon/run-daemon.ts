@@ -4,9 +4,8 @@ import { databaseTime } from '../../db/connection/database-time.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
 import { createWakeups } from '../../db/notify/wakeups.ts';
-import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { countOf, formatSpan } from '@research-mirror/runtime/figures';
-import type { Logger } from '@research-mirror/runtime/logger';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
@@ -22,8 +21,6 @@ import { failureLog } from '../failure-log.ts';
 import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
-import { indexKeeper } from '../indexes/index-keeper.ts';
-import { keepIndexes } from '../indexes/index-work.ts';
 import { ActivityCount } from './activity-count.ts';
 import { activityKeeper } from './activity-keeper.ts';
 import { pauseKeeper } from './pause-keeper.ts';
@@ -190,7 +187,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       pauseKeeper(context, accounts),
       writes.trials(mirror.db, clock),
       problemLog({ report: () => report(false), clock, log }),
-      keeperOfIndexes(config, mirror, clock, log),
       workFinder({
         startDue: () => startDueWork(context, runners()),
         startWaiting: () => startWaitingWork(context, runners()),
@@ -252,20 +248,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
 function whatIsMirrored({ service, collections }: ServiceConfig): string {
   const all = collections.length === COLLECTIONS.length ? 'all collections' : collections.join(', ');
   return `${all} of ${countOf(service.keys.length, 'API key')} at ${service.url}`;
-}
-
-function keeperOfIndexes(
-  { database }: ServiceConfig,
-  { db, direct }: OpenMirror,
-  clock: Clock,
-  log: Logger,
-): Service {
-  const unpooled = database.kind === 'embedded' || database.directUrl !== undefined;
-  return indexKeeper({
-    keep: (signal) => keepIndexes({ db, direct, unpooled, clock, signal }),
-    clock,
-    log: { info: (message) => log.info(message), warn: (message) => log.warn(message) },
-  });
 }
 
 /** Waits for the stop, or until a service ends by itself. @throws that service's error */

@@ -1,14 +1,10 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { optionalIndexes } from '../indexes/optional-index.ts';
-import { readIndexedTable } from '../indexes/stored-indexes.ts';
-import { readWanted } from '../indexes/wanted-indexes.ts';
 import { relation } from '../table.ts';
 import type { RetypableColumn } from './retypable-column.ts';
 
 /**
- * What somebody built on the column, or on a view that is made anew with it, in words: `view sales.jobs`. Indexes that
- * `indexes create` made are no hindrance: the daemon makes them again.
+ * What somebody built on the column, or on a view that is made anew with it, in words: `view sales.jobs`.
  * @param anew the views that are made anew: `_live`, …
  */
 export async function thingsInTheWay(
@@ -23,7 +19,6 @@ export async function thingsInTheWay(
       else pg_describe_object(d.classid, d.objid, d.objsubid) end as what
     from pg_depend d left join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid
     where d.deptype in ('n', 'a') and not coalesce(r.ev_class = any(${views}) and r.rulename = '_RETURN', false)
-      and not (d.classid = 'pg_class'::regclass and d.objid = any(${await ownIndexes(trx, column)}::oid[]))
       and (d.refclassid = 'pg_class'::regclass
           and (d.refobjid = any(${views}) or exists (
             select from pg_attribute a
@@ -34,18 +29,4 @@ export async function thingsInTheWay(
           where c.oid = any(${views})))
     order by 1`;
   return rows.map(({ what }) => what);
-}
-
-/** OIDs of the optional indexes over the column that are kept: they go with it, and come again. */
-async function ownIndexes(trx: Db, { table, name }: RetypableColumn): Promise<string[]> {
-  const { columns, indexes } = await readIndexedTable(trx, table);
-  const { names } = await readWanted(trx);
-  const own = optionalIndexes(table, columns).filter(
-    (each) =>
-      each.column === name && names.has(each.name) && indexes.some((index) => index.name === each.name),
-  );
-  const { rows } = await trx.sql<{ oid: string }>`
-    select c.oid::text as oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${trx.schema} and c.relname = any(${own.map((each) => each.name)}::text[])`;
-  return rows.map(({ oid }) => oid);
 }

@@ -6,8 +6,6 @@ export interface DerivedKey {
   readonly name: '_key' | '_list_key';
   /** Immutable: an index can have it, and serves what asks the view for the column. */
   readonly expression: RawBuilder<unknown>;
-  /** The same as PostgreSQL prints an index over it (`pg_get_indexdef`). */
-  readonly printed: string;
   /** Of the view's column. */
   readonly comment: string;
 }
@@ -19,32 +17,24 @@ export function derivedKeys(table: Table): readonly DerivedKey[] {
   const parts = [parent, key].filter((part) => part !== undefined);
   const whole: DerivedKey = {
     name: '_key',
-    ...joined(names, parts),
+    expression: joined(names, parts),
     comment: 'By the mirror: the whole primary key as one text, for tools that join by one column.',
   };
   if (parent === undefined) return [whole];
   const ofParent: DerivedKey = {
     name: '_list_key',
-    ...joined(names.slice(0, -1), [parent]),
+    expression: joined(names.slice(0, -1), [parent]),
     comment: 'By the mirror: the _key of the list in lists_live.',
   };
   return [whole, ofParent];
 }
 
 /** @param parts of the key, after `_user_id`, which is a bigint */
-function joined(
-  names: readonly string[],
-  parts: readonly KeyPart[],
-): Pick<DerivedKey, 'expression' | 'printed'> {
+function joined(names: readonly string[], parts: readonly KeyPart[]): RawBuilder<unknown> {
   const isNumber = (name: string): boolean => parts.find(({ column }) => column === name)?.type !== 'text';
-  return {
-    // The cast of a number is immutable, what `bigint || text` does is not.
-    expression: sql.join(
-      names.map((name) => (isNumber(name) ? sql`${sql.id(name)}::text` : sql.id(name))),
-      sql` || ':' || `,
-    ),
-    printed: `(${names
-      .map((name) => (isNumber(name) ? `(${name})::text` : name))
-      .reduce((left, right) => `((${left} || ':'::text) || ${right})`)})`,
-  };
+  // The cast of a number is immutable, what `bigint || text` does is not.
+  return sql.join(
+    names.map((name) => (isNumber(name) ? sql`${sql.id(name)}::text` : sql.id(name))),
+    sql` || ':' || `,
+  );
 }

@@ -9,7 +9,7 @@ export interface OrderedColumn {
 }
 
 /** When the service made the item: the time axis that BI tools should take. */
-export const CREATED_LIKE =
+const CREATED_LIKE =
   /^(?:created|inserted|added|submitted|requested|started|registered)(?:_(?:at|on|time|date))?$/;
 
 /** The mirror's own, last: when and under which number a row came or changed here. */

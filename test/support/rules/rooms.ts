@@ -36,12 +36,11 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'one comparison of both sides: by this process or by the daemon',
       imports: ['accounts', 'process'],
     },
-    indexes: { has: 'optional indexes: listed, made, dropped, kept', imports: [] },
     columns: { has: 'columns made for fields: listed, given another type', imports: [] },
     distribute: { has: 'a plain mirror becomes a distributed one', imports: [] },
     daemon: {
       has: 'the daemon: its services, and what wakes them',
-      imports: ['accounts', 'indexes', 'process', 'quarantine', 'status', 'sync', 'verify'],
+      imports: ['accounts', 'process', 'quarantine', 'status', 'sync', 'verify'],
     },
     doctor: {
       has: 'what start needs, looked at one by one, each with its remedy',
@@ -75,7 +74,6 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'export, into files and pipes, as CSV and Parquet',
       imports: ['sql', 'steps', 'terminal'],
     },
-    indexes: { has: 'indexes, with its texts', imports: ['steps', 'terminal'] },
     columns: { has: 'columns, with its texts', imports: ['steps', 'terminal'] },
     distribute: { has: 'distribute, with its text', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
@@ -134,13 +132,9 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'fields to columns: names, types, filling late ones, what follows them',
       imports: ['history', 'rows', 'views'],
     },
-    indexes: {
-      has: 'optional indexes: which there may be, which are wanted, making them',
-      imports: ['views'],
-    },
     retype: {
       has: 'another type for a column: tried, filled beside it, put in its place',
-      imports: ['columns', 'history', 'indexes', 'rows', 'views'],
+      imports: ['columns', 'history', 'rows', 'views'],
     },
     quarantine: {
       has: 'items that can’t be mirrored: found one by one, kept, tried again',
