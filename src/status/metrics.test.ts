@@ -178,8 +178,6 @@ describe('metrics', () => {
       Date.parse(before(45)) / 1000,
     );
     expect(found.get('research_mirror_hints_waiting{user_id="42"}')).toBe(2);
-    expect(found.get('research_mirror_webhook_changes{user_id="42",found="announced"}')).toBe(950);
-    expect(found.get('research_mirror_webhook_changes{user_id="42",found="polled"}')).toBe(50);
     expect(found.get('research_mirror_submissions{user_id="42",state="queued"}')).toBe(3);
     expect(found.get('research_mirror_submissions_on_hold')).toBe(0);
     const held = sampleReport({ held: { since: before(60), why: 'restored' } });

@@ -85,11 +85,6 @@ export function createReportGauges(
   const hints = gauge('hints_waiting', 'Rows and lists that events named, and that are to be read again.', [
     'user_id',
   ]);
-  const changes = gauge(
-    'webhook_changes',
-    'Of the last 1,000 changes into a finished state: found after an event ("announced"), or by a poll first ("polled").',
-    ['user_id', 'found'],
-  );
   const submissions = gauge('submissions', 'Submissions that have not ended.', ['user_id', 'state']);
   const held = gauge(
     'submissions_on_hold',
@@ -110,7 +105,7 @@ export function createReportGauges(
     'By how much the credits fell in the last 24 hours, top-ups aside.',
     ['user_id'],
   );
-  const accountGauges = [registered, lastEvent, hints, changes, submissions, credits, burnt];
+  const accountGauges = [registered, lastEvent, hints, submissions, credits, burnt];
 
   const setAccountGauges = (account: AccountStatus): void => {
     const { userId: user_id, webhook, submissions: counts } = account;
@@ -124,9 +119,6 @@ export function createReportGauges(
     if (last !== undefined) lastEvent.set({ user_id }, last);
     hints.set({ user_id }, webhook.hintsWaiting);
     for (const state of WAITING_STATES) submissions.set({ user_id, state }, counts[state]);
-    if (webhook.changes === null) return;
-    changes.set({ user_id, found: 'announced' }, webhook.changes.announced);
-    changes.set({ user_id, found: 'polled' }, webhook.changes.polled);
   };
 
   return (report) => {

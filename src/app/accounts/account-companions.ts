@@ -7,7 +7,7 @@ import { hintDispatcher } from '../../sync/hints/hint-dispatcher.ts';
 import { createHintStore } from '../../sync/hints/account-hints.ts';
 import { readingBudget } from '../../sync/hints/reading-budget.ts';
 import { registrar } from '../../webhooks/registration/registrar.ts';
-import { isFinished } from './event-coverage.ts';
+import { stateClass } from '../../model/row-state.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
 import { submitLoop } from './submit-loop.ts';
 
@@ -73,7 +73,7 @@ function registrationLoop(
         refusedBy === undefined || source.isGood(refusedBy, { signal: new AbortController().signal, stop }),
       said: (text) => quote(serviceMessage(text), link.scrub),
     },
-    store: webhookStore({ db, fence, onChanged, isFinished }),
+    store: webhookStore({ db, fence, onChanged, isFinished: (state) => stateClass(state) !== 'open' }),
     clock: link.clock,
     log,
     hide,

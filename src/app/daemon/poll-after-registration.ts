@@ -1,5 +1,5 @@
 import { type Config, NEVER } from '../../config/config.ts';
-import { COLLECTIONS_WITH_EVENTS } from '../../db/webhook/stored-event-coverage.ts';
+import { COLLECTIONS_WITH_EVENTS } from '../../db/webhook/unannounced-changes.ts';
 import type { AccountService } from '../../sync/loops/account-service.ts';
 import type { RegistrationNews } from '../../webhooks/registration/registrar.ts';
 

@@ -19,7 +19,6 @@ import type {
 import { isAnnounced } from '../../mirror/scope/scope-store.ts';
 import { LONGEST_MS, PRIOR_MS } from '../../plan/change-rate.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
-import { eventCoverage } from '../accounts/event-coverage.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
 import { notesOnStretchedLists } from './stretched-lists.ts';
 import { notesOnWorkload } from './workload-notes.ts';
@@ -73,7 +72,6 @@ export async function statusReport({
   const { databaseBytes, backlogs, credits, learnt, ...more } = await workload();
   const lastDay = await activity?.();
   const budgets = budgetsByUser(accounts, stored.now);
-  const changes = await eventCoverage(stored.accounts, db, stored.now);
   const schedule = createSchedule(config);
   const found = stored.accounts.map((account) => ({
     ...account,
@@ -88,7 +86,6 @@ export async function statusReport({
       account.budgets.map((each) =>
         budgetStatus(each.keyHash, storedSnapshot(each, config.budgetShare), stored.now),
       ),
-    webhook: { ...account.webhook, changes: changes.get(account.userId) ?? null },
   }));
   const statuses = found.map((each): AccountStatus => ({
     ...each,

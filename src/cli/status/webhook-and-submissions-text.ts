@@ -4,7 +4,7 @@ import { printable } from '../terminal/text-table.ts';
 
 /** How an account hears of events, in one line. @param age `5 s ago`, or `never` */
 export function webhookLine(
-  { state, host, lastEventAt, hintsWaiting, changes }: WebhookStatus,
+  { state, host, lastEventAt, hintsWaiting }: WebhookStatus,
   age: (at: string | null) => string,
 ): string {
   const at = host === null ? '' : ` at ${printable(host)}`;
@@ -19,13 +19,6 @@ export function webhookLine(
   const phrases = [is[state]];
   if (state !== 'none' || lastEventAt !== null) phrases.push(`last event ${age(lastEventAt)}`);
   if (hintsWaiting > 0) phrases.push(`${formatCount(hintsWaiting)} to be read again`);
-  const found = changes === null ? 0 : changes.announced + changes.polled;
-  if (changes !== null && found > 0) {
-    const { announced, polled } = changes;
-    phrases.push(
-      `of the last ${formatCount(found)} finished it announced ${formatCount(announced)}, polls found ${formatCount(polled)} first`,
-    );
-  }
   return `webhook: ${phrases.join('; ')}`;
 }
 

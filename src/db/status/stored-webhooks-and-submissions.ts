@@ -28,7 +28,6 @@ export const NO_WEBHOOK: WebhookStatus = {
   lastEventAt: null,
   hintsWaiting: 0,
   hintsDue: 0,
-  changes: null,
 };
 
 /** A status counts submissions that ended within this time, and names a webhook that was registered again. */
@@ -104,7 +103,6 @@ async function webhooksOf(db: Db, now: Date): Promise<ReadonlyMap<string, Webhoo
         lastEventAt: lastEventAt?.toISOString() ?? null,
         hintsWaiting: Number(theirHints?.waiting ?? 0),
         hintsDue: Number(theirHints?.due ?? 0),
-        changes: null,
       };
       return [userId, status];
     }),

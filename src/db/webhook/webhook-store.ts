@@ -10,7 +10,7 @@ import {
   UNREGISTERED,
 } from '../../model/webhook/registration.ts';
 import { REGISTRATION_STATES, type RegistrationState } from '../../model/webhook/webhook-secrets.ts';
-import { unannouncedBetween } from './stored-event-coverage.ts';
+import { unannouncedBetween } from './unannounced-changes.ts';
 import { databaseTime } from '../connection/database-time.ts';
 import { fenced } from '../ownership/fenced.ts';
 import { writeWebhookRow } from './webhook-row.ts';

@@ -154,16 +154,6 @@ export interface WebhookStatus {
   readonly hintsWaiting: number;
   /** Of these, those that may be read now: the others are read again later. */
   readonly hintsDue: number;
-  /** Whether events or polls found changes first; null where no webhook was registered, or nothing counted. */
-  readonly changes: EventCoverage | null;
-}
-
-/** Counts of the last changes into a finished state. */
-export interface EventCoverage {
-  /** The event was stored before the reading that found the change had ended. */
-  readonly announced: number;
-  /** A poll found the change without an event. */
-  readonly polled: number;
 }
 
 /** Submissions by state: those that wait, and those that ended in the last 24 hours. */

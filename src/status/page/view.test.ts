@@ -4,7 +4,6 @@ import {
   sampleAccount,
   sampleCollection,
   sampleReport,
-  sampleWebhook,
 } from '../../../test/support/processes/status-report.ts';
 import { PAGE_STATES } from '../../../test/browser/page-states.ts';
 import { reportView } from './view.ts';
@@ -90,16 +89,6 @@ describe('what comes next', () => {
     const view = await viewOf(sampleAccount({ collections }));
     expect(view).toMatch(/data-label="Next poll">\s*<time[^>]*>due /);
     expect(view).toMatch(/data-label="Next full walk">\s*<time[^>]*>in 2 h /);
-  });
-});
-
-describe('a webhook', () => {
-  it('says of how many changes it announced some, once there are any', async () => {
-    const none = await viewOf(sampleAccount({ webhook: sampleWebhook({ changes: null }) }));
-    expect(none).toMatch(/>\s*Announced\s*</);
-    const changes = { announced: 1, polled: 1 };
-    const some = await viewOf(sampleAccount({ webhook: sampleWebhook({ changes }) }));
-    expect(some).toMatch(/>\s*Announced, of the last 2 finished\s*</);
   });
 });
 

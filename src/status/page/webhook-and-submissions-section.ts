@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<WebhookStatus['state'], string>> = {
 
 /** How the account hears of events; nothing where it never did. */
 export function webhookPart(webhook: WebhookStatus, at: string): Html {
-  const { state, host, error, lastEventAt, hintsWaiting, changes } = webhook;
+  const { state, host, error, lastEventAt, hintsWaiting } = webhook;
   if (state === 'none' && error === null && lastEventAt === null) return html``;
   const kind =
     state === 'registered' ? 'current' : state === 'suspect' || state === 'stopped' ? 'failing' : 'waiting';
@@ -23,7 +23,6 @@ export function webhookPart(webhook: WebhookStatus, at: string): Html {
       : html`<time datetime="${lastEventAt}"
           >${relative(lastEventAt, at)} <small>${absolute(lastEventAt, at)}</small></time
         >`;
-  const found = changes === null ? 0 : changes.announced + changes.polled;
   return html`<h3>Webhook</h3>
     <table role="table">
       <caption class="unseen">
@@ -34,10 +33,6 @@ export function webhookPart(webhook: WebhookStatus, at: string): Html {
           <th scope="col" role="columnheader">Registration</th>
           <th scope="col" role="columnheader">Last event</th>
           <th scope="col" role="columnheader" class="figure">To be read again</th>
-          <th scope="col" role="columnheader" class="figure">
-            ${found === 0 ? 'Announced' : `Announced, of the last ${count(found)} finished`}
-          </th>
-          <th scope="col" role="columnheader" class="figure">Found first by polls</th>
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -49,12 +44,6 @@ export function webhookPart(webhook: WebhookStatus, at: string): Html {
           </th>
           <td role="cell" data-label="Last event">${last}</td>
           <td role="cell" data-label="To be read again" class="figure">${count(hintsWaiting)}</td>
-          <td role="cell" data-label="Announced" class="figure">
-            ${changes === null ? '–' : count(changes.announced)}
-          </td>
-          <td role="cell" data-label="Found first by polls" class="figure">
-            ${changes === null ? '–' : count(changes.polled)}
-          </td>
         </tr>
       </tbody>
     </table>`;

@@ -147,7 +147,6 @@ export function sampleWebhook(changes: Partial<WebhookStatus> = {}): WebhookStat
     lastEventAt: before(45),
     hintsWaiting: 2,
     hintsDue: 2,
-    changes: { announced: 950, polled: 50 },
     ...changes,
   };
 }

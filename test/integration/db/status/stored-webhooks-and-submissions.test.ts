@@ -67,7 +67,6 @@ describe('the stored status', () => {
       hintsWaiting: 3,
       // One waits for a minute. What lies a day ahead is of a clock that went back, and counts as now.
       hintsDue: 2,
-      changes: null,
     });
     const renewedAfter = async (registered: string, replaced: string) => {
       await run(`update mirror_sync.registration set registered_at = now() - interval '${registered}',

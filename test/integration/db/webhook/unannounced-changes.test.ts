@@ -1,15 +1,15 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COUNTED_AT_ONCE, eventCoverage } from '../../../../src/app/accounts/event-coverage.ts';
-import { readEventCoverage } from '../../../../src/db/webhook/stored-event-coverage.ts';
-import type { AccountStatus } from '../../../../src/model/status/status-report.ts';
+import { unannouncedBetween } from '../../../../src/db/webhook/unannounced-changes.ts';
+import { storeEvent } from '../../../../src/db/events/event-store.ts';
 import { stateClass } from '../../../../src/model/row-state.ts';
-import { sampleAccount, sampleWebhook } from '../../../support/processes/status-report.ts';
+import { readEvent } from '../../../../src/webhooks/receive/read-event.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
-  openTestDatabase,
 } from '../../../support/databases/migrated-database.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { recipes } from '../../../support/rules/recipes.ts';
 
 let database: MigratedDatabase;
 let users = 0;
@@ -81,17 +81,14 @@ class Account {
       values (${this.userId}, ${String(this.#changes)}, ${at(received)}, '{}', ${collection}, ${key})`;
   }
 
-  judged(): Promise<unknown> {
-    return readEventCoverage(database.db, this.userId, finished);
+  /** How many changes after the registration, and until then, no event announced. */
+  unannounced(until = 10_000): Promise<number> {
+    return unannouncedBetween(database.db, this.userId, finished, { since: at(0), until: at(until) });
   }
 }
 
 describe('changes into a finished state', () => {
-  it('are not counted where no webhook was ever registered', async () => {
-    expect(await readEventCoverage(database.db, '999', finished)).toBeUndefined();
-  });
-
-  it('count as announced when an event was there by the time their page was written, else as found by a poll', async () => {
+  it('are announced when an event was there by the time their page was written', async () => {
     const account = await Account.make();
     await account.job(1, 20, 40, 'completed', 'processing');
     await account.event('research_jobs', '1', 39);
@@ -99,7 +96,7 @@ describe('changes into a finished state', () => {
     await account.event('research_jobs', '2', 41);
     await account.job(3, 20, 40, 'completed', 'processing');
     await account.job(4, 20, 40, 'processing', 'queued');
-    expect(await account.judged()).toEqual({ announced: 1, polled: 2 });
+    expect(await account.unannounced()).toBe(2);
   });
 
   it('are those of bulk jobs and lists as well, by whatever field says their state', async () => {
@@ -109,7 +106,7 @@ describe('changes into a finished state', () => {
     await account.row('lists', 'list_id', 1, 20, 40, { status: 'analyzed' }, 'analyzing');
     // A key is that of its own table.
     await account.event('research_jobs', '1', 39);
-    expect(await account.judged()).toEqual({ announced: 1, polled: 1 });
+    expect(await account.unannounced()).toBe(1);
   });
 
   it('are rows that came finished, but for those of the first load', async () => {
@@ -117,17 +114,25 @@ describe('changes into a finished state', () => {
     await account.job(1, 5, 5, 'completed');
     await account.job(2, 30, 30, 'completed');
     await account.event('research_jobs', '2', 29);
-    expect(await account.judged()).toEqual({ announced: 1, polled: 0 });
+    await account.job(3, 31, 31, 'completed');
+    expect(await account.unannounced()).toBe(1);
     const unloaded = await Account.make(undefined);
     await unloaded.job(1, 5, 5, 'completed');
-    expect(await unloaded.judged()).toEqual({ announced: 0, polled: 0 });
+    expect(await unloaded.unannounced()).toBe(0);
   });
 
   it('are none of what changed before the registration, and none of a finished row that changes again', async () => {
     const account = await Account.make();
     await account.job(1, -50, -40, 'completed', 'processing');
     await account.job(2, 20, 40, 'completed', 'failed');
-    expect(await account.judged()).toEqual({ announced: 0, polled: 0 });
+    expect(await account.unannounced()).toBe(0);
+  });
+
+  it('are none of what changed later', async () => {
+    const account = await Account.make();
+    await account.job(1, 20, 40, 'completed', 'processing');
+    await account.job(2, 20, 50, 'completed', 'processing');
+    expect(await account.unannounced(40)).toBe(1);
   });
 
   it('are not announced by the event of an earlier change', async () => {
@@ -135,7 +140,7 @@ describe('changes into a finished state', () => {
     await account.event('research_jobs', '1', 30);
     // Finished at 30, opened again at 200, finished again at 400 without an event.
     await account.job(1, 200, 400, 'completed', 'processing');
-    expect(await account.judged()).toEqual({ announced: 0, polled: 1 });
+    expect(await account.unannounced()).toBe(1);
   });
 
   it('are the last 1,000', async () => {
@@ -150,37 +155,32 @@ describe('changes into a finished state', () => {
       insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
       select ${userId}, n::text, ${at(100)}::timestamptz, '{}', 'research_jobs', n::text
       from generate_series(1, 150) as n`;
-    expect(await account.judged()).toEqual({ announced: 50, polled: 950 });
+    expect(await account.unannounced()).toBe(950);
   });
 });
 
-describe('a status', () => {
-  it('has them counted once a minute, and only of accounts with a webhook', async () => {
-    const [account, without] = [await Account.make(), await Account.make()];
-    const accounts = [
-      sampleAccount({ userId: account.userId }),
-      sampleAccount({ userId: without.userId, webhook: sampleWebhook({ state: 'none' }) }),
-    ];
-    const count = (seconds: number): Promise<unknown> =>
-      eventCoverage(accounts, database.db, at(seconds)).then((found) => [...found]);
-    await account.job(1, 20, 40, 'completed', 'processing');
-    expect(await count(50)).toEqual([[account.userId, { announced: 0, polled: 1 }]]);
-    await account.job(2, 20, 45, 'completed', 'processing');
-    expect(await count(109)).toEqual([[account.userId, { announced: 0, polled: 1 }]]);
-    expect(await count(110)).toEqual([[account.userId, { announced: 0, polled: 2 }]]);
-  });
+/** docs/recipes.md, "Events, and what they told". */
+const RECIPE =
+  (await recipes()).find(({ statement }) => statement.includes('as polled_first'))?.statement ?? '';
 
-  it('are counted for few accounts at once, those first that were counted longest ago', async () => {
-    const every: AccountStatus[] = [];
-    for (let made = 0; made < COUNTED_AT_ONCE + 2; made += 1) {
-      const { userId } = await Account.make();
-      every.push(sampleAccount({ userId, webhook: sampleWebhook({ state: 'registered' }) }));
-    }
-    const own = await openTestDatabase(database.url);
-    const counted = async (seconds: number): Promise<number> =>
-      (await eventCoverage(every, own.db, at(seconds))).size;
-    expect(await counted(0)).toBe(COUNTED_AT_ONCE);
-    expect(await counted(1)).toBe(COUNTED_AT_ONCE + 2);
-    await own.close();
+describe('the recipe that compares changes with events', () => {
+  it('counts a change that an event announced, and those that a poll found first', async () => {
+    const account = await MirroredAccount.make(database, '9001');
+    const jobs = (...states: readonly string[]): string =>
+      JSON.stringify(states.map((status, index) => ({ job_id: index + 1, status })));
+    await account.page('research_jobs', jobs('queued', 'queued', 'queued', 'queued'));
+    const deliver = async (id: number): Promise<void> => {
+      const body = `{"id":"evt_${id}","type":"research.completed","data":{"job_id":${id}}}`;
+      const event = readEvent(Buffer.from(body));
+      await storeEvent(database.db, account.fence.userId, event, event.rows);
+    };
+    await deliver(1);
+    await account.page('research_jobs', jobs('completed', 'completed', 'failed', 'processing'));
+    // Too late.
+    await deliver(2);
+    const { rows } = await sql<object>`${sql.raw(RECIPE.replaceAll('$1', account.fence.userId))}`.execute(
+      database.kysely,
+    );
+    expect(rows).toEqual([{ collection: 'research_jobs', announced: '1', polled_first: '2' }]);
   });
 });

@@ -2,7 +2,6 @@ import { quotedText } from '../connection/quoted.ts';
 import type { Db } from '../connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
-import type { EventCoverage } from '../../model/status/status-report.ts';
 
 /** Tables whose finished rows the service announces (specification 6), and their keys. */
 const TABLES_WITH_EVENTS = [
@@ -27,34 +26,20 @@ const WALKS = 20_000;
 const STALE = sql`interval '1 minute'`;
 
 /**
- * How reliable an account's webhook is: how many of the last 1,000 changes into a finished state since its
- * registration had an event by the time their page was written. Rows of the first load are no changes.
+ * How many of an account's changes into a finished state between these moments no event had announced by the time their
+ * page was written: the registrar's reason to look at the webhook. Rows of the first load are no changes. Asked each
+ * minute: where nothing has changed since, three rows are read.
  * @param isFinished whether a state, in the service's words, is final
- * @returns undefined where nothing was ever registered
  */
-export async function readEventCoverage(
+export async function unannouncedBetween(
   db: Db,
   userId: string,
   isFinished: (state: string) => boolean,
-): Promise<EventCoverage | undefined> {
-  const registration = await db.state
-    .selectFrom('registration')
-    .select('registered_at')
-    .where('_user_id', '=', userId)
-    .executeTakeFirst();
-  const since = registration?.registered_at ?? undefined;
-  return since === undefined ? undefined : coverageBetween(db, userId, isFinished, { since });
-}
-
-/** The same for the changes after `since` and up to `until`. */
-async function coverageBetween(
-  db: Db,
-  userId: string,
-  isFinished: (state: string) => boolean,
-  { since, until }: { readonly since: Date; readonly until?: Date },
-): Promise<EventCoverage> {
+  { since, until }: { readonly since: Date; readonly until: Date },
+): Promise<number> {
+  if (!(await hasChangedSince(db, userId, since))) return 0;
   const finished = (await statesSince(db, userId, since)).filter(isFinished);
-  if (finished.length === 0) return { announced: 0, polled: 0 };
+  if (finished.length === 0) return 0;
   const loaded = await loadedAt(db, userId);
   const changes = TABLES_WITH_EVENTS.map(([table, key]) => {
     const row = sql.id(key);
@@ -71,43 +56,33 @@ async function coverageBetween(
         on h._user_id = ${userId}::bigint and h.${row} = c.row_key
           and h._valid_to is not distinct from c._changed_at
       where c._changed_at > ${since}::timestamptz
-        and c._changed_at <= coalesce(${until ?? null}::timestamptz, 'infinity') and c.state = any(${finished}::text[])
+        and c._changed_at <= ${until}::timestamptz and c.state = any(${finished}::text[])
         -- A new row counts after the first load; another version only where the one before was not finished.
         and case when c._first_seen_at = c._changed_at
           then c._changed_at > ${loaded.get(table) ?? null}::timestamptz
           else coalesce(${stateIn('h')} <> all(${finished}::text[]), true) end`;
   });
-  const { rows } = await db.sql<{ announced: string; changes: string }>`
-    select count(*) filter (where exists (
-        select from ${db.table('events')} as e
-        where e._user_id = ${userId}::bigint and e._collection = f.collection and e._key = f.key
-          and e.received_at <= f._changed_at and e.received_at > coalesce(f.before - ${STALE}, '-infinity')
-      )) as announced, count(*) as changes
+  const { rows } = await db.sql<{ unannounced: string }>`
+    select count(*) as unannounced
     from (
       select * from (${sql.join(changes, sql` union all `)}) as every order by _changed_at desc limit ${JUDGED}
-    ) as f`;
-  const announced = Number(rows[0]?.announced ?? 0);
-  return { announced, polled: Number(rows[0]?.changes ?? 0) - announced };
+    ) as f
+    where not exists (
+      select from ${db.table('events')} as e
+      where e._user_id = ${userId}::bigint and e._collection = f.collection and e._key = f.key
+        and e.received_at <= f._changed_at and e.received_at > coalesce(f.before - ${STALE}, '-infinity'))`;
+  return Number(rows[0]?.unannounced ?? 0);
 }
 
-/**
- * How many changes between these moments no event announced. Asked each minute: where nothing has changed since, three
- * rows are read.
- */
-export async function unannouncedBetween(
-  db: Db,
-  userId: string,
-  isFinished: (state: string) => boolean,
-  moments: { readonly since: Date; readonly until: Date },
-): Promise<number> {
+async function hasChangedSince(db: Db, userId: string, since: Date): Promise<boolean> {
   const latest = TABLES_WITH_EVENTS.map(
     ([table]) => sql`
       select * from (
         select _changed_at from ${db.table(table)} where _user_id = ${userId}::bigint order by _change_id desc limit 1
-      ) as l where _changed_at > ${moments.since}::timestamptz`,
+      ) as l where _changed_at > ${since}::timestamptz`,
   );
   const { rows } = await db.sql`select 1 from (${sql.join(latest, sql` union all `)}) as changed`;
-  return rows.length === 0 ? 0 : (await coverageBetween(db, userId, isFinished, moments)).polled;
+  return rows.length > 0;
 }
 
 /** A row's state in the service's words; null where it has none. Only research jobs always have a column for it. */
