@@ -4,11 +4,8 @@
  *
  *     node bench/databases/sizing.ts [--jobs 50000] [--lists 200] [--rounds 2] [--postgres URL]
  */
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
-import { startProgram } from '../../test/support/processes/program.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, print, printMachine, printTable } from '../support/report.ts';
 import { runSync } from '../support/run-sync.ts';
@@ -79,12 +76,6 @@ await onStage(flags.postgres, async (stage) => {
       `research_jobs after ${flags.rounds} changes of every row, before vacuum full: ${perRow(grown)} B a row`,
     );
   }
-  const file = join(stage.folder, 'mirror.dump');
-  const { code } = await startProgram(['dump', '-o', file], { cwd: stage.folder, env: { DATABASE_URL: url } })
-    .ended;
-  claims.check(code === 0, `dump ended with ${String(code)}`);
-  const kept = then.reduce((sum, { rows }) => sum + rows, 0);
-  print(`a dump: ${((await stat(file)).size / kept).toFixed(0)} B a row or version\n`);
   claims.tell('the sizes are those of a mirror that the program has written');
 });
 

@@ -8,6 +8,12 @@ export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
   indexes:
     'indexes was removed: a query in docs/recipes.md ("Indexes for your questions") prints a statement for each index, ' +
     '"drop index concurrently" drops one, and nothing touches those that are there.',
+  dump:
+    'dump was removed: pg_dump makes a backup of a server (docs/operations.md, "A backup with pg_dump"), and "research-mirror ' +
+    'copy" makes a second mirror.',
+  restore:
+    'restore was removed: pg_restore brings a backup back (docs/operations.md, "A backup with pg_dump"), and "research-mirror ' +
+    'copy" makes a second mirror.',
 };
 
 /** @throws UsageError where `args`, without node and script, name a removed command, whatever follows it */

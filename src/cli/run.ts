@@ -2,11 +2,11 @@ import { Command, CommanderError } from 'commander';
 import { addAccounts } from './accounts/accounts.ts';
 import { addColumnsCommand } from './columns/columns.ts';
 import type { AddCommand } from './terminal/add-command.ts';
+import { addCopy } from './copy/copy.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDistribute } from './distribute/distribute.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addExport } from './export/export.ts';
-import { addDump } from './dump/dump.ts';
 import { addEvents } from './events/events.ts';
 import { EXIT, type ExitCode } from './terminal/exit-code.ts';
 import { exitCodeOf, failureText } from './steps/failure.ts';
@@ -17,7 +17,6 @@ import { programVersion } from '../app/program-files.ts';
 import { addQuarantine } from './quarantine/quarantine.ts';
 import { refuseRemovedCommand } from './removed-commands.ts';
 import { addSandbox } from './demo/sandbox.ts';
-import { addRestore } from './dump/restore.ts';
 import { hasColour, widthOfTerminal, type Shell } from './terminal/shell.ts';
 import { addSql } from './sql/sql.ts';
 import { addStart } from './daemon/start.ts';
@@ -44,8 +43,7 @@ const COMMANDS: readonly AddCommand[] = [
   addColumnsCommand,
   addDistribute,
   addForget,
-  addDump,
-  addRestore,
+  addCopy,
   addMcp,
   addSandbox,
   addDemo,

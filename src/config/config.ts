@@ -5,6 +5,8 @@ import type { Secret } from './secret.ts';
 /** All settings (settings.ts), validated and in their shape. Durations are milliseconds. */
 export interface Config {
   readonly database: DatabaseConfig;
+  /** `MIRROR_COPY_TO`: an empty database, for `copy`. */
+  readonly copyTo: DatabaseConfig | undefined;
   /** `MIRROR_DATA_DIR`, absolute. */
   readonly dataDir: string;
   /** `MIRROR_PG_BIN`, absolute: of every embedded database, the demo's too. */

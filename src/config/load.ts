@@ -24,6 +24,7 @@ export function loadConfig(env: Environment, need: Need): Config {
   const pgBin = read.value('MIRROR_PG_BIN');
   const config: Config = {
     database: databaseOf(read, env, { dataDir, pgBin }),
+    copyTo: copyTargetOf(read, env),
     dataDir,
     pgBin,
     schema: read.value('MIRROR_SCHEMA'),
@@ -73,18 +74,7 @@ function databaseOf(
   const url = read.value('DATABASE_URL');
   const directUrl = read.value('DATABASE_URL_DIRECT');
   const port = read.value('MIRROR_PG_PORT');
-  if (read.isSet('DATABASE_URL')) {
-    for (const [name, value] of Object.entries(postgresVariables(env))) {
-      const problem = unkept(name, value);
-      if (problem !== undefined) read.problem('DATABASE_URL', problem);
-    }
-    return {
-      kind: 'external',
-      url: new Secret(url ?? ''),
-      directUrl: directUrl === undefined ? undefined : new Secret(directUrl),
-      variables: () => postgresVariables(env),
-    };
-  }
+  if (read.isSet('DATABASE_URL')) return externalOf(read, env, 'DATABASE_URL', { url: url ?? '', directUrl });
   if (directUrl !== undefined) {
     read.problem(
       'DATABASE_URL_DIRECT',
@@ -92,6 +82,32 @@ function databaseOf(
     );
   }
   return { kind: 'embedded', ...own, port };
+}
+
+function copyTargetOf(read: SettingsReader, env: Environment): DatabaseConfig | undefined {
+  const url = read.value('MIRROR_COPY_TO');
+  return url === undefined
+    ? undefined
+    : externalOf(read, env, 'MIRROR_COPY_TO', { url, directUrl: undefined });
+}
+
+/** @param name of the variable that has the URL */
+function externalOf(
+  read: SettingsReader,
+  env: Environment,
+  name: VariableName,
+  { url, directUrl }: { readonly url: string; readonly directUrl: string | undefined },
+): DatabaseConfig {
+  for (const [variable, value] of Object.entries(postgresVariables(env))) {
+    const problem = unkept(variable, value);
+    if (problem !== undefined) read.problem(name, problem);
+  }
+  return {
+    kind: 'external',
+    url: new Secret(url),
+    directUrl: directUrl === undefined ? undefined : new Secret(directUrl),
+    variables: () => postgresVariables(env),
+  };
 }
 
 function postgresVariables(env: Environment): Record<string, string> {

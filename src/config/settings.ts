@@ -56,6 +56,14 @@ export const SETTINGS = {
     secret: 'url',
     compose: 'none',
   },
+  MIRROR_COPY_TO: {
+    parse: parseDatabaseUrl,
+    shown: 'none',
+    means: 'the empty database into which `copy` copies the mirror',
+    section: 'copy',
+    secret: 'url',
+    compose: 'none',
+  },
   MIRROR_DATA_DIR: {
     parse: (text: string) => resolve(text),
     default: './data',

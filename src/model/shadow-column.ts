@@ -1,5 +1,5 @@
 /**
- * A column that is about to take the place of another one: readers' views and dumps leave it out. Its name has the
+ * A column that is about to take the place of another one: readers' views and copies leave it out. Its name has the
  * numbers of both columns (`pg_attribute.attnum`), and numbers never come again: `_retype_12_57`.
  */
 const SHADOW = /^_retype_(\d+)_\d+$/;

@@ -7,7 +7,7 @@ export const addForget: AddCommand = (program, run) => {
     .description(
       'Erases rows by their keys: the row, its versions, events and quarantined items about it, what submissions sent ' +
         'and got that names it; a list with its items. A hash of the key is kept, so that no walk, event or retry ' +
-        'brings it back. Works beside a running daemon. What was copied elsewhere (dumps, backups, exports) stays there.',
+        'brings it back. Works beside a running daemon. What was copied elsewhere (copies, backups, exports) stays there.',
     )
     .argument('[table]', 'research_jobs, bulk_research_jobs, lists, list_items or watchlist')
     .argument('[key...]', 'keys as in the table; of an item of a list LIST:ID')

@@ -9,7 +9,6 @@ import {
   type PostgresPool,
   type TransactionSettings,
 } from 'kysely';
-import type { PoolClient } from 'pg';
 import { Db } from './db.ts';
 import { PIN_SETTINGS } from './pinned-settings.ts';
 import { BEGIN, createPool, resolveConnection, type ConnectionOptions } from './pool.ts';
@@ -21,8 +20,6 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly max?: number;
   /** Bounds of each transaction; default `TRANSACTION_BOUNDS`. */
   readonly bounds?: TransactionBounds;
-  /** Gets each connection that is made: COPY goes past Kysely (src/db/copy). */
-  readonly onConnect?: (client: PoolClient) => void;
 }
 
 /** In milliseconds; 0: no bound. `SET LOCAL` in every transaction, so that they work through a pooler. */
@@ -61,7 +58,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const pool = createPool(config, {
     max: options.max ?? 10,
     answerWithin: bounds.statement === 0 ? 0 : bounds.statement + NETWORK_MARGIN,
-    ...(options.onConnect === undefined ? {} : { onConnect: options.onConnect }),
   });
   const kyselyOf = (line: PostgresPool): Kysely<unknown> =>
     new Kysely<unknown>({

@@ -103,7 +103,6 @@ export interface PoolOptions {
    * that drops packets. Longer than any statement_timeout.
    */
   readonly answerWithin: number;
-  readonly onConnect?: (client: pg.PoolClient) => void;
   /** Default: the system's. */
   readonly clock?: Pick<Clock, 'sleep'>;
 }
@@ -122,15 +121,13 @@ export interface TwoLinePool extends PostgresPool {
  * take to be made.
  */
 export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLinePool {
-  // COPY reads until its end what comes behind it: such connections send one statement after the other.
-  const pipeline = options.onConnect === undefined;
   const { clock = systemClock } = options;
   const pool = new pg.Pool({
     ...config,
     max: options.max,
     idleTimeoutMillis: IDLE_TIMEOUT,
     query_timeout: options.answerWithin,
-    pipeline,
+    pipeline: true,
   });
   // The pool replaces an idle connection that breaks; the next query meets the cause.
   pool.on('error', () => {});
@@ -139,8 +136,7 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLi
   // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
   // listener ends the process.
   pool.on('connect', (client) => {
-    guarded.set(client, new GuardedClient(client, pipeline));
-    options.onConnect?.(client);
+    guarded.set(client, new GuardedClient(client));
   });
   pool.on('remove', (client) => guarded.delete(client));
   const oneWorks = (): boolean => [...guarded.values()].some(({ isBroken }) => !isBroken);
@@ -205,7 +201,6 @@ const BEGUN = { command: 'BEGIN', rowCount: null, rows: [], oid: 0, fields: [] }
 /** A connection of the pool as Kysely uses it: without cursors. */
 class GuardedClient {
   readonly #client: pg.PoolClient;
-  readonly #pipeline: boolean;
   /** It can't be used any more, as far as known. */
   isBroken = false;
   #leave = (): void => {};
@@ -213,10 +208,8 @@ class GuardedClient {
   /** A transaction's beginning that was sent, while the next statement is not. */
   #begun: Promise<pg.QueryResult> | undefined;
 
-  /** @param pipeline statements are sent while others are unanswered */
-  constructor(client: pg.PoolClient, pipeline: boolean) {
+  constructor(client: pg.PoolClient) {
     this.#client = client;
-    this.#pipeline = pipeline;
     // It broke while in use: the current statement, or the next one, is rejected with the error.
     client.on('error', () => {
       this.isBroken = true;
@@ -241,12 +234,11 @@ class GuardedClient {
     if (this.isBroken && text === 'rollback') return ROLLED_BACK;
     if (text.startsWith(BEGIN)) {
       this.#inTransaction = true;
-      if (this.#pipeline) {
-        this.#begun = this.#send(text, parameters);
-        this.#begun.catch(() => {});
-        return BEGUN;
-      }
-    } else if (!this.#inTransaction && !OUTSIDE.test(text)) {
+      this.#begun = this.#send(text, parameters);
+      this.#begun.catch(() => {});
+      return BEGUN;
+    }
+    if (!this.#inTransaction && !OUTSIDE.test(text)) {
       return this.#alone(text, parameters);
     } else if (text === 'commit' || text === 'rollback') {
       this.#inTransaction = false;

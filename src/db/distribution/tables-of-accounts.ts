@@ -1,5 +1,5 @@
 import type { Db } from '../connection/db.ts';
-import { DUMPED_TABLES, LEFT_OUT } from '../dump/dumped-tables.ts';
+import { COPIED_TABLES, LEFT_BEHIND } from '../copy/copied-tables.ts';
 
 /** A table of accounts: its primary key contains `_user_id`, so Citus can spread it by account. */
 export interface TableOfAccounts {
@@ -24,8 +24,8 @@ export async function hasCitus(db: Db): Promise<boolean> {
 
 /** All tables that this version's mirror has. What else lies in its schemas is somebody's own, and stays as it is. */
 const OWN: ReadonlySet<string> = new Set([
-  ...DUMPED_TABLES.map(({ schema, name }) => `${schema}.${name}`),
-  ...Object.keys(LEFT_OUT).map((name) => `state.${name}`),
+  ...COPIED_TABLES.map(({ schema, name }) => `${schema}.${name}`),
+  ...Object.keys(LEFT_BEHIND).map((name) => `state.${name}`),
 ]);
 
 /** The mirror's tables of accounts, `<schema>.account` first. For a database that has Citus. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../src/db/connection/db.ts';
-import { quoted } from '../../../src/db/dump/table-shape.ts';
+import { quotedName } from '../../../src/db/connection/quoted.ts';
 
 /** Every row of every table of both schemas whose text contains `needle`: `mirror.lists: {…}`. */
 export async function rowsWith(db: Db, needle: string): Promise<string[]> {
@@ -17,5 +17,5 @@ async function tablesOf(db: Db): Promise<string[]> {
   const { rows } = await db.sql<{ schema: string; name: string }>`
     select n.nspname as schema, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.relkind in ('r', 'p') and n.nspname in (${db.schema}, ${db.stateSchema}) order by 1, 2`;
-  return rows.map(({ schema, name }) => `${quoted(schema)}.${quoted(name)}`);
+  return rows.map(({ schema, name }) => `${quotedName(schema)}.${quotedName(name)}`);
 }

@@ -20,7 +20,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['accounts'],
     },
     status: { has: 'the status report, and what is wrong', imports: ['accounts'] },
-    dump: { has: 'the whole mirror into a file, and back', imports: [] },
+    copy: { has: 'the whole mirror into another database', imports: [] },
     forget: { has: 'rows that are erased on request', imports: [] },
     events: { has: 'stored events: shown, replayed', imports: ['process'] },
     quarantine: { has: 'items in quarantine: listed, tried again', imports: ['accounts', 'process'] },
@@ -79,17 +79,17 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
     doctor: { has: 'doctor, with its text', imports: ['steps', 'terminal'] },
     mcp: { has: 'the mirror for language models', imports: ['sql', 'terminal'] },
-    dump: { has: 'dump and restore', imports: ['steps', 'terminal'] },
+    copy: { has: 'copy, with its text', imports: ['steps', 'terminal'] },
     forget: { has: 'forget, with its texts', imports: ['steps', 'terminal'] },
   },
   db: {
     connection: { has: 'reaching Postgres: address, pool, types, tables, errors, its clock', imports: [] },
     notify: { has: 'LISTEN and NOTIFY', imports: ['connection'] },
     roles: { has: 'group roles, their rights, logins that only read', imports: ['connection'] },
-    dump: { has: 'what of each table goes into a dump', imports: ['connection'] },
+    copy: { has: 'what of each table is copied, and COPY between two servers', imports: ['connection'] },
     distribution: {
       has: 'tables of accounts on Citus: which, whether they can be spread, spreading them',
-      imports: ['connection', 'dump'],
+      imports: ['connection', 'copy'],
     },
     migrations: {
       has: 'bringing a schema to this version',
@@ -122,7 +122,6 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'what the status report reads, and what is kept for it alone',
       imports: ['budget', 'connection', 'inspection', 'ownership', 'webhook'],
     },
-    copy: { has: 'COPY, a piece at a time', imports: ['connection'] },
   },
   mirror: {
     history: { has: 'superseded versions: archive, coverage, retention', imports: [] },

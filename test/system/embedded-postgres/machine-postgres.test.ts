@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -6,20 +6,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { isMachinePostgresTested, MACHINE_POSTGRES } from '../../support/postgres/machine-postgres.ts';
+import {
+  isMachinePostgresTested,
+  MACHINE_POSTGRES,
+  removeDataFolder,
+} from '../../support/postgres/machine-postgres.ts';
 import { runProgram, startProgram } from '../../support/processes/program.ts';
 
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'machine-postgres-'));
 });
-afterEach(async () => {
-  for (const name of await readdir(folder, { recursive: true })) {
-    if (!name.endsWith('-location')) continue;
-    await rm((await readFile(join(folder, name), 'utf8')).trim(), { recursive: true, force: true });
-  }
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => removeDataFolder(folder));
 
 const begin = (pgBin?: string): Promise<EmbeddedServer> =>
   startEmbedded({

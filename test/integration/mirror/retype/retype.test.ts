@@ -3,7 +3,7 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { sessionsWaiting } from '../../../support/postgres/sessions-waiting.ts';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tableShape } from '../../../../src/db/dump/table-shape.ts';
+import { copiedColumns } from '../../../../src/db/copy/copied-columns.ts';
 import { RetypeRefused } from '../../../../src/model/errors.ts';
 import {
   createMigratedDatabase,
@@ -323,7 +323,7 @@ describe('a retype that is broken off', () => {
          and table_name in ('research_jobs_live', 'research_jobs_versions')`,
       ),
     ).toEqual([]);
-    const { columns } = await tableShape(own.db, { schema: 'mirror', name: 'research_jobs' });
+    const { columns } = await copiedColumns(own.db, { schema: 'mirror', name: 'research_jobs' });
     expect(columns.map(({ name }) => name)).not.toContain('_retype_9_99');
     await retype(own.db, 'research_jobs.score', 'jsonb');
     expect(await shadows()).toEqual([]);

@@ -1,27 +1,28 @@
 /**
  * A mirror moves from one PostgreSQL to another and back: loaded by the program from a sandbox, with columns for its
- * fields and a day's changes, dumped, restored on the other server, dumped there, restored here. Every table is
- * compared row by row.
+ * fields and a day's changes, copied to the other server, and from there to a third database. Every table is compared
+ * row by row.
  *
- *     node bench/databases/dump.ts [--jobs 1000000] [--changes 20000] [--postgres URL] --other URL
+ *     node bench/databases/copy.ts [--jobs 1000000] [--changes 20000] [--postgres URL] [--other URL]
  *
- * `--other`: a server of another version on which databases may be made, for example Debian's postgresql-15.
+ * `--other`: an empty database on a server of another version; without it the machine's PostgreSQL is started.
  */
-import { readFile, rm, stat } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { DUMPED_TABLES } from '../../src/db/dump/dumped-tables.ts';
+import { COPIED_TABLES } from '../../src/db/copy/copied-tables.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
+import { startMachineServer } from '../../test/support/postgres/machine-postgres.ts';
 import { startProgram } from '../../test/support/processes/program.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, print, printMachine, printTable } from '../support/report.ts';
-import { PRELOAD, runSync } from '../support/run-sync.ts';
+import { AS_LAUNCHED, PRELOAD, runSync } from '../support/run-sync.ts';
 import { onStage, type Stage, withClient } from '../support/stage.ts';
 
 const flags = readFlags({ jobs: 1_000_000, changes: 20_000, postgres: '', other: '' });
 const claims = new Claims();
 
-/** Columns that a restore changes on purpose. */
+/** Columns that a copy changes on purpose. */
 const CHANGED = ['token', 'recheck', 'change_floor', 'state'];
 
 await onStage(flags.postgres, async (stage) => {
@@ -56,60 +57,43 @@ await onStage(flags.postgres, async (stage) => {
   print(
     `${before.rows} rows, ${before.columns} columns in research_jobs, ${megabytes(before.bytes)} MB in Postgres`,
   );
-  const file = join(stage.folder, 'mirror.dump');
-  await onOther(stage, async (second) => {
-    rows.push(await run(stage, first, 'dump', ['dump', '-o', file], file));
-    rows.push(await run(stage, second, 'restore', ['restore', file], file));
+  const other = flags.other === '' ? await startMachineServer() : undefined;
+  try {
+    const second = other?.url ?? flags.other;
+    rows.push(await copy(stage, first, second));
     compare(before, await digests(second));
-    rows.push(await run(stage, second, 'dump', ['dump', '-o', file], file));
     const third = await stage.database();
-    rows.push(await run(stage, third, 'restore', ['restore', file], file));
+    rows.push(await copy(stage, second, third));
     compare(before, await digests(third));
-  });
-  printTable(['command', 'PostgreSQL', 'seconds', 'file MB', 'peak memory MB'], rows);
+  } finally {
+    await other?.remove();
+  }
+  printTable(['from', 'to', 'seconds', 'peak memory MB'], rows);
   claims.tell(
     'every row of every table is the same, what was queued is on hold, and memory is bounded (300 MB)',
   );
 });
 
-/** A database on the other server, while `work` lasts. */
-async function onOther(stage: Stage, work: (url: string) => Promise<void>): Promise<void> {
-  if (flags.other === '') return work(await stage.database());
-  const name = `bench_${process.pid}`;
-  const url = new URL(flags.other);
-  url.pathname = `/${name}`;
-  await withClient(flags.other, (client) =>
-    client.query(`create database ${name} encoding 'UTF8' template template0`),
-  );
-  try {
-    await work(url.href);
-  } finally {
-    await withClient(flags.other, (client) => client.query(`drop database ${name} with (force)`));
-  }
-}
-
-async function run(
-  { folder }: Stage,
-  url: string,
-  command: string,
-  args: readonly string[],
-  file: string,
-): Promise<string[]> {
+/** Runs `copy`. @returns a line of the table */
+async function copy({ folder }: Stage, source: string, target: string): Promise<string[]> {
   const peakFile = join(folder, 'peak');
   await rm(peakFile, { force: true });
   const begin = performance.now();
-  const { code, stderr } = await startProgram(args, {
+  const { code, stderr } = await startProgram(['copy'], {
     cwd: folder,
-    env: { DATABASE_URL: url, BENCH_PEAK_FILE: peakFile },
-    nodeArguments: ['--import', PRELOAD],
+    env: { DATABASE_URL: source, MIRROR_COPY_TO: target, BENCH_PEAK_FILE: peakFile },
+    nodeArguments: [...AS_LAUNCHED, '--import', PRELOAD],
   }).ended;
   const seconds = (performance.now() - begin) / 1000;
-  if (code !== 0) throw new Error(`${command} ended with ${String(code)}: ${stderr}`);
+  if (code !== 0) throw new Error(`copy ended with ${String(code)}: ${stderr}`);
   const peak = Number(await readFile(peakFile, 'utf8'));
-  claims.check(peak < 300e6, `${command} took ${megabytes(peak)} MB of memory`);
+  claims.check(peak < 300e6, `copy took ${megabytes(peak)} MB of memory`);
+  return [await versionOf(source), await versionOf(target), seconds.toFixed(1), megabytes(peak)];
+}
+
+async function versionOf(url: string): Promise<string> {
   const version = await withClient(url, (client) => one(client, `select current_setting('server_version')`));
-  const { size } = await stat(file);
-  return [command, version.split(' ')[0] ?? '', seconds.toFixed(1), megabytes(size), megabytes(peak)];
+  return version.split(' ')[0] ?? '';
 }
 
 interface Digests {
@@ -124,7 +108,7 @@ async function digests(url: string): Promise<Digests> {
   return withClient(url, async (client) => {
     const tables = new Map<string, string>();
     let rows = 0;
-    for (const { schema, name, without = {} } of DUMPED_TABLES.filter(
+    for (const { schema, name, without = {} } of COPIED_TABLES.filter(
       (table) => table.name !== 'recoveries',
     )) {
       const left = [
@@ -164,7 +148,7 @@ function compare(before: Digests, after: Digests): void {
   for (const [table, digest] of before.tables) {
     claims.check(
       after.tables.get(table) === digest,
-      `${table}: ${digest}, restored ${after.tables.get(table)}`,
+      `${table}: ${digest}, copied ${after.tables.get(table)}`,
     );
   }
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openInstallation } from '../../src/db/installation/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -7,23 +6,18 @@ import {
   type MigratedDatabase,
   openTestDatabase,
 } from '../support/databases/migrated-database.ts';
-import { dumpTo, restoreFrom, rowsOf } from '../support/dump/dumped-mirror.ts';
+import { copyTo, rowsOf } from '../support/mirror/copied-mirror.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 import { createTestDatabase } from '../support/postgres/postgres.ts';
-import { makeFolder } from '../support/processes/program.ts';
 
 let spread: MigratedDatabase;
-const folder = makeFolder();
 
 beforeEach(async () => {
   spread = await createMigratedDatabase();
 });
-afterEach(async () => {
-  await spread.drop();
-  folder.remove();
-});
+afterEach(() => spread.drop());
 
-it('a dump of a distributed mirror has every row of every node, and is restored on one server', async () => {
+it('a copy of a distributed mirror has every row of every node, on one server', async () => {
   for (const userId of ['1', '2', '3', '4']) {
     const account = await MirroredAccount.make(spread, userId);
     await account.single('{"email": "a@example.com", "credits": 12.50}');
@@ -42,19 +36,17 @@ it('a dump of a distributed mirror has every row of every node, and is restored 
     clock: systemClock,
     submit: { enabled: true, maxQueued: 7 },
   });
-  const file = join(folder.path, 'mirror.dump');
-  await dumpTo(file, spread);
   const place = await createTestDatabase();
   try {
-    await restoreFrom(file, place);
-    const restored = await openTestDatabase(place.url);
+    await copyTo(spread, place);
+    const copy = await openTestDatabase(place.url);
     try {
       const expected = await rowsOf(spread.db);
       expect(expected.get('mirror.research_jobs')).toHaveLength(8);
       expect(expected.get('mirror.research_jobs_history')).toHaveLength(4);
-      expect(await rowsOf(restored.db)).toEqual(expected);
+      expect(await rowsOf(copy.db)).toEqual(expected);
     } finally {
-      await restored.close();
+      await copy.close();
     }
   } finally {
     await place.drop();

@@ -1,12 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { zstdDecompressSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RestoreRefused } from '../../../../src/app/dump/dump-header.ts';
+import { CopyRefused } from '../../../../src/app/copy/copy-mirror.ts';
 import { openInstallation } from '../../../../src/db/installation/installation.ts';
 import { currentHold, releaseSubmissions } from '../../../../src/db/installation/hold.ts';
-import { DUMPED_TABLES, LEFT_OUT } from '../../../../src/db/dump/dumped-tables.ts';
+import { COPIED_TABLES, LEFT_BEHIND } from '../../../../src/db/copy/copied-tables.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import {
   createMigratedDatabase,
@@ -14,29 +11,23 @@ import {
   openTestDatabase,
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
-import { dumpTo, restoreFrom, rowsOf } from '../../../support/dump/dumped-mirror.ts';
+import { copyTo, rowsOf } from '../../../support/mirror/copied-mirror.ts';
 import { retype } from '../../../support/mirror/retyping.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { createTestDatabase } from '../../../support/postgres/postgres.ts';
-import { makeFolder } from '../../../support/processes/program.ts';
+import { rowsWith } from '../../../support/mirror/search-everything.ts';
 
 let source: MigratedDatabase;
-const folder = makeFolder();
-const file = join(folder.path, 'mirror.dump');
 /** Of a type that is not PostgreSQL's, and computed: these two do not come along. */
 const OWN = /"my_own": (?:"x"|null), |"my_sum": \d+, /g;
 const OWN_NAMES = /^my_(?:own|sum)$/;
-const SECRET = 'whsec_never_in_a_dump';
+const SECRET = 'whsec_never_in_a_copy';
 
 beforeAll(async () => {
   source = await createMigratedDatabase();
   await fill(source);
-  await dumpTo(file, source);
 });
-afterAll(async () => {
-  await source.drop();
-  folder.remove();
-});
+afterAll(() => source.drop());
 
 /** Rows of every kind, with values that are easily lost: backslashes, tabs, line ends, `\.`, nulls, every digit. */
 async function fill(database: MigratedDatabase): Promise<void> {
@@ -68,7 +59,11 @@ async function fill(database: MigratedDatabase): Promise<void> {
         values (${user}, 'registered', 'https://here.example', '${SECRET}', '${SECRET}2', array[now()]);
       select mirror.submit('research', '{"a": "\\\\."}', user_id => ${user});
       select mirror.submit('enrich', '{"b": 1}', user_id => ${user}, idempotency_key => 'k');
-      insert into mirror_sync.api_key (key_hash, _user_id, pinged_at) values ('hash${user}', ${user}, now())`);
+      insert into mirror_sync.api_key (key_hash, _user_id, pinged_at) values ('hash${user}', ${user}, now());
+      insert into mirror_sync.process (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
+        values (gen_random_uuid(), 'start', '0', 'host-of-the-original', 'm', 1, '1', now(), now());
+      insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until)
+        values (${user}, 'hash${user}', 'read', 1, 1, now())`);
   }
   await run(`
     update mirror.submissions set state = 'accepted', response = '{"ok": true}', done_at = now() where operation = 'enrich';
@@ -89,15 +84,14 @@ async function fill(database: MigratedDatabase): Promise<void> {
   });
 }
 
-/** A restored mirror, while `work` lasts. */
-async function inRestored(
-  work: (restored: Pick<MigratedDatabase, 'db' | 'kysely' | 'url'>) => Promise<void>,
-  schema = 'mirror',
+/** A copy of the mirror, while `work` lasts. */
+async function inCopy(
+  work: (copy: Pick<MigratedDatabase, 'db' | 'kysely' | 'url'>) => Promise<void>,
 ): Promise<void> {
   const place = await createTestDatabase();
   try {
-    await restoreFrom(file, { url: place.url, schema });
-    const database = await openTestDatabase(place.url, { schema });
+    await copyTo(source, place);
+    const database = await openTestDatabase(place.url);
     try {
       await work({ ...database, url: place.url });
     } finally {
@@ -108,8 +102,8 @@ async function inRestored(
   }
 }
 
-describe('a dump', () => {
-  it('knows of every table of the mirror, and of every column that it leaves out', async () => {
+describe('a copy', () => {
+  it('knows of every table of the mirror, and of every column that it leaves behind', async () => {
     const { rows } = await sql<{ name: string; columns: string[] }>`
       select case n.nspname when 'other' then 'mirror' else 'state' end || '.' || c.relname as name,
         array(select attname::text from pg_attribute a where attrelid = c.oid and attnum > 0 and not attisdropped) as columns
@@ -118,41 +112,45 @@ describe('a dump', () => {
       (await newest()).kysely,
     );
     const known = [
-      ...DUMPED_TABLES.map(({ schema, name }) => `${schema}.${name}`),
-      ...Object.keys(LEFT_OUT).map((name) => `state.${name}`),
+      ...COPIED_TABLES.map(({ schema, name }) => `${schema}.${name}`),
+      ...Object.keys(LEFT_BEHIND).map((name) => `state.${name}`),
     ];
-    expect(known.toSorted(), 'say in src/db/dump/dumped-tables.ts what becomes of each table').toEqual(
+    expect(known.toSorted(), 'say in src/db/copy/copied-tables.ts what becomes of each table').toEqual(
       rows.map(({ name }) => name).toSorted(),
     );
-    for (const { schema, name, without = {} } of DUMPED_TABLES) {
+    for (const { schema, name, without = {} } of COPIED_TABLES) {
       const { columns = [] } = rows.find((row) => row.name === `${schema}.${name}`) ?? {};
       expect(columns).toEqual(expect.arrayContaining(Object.keys(without)));
     }
   });
 
-  it('has no secret, is for its owner only, and is whole when it has its name', async () => {
-    const content = zstdDecompressSync(await readFile(file)).toString();
-    expect(content).toMatch(/^research-mirror dump 1\n\{"program":/);
-    expect(content).not.toContain(SECRET);
-    expect(content).not.toContain('hash1');
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    const other = join(folder.path, 'other.dump');
-    await expect(dumpTo(other, { ...source, signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
-    for (const name of [other, `${other}.partial`]) await expect(stat(name)).rejects.toThrow(/ENOENT/);
+  it('has no secret, no hash of a key, no slot, no process and no owner', async () => {
+    const needles = [SECRET, 'hash1', 'host-of-the-original'];
+    for (const needle of needles) expect(await rowsWith(source.db, needle)).not.toEqual([]);
+    await inCopy(async ({ db }) => {
+      for (const needle of needles) expect(await rowsWith(db, needle)).toEqual([]);
+      expect(Object.keys(LEFT_BEHIND)).toEqual(expect.arrayContaining(['api_key', 'process', 'slot_block']));
+      const made = new Set(['migration', 'granted']);
+      const left = Object.keys(LEFT_BEHIND).filter((name) => !made.has(name));
+      for (const name of left) {
+        const { rows } = await db.sql`select ${name} as name from ${db.stateTable(name)}`;
+        expect(rows).toEqual([]);
+      }
+    });
   });
 
   it('says which columns of your own it has not', async () => {
-    const { leftOut } = await dumpTo(join(folder.path, 'again.dump'), source);
+    const place = await createTestDatabase();
+    const { leftOut } = await copyTo(source, place);
     expect(leftOut).toEqual(['mirror.lists.my_own']);
+    await place.drop();
   });
-});
 
-describe('a restored mirror', () => {
   it('has every row, column by column, digit by digit', async () => {
     const expected = await rowsOf(source.db);
     expect(expected.get('mirror.research_jobs_history')).toHaveLength(2);
     expect(expected.get('mirror.quarantine')).toHaveLength(2);
-    await inRestored(async ({ db }) => {
+    await inCopy(async ({ db }) => {
       expect(await rowsOf(db)).toEqual(
         new Map([...expected].map(([name, rows]) => [name, rows.map((row) => row.replace(OWN, ''))])),
       );
@@ -168,25 +166,27 @@ describe('a restored mirror', () => {
     const before = (await shown('mirror').execute(source.kysely)).rows.filter(
       ({ attname }) => !OWN_NAMES.test(attname),
     );
-    await inRestored(async ({ kysely }) => {
-      expect((await shown('copy').execute(kysely)).rows).toEqual(before);
+    await inCopy(async ({ kysely }) => {
+      expect((await shown('mirror').execute(kysely)).rows).toEqual(before);
       const { rows } = await sql<{ id: string }>`
-        select copy.submit('research', '{}', user_id => 1) as id`.execute(kysely);
+        select mirror.submit('research', '{}', user_id => 1) as id`.execute(kysely);
       expect(Number(rows[0]?.id)).toBeGreaterThan(4);
       const found = await sql`
-        select late_field from copy.research_jobs_as_of(now()) where late_field is not null`.execute(kysely);
+        select late_field from mirror.research_jobs_as_of(now()) where late_field is not null`.execute(
+        kysely,
+      );
       expect(found.rows).toEqual([{ late_field: '7' }, { late_field: '7' }]);
-    }, 'copy');
+    });
   });
 
   it('sends nothing that was queued before a person releases it', async () => {
-    await inRestored(async ({ db }) => {
+    await inCopy(async ({ db }) => {
       const states = async () =>
         (await db.mirror.selectFrom('submissions').select('state').orderBy('submission_id').execute()).map(
           ({ state }) => state,
         );
       expect(await states()).toEqual(['held', 'accepted', 'held', 'accepted']);
-      expect((await currentHold(db))?.why).toContain('restored from a dump');
+      expect((await currentHold(db))?.why).toContain('is a copy');
       const accounts = await db.state.selectFrom('account').select(['owner', 'token', 'recheck']).execute();
       expect(accounts).toEqual(accounts.map(() => ({ owner: null, token: '2', recheck: true })));
       expect(await releaseSubmissions(db)).toBe(2);
@@ -203,30 +203,67 @@ describe('a restored mirror', () => {
     });
   });
 
-  it('is refused where there is one already, and where a stranger has the names', async () => {
+  it('is refused where there is a mirror, and where a stranger has the names', async () => {
     await inOwnDatabase(async ({ url, kysely }) => {
-      await expect(restoreFrom(file, { url, schema: 'other' })).rejects.toThrow(RestoreRefused);
-      await sql`create schema taken`.execute(kysely);
-      await sql`create table taken.account (x int)`.execute(kysely);
-      await expect(restoreFrom(file, { url, schema: 'taken' })).rejects.toThrow(/table taken.account/);
+      const refused = copyTo({ url }, { url }, { schema: 'other' });
+      await expect(refused).rejects.toThrow(CopyRefused);
+      await expect(refused).rejects.toThrow(/has a mirror in schema "other" already/);
+      await sql`create schema mirror`.execute(kysely);
+      await sql`create table mirror.account (x int)`.execute(kysely);
+      await expect(copyTo(source, { url })).rejects.toThrow(/table mirror\.account/);
     });
   });
 
-  it('is not there at all where the restore ends early', async () => {
+  it('is refused of a mirror that a newer program has changed', async () => {
+    await inOwnDatabase(async ({ url, kysely }) => {
+      await sql`insert into other_sync.migration (name, checksum, applied_at) values ('9999_of_tomorrow', 'x', now())`.execute(
+        kysely,
+      );
+      const place = await createTestDatabase();
+      await expect(copyTo({ url }, place, { schema: 'other' })).rejects.toThrow(
+        /of another version than this program \(9999_of_tomorrow\)/,
+      );
+      await untouched(place.url);
+      await place.drop();
+    });
+  });
+
+  it('says which of the two databases can’t be reached', async () => {
+    const nowhere = new URL(source.url);
+    nowhere.port = '1';
+    await expect(copyTo(source, { url: nowhere.href })).rejects.toThrow(
+      /^the target: the database can't be reached/,
+    );
+    const place = await createTestDatabase();
+    await expect(copyTo({ url: nowhere.href }, place)).rejects.toThrow(/^the database can't be reached/);
+    await untouched(place.url);
+    await place.drop();
+  });
+
+  it('is not there at all where it ends early, and can be made again', async () => {
     const place = await createTestDatabase();
     const stop = new AbortController();
-    const gone = restoreFrom(file, { url: place.url, signal: stop.signal }, (table) => {
-      if (table === 'mirror.submissions') stop.abort(new Error('stopped'));
+    const gone = copyTo(source, place, {
+      signal: stop.signal,
+      onBytes: (table) => {
+        if (table === 'mirror.submissions') stop.abort(new Error('stopped'));
+      },
     });
     await expect(gone).rejects.toThrow('stopped');
-    const database = await openTestDatabase(place.url);
-    const { rows } = await database.db.sql`select 1 from pg_namespace where nspname like 'mirror%'`;
-    expect(rows).toEqual([]);
-    await database.close();
-    await restoreFrom(file, { url: place.url });
+    await untouched(place.url);
+    await copyTo(source, place);
     await place.drop();
   });
 });
+
+/** Nothing of a mirror is there. */
+async function untouched(url: string): Promise<void> {
+  const database = await openTestDatabase(url);
+  const { rows } = await database.db
+    .sql`select nspname from pg_namespace where nspname like 'mirror%' or nspname like 'other%'`;
+  await database.close();
+  expect(rows).toEqual([]);
+}
 
 let made: MigratedDatabase | undefined;
 

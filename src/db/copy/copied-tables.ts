@@ -1,5 +1,5 @@
-/** A table of the mirror whose rows go into a dump. */
-export interface DumpedTable {
+/** A table of the mirror whose rows a copy has. */
+export interface CopiedTable {
   /** `mirror`: `<schema>`; `state`: `<schema>_sync`. */
   readonly schema: 'mirror' | 'state';
   readonly name: string;
@@ -10,14 +10,14 @@ export interface DumpedTable {
 const MIRRORED = ['account', 'research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist'];
 
 const SECRET = 'a secret: the webhook is registered anew';
-const OF_THIS_DATABASE = 'says which database this is: the restored one is another';
+const OF_THIS_DATABASE = 'says which database this is: the copy is another';
 
-/** In the order in which they are written and loaded: the registry of columns first. A test knows of every table. */
-export const DUMPED_TABLES: readonly DumpedTable[] = [
+/** In the order in which they are copied: the registry of columns first. A test compares it with all tables. */
+export const COPIED_TABLES: readonly CopiedTable[] = [
   { schema: 'mirror', name: '_columns' },
   { schema: 'mirror', name: '_collections' },
   { schema: 'mirror', name: '_conflicts' },
-  ...MIRRORED.flatMap((name): DumpedTable[] => [
+  ...MIRRORED.flatMap((name): CopiedTable[] => [
     { schema: 'mirror', name },
     { schema: 'mirror', name: `${name}_history` },
   ]),
@@ -40,8 +40,8 @@ export const DUMPED_TABLES: readonly DumpedTable[] = [
     without: {
       fingerprint: OF_THIS_DATABASE,
       nodes: OF_THIS_DATABASE,
-      held_at: 'the restored one has a hold of its own',
-      held_why: 'the restored one has a hold of its own',
+      held_at: 'the copy has a hold of its own',
+      held_why: 'the copy has a hold of its own',
     },
   },
   { schema: 'state', name: 'own_url' },
@@ -50,13 +50,13 @@ export const DUMPED_TABLES: readonly DumpedTable[] = [
   { schema: 'state', name: 'unsettled' },
 ];
 
-/** Tables of `<schema>_sync` that stay behind, and why (docs/operations.md, "Dump and restore"). */
-export const LEFT_OUT: Readonly<Record<string, string>> = {
-  activity: 'the last day of the original, for charts: the restored one begins its own',
+/** Tables of `<schema>_sync` that stay behind, and why (docs/operations.md, "Copy"). */
+export const LEFT_BEHIND: Readonly<Record<string, string>> = {
+  activity: 'the last day of the original, for charts: the copy begins its own',
   api_key: 'hashes of the keys: each key is asked again whose it is',
   command: 'requests to a daemon of the original',
   first_ping: 'slots of the rate limits',
-  granted: 'rights of roles, which are given anew',
+  granted: 'rights of roles, which are granted again',
   migration: 'made by the migrations themselves',
   process: 'processes of the original',
   rate_group: 'what was learnt of the limits of each key',

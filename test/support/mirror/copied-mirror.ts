@@ -1,0 +1,58 @@
+import { sql } from 'kysely';
+import { copyMirror, type CopyReport } from '../../../src/app/copy/copy-mirror.ts';
+import type { Db } from '../../../src/db/connection/db.ts';
+import { COPIED_TABLES, type CopiedTable } from '../../../src/db/copy/copied-tables.ts';
+import { copiedName } from '../../../src/db/copy/copied-columns.ts';
+import { MIGRATIONS } from '../databases/migrated-database.ts';
+
+const PROGRAM = 'research-mirror tests';
+
+interface How {
+  readonly schema?: string;
+  readonly signal?: AbortSignal;
+  /** Called while rows are copied. */
+  readonly onBytes?: (table: string) => void;
+}
+
+/** Copies the mirror at one URL to another. */
+export function copyTo(
+  source: { readonly url: string },
+  target: { readonly url: string },
+  { schema = 'mirror', signal, onBytes = () => {} }: How = {},
+): Promise<CopyReport> {
+  return copyMirror({
+    source: { url: source.url, program: PROGRAM },
+    target: { url: target.url, program: PROGRAM },
+    schema,
+    folder: MIGRATIONS,
+    signal: signal ?? new AbortController().signal,
+    onBytes,
+  });
+}
+
+/** What a copy changes in its own tables, on purpose (markCopied). */
+const CHANGED: Readonly<Record<string, readonly string[]>> = {
+  'state.account': ['token', 'recheck'],
+  'state.installation': ['change_floor'],
+  'mirror.submissions': ['state'],
+};
+
+/** All rows of each table that a copy has, as text with columns by name, in order; without what a copy changes. */
+export async function rowsOf(db: Db): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
+  for (const table of COPIED_TABLES) {
+    const name = `${table.schema}.${table.name}`;
+    const without = [...Object.keys(table.without ?? {}), ...(CHANGED[name] ?? [])];
+    found.set(name, await rowsOfTable(db, table, without));
+  }
+  // It has a row of its own for the copy.
+  found.delete('mirror.recoveries');
+  return found;
+}
+
+async function rowsOfTable(db: Db, table: CopiedTable, without: readonly string[]): Promise<string[]> {
+  const { rows } = await db.sql<{ row: string }>`
+    select (to_jsonb(t) - ${[...without]}::text[])::text as row
+    from ${sql.raw(copiedName(db, table))} as t order by (to_jsonb(t) - ${[...without]}::text[])::text collate "C"`;
+  return rows.map(({ row }) => row);
+}

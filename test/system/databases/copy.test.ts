@@ -1,0 +1,231 @@
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startEmbedded } from '@research-mirror/embedded-postgres/start';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { openTestDatabase } from '../../support/databases/migrated-database.ts';
+import { rowsOf } from '../../support/mirror/copied-mirror.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
+import {
+  isMachinePostgresTested,
+  removeDataFolder,
+  startMachineServer,
+} from '../../support/postgres/machine-postgres.ts';
+import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
+
+let system: System;
+let place: TestDatabase | undefined;
+const folders: string[] = [];
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await removeDataFolder(folder);
+  await system.close();
+  await place?.drop();
+  place = undefined;
+});
+
+/** A folder for an embedded Postgres. */
+function dataDir(name: string): string {
+  const folder = join(system.cwd, name);
+  folders.push(folder);
+  return folder;
+}
+
+/** The embedded Postgres of that folder as the mirror. */
+function mirrorIn(folder: string): Environment {
+  return { DATABASE_URL: undefined, MIRROR_DATA_DIR: folder, MIRROR_PG_PORT: '0' };
+}
+
+async function asked(env: Environment, query: string): Promise<unknown> {
+  const { code, stdout, stderr } = await system.run(['sql', '--json', query], env);
+  if (code !== 0) throw new Error(stderr);
+  return (JSON.parse(stdout) as { rows: unknown }).rows;
+}
+
+async function rowsAt(url: string): Promise<Map<string, string[]>> {
+  const database = await openTestDatabase(url);
+  try {
+    return await rowsOf(database.db);
+  } finally {
+    await database.close();
+  }
+}
+
+async function rowsIn(folder: string): Promise<Map<string, string[]>> {
+  const server = await startEmbedded({
+    dataDir: folder,
+    port: 'free',
+    program: 'research-mirror tests',
+    log: { info: () => {}, warn: () => {} },
+    clock: systemClock,
+  });
+  try {
+    return await rowsAt(server.url);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function isEmpty(url: string): Promise<boolean> {
+  const database = await openTestDatabase(url);
+  const { rows } = await database.db.sql`select 1 from pg_namespace where nspname like 'mirror%'`;
+  await database.close();
+  return rows.length === 0;
+}
+
+describe('copy', () => {
+  it('makes a mirror that goes on in an embedded Postgres, and sends nothing before it may', async () => {
+    system = await createSystem();
+    // Jobs under way would go on.
+    await system.sandbox.control.clock({ freeze: true });
+    await system.sync(['--full']);
+    await system.db.query(`select mirror.submit('research', '{"company_url": "https://a.example"}')`);
+    const folder = dataDir('second');
+    const copied = await system.run(['copy', '--data-dir', folder]);
+    expect(copied).toMatchObject({ code: 0 });
+    expect(copied.stdout).toMatch(
+      /^copied [\d,]+ rows of \d+ tables, as of .*, into embedded Postgres in .*second\.\n/,
+    );
+    expect(copied.stdout).toContain('submissions release');
+    const here = mirrorIn(folder);
+    expect(await asked(here, 'select state from submissions')).toEqual([{ state: 'held' }]);
+    expect(await system.run(['copy', '--data-dir', folder])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('the target has a mirror in schema "mirror" already') as string,
+    });
+
+    await system.sync(['--full'], { env: here });
+    expect(await system.run(['verify'], here)).toMatchObject({ code: 0 });
+    expect(
+      await asked(
+        here,
+        'select inserted, updated from sync_log where started_at > (select max(detected_at) from recoveries) and inserted + updated > 0',
+      ),
+    ).toEqual([]);
+    expect(await system.sandbox.control.operations()).toEqual([]);
+    expect(await system.run(['submissions', 'release'], here)).toMatchObject({ code: 0 });
+    const daemon = await system.daemon(here);
+    await eventually(
+      'what was queued to be sent',
+      async () => (await system.sandbox.control.operations()).length === 1,
+    );
+    await daemon.stop();
+  });
+
+  it('is one moment of a mirror whose daemon runs', async () => {
+    system = await createSystem();
+    const daemon = await system.daemon();
+    await eventually('the jobs to be mirrored', async () => {
+      const { rows } = await system.db.query<{ n: string }>('select count(*) as n from mirror.research_jobs');
+      return rows[0]?.n === '300';
+    });
+    place = await createTestDatabase();
+    const copied = await system.run(['copy', '--json'], { MIRROR_COPY_TO: place.url });
+    expect(copied).toMatchObject({ code: 0, stderr: expect.not.stringContaining('Warning') as string });
+    expect(JSON.parse(copied.stdout)).toMatchObject({
+      schema: 'mirror',
+      held: true,
+      tables: { 'mirror.research_jobs': 300 },
+      leftOut: [],
+    });
+    expect(copied.stdout).not.toContain(new URL(place.url).password);
+    await daemon.stop();
+  });
+
+  it('leaves the target empty where it is killed half-way, and can be made again', async () => {
+    system = await createSystem();
+    await system.sync(['--full']);
+    place = await createTestDatabase();
+    const env = { MIRROR_COPY_TO: place.url };
+    // It waits for the last table, with all others in its transaction.
+    const inTheWay = await system.db.connect();
+    await inTheWay.query('begin; lock table mirror_sync.unsettled in access exclusive mode');
+    const copy = system.begin(['copy'], env);
+    await eventually('the copy to wait', async () => {
+      const { rows } = await system.db.query<{ n: string }>(
+        `select count(*) as n from pg_locks where relation = 'mirror_sync.unsettled'::regclass and not granted`,
+      );
+      return rows[0]?.n === '1';
+    });
+    copy.child.kill('SIGKILL');
+    expect(await copy.ended).toMatchObject({
+      signal: 'SIGKILL',
+      stderr: expect.stringContaining('mirror.') as string,
+    });
+    await inTheWay.query('rollback');
+    inTheWay.release();
+
+    expect(await isEmpty(place.url)).toBe(true);
+    expect(await system.run(['copy'], env)).toMatchObject({ code: 0 });
+    expect(await rowsAt(place.url)).toEqual(await rowsAt(system.databaseUrl));
+  });
+
+  it('says what is wrong with a target, and shows no password', async () => {
+    system = await createSystem();
+    place = await createTestDatabase();
+    const wrong = new URL(place.url);
+    wrong.password = 'hunter-password';
+    wrong.username = 'nobody_here';
+    const cases: readonly (readonly [readonly string[], Environment, number, RegExp])[] = [
+      [['copy'], {}, 2, /copy where to\? Set MIRROR_COPY_TO/],
+      [['copy', wrong.href], {}, 2, /stands in MIRROR_COPY_TO.* not on the command line/],
+      [['copy', '--data-dir', wrong.href], {}, 2, /stands in MIRROR_COPY_TO.* not on the command line/],
+      [['copy', '--data-dir', 'x'], { MIRROR_COPY_TO: place.url }, 2, /take one of them/],
+      [['copy'], { MIRROR_COPY_TO: 'mysql://hunter-password' }, 2, /MIRROR_COPY_TO: is no connection URL/],
+      [
+        ['copy'],
+        { MIRROR_COPY_TO: wrong.href },
+        3,
+        /the target: .*check user and password in MIRROR_COPY_TO/,
+      ],
+      [
+        ['copy'],
+        { MIRROR_COPY_TO: system.databaseUrl },
+        1,
+        /the target has a mirror in schema "mirror" already/,
+      ],
+    ];
+    for (const [args, env, code, message] of cases) {
+      const outcome = await system.run(args, env);
+      expect(outcome, `of ${args.join(' ')}`).toMatchObject({
+        code,
+        stdout: '',
+        stderr: expect.stringMatching(message) as string,
+      });
+      expect(outcome.stderr).not.toContain('hunter');
+    }
+    expect(await isEmpty(place.url)).toBe(true);
+  });
+});
+
+describe.runIf(isMachinePostgresTested('copy to another PostgreSQL'))('copy to another PostgreSQL', () => {
+  it('and back has every row of every table', async () => {
+    system = await createSystem();
+    await system.sandbox.control.clock({ freeze: true });
+    await system.sync(['--full']);
+    const { rows } = await system.db.query<{ job: string }>(
+      'select min(job_id)::text as job from mirror.research_jobs',
+    );
+    const job = rows[0]?.job ?? '';
+    const fields = { note: 'tab\tline\n\\.', late_field: 1.5 };
+    await system.sandbox.control.mutate({ op: 'update', collection: 'research_jobs', id: job, fields });
+    await system.sync(['--full']);
+    await system.db.query(`select mirror.submit('research', '{"company_url": "https://a.example"}')`);
+    const [first, last] = [dataDir('first'), dataDir('last')];
+    expect(await system.run(['copy', '--data-dir', first])).toMatchObject({ code: 0 });
+    const expected = await rowsAt(system.databaseUrl);
+    expect(expected.get('mirror.research_jobs_history')).not.toEqual([]);
+    expect(await rowsIn(first)).toEqual(expected);
+    const other = await startMachineServer();
+    try {
+      const there = { MIRROR_COPY_TO: other.url };
+      expect(await system.run(['copy'], { ...mirrorIn(first), ...there })).toMatchObject({ code: 0 });
+      expect(await rowsAt(other.url)).toEqual(expected);
+      const back = await system.run(['copy', '--data-dir', last], { DATABASE_URL: other.url });
+      expect(back).toMatchObject({ code: 0 });
+      expect(await rowsIn(last)).toEqual(expected);
+    } finally {
+      await other.remove();
+    }
+  });
+});
