@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { LEFT_BEHIND } from '../../../src/db/copy/copied-tables.ts';
+import { openTestDatabase } from '../../support/databases/migrated-database.ts';
+import { rowsOf } from '../../support/mirror/copied-mirror.ts';
+import { rowsWith } from '../../support/mirror/search-everything.ts';
+import {
+  isMachinePostgresTested,
+  MACHINE_POSTGRES,
+  type MachineServer,
+  startMachineServer,
+} from '../../support/postgres/machine-postgres.ts';
+import { createSystem, type System } from '../../support/processes/system.ts';
+import { ROOT } from '../../support/rules/source-files.ts';
+
+const SECRET = 'whsec_never_in_a_backup';
+
+/** The commands of a section, as the page has them. */
+async function commandsOf(heading: string): Promise<string> {
+  const text = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
+  const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
+  return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, commands = '']) => commands).join('');
+}
+
+/** Tables whose data an option of pg_dump leaves out. */
+function excludedIn(text: string): string[] {
+  const [, tables = ''] = /--exclude-table-data='mirror_sync\.\(([a-z_|]+)\)'/.exec(text) ?? [];
+  return tables.split('|');
+}
+
+it('the backups of the documents leave out what a copy leaves behind, but for rights and charts', async () => {
+  const behind = Object.keys(LEFT_BEHIND).filter(
+    (name) => !['activity', 'granted', 'migration'].includes(name),
+  );
+  const excluded = excludedIn(await commandsOf('A backup with pg_dump'));
+  expect(excluded).toEqual([...behind, 'registration'].toSorted());
+  expect(excludedIn(await readFile(join(ROOT, 'docs/containers.md'), 'utf8'))).toEqual(excluded);
+});
+
+describe.runIf(isMachinePostgresTested('the recipe with pg_dump', 'pg_dump'))('a backup with pg_dump', () => {
+  let server: MachineServer;
+  let system: System;
+  afterEach(async () => {
+    await system.close();
+    await server.remove();
+  });
+
+  it('has every row and no secret, and is known as a restored mirror, which sends nothing', async () => {
+    server = await startMachineServer();
+    const [url, restored] = await Promise.all([newDatabase('original'), newDatabase('restored')]);
+    system = await createSystem({}, { url, drop: () => Promise.resolve() });
+    await system.sandbox.control.clock({ freeze: true });
+    await system.sync(['--full']);
+    const original = await openTestDatabase(url);
+    const { rows } = await original.db.sql<{ hash: string; user: string }>`
+      select key_hash as hash, _user_id::text as user from mirror_sync.api_key`;
+    const { hash = '', user = '' } = rows[0] ?? {};
+    await original.db.sql`
+      insert into mirror_sync.registration (_user_id, state, url, secret)
+        values (${user}, 'registered', 'https://here.example', ${SECRET})`;
+    await original.db.sql`select mirror.submit('research', '{"company_url": "https://a.example"}')`;
+
+    await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', await commandsOf('A backup with pg_dump')], {
+      cwd: system.cwd,
+      env: {
+        PATH: `${MACHINE_POSTGRES?.bin ?? ''}${delimiter}${process.env['PATH'] ?? ''}`,
+        DATABASE_URL: url,
+        NEW_DATABASE_URL: restored,
+      },
+    });
+    const expected = await rowsOf(original.db);
+    for (const needle of [SECRET, hash]) expect(await rowsWith(original.db, needle)).not.toEqual([]);
+    await original.close();
+
+    const there = await openTestDatabase(restored);
+    expected.set('state.registration', []);
+    expect(await rowsOf(there.db)).toEqual(expected);
+    for (const needle of [SECRET, hash]) expect(await rowsWith(there.db, needle)).toEqual([]);
+    const daemon = await system.daemon({ DATABASE_URL: restored });
+    await eventually('the daemon to know it as restored', async () => {
+      const found = await there.db.sql<{ state: string }>`select state from mirror.submissions`;
+      return found.rows[0]?.state === 'held';
+    });
+    const report = await system.run(['status', '--json'], { DATABASE_URL: restored });
+    expect(report.stdout).toContain('this is not the database that was here before');
+    const granted = await there.db.sql`
+      select has_table_privilege('mirror_reader', 'mirror.lists', 'select') as reads`;
+    expect(granted.rows).toEqual([{ reads: true }]);
+    await daemon.stop();
+    expect(await system.sandbox.control.operations()).toEqual([]);
+    await there.close();
+  });
+
+  /** @returns its URL */
+  async function newDatabase(name: string): Promise<string> {
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    await client.query(`create database ${name}`);
+    await client.end();
+    return Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
+  }
+});
