@@ -99,7 +99,7 @@ async function makeTables(trx: Db, folder: string): Promise<void> {
         `drop schema "${trx.schema}", "${trx.stateSchema}" cascade`,
     );
   }
-  await throwIfNamesTaken(trx, all, ownTable);
+  await throwIfNamesTaken(trx, folder, ownTable);
   for (const migration of all) await applyMigration(trx, migration);
   // What the migrations write comes from the source, too.
   for (const table of COPIED_TABLES) await trx.raw(`truncate ${copiedName(trx, table)}`);
