@@ -5,19 +5,14 @@ import { STANDARD_VARIABLES } from '../src/config/standard-variables.ts';
 import type { Variable } from '../src/config/variable.ts';
 import { COLLECTION_NAMES } from '../src/model/collections.ts';
 
-// `npm run -s settings-table`: compares the documents and docker-compose.yml with src/config/settings.ts, and ends
+// `npm run -s settings-table`: compares docs/settings.md and docker-compose.yml with src/config/settings.ts, and ends
 // with 1 where one differs. With `-- --write` it makes them equal.
 
 const ROOT = join(import.meta.dirname, '..');
 
 /** What stands between the markers of each file, without indentation. */
 const GENERATED: Readonly<Record<string, () => readonly string[]>> = {
-  'docs/operations.md': () => [...settingsTable(Object.entries(SETTINGS), ''), ...standardTable()],
-  'README.md': () =>
-    settingsTable(
-      Object.entries<Setting>(SETTINGS).filter(([, { readme }]) => readme === true),
-      'docs/operations.md',
-    ),
+  'docs/settings.md': () => [...settingsTable(), ...standardTable()],
   'docker-compose.yml': () =>
     Object.entries(composeEnvironment()).map(([name, value]) =>
       value === null ? `${name}:` : `${name}: ${value}`,
@@ -53,13 +48,13 @@ export function composeEnvironment(): Record<string, string | null> {
   return environment;
 }
 
-/** A table in Markdown: those that are required come first. @param operations path of docs/operations.md */
-function settingsTable(settings: readonly [string, Setting][], operations: string): string[] {
-  const rows = settings.map(([name, setting]): [boolean, string] => {
+/** A table in Markdown: those that are required come first. */
+function settingsTable(): string[] {
+  const rows = Object.entries<Setting>(SETTINGS).map(([name, setting]): [boolean, string] => {
     const { shown, default: text = '' } = setting;
     const names = isPerCollection(name) ? `\`${name}\`, \`${name}_<COLLECTION>\`` : `\`${name}\``;
     const value = shown ?? (text === '' ? '–' : `\`${text}\``);
-    return [shown === 'required', `| ${names} | ${value} | ${meaningOf(setting, operations)} |`];
+    return [shown === 'required', `| ${names} | ${value} | ${meaningOf(setting)} |`];
   });
   const sorted = rows.toSorted(([a], [b]) => Number(b) - Number(a)).map(([, row]) => row);
   return ['', '| variable | default | meaning |', '|---|---|---|', ...sorted, ''];
@@ -68,13 +63,13 @@ function settingsTable(settings: readonly [string, Setting][], operations: strin
 function standardTable(): string[] {
   const rows = Object.entries<Variable>(STANDARD_VARIABLES)
     .filter(([, { means }]) => means !== undefined)
-    .map(([name, variable]) => `| \`${name}\` | ${meaningOf(variable, '')} |`);
+    .map(([name, variable]) => `| \`${name}\` | ${meaningOf(variable)} |`);
   const head = 'Variables of other programs, which have no `<NAME>_FILE`:';
   return [head, '', '| variable | meaning |', '|---|---|', ...rows, ''];
 }
 
-function meaningOf({ means = '', section }: Variable, operations: string): string {
-  return section === undefined ? means : `${means} ([${section}](${operations}#${section}))`;
+function meaningOf({ means = '', section }: Variable): string {
+  return section === undefined ? means : `${means} ([${section}](operations.md#${section}))`;
 }
 
 function isPerCollection(name: string): name is (typeof PER_COLLECTION)[number] {

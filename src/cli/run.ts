@@ -1,14 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import { addAccounts } from './accounts/accounts.ts';
 import { addColumnsCommand } from './columns/columns.ts';
-import type { AddCommand } from './terminal/add-command.ts';
+import type { AddCommand, Runner } from './terminal/add-command.ts';
 import { addCopy } from './copy/copy.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDistribute } from './distribute/distribute.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addExport } from './export/export.ts';
 import { addEvents } from './events/events.ts';
-import { EXIT, type ExitCode } from './terminal/exit-code.ts';
+import { EXIT, EXIT_MEANINGS, type ExitCode } from './terminal/exit-code.ts';
 import { exitCodeOf, failureText } from './steps/failure.ts';
 import { addForget } from './forget/forget.ts';
 import { addMcp } from './mcp/mcp.ts';
@@ -50,10 +50,13 @@ const COMMANDS: readonly AddCommand[] = [
 ];
 
 const AFTER_HELP = `
-Exit codes: 0 done or yes; 1 no (different, unhealthy, behind, rejected); 2 wrong usage or configuration; 3 could not find out
-or finish; 4 outcome of a submission unknown; 130 interrupted.
-Configuration comes from the environment or from .env: MIRROR_API_URL, MIRROR_API_KEY and more. All of them: docs/operations.md,
-"All settings".
+Exit codes:
+${Object.entries(EXIT_MEANINGS)
+  .map(([code, means]) => `  ${code.padEnd(5)}${means}`)
+  .join('\n')}
+
+--json prints JSON on stdout, and everything else on stderr.
+Configuration comes from the environment or from .env: MIRROR_API_URL, MIRROR_API_KEY and more (docs/settings.md).
 
 Examples:
   $ npx research-mirror demo                                        # no account needed: see it work
@@ -65,15 +68,12 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
   let code: ExitCode = EXIT.DONE;
   try {
     refuseRemovedCommand(args);
-    const program = makeProgram(shell);
-    for (const add of COMMANDS) {
-      add(program, (action) => async (...rest) => {
-        // Loaded only here: help needs no configuration.
-        const { readEnvironment } = await import('./steps/read-environment.ts');
-        readEnvironment(shell);
-        code = await action(shell, ...rest);
-      });
-    }
+    const program = commandLine(shell, (action) => async (...rest) => {
+      // Loaded only here: help needs no configuration.
+      const { readEnvironment } = await import('./steps/read-environment.ts');
+      readEnvironment(shell);
+      code = await action(shell, ...rest);
+    });
     await program.parseAsync(withoutHelpForUnknown(args, program), { from: 'user' });
     return code;
   } catch (error) {
@@ -95,6 +95,13 @@ function withoutHelpForUnknown(args: readonly string[], program: Command): reado
   const isKnown =
     name === undefined || name === 'help' || program.commands.some((each) => each.name() === name);
   return isKnown ? args : [name];
+}
+
+/** All that can be typed. @param run makes commander's action of ours */
+export function commandLine(shell: Shell, run: Runner): Command {
+  const program = makeProgram(shell);
+  for (const add of COMMANDS) add(program, run);
+  return program;
 }
 
 function makeProgram(shell: Shell): Command {

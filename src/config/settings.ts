@@ -33,8 +33,6 @@ export interface Setting extends Variable {
   readonly default?: string;
   /** Its default as documents show it, in Markdown. Absent: `default`, or a dash. */
   readonly shown?: string;
-  /** Whether README lists it, too. */
-  readonly readme?: true;
 }
 
 /** Every setting. Documents and docker-compose.yml follow with `npm run -s settings-table -- --write`. */
@@ -44,7 +42,6 @@ export const SETTINGS = {
     shown: 'embedded Postgres',
     means: 'where to mirror: PostgreSQL 15 or newer',
     section: 'database',
-    readme: true,
     secret: 'url',
     compose: { value: 'postgres://mirror@/mirror?host=/var/run/postgresql' },
   },
@@ -92,7 +89,6 @@ export const SETTINGS = {
     parse: parseServiceUrl,
     shown: 'required',
     means: 'address of the service, with or without `/v1`; `http://` only for loopback',
-    readme: true,
     secret: 'url',
     compose: { value: '${MIRROR_API_URL:-http://127.0.0.1:8090}' },
   },
@@ -101,7 +97,6 @@ export const SETTINGS = {
     shown: 'required',
     means:
       'one key, or several separated by commas or newlines: several accounts in one mirror, or keys of one account that stand in for each other',
-    readme: true,
     secret: 'list',
     compose: { value: '${MIRROR_API_KEY:-sandbox-key}' },
   },
@@ -109,38 +104,32 @@ export const SETTINGS = {
     parse: parseCollections,
     default: 'all',
     means: 'which collections, separated by commas; `list_items` needs `lists`',
-    readme: true,
   },
   MIRROR_POLL_CRON: {
     parse: parseCronLine,
     default: '* * * * *',
     means:
       'polls: when to look for new and changed rows, UTC, spread by account; `never`. Lines of five minutes or less: busy collections in between, too',
-    readme: true,
   },
   MIRROR_FULL_CRON: {
     parse: parseCronLine,
     default: '@daily',
     means: 'full walks: when to read everything, UTC, spread by account; `never`',
-    readme: true,
   },
   MIRROR_BUDGET_SHARE: {
     parse: parseShare,
     default: '0.8',
     means: 'part of every rate limit that this program may use',
-    readme: true,
   },
   MIRROR_DELETES: {
     parse: parseChoice(['soft', 'hard']),
     default: 'soft',
     means: 'what happens to rows that are gone: `soft` marks them, `hard` removes them',
-    readme: true,
   },
   MIRROR_HISTORY: {
     parse: parseHistory,
     default: 'on',
     means: 'whether superseded versions are kept; `off`, or for how long, such as `400d`',
-    readme: true,
   },
   MIRROR_SETTLE: {
     parse: duration(SECOND),
@@ -197,7 +186,6 @@ export const SETTINGS = {
     parse: parsePort,
     default: '8080',
     means: 'port of the status page; 0 takes a free one',
-    readme: true,
     compose: { value: '${MIRROR_HTTP_PORT:-8080}' },
   },
   MIRROR_STATUS_TOKEN: {
@@ -211,7 +199,6 @@ export const SETTINGS = {
     shown: 'none: polling only',
     means: 'where the service reaches this daemon with its events',
     section: 'webhooks',
-    readme: true,
   },
   MIRROR_WEBHOOK_HOST: {
     parse: parseHost,
@@ -247,13 +234,11 @@ export const SETTINGS = {
     parse: parseChoice(LOG_LEVELS),
     shown: '`info`; `warn` for commands other than `start`',
     means: '`trace` to `fatal`, or `silent`; no level shows a secret',
-    readme: true,
   },
   LOG_FORMAT: {
     parse: parseChoice(['json', 'pretty']),
     shown: '`pretty` on a terminal, else `json`',
     means: '`pretty` for people, `json` for programs',
-    readme: true,
   },
 } as const satisfies Record<string, Setting>;
 

@@ -1,6 +1,6 @@
 /** What documents, docker-compose.yml and the scrubbing of output have to know about an environment variable. */
 export interface Variable {
-  /** What docs/operations.md says of it under "All settings": a line of Markdown. Absent: it is not listed there. */
+  /** What docs/settings.md says of it: a line of Markdown. Absent: it is not listed there. */
   readonly means?: string;
   /** The heading in docs/operations.md that says more. */
   readonly section?: string;

@@ -5,7 +5,8 @@ export const addStart: AddCommand = (program, run) => {
     .command('start')
     .summary('the daemon: mirror, and keep the mirror current')
     .description(
-      'The daemon: brings the database to this version, checks the keys, polls the service and serves the status page. ' +
+      'The daemon: brings the database to this version, checks the keys, registers the webhooks, polls the service, sends what ' +
+        'is queued and serves the status page. ' +
         'Needs MIRROR_API_URL and MIRROR_API_KEY, in the environment or in .env. Its log goes to stdout.',
     )
     .addHelpText(

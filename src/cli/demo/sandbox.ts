@@ -7,8 +7,8 @@ export const addSandbox: AddCommand = (program, run) => {
     .command('sandbox')
     .summary('the emulated service, to try and to test against')
     .description(
-      'The emulated service: the whole interface with made-up companies, until Ctrl-C. Its control API (truth, counters, ' +
-        'changes, clock, faults) listens on another port.',
+      'The emulated service: the whole interface with made-up companies, until Ctrl-C, with switches for everything that may ' +
+        'differ between services. Its control API (truth, counters, changes, clock, faults) listens on another port.',
     )
     .option('--json', 'addresses as JSON')
     .addHelpText(

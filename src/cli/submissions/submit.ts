@@ -15,7 +15,7 @@ export const addSubmit: AddCommand = (program, run) => {
     .option('--user <id>', 'the account; needed where there are several')
     .option(
       '--data <json>',
-      'the payload, a JSON object: as text, @file, or - for standard input; needed unless the operation has an --id',
+      'the payload, a JSON object: as text, @file, or - for standard input; needed unless there is an --id (an empty payload may cost credits)',
     )
     .option('--key <key>', 'idempotency key: the same key gives the same submission, whenever it is repeated')
     .option('--no-wait', 'queue it and end')

@@ -9,7 +9,7 @@ export const addSync: AddCommand = (program, run) => {
     .description(
       'One pass now. Ends with 0 when the mirror holds all new rows, and all changes of rows that may still change, ' +
         'as of its beginning; with --full everything, deletions included (less MIRROR_SETTLE, by which the service’s ' +
-        'replicas may lag): what is missing is read again after that time; 1 tells that the brake holds deletions back, ' +
+        'replicas may lag): what is missing is read again after that time; 1 tells that the brake holds deletions back, or that Postgres refuses rows, ' +
         '3 that it could not be made sure. Beside a running daemon, the daemon does the work.',
     )
     .addArgument(

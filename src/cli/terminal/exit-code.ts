@@ -14,4 +14,14 @@ export const EXIT = {
   INTERRUPTED: 130,
 } as const;
 
+/** What each tells, for the help and docs/commands.md. */
+export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
+  [EXIT.DONE]: 'done, or yes',
+  [EXIT.NO]: 'no: different, unhealthy, behind, rejected',
+  [EXIT.USAGE]: 'wrong usage or configuration',
+  [EXIT.FAILED]: 'could not find out or finish',
+  [EXIT.UNKNOWN]: 'outcome of a submission unknown: never repeat it',
+  [EXIT.INTERRUPTED]: 'interrupted',
+};
+
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
