@@ -14,6 +14,8 @@ export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
   restore:
     'restore was removed: pg_restore brings a backup back (docs/operations.md, "A backup with pg_dump"), and "research-mirror ' +
     'copy" makes a second mirror.',
+  'quarantine retry':
+    'quarantine retry was removed: "research-mirror sync --full" tries again what is in quarantine, and so does each full walk.',
 };
 
 /** @throws UsageError where `args`, without node and script, name a removed command, whatever follows it */

@@ -40,9 +40,10 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
 
   const applyPage = async (fence: Fence, write: PageWrite): Promise<PageResult> => {
     const { table, columns, rule, refused, prepared } = stateOfTable(write.scope.collection);
-    if (write.again === true) refused.forget(write.items);
     const { items } = write;
-    const page = sortPage(items, rule, (item) => refused.reason(item), prepared.hashesOf(items));
+    const { parent } = write.scope;
+    if (write.again === true) refused.forget(parent, items);
+    const page = sortPage(items, rule, (item) => refused.reason(parent, item), prepared.hashesOf(items));
     let careful = false;
     let reread = false;
     for (let attempt = 1; ; attempt += 1) {
@@ -58,7 +59,7 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
           (trx) => readBefore(trx, table, page, write),
         );
         if (written.state === 'applied') {
-          refused.remember(written.refused);
+          refused.remember(parent, written.refused);
           prepared.noteWritten(items, written.counts.inserted + written.counts.updated);
         }
         return written;

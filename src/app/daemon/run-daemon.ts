@@ -30,7 +30,6 @@ import { pollAfterRegistration } from './poll-after-registration.ts';
 import { lookupsIn } from './lookups-in.ts';
 import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
 import { programVersion } from '../program-files.ts';
-import { RETRY, retryHandler } from '../quarantine/run-retry.ts';
 import { readiness, WriteHealth } from './readiness.ts';
 import { askedAtMost } from '../asked-at-most.ts';
 import { followChanges } from '../status/follow-changes.ts';
@@ -213,7 +212,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         handlers: {
           [SYNC.name]: syncHandler(config, runners, observers),
           [VERIFY.name]: verifyHandler(config, mirror.db, runners),
-          [RETRY.name]: retryHandler(context, runners),
         },
         clock,
         onFailure: (error) => failures.failed('commands', 'commands', error),

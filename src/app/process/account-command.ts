@@ -10,8 +10,6 @@ import type { OpenAccount } from '../accounts/open-account.ts';
 export interface AccountCommand<T> {
   /** `verify`: what others see of its process, and what the daemon is asked for. */
   readonly name: string;
-  /** Whether the service may be asked whose a key is; without it, keys never seen before are reported as unknown. */
-  readonly asksService: boolean;
   /** Says that it was not done for a collection. */
   readonly notDone: (userId: string, collection: CollectionName, why: string) => T;
 }

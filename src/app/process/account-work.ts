@@ -66,7 +66,7 @@ async function workOnAll<A extends Asked, T, P>(
   options: RunOptions<P>,
   run: CommandRun<A, T>,
 ): Promise<WorkDone<T>> {
-  const { found, unknownKeys } = await findAccounts(context, run.command.asksService, options.signal);
+  const { found, unknownKeys } = await findAccounts(context, options.signal);
   const results: T[] = [];
   const byDaemon = new Map<string, string[]>();
   for (const next of found) {
@@ -134,7 +134,6 @@ async function workOfDaemon<A extends Asked, T, P>(
  */
 async function findAccounts(
   context: RunnerContext,
-  asksService: boolean,
   signal: AbortSignal,
 ): Promise<{ readonly found: readonly FoundAccount[]; readonly unknownKeys: readonly UnknownKey[] }> {
   const { byOwner, unknown } = await sortKeys(context, context.config.service.keys);
@@ -145,10 +144,6 @@ async function findAccounts(
   let first: unknown;
   for (const key of unknown) {
     const name = hashOfKey(key).slice(0, 8);
-    if (!asksService) {
-      unknownKeys.push({ key: name, error: 'its account is not known yet: "research-mirror sync" first' });
-      continue;
-    }
     try {
       const userId = await askOwner(context, key, signal);
       found.set(userId, { userId, keys: [...(found.get(userId)?.keys ?? []), key] });

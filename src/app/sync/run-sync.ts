@@ -12,7 +12,7 @@ import type { OpenAccount } from '../accounts/open-account.ts';
 import { type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
 
-export const SYNC: AccountCommand<CollectionPass> = { name: 'sync', asksService: true, notDone: noPass };
+export const SYNC: AccountCommand<CollectionPass> = { name: 'sync', notDone: noPass };
 
 interface SyncAsked extends Asked {
   readonly full: boolean;

@@ -14,7 +14,6 @@ export type { Discrepancy, VerifiedCollection, VerifyProgress } from '../../sync
 
 export const VERIFY: AccountCommand<VerifiedCollection> = {
   name: 'verify',
-  asksService: true,
   notDone: notVerified,
 };
 

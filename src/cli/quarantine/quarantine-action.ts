@@ -1,15 +1,13 @@
-import { QUARANTINE_ACTIONS, USUAL_LIMITS } from '../steps/action-names.ts';
+import { USUAL_LIMITS } from '../steps/action-names.ts';
 import { listQuarantine, quarantinedTexts } from '../../app/quarantine/quarantine-list.ts';
 import { loadConfig } from '../../config/load.ts';
-import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
-import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
+import { COLLECTION_NAMES } from '../../model/collections.ts';
+import { chooseAction, readLimit, refuseFilters } from '../steps/choose-action.ts';
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { describeQuarantine, describeRetry, retryingLine } from './quarantine-text.ts';
+import { describeQuarantine } from './quarantine-text.ts';
 import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
-import { serviceConfig } from '../steps/service-config.ts';
-import { showPass } from '../sync/show-pass.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
 interface QuarantineOptions {
@@ -26,18 +24,8 @@ export async function quarantineAction(
   names: string[],
   options: QuarantineOptions,
 ): Promise<ExitCode> {
-  const action = chooseAction('quarantine', given, QUARANTINE_ACTIONS);
+  chooseAction('quarantine', given, ['list']);
   const collections = chooseCollections(names);
-  if (action === 'list') return list(shell, collections, options);
-  refuseOptions('quarantine retry', options, ['show', 'limit']);
-  return retry(shell, collections, options);
-}
-
-async function list(
-  shell: Shell,
-  collections: readonly CollectionName[] | undefined,
-  options: QuarantineOptions,
-): Promise<ExitCode> {
   const { show, json = false, demo = false } = options;
   const most = readLimit(options.limit, USUAL_LIMITS.quarantine);
   refuseFilters(options, ['limit']);
@@ -76,23 +64,4 @@ function showItem(shell: Shell, texts: readonly (string | null)[], id: string, j
   }
   shell.out.write(shell.scrubber.scrub(`${json ? JSON.stringify({ item: text }) : text}\n`));
   return EXIT.DONE;
-}
-
-async function retry(
-  shell: Shell,
-  collections: readonly CollectionName[] | undefined,
-  { json = false, demo = false }: QuarantineOptions,
-): Promise<ExitCode> {
-  const config = await serviceConfig(shell, demo);
-  const { runRetry } = await import('../../app/quarantine/run-retry.ts');
-  const report = await showPass(shell, config, {
-    run: (parts) => runRetry(config, { ...parts, collections: collections ?? COLLECTION_NAMES }),
-    line: retryingLine,
-    json,
-    describe: describeRetry,
-  });
-  if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
-    return EXIT.FAILED;
-  }
-  return report.collections.some(({ left }) => left.length > 0) ? EXIT.NO : EXIT.DONE;
 }

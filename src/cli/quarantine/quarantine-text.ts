@@ -1,6 +1,4 @@
 import type { QuarantineList } from '../../app/quarantine/quarantine-list.ts';
-import type { RetriedCollection } from '../../app/quarantine/quarantine-report.ts';
-import type { RetryReport } from '../../app/quarantine/run-retry.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { formatTable } from '../terminal/text-table.ts';
 
@@ -43,38 +41,4 @@ export function describeQuarantine(
 
 function minute(moment: Date): string {
   return moment.toISOString().slice(0, 16).replace('T', ' ');
-}
-
-export function retryingLine(retried: Iterable<RetriedCollection>): string {
-  const all = [...retried];
-  const sum = (of: (each: RetriedCollection) => number): number =>
-    all.reduce((total, each) => total + of(each), 0);
-  return `trying again: ${countOf(
-    sum(({ tried }) => tried),
-    'item',
-  )}, ${formatCount(sum(({ mirrored }) => mirrored))} mirrored`;
-}
-
-export function describeRetry({ collections }: RetryReport, width: number | undefined): string {
-  if (collections.length === 0) return 'nothing is in quarantine\n';
-  const rows = collections.flatMap((each) => {
-    const { userId, collection, tried, mirrored, unchanged, left, error } = each;
-    const remaining = left.reduce((sum, { items }) => sum + items, 0);
-    const figures = [tried, mirrored, unchanged, remaining].map(formatCount);
-    const reasons = left.map(({ reason, items }) => ['', '', '', '', '', formatCount(items), reason]);
-    return [[userId, collection, ...figures, error ?? ''], ...reasons];
-  });
-  return formatTable(
-    [
-      { title: 'account', align: 'right' },
-      { title: 'collection', align: 'left' },
-      { title: 'tried', align: 'right' },
-      { title: 'mirrored', align: 'right' },
-      { title: 'there already', align: 'right' },
-      { title: 'left', align: 'right' },
-      { title: 'why', align: 'left' },
-    ],
-    rows,
-    width,
-  );
 }

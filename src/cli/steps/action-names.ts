@@ -1,7 +1,6 @@
 /** What commands that do several things can do, the usual one first: for their help, and for who then does it. */
 export const COLUMNS_ACTIONS = ['list', 'retype'] as const;
 export const EVENTS_ACTIONS = ['list', 'replay'] as const;
-export const QUARANTINE_ACTIONS = ['list', 'retry'] as const;
 export const SUBMISSIONS_ACTIONS = ['list', 'cancel', 'release'] as const;
 
 /** How many a list shows where --limit does not say. */

@@ -17,7 +17,9 @@ export function chooseAction<Action extends string>(
   const action = actions.find((name) => name === given);
   if (action !== undefined) return action;
   const near = suggestion(given, actions);
-  throw new UsageError(`${command} can't ${JSON.stringify(given)}${near}: there are ${actions.join(', ')}`);
+  throw new UsageError(
+    `${command} can't ${JSON.stringify(given)}${near}: there ${actions.length === 1 ? 'is' : 'are'} ${actions.join(', ')}`,
+  );
 }
 
 /** @throws UsageError for options that are set but mean nothing to the action */

@@ -17,13 +17,13 @@ export interface ShownPass<Each extends State, Report> {
   readonly run: (parts: WorkOptions & { readonly onProgress: (each: Each) => void }) => Promise<Report>;
   /** How far it is, in one line: of the newest state of each account's collection. */
   readonly line: (states: Iterable<Each>) => string;
-  /** The line before the first state; left out: none. */
-  readonly begins?: string;
+  /** The line before the first state. */
+  readonly begins: string;
   /** The report on stdout is JSON; else it is what `describe` says. */
   readonly json: boolean;
   readonly describe: (report: Report, width: number | undefined) => string;
-  /** What helps where a key's account is not known, unless the error itself says so. */
-  readonly remedy?: string;
+  /** What helps where a key's account is not known. */
+  readonly remedy: string;
 }
 
 /** Runs the pass and shows how far it is, then prints its report, and on stderr the keys whose account is not known. */
@@ -38,7 +38,7 @@ export async function showPass<
   const progress = new Progress(shell);
   const states = new Map<string, Each>();
   let report: Report;
-  if (begins !== undefined) progress.show(begins);
+  progress.show(begins);
   try {
     report = await run({
       signal: shell.signal,
@@ -56,8 +56,7 @@ export async function showPass<
   const text = json ? `${JSON.stringify(report)}\n` : describe(report, widthOfTerminal(shell.out));
   shell.out.write(shell.scrubber.scrub(text));
   for (const { key, error } of report.unknownKeys) {
-    const help = remedy === undefined ? '' : `; ${remedy}`;
-    shell.err.write(shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}${help}\n`));
+    shell.err.write(shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}; ${remedy}\n`));
   }
   return report;
 }

@@ -5,25 +5,34 @@ import type { RefusedItem } from '../page-write.ts';
 /** Remembered at most; the oldest goes first. A forgotten item is tried, refused and remembered again. */
 const MAX_REMEMBERED = 10_000;
 
-/** Items whose text Postgres refused, so that the next page with them is not written twice to find them again. */
+/**
+ * Items whose text Postgres refused, by list and key, so that the next page with them is not written twice to find them
+ * again. A page without such a key is not asked for its items' texts.
+ */
 export class RefusedItems {
-  readonly #reasons = new Map<string, string>();
+  readonly #refused = new Map<string, { readonly hash: string; readonly reason: string }>();
 
-  reason(item: Item): string | undefined {
-    return this.#reasons.size === 0 ? undefined : this.#reasons.get(itemHash(item.source));
+  reason(parent: string, item: Item): string | undefined {
+    const known = this.#refused.get(nameOf(parent, item));
+    return known !== undefined && known.hash === itemHash(item.source) ? known.reason : undefined;
   }
 
-  forget(items: readonly Item[]): void {
-    for (const item of items) this.#reasons.delete(itemHash(item.source));
+  forget(parent: string, items: readonly Item[]): void {
+    for (const item of items) this.#refused.delete(nameOf(parent, item));
   }
 
-  remember(rows: readonly RefusedItem[]): void {
+  remember(parent: string, rows: readonly RefusedItem[]): void {
     for (const { item, reason, hopeless } of rows) {
-      if (hopeless) this.#reasons.set(itemHash(item.source), reason);
+      if (hopeless) this.#refused.set(nameOf(parent, item), { hash: itemHash(item.source), reason });
     }
-    for (const hash of this.#reasons.keys()) {
-      if (this.#reasons.size <= MAX_REMEMBERED) break;
-      this.#reasons.delete(hash);
+    for (const name of this.#refused.keys()) {
+      if (this.#refused.size <= MAX_REMEMBERED) break;
+      this.#refused.delete(name);
     }
   }
+}
+
+/** The parent is a number, or ''. */
+function nameOf(parent: string, { key }: Item): string {
+  return `${parent} ${key ?? ''}`;
 }

@@ -23,7 +23,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     copy: { has: 'the whole mirror into another database', imports: [] },
     forget: { has: 'rows that are erased on request', imports: [] },
     events: { has: 'stored events: shown, replayed', imports: ['process'] },
-    quarantine: { has: 'items in quarantine: listed, tried again', imports: ['accounts', 'process'] },
+    quarantine: { has: 'items in quarantine: listed', imports: [] },
     submit: {
       has: 'one submission: queued, sent here or by the daemon, followed',
       imports: ['accounts', 'process'],
@@ -40,7 +40,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     distribute: { has: 'a plain mirror becomes a distributed one', imports: [] },
     daemon: {
       has: 'the daemon: its services, and what wakes them',
-      imports: ['accounts', 'process', 'quarantine', 'status', 'sync', 'verify'],
+      imports: ['accounts', 'process', 'status', 'sync', 'verify'],
     },
     doctor: {
       has: 'what start needs, looked at one by one, each with its remedy',
@@ -65,7 +65,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'sync and verify, with their texts: commands that read the service',
       imports: ['steps', 'terminal'],
     },
-    quarantine: { has: 'quarantine, with its texts', imports: ['steps', 'sync', 'terminal'] },
+    quarantine: { has: 'quarantine, with its texts', imports: ['steps', 'terminal'] },
     sql: {
       has: 'sql, and how rows are printed: text, CSV, JSON',
       imports: ['steps', 'terminal'],

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RetryReport } from '../../../src/app/quarantine/run-retry.ts';
 import type { QuarantineList } from '../../../src/app/quarantine/quarantine-list.ts';
 import { createSystem, type System } from '../../support/processes/system.ts';
 
@@ -30,15 +29,6 @@ async function list(...args: string[]): Promise<QuarantineList> {
   const { code, stdout, stderr } = await system.run(['quarantine', 'list', '--json', ...args]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout) as QuarantineList;
-}
-
-async function retry(code: number, ...args: string[]): Promise<RetryReport> {
-  const outcome = await system.run(['quarantine', 'retry', '--json', ...args]);
-  expect({ code: outcome.code, stderr: outcome.code === code ? '' : outcome.stderr }).toEqual({
-    code,
-    stderr: '',
-  });
-  return JSON.parse(outcome.stdout) as RetryReport;
 }
 
 /** Changes jobs at the service so that the constraint refuses half of them. @returns how many it refuses */
@@ -86,11 +76,11 @@ describe('quarantine list', () => {
   });
 
   it.each([
-    [['retyr'], `can't "retyr" (did you mean retry?)`],
+    [['lits'], `can't "lits" (did you mean list?)`],
     [['list', 'lists_items'], 'no such collection'],
     [['list', '--limit', 'x'], '--limit'],
     [['list', '--show', 'x y'], '--show'],
-    [['retry', '--show', 'abcd'], 'has no option --show'],
+    [['retry', 'research_jobs'], 'sync --full'],
   ])('says what is wrong with %j', async (args, message) => {
     const { code, stderr } = await system.run(['quarantine', ...args]);
     expect(code).toBe(2);
@@ -98,28 +88,22 @@ describe('quarantine list', () => {
   });
 });
 
-describe('quarantine retry', () => {
+describe('sync --full', () => {
   it('leaves what can’t be mirrored still, and says why', async () => {
-    const { collections } = await retry(1);
-    expect(collections).toMatchObject([{ collection: 'research_jobs', tried: 2, mirrored: 0, error: null }]);
-    const reasons = collections[0]?.left.map(({ reason }) => reason).toSorted();
-    expect(reasons?.[0]).toBe('the item has no cursor ID');
-    expect(reasons?.[1]).toContain('the item is refused by Postgres');
-    expect(await list()).toMatchObject({ items: 2 });
+    await system.sync(['--full']);
+    const reasons = (await list()).entries.map(({ reason }) => reason).toSorted();
+    expect(reasons).toEqual(['has no cursor ID', expect.stringContaining('is refused by Postgres')]);
   });
 
-  it('writes them without a request once the constraint that refused them is gone', async () => {
+  it('takes them once the constraint that refused them is gone, though the service has not changed', async () => {
     const refused = await breakRule();
     expect(refused).toBeGreaterThan(3);
     expect(await list()).toMatchObject({ items: 2 + refused });
-    const stuck = await retry(1);
-    expect(stuck.collections).toMatchObject([{ tried: 2 + refused, mirrored: 0 }]);
+    await system.sync(['--full', 'research_jobs'], { code: 1 });
+    expect(await list()).toMatchObject({ items: 2 + refused });
 
     await system.db.query('alter table mirror.research_jobs drop constraint small');
-    const { requests } = await system.sandbox.control.counters();
-    const { collections } = await retry(1);
-    expect((await system.sandbox.control.counters()).requests).toBe(requests);
-    expect(collections).toMatchObject([{ tried: 2 + refused, mirrored: refused }]);
+    await system.sync(['--full', 'research_jobs']);
     expect(await list()).toMatchObject({ items: 2 });
     const checked = await system.db.query(`select 1 from mirror.research_jobs where status = 'checked'`);
     expect(checked.rows).toHaveLength(20);
@@ -130,12 +114,12 @@ describe('quarantine retry', () => {
     expect(history.rows).toHaveLength(refused);
   });
 
-  it('is carried out by the running daemon, which goes on reading', async () => {
+  it('is the retry of a daemon that makes no full walks by itself: it tries what it knows to be refused', async () => {
     // An error that looks like the item's own: the daemon remembers which ones it is not to try.
     await system.db.query(
       `create index odd on mirror.research_jobs ((1 / case status when 'again' then 0 else 1 end))`,
     );
-    const daemon = await system.daemon();
+    const daemon = await system.daemon({ MIRROR_FULL_CRON: 'never' });
     const { rows } = await system.db.query<{ job_id: string }>('select job_id from public.ids limit 3');
     for (const { job_id: id } of rows) {
       await system.sandbox.control.mutate({
@@ -148,9 +132,10 @@ describe('quarantine retry', () => {
     await system.sync(['--full', 'research_jobs'], { code: 1 });
     expect(await list()).toMatchObject({ items: 5 });
     await system.db.query('drop index mirror.odd');
-    const { collections } = await retry(1, 'research_jobs');
-    expect(collections).toMatchObject([{ tried: 5, mirrored: 3 }]);
+    await system.sync(['research_jobs']);
+    expect(await list()).toMatchObject({ items: 5 });
     await system.sync(['--full', 'research_jobs']);
+    expect(await list()).toMatchObject({ items: 2 });
     await daemon.stop();
     const verified = await system.run(['verify', '--json', 'research_jobs']);
     expect(JSON.parse(verified.stdout)).toMatchObject({

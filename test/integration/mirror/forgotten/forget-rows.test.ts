@@ -170,7 +170,7 @@ describe('a row that is forgotten', () => {
       outcomes: ['inserted', 'forgotten', 'forgotten', 'unchanged'],
       counts: { inserted: 1, forgotten: 2, unchanged: 1, quarantined: 0 },
     });
-    // One that can't be mirrored, as `quarantine retry` would write it.
+    // One that can't be mirrored, as a full walk would try it again.
     expect(
       await account.page('research_jobs', `[{"job_id": 7, "person": "${SECRET}", "score": 1e200000}]`, {
         again: true,

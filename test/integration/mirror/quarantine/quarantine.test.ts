@@ -3,7 +3,6 @@ import type { PageWrite } from '../../../../src/mirror/page-write.ts';
 import { quarantinedTexts } from '../../../../src/app/quarantine/quarantine-list.ts';
 import { KEPT } from '../../../../src/mirror/quarantine/insert-items.ts';
 import { itemHash } from '../../../../src/mirror/quarantine/update-quarantine.ts';
-import { quarantinedItems } from '../../../../src/mirror/quarantine/retry-items.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
@@ -29,13 +28,6 @@ async function kept(account: MirroredAccount): Promise<string[]> {
     `select item from mirror.quarantine where _user_id = ${account.fence.userId} order by item`,
   );
   return rows.map(({ item }) => item);
-}
-
-/** Why a retry passes over each item, by its text; null for what it tries. */
-async function passed(account: MirroredAccount): Promise<Record<string, string | null>> {
-  const scope = account.scope('research_jobs');
-  const items = await quarantinedItems(database.db, scope, '', 100);
-  return Object.fromEntries(items.map(({ source, passed: why }) => [source, why]));
 }
 
 /** A page that was read so many minutes ago. */
@@ -154,7 +146,7 @@ describe('the quarantine of a source that changes', () => {
     expect(await kept(account)).toEqual([]);
   });
 
-  it('learns nothing of places from a retry, which shows no neighbours', async () => {
+  it('learns nothing of places from items that show no neighbours', async () => {
     const account = await makeAccount();
     await account.page('research_jobs', `[{"job_id":9},${keyless(1)},{"job_id":8}]`, { ...TOP, ...ago(30) });
     await account.page('research_jobs', '[{"job_id":9},{"job_id":8}]', { again: true });
@@ -201,7 +193,7 @@ describe('the quarantine of a source that changes', () => {
   });
 });
 
-describe('a retry', () => {
+describe('a page of a full walk', () => {
   it('tries again what Postgres refused for its text, and the next page finds it there', async () => {
     const account = await makeAccount();
     const page = '[{"bulk_job_id":1,"divisor":0}]';
@@ -218,42 +210,5 @@ describe('a retry', () => {
     });
     expect(await account.page('bulk_research_jobs', page)).toMatchObject({ outcomes: ['unchanged'] });
     expect(await kept(account)).toEqual([]);
-  });
-
-  it('leaves an item whose row was deleted after it was seen', async () => {
-    const account = await makeAccount();
-    await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]');
-    await account.page('research_jobs', `[${bad(1)},${bad(2)}]`, ago(10));
-    const deleted = (key: number, minutes: number): Promise<unknown> =>
-      account.query(
-        `update mirror.research_jobs set _deleted_at = now() - interval '${minutes} minutes'
-         where _user_id = ${account.fence.userId} and job_id = ${key}`,
-      );
-    await deleted(1, 5);
-    await deleted(2, 15);
-    expect(await passed(account)).toEqual({ [bad(1)]: 'deleted', [bad(2)]: null });
-  });
-
-  it('leaves an item whose text is not kept', async () => {
-    const account = await makeAccount();
-    await account.page('research_jobs', `[${bad(1)}]`);
-    await account.query(
-      `update mirror.quarantine set item = '', kept = false where _user_id = ${account.fence.userId}`,
-    );
-    expect(await passed(account)).toEqual({ '': 'unkept' });
-  });
-
-  it('leaves an item that the last complete reading did not see', async () => {
-    const account = await makeAccount();
-    await account.page('research_jobs', `[${bad(1)}]`, ago(300));
-    await account.page('research_jobs', `[${bad(2)}]`, ago(100));
-    const fullAt = (minutes: number): Promise<unknown> =>
-      account.page('research_jobs', '[]', {
-        decide: () => ({ scope: { fullAt: new Date(Date.now() - minutes * 60_000) } }),
-      });
-    await fullAt(290);
-    expect(await passed(account)).toEqual({ [bad(1)]: null, [bad(2)]: null });
-    await fullAt(60);
-    expect(await passed(account)).toEqual({ [bad(1)]: 'unseen', [bad(2)]: null });
   });
 });
