@@ -4,7 +4,7 @@ import { UsageError } from './terminal/usage-error.ts';
 export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
   completion:
     'completion was removed, and nothing takes its place: "research-mirror --help" lists the commands, and ' +
-    '"research-mirror help COMMAND" the options of one.',
+    '"--help" behind a command its options.',
   indexes:
     'indexes was removed: a query in docs/recipes.md ("Indexes for your questions") prints a statement for each index, ' +
     '"drop index concurrently" drops one, and nothing touches those that are there.',
