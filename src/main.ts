@@ -2,6 +2,8 @@ import { EXIT } from './cli/terminal/exit-code.ts';
 import { interrupts } from './cli/terminal/interrupts.ts';
 import { failureText } from './cli/steps/failure.ts';
 import { OutputClosed } from './cli/terminal/output-closed.ts';
+import type { Terminal } from './cli/terminal/shell.ts';
+import { wholeOutput } from './cli/terminal/whole-output.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
 import { Stopped } from '@research-mirror/runtime/service';
@@ -26,16 +28,28 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => stop(new Stopped('research-mirror')));
 }
 
-// A reader that has seen enough (`… | head -1`), or a terminal that was closed: what is written now is for nobody.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', () => {
+let failed = false;
+const out = watched(process.stdout);
+const err = watched(process.stderr);
+
+/** Once `stream` takes nothing more, what is written is for nobody: the program stops. */
+function watched(stream: NodeJS.WriteStream & { readonly fd: number }): Terminal {
+  const onError = (error: NodeJS.ErrnoException): void => {
+    // No failure: a reader that has seen enough (`… | head -1`), a terminal that was closed. One: a full disk.
+    if (stream.isTTY !== true && error.code !== 'EPIPE' && error.code !== 'ECONNRESET') {
+      if (!failed && stream === process.stdout) {
+        process.stderr.write(`research-mirror: the output can't be written: ${error.message}\n`);
+      }
+      failed = true;
+    }
     if (!stopping.signal.aborted) stop(new OutputClosed());
-  });
+  };
+  stream.on('error', onError);
+  return wholeOutput(stream, onError);
 }
 
 // Both unexpected errors and rejections that nobody awaited. It is stopped as by a signal: who just exited would leave
 // the embedded PostgreSQL running.
-let failed = false;
 process.on('uncaughtException', (error) => {
   const stack = /^(debug|trace)$/i.test(process.env['LOG_LEVEL'] ?? '');
   process.stderr.write(scrubber.scrub(failureText(error, stack)));
@@ -59,12 +73,14 @@ if (process.env['RESEARCH_MIRROR_LAUNCHER'] !== undefined) {
 const { runCommandLine } = await import('./cli/run.ts');
 const code = await runCommandLine(process.argv.slice(2), {
   env: process.env,
-  out: process.stdout,
-  err: process.stderr,
+  out,
+  err,
   signal: stopping.signal,
   clock: systemClock,
   scrubber,
 });
+// What the last write came to is told a turn later.
+await new Promise((resolve) => setImmediate(resolve));
 await Promise.all([process.stdout, process.stderr].map(written));
 process.exit(failed ? EXIT.FAILED : code);
 
