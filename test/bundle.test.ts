@@ -77,7 +77,7 @@ describe('what a command loads', () => {
   });
 });
 
-const FOREIGN = /^(undici|hono|@hono|@prometheus-io|zod|@modelcontextprotocol|p-queue|hyparquet)/;
+const FOREIGN = /^(undici|hono|@hono|@prometheus-io|zod|@modelcontextprotocol|p-queue)/;
 
 describe('what a program has in memory once it is loaded', () => {
   /** Loads a module of the bundle in a process of its own. @returns what of Node itself came with it */

@@ -2,6 +2,9 @@ import { UsageError } from './terminal/usage-error.ts';
 
 /** Commands that there were once, as `name` or `name action`, and the sentence that says what to use instead. */
 export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
+  export:
+    'export was removed: "research-mirror sql --csv \'select * from TABLE\' > FILE" writes all of a table as CSV, and DuckDB ' +
+    'makes Parquet of that (docs/recipes.md, "As CSV and as Parquet").',
   completion:
     'completion was removed, and nothing takes its place: "research-mirror --help" lists the commands, and ' +
     '"--help" behind a command its options.',

@@ -6,7 +6,6 @@ import { addCopy } from './copy/copy.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDistribute } from './distribute/distribute.ts';
 import { addDoctor } from './doctor/doctor.ts';
-import { addExport } from './export/export.ts';
 import { addEvents } from './events/events.ts';
 import { EXIT, EXIT_MEANINGS, type ExitCode } from './terminal/exit-code.ts';
 import { exitCodeOf, failureText } from './steps/failure.ts';
@@ -39,7 +38,6 @@ const COMMANDS: readonly AddCommand[] = [
   addMigrate,
   addDoctor,
   addSql,
-  addExport,
   addColumnsCommand,
   addDistribute,
   addForget,

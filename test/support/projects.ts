@@ -25,11 +25,11 @@ export const PROJECTS = [
     provide: { effort: 'long' },
   },
   {
-    // dbt, and Kubernetes' schemas, which need Python: neither `npm test` nor `npm run verify` has them, `npm run
+    // dbt, DuckDB and Kubernetes' schemas, which need Python: neither `npm test` nor `npm run verify` has them, `npm run
     // test:python` does.
     ...ISOLATED,
     name: 'python',
-    include: ['test/{dbt,kubernetes}/**/*.test.ts'],
+    include: ['test/{dbt,duckdb,kubernetes}/**/*.test.ts'],
     globalSetup: 'test/support/dbt/dbt-python.ts',
     provide: { effort: 'long' },
   },

@@ -1,13 +1,7 @@
 import type { ResultColumn } from '../../db/roles/read-only-query.ts';
+import { roomIn, type Terminal } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import type { RowPrinter } from './row-printer.ts';
-
-/** Where text goes that may be longer than memory: a stream, a file. */
-export interface TextSink {
-  write(text: string): unknown;
-  /** A promise where what was written waits for its reader. */
-  room(): Promise<void> | undefined;
-}
 
 /** Characters that are gathered before they are written: a system call a row would take most of the time. */
 const CHUNK = 64 * 1024;
@@ -17,11 +11,13 @@ const CHUNK = 64 * 1024;
  * NULL is empty, and an empty text is `""`. Written as the rows come: its length takes no memory.
  */
 export class CsvRows implements RowPrinter {
-  readonly #sink: TextSink;
+  readonly #out: Terminal;
+  readonly #signal: AbortSignal;
   #text = '';
 
-  constructor(sink: TextSink) {
-    this.#sink = sink;
+  constructor(out: Terminal, signal: AbortSignal) {
+    this.#out = out;
+    this.#signal = signal;
   }
 
   columns(columns: readonly ResultColumn[]): void {
@@ -40,7 +36,7 @@ export class CsvRows implements RowPrinter {
   }
 
   room(): Promise<void> | undefined {
-    return this.#sink.room();
+    return roomIn(this.#out, this.#signal);
   }
 
   end(): void {
@@ -48,7 +44,7 @@ export class CsvRows implements RowPrinter {
   }
 
   #flush(): void {
-    if (this.#text !== '') this.#sink.write(this.#text);
+    if (this.#text !== '') this.#out.write(this.#text);
     this.#text = '';
   }
 }

@@ -1,5 +1,5 @@
 import { loadConfig } from '../../config/load.ts';
-import { roomIn, type Shell } from '../terminal/shell.ts';
+import type { Shell } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { answerQuery, readTimeout } from './answer-query.ts';
 import { CsvRows } from './csv-rows.ts';
@@ -37,7 +37,6 @@ function choosePrinter(shell: Shell, options: SqlOptions): RowPrinter {
   const [format, other] = FORMATS.filter((each) => options[each] === true);
   if (other !== undefined) throw new UsageError(`--${format} and --${other} exclude each other`);
   if (format === 'json') return new JsonRows(out, signal);
-  if (format === 'csv')
-    return new CsvRows({ write: (text) => out.write(text), room: () => roomIn(out, signal) });
+  if (format === 'csv') return new CsvRows(out, signal);
   return new TableRows(shell, format === 'vertical');
 }

@@ -17,3 +17,11 @@ export async function recipes(page = 'docs/recipes.md'): Promise<readonly Recipe
     return splitStatements(blocks.join('\n')).map(({ statement }) => ({ heading, statement }));
   });
 }
+
+/** The blocks for a shell below a heading of a page, in their order. @throws where there is no such heading */
+export async function shellRecipes(heading: string, page = 'docs/recipes.md'): Promise<readonly string[]> {
+  const text = await readFile(join(ROOT, page), 'utf8');
+  const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`));
+  if (section === undefined) throw new Error(`${page} has no heading ${JSON.stringify(heading)}`);
+  return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+}

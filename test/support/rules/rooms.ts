@@ -70,10 +70,6 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'sql, and how rows are printed: text, CSV, JSON',
       imports: ['steps', 'terminal'],
     },
-    export: {
-      has: 'export, into files and pipes, as CSV and Parquet',
-      imports: ['sql', 'steps', 'terminal'],
-    },
     columns: { has: 'columns, with its texts', imports: ['steps', 'terminal'] },
     distribute: { has: 'distribute, with its text', imports: ['steps', 'terminal'] },
     status: { has: 'status, with its texts', imports: ['steps', 'terminal'] },
