@@ -19,6 +19,9 @@ export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
     'copy" makes a second mirror.',
   'quarantine retry':
     'quarantine retry was removed: "research-mirror sync --full" tries again what is in quarantine, and so does each full walk.',
+  'columns retype':
+    'columns retype was removed: "research-mirror columns set-type TABLE.COLUMN TYPE" gives a column another type, and says ' +
+    'first what would not fit.',
 };
 
 /** @throws UsageError where `args`, without node and script, name a removed command, whatever follows it */

@@ -137,14 +137,6 @@ export class AccountRetired extends LeaseLost {
 }
 
 /** A column can't get another type as things stand: the message says why, with the remedy. Nothing was changed. */
-export class RetypeRefused extends ClassifiedError {
+export class TypeRefused extends ClassifiedError {
   readonly remedy = 'stop';
-  /** A word that means nothing, and those that do. */
-  readonly given: string;
-  readonly known: readonly string[];
-  constructor(message: string, given = '', known: readonly string[] = []) {
-    super(message);
-    this.given = given;
-    this.known = known;
-  }
 }

@@ -15,6 +15,13 @@ beforeAll(async () => {
   );
 });
 
+/** Every column of the mirror, with its type; `relnatts` counts those that were dropped, too. */
+const shape = () =>
+  account.query(`
+    select c.relname, c.relnatts, c.relfilenode::text, a.attname, a.atttypid::regtype::text as type
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where c.relnamespace = 'mirror'::regnamespace order by 1, 4`);
+
 describe('columns', () => {
   it('shows types, what did not fit, and what would take it', async () => {
     const { code, stdout } = await run('columns');
@@ -23,7 +30,7 @@ describe('columns', () => {
       /^research_jobs\.score +numeric +score +\d{4}-\d\d-\d\d +2 +"\\u001bhigh" +jsonb would take all 3$/m,
     );
     expect(stdout).toMatch(/^research_jobs\.part_id +bigint .* 2\.5 +numeric would take all 3$/m);
-    expect(stdout).toContain('"columns retype research_jobs.part_id numeric --dry-run" tries it\n');
+    expect(stdout).toContain('"columns set-type research_jobs.part_id numeric --dry-run" tries it\n');
     const json = await run('columns', 'list', '--json');
     const { columns } = JSON.parse(json.stdout) as { columns: { field: string }[] };
     expect(columns.find(({ field }) => field === 'part_id')).toEqual({
@@ -40,59 +47,98 @@ describe('columns', () => {
   });
 
   it('tries a type, and says with 1 that some values would not fit: nothing is changed', async () => {
-    const tried = await run('columns', 'retype', 'research_jobs.score', 'text', '--dry-run');
-    expect(tried.code).toBe(1);
-    expect(tried.stdout).toBe(
-      'research_jobs.score from numeric to text; nothing was changed\n' +
-        'rows: 2 values, 2 would fit, 0 would be NULL\n' +
-        'versions in history: 1 value, 0 would fit, 1 would be NULL\n' +
-        'would not fit, for example:\n  research_jobs 1 of account 43: 1.50\n',
-    );
-    const good = await run('columns', 'retype', 'research_jobs.score', 'jsonb', '--dry-run', '--json');
-    expect(good.code).toBe(0);
-    expect(JSON.parse(good.stdout)).toEqual({
-      columns: [
-        {
-          table: 'research_jobs',
-          column: 'score',
-          field: 'score',
-          from: 'numeric',
-          to: 'jsonb',
-          dryRun: true,
-          tried: { rows: { values: 2, unfit: 0 }, versions: { values: 1, unfit: 0 }, examples: [] },
-          done: null,
-        },
-      ],
+    const before = await shape();
+    expect(await run('columns', 'set-type', 'research_jobs.score', 'text', '--dry-run')).toEqual({
+      code: 1,
+      signal: null,
+      stdout:
+        'research_jobs.score from numeric to text: of 3 values, history included, 1 would not fit and be NULL (whole in _raw)\n' +
+        '1 value that the column has now would be lost from it, for example\n' +
+        '  research_jobs 1 of account 43: 1.50\n',
+      stderr: '',
     });
-    expect(await account.query('select score from mirror.research_jobs where score is not null')).toEqual([]);
-  });
-
-  it('gives a column another type, and says what came of it', async () => {
-    const made = await run('columns', 'retype', 'research_jobs.part_id', 'numeric');
-    expect(made).toMatchObject({
+    expect(await run('columns', 'set-type', 'research_jobs.score', 'jsonb', '--dry-run')).toMatchObject({
       code: 0,
       stdout:
-        'research_jobs.part_id is numeric now (it was bigint): 3 rows and versions read again, every value fits\n',
+        'research_jobs.score from numeric to jsonb: of 3 values, history included, 0 would not fit and be NULL (whole in _raw)\n' +
+        '0 values that the column has now would be lost from it\n',
     });
-    expect(await account.query('select part_id from mirror.research_jobs order by job_id')).toEqual([
-      { part_id: '1' },
-      { part_id: '2.5' },
+    expect(await shape()).toEqual(before);
+  });
+
+  it('says what would be lost and asks for --yes where nobody can be asked: nothing is changed', async () => {
+    const before = await shape();
+    expect(await run('columns', 'set-type', 'research_jobs.score', 'boolean')).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /1 value that the column has now would be lost from it, for example\n {2}research_jobs 1 .*: 1\.50\nresearch-mirror: nobody can be asked here: add --yes, .*\n$/,
+      ) as string,
+    });
+    expect(await shape()).toEqual(before);
+  });
+
+  it('gives a column another type with --yes, having said what would not fit', async () => {
+    expect(await run('columns', 'set-type', 'research_jobs.part_id', 'numeric', '--yes')).toMatchObject({
+      code: 0,
+      stdout: 'research_jobs.part_id is numeric now\n',
+      stderr: expect.stringContaining('of 3 values, history included, 0 would not fit') as string,
+    });
+    expect(
+      await account.query(
+        'select part_id, pg_typeof(part_id)::text as type from mirror.research_jobs_live order by job_id',
+      ),
+    ).toEqual([
+      { part_id: '1', type: 'numeric' },
+      { part_id: '2.5', type: 'numeric' },
     ]);
+    expect(
+      await account.query(
+        'select distinct pg_typeof(part_id)::text as type from mirror.research_jobs_versions',
+      ),
+    ).toEqual([{ type: 'numeric' }]);
+  });
+
+  it('names what depends on the column, and changes nothing', async () => {
+    await mirror.execute('create view mirror.mine as select owner from mirror.research_jobs');
+    const before = await shape();
+    expect(await run('columns', 'set-type', 'research_jobs.owner', 'jsonb', '--yes')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^research-mirror: columns set-type: research_jobs\.owner can't get another type while these depend on it: view mirror\.mine\. Keep /,
+      ) as string,
+    });
+    expect(await shape()).toEqual(before);
   });
 
   it.each([
-    ['an action there is not', ['retpye'], '(did you mean retype?)'],
+    ['an action there is not', ['set-tpye'], '(did you mean set-type?)'],
     ['a name for list', ['list', 'lists.a'], 'columns list takes no name'],
     ['--dry-run for list', ['--dry-run'], 'columns list has no option --dry-run'],
-    ['no type', ['retype', 'lists.a'], 'which column, and to which type?'],
-    ['no column', ['retype', 'lists', 'text'], 'which column of lists?'],
-    ['an unknown table', ['retype', 'list.a', 'text'], '(did you mean lists?)'],
-    ['an unknown column', ['retype', 'research_jobs.scor', 'text'], '(did you mean research_jobs.score?)'],
-    ['a type there is not', ['retype', 'research_jobs.score', 'nummeric'], '(did you mean numeric?)'],
-    ['the same type', ['retype', 'research_jobs.owner', 'text'], 'research_jobs.owner is text already'],
-    ['a column of the key', ['retype', 'research_jobs.job_id', 'text'], 'is of the key'],
-    ['one of ours', ['retype', 'research_jobs._raw', 'text'], "is the mirror's own"],
-    ['a documented one', ['retype', 'account.credits', 'text'], "named in the service's specification"],
+    [
+      '--json for set-type',
+      ['set-type', 'lists.a', 'text', '--json'],
+      'columns set-type has no option --json',
+    ],
+    ['no type', ['set-type', 'lists.a'], 'which column, and which type?'],
+    ['no column', ['set-type', 'lists', 'text'], 'which column, and which type?'],
+    ['an unknown table', ['set-type', 'list.a', 'text'], '(did you mean lists?)'],
+    [
+      'an unknown column',
+      ['set-type', 'research_jobs.scor', 'text'],
+      '"research-mirror columns" lists those',
+    ],
+    [
+      'a type there is not',
+      ['set-type', 'research_jobs.score', 'nummeric'],
+      `can't be "nummeric": types are text, `,
+    ],
+    ['the same type', ['set-type', 'research_jobs.owner', 'text'], 'research_jobs.owner is text already'],
+    ['a column of the key', ['set-type', 'research_jobs.job_id', 'text'], 'is of the key'],
+    ['one of ours', ['set-type', 'research_jobs._raw', 'text'], 'is no column that the mirror made'],
+    ['a documented one', ['set-type', 'account.credits', 'text'], 'named in the service’s specification'],
   ])('%s is wrong usage', async (_, args, message) => {
     expect(await run('columns', ...args)).toMatchObject({
       code: 2,

@@ -293,7 +293,7 @@ function notesOn(userId: string, each: CollectionStatus): string[] {
   if (each.fieldConflicts > 0) {
     notes.push(
       `${where}: ${countOf(each.fieldConflicts, 'value')} did not fit their column: "research-mirror columns" shows which, ` +
-        `"research-mirror columns retype ${each.collection}.COLUMN TYPE --dry-run" tries another type`,
+        `"research-mirror columns set-type ${each.collection}.COLUMN TYPE --dry-run" tries another type`,
     );
   }
   return notes;

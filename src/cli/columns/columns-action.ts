@@ -1,23 +1,22 @@
 import { COLUMNS_ACTIONS } from '../steps/action-names.ts';
 import { reportColumns } from '../../app/columns/column-report.ts';
-import { runRetype } from '../../app/columns/run-retype.ts';
-import type { Config } from '../../config/config.ts';
+import { setColumnType } from '../../app/columns/set-column-type.ts';
 import { loadConfig } from '../../config/load.ts';
 import { suggestion } from '../../config/suggestion.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
-import { RetypeRefused } from '../../model/errors.ts';
-import { countOf } from '@research-mirror/runtime/figures';
+import { TypeRefused } from '../../model/errors.ts';
 import { chooseAction, refuseOptions } from '../steps/choose-action.ts';
-import { type MigratedMirror, onMigratedMirror } from '../steps/migrated-mirror.ts';
+import { onMigratedMirror } from '../steps/migrated-mirror.ts';
+import { askPerson } from '../terminal/ask-person.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { Progress } from '../terminal/progress.ts';
 import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { describeColumns, describeRetype } from './columns-text.ts';
+import { describeColumns, describeTried } from './columns-text.ts';
 
 interface ColumnsOptions {
   readonly dryRun?: boolean;
+  readonly yes?: boolean;
   readonly json?: boolean;
   readonly demo?: boolean;
 }
@@ -37,37 +36,34 @@ export async function columnsAction(
   options: ColumnsOptions,
 ): Promise<ExitCode> {
   const action = chooseAction('columns', given, COLUMNS_ACTIONS);
-  const named = action === 'list' ? nothingNamed(name, options) : readNamed(name, type);
+  const named = action === 'list' ? nothingNamed(name, options) : readNamed(name, type, options);
   const config = loadConfig(shell.env, 'database');
   const which = options.demo === true ? 'demo' : 'likely';
-  return onMigratedMirror(shell, config, { command: 'columns', which }, (mirror) =>
-    named === undefined ? list(shell, mirror.db, options) : retype(shell, config, mirror, named, options),
+  return onMigratedMirror(shell, config, { command: 'columns', which }, ({ db }) =>
+    named === undefined ? list(shell, db, options) : setType(shell, db, named, options),
   );
 }
 
 /** @throws UsageError */
 function nothingNamed(name: string | undefined, options: ColumnsOptions): undefined {
-  refuseOptions('columns list', options, ['dryRun']);
+  refuseOptions('columns list', options, ['dryRun', 'yes']);
   if (name !== undefined) throw new UsageError('columns list takes no name');
 }
 
 /** @throws UsageError */
-function readNamed(name: string | undefined, type: string | undefined): NamedColumn {
-  if (name === undefined || type === undefined) {
-    throw new UsageError(
-      'columns retype: which column, and to which type? As in research_jobs.score numeric',
-    );
-  }
+function readNamed(name = '', type: string | undefined, options: ColumnsOptions): NamedColumn {
+  refuseOptions('columns set-type', options, ['json']);
   const dot = name.indexOf('.');
-  const [given, column] = dot < 0 ? [name, ''] : [name.slice(0, dot), name.slice(dot + 1)];
+  const column = name.slice(dot + 1);
+  if (dot < 0 || column === '' || type === undefined) {
+    throw new UsageError('columns set-type: which column, and which type? As in research_jobs.score numeric');
+  }
+  const given = name.slice(0, dot);
   const table = COLLECTION_NAMES.find((each) => each === given);
   if (table === undefined) {
-    throw new UsageError(
-      `columns retype: there is no table ${JSON.stringify(given)}${suggestion(given, COLLECTION_NAMES)}: ` +
-        `there are ${COLLECTION_NAMES.join(', ')}`,
-    );
+    const near = suggestion(given, COLLECTION_NAMES);
+    throw new UsageError(`columns set-type: there is no table ${JSON.stringify(given)}${near}`);
   }
-  if (column === '') throw new UsageError(`columns retype: which column of ${table}? As in ${table}.COLUMN`);
   return { table, column, type };
 }
 
@@ -79,36 +75,27 @@ async function list(shell: Shell, db: Db, { json }: ColumnsOptions): Promise<Exi
   return EXIT.DONE;
 }
 
-async function retype(
+async function setType(
   shell: Shell,
-  config: Config,
-  { db, reached }: MigratedMirror,
+  db: Db,
   named: NamedColumn,
-  { dryRun = false, json }: ColumnsOptions,
+  { dryRun = false, yes = false }: ColumnsOptions,
 ): Promise<ExitCode> {
-  const progress = new Progress(shell);
-  const { clock, signal } = shell;
+  const what = `${named.table}.${named.column}`;
+  const { clock, signal, scrubber } = shell;
+  let fits = true;
   try {
-    const report = await runRetype(
-      {
-        db,
-        connection: reached.connection,
-        clock,
-        signal,
-        onRows: (rows) => progress.show(`read: ${countOf(rows, 'row')} and versions`),
-      },
-      { ...named, excluded: config.excludeFields[named.table] },
-      dryRun,
-    );
-    progress.end();
-    shell.out.write(json === true ? `${JSON.stringify({ columns: [report] })}\n` : describeRetype(report));
-    const { tried } = report;
-    return tried !== null && tried.rows.unfit + tried.versions.unfit > 0 ? EXIT.NO : EXIT.DONE;
+    const done = await setColumnType({ db, clock, signal, ...named }, async (tried) => {
+      fits = tried.unfit === 0;
+      const said = describeTried(named.table, named.column, named.type, tried);
+      (dryRun ? shell.out : shell.err).write(scrubber.scrub(said));
+      return !dryRun && (yes || (await askPerson(shell, 'Give it this type?', named.type)));
+    });
+    if (dryRun) return fits ? EXIT.DONE : EXIT.NO;
+    shell.out.write(done ? `${what} is ${named.type} now\n` : `${what} stays as it is\n`);
+    return done ? EXIT.DONE : EXIT.NO;
   } catch (error) {
-    progress.end();
-    if (!(error instanceof RetypeRefused)) throw error;
-    const near = suggestion(error.given, error.known);
-    const all = error.known.length === 0 ? '' : near === '' ? `: there are ${error.known.join(', ')}` : near;
-    throw new UsageError(`columns retype: ${error.message}${all}`);
+    if (error instanceof TypeRefused) throw new UsageError(`columns set-type: ${error.message}`);
+    throw error;
   }
 }

@@ -1,7 +1,11 @@
 import type { ReportedColumn } from '../../app/columns/column-report.ts';
-import type { RetypeReport } from '../../app/columns/run-retype.ts';
+import type { TriedType } from '../../app/columns/set-column-type.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { shortened } from '../../model/status/shortened.ts';
 import { formatTable, printable } from '../terminal/text-table.ts';
+
+/** Characters of a value that are shown. */
+const SHOWN = 60;
 
 export function describeColumns(columns: readonly ReportedColumn[], width: number | undefined): string {
   const table = formatTable(
@@ -28,30 +32,21 @@ export function describeColumns(columns: readonly ReportedColumn[], width: numbe
   const hints = columns.flatMap(({ table: of, column, suggestion }) =>
     suggestion === null || column === null
       ? []
-      : [`"columns retype ${of}.${column} ${suggestion.type} --dry-run" tries it\n`],
+      : [`"columns set-type ${of}.${column} ${suggestion.type} --dry-run" tries it\n`],
   );
   return `${table}${hints.join('')}`;
 }
 
-export function describeRetype({ table, column, from, to, tried, done }: RetypeReport): string {
-  const what = printable(`${table}.${column}`);
-  if (done !== null) {
-    const rest =
-      done.unfit === 0
-        ? 'every value fits'
-        : `${countOf(done.unfit, 'value')} ${done.unfit === 1 ? 'does' : 'do'} not fit: NULL in the column, whole in _raw`;
-    return `${what} is ${to} now (it was ${from}): ${countOf(done.read, 'row')} and versions read again, ${rest}\n`;
-  }
-  if (tried === null) return '';
-  const line = (count: FitCount, kind: string): string =>
-    `${kind}: ${countOf(count.values, 'value')}, ${formatCount(count.values - count.unfit)} would fit, ` +
-    `${formatCount(count.unfit)} would be NULL\n`;
+/** What would not fit a type, and how much would be lost by that. @param table its name */
+export function describeTried(table: string, column: string, type: string, tried: TriedType): string {
+  const { from, values, unfit, lost } = tried;
   const examples = tried.examples.map(
     ({ userId, key, value }) =>
-      `  ${printable(key === '' ? `account ${userId}` : `${table} ${key} of account ${userId}`)}: ${printable(value)}\n`,
+      `  ${printable(`${table} ${key} of account ${userId}: ${shortened(value, SHOWN)}`)}\n`,
   );
-  const some = examples.length === 0 ? '' : `would not fit, for example:\n${examples.join('')}`;
-  return `${what} from ${from} to ${to}; nothing was changed\n${line(tried.rows, 'rows')}${line(tried.versions, 'versions in history')}${some}`;
+  return (
+    `${table}.${column} from ${from} to ${type}: of ${countOf(values, 'value')}, history included, ${formatCount(unfit)} would ` +
+    `not fit and be NULL (whole in _raw)\n${countOf(lost, 'value')} that the column has now would be lost from it` +
+    `${lost === 0 ? '' : ', for example'}\n${examples.join('')}`
+  );
 }
-
-type FitCount = NonNullable<RetypeReport['tried']>['rows'];

@@ -9,25 +9,26 @@ export const addColumnsCommand: AddCommand = (program, run) => {
     .description(
       'Columns that the mirror made for fields of the items. list shows their types, and of values that did not fit ' +
         '(they are NULL in the column, whole in _raw) how many there were, an example, and a type that would take all. ' +
-        'retype gives a column another type (text, numeric, bigint, boolean, timestamptz or jsonb): every row and version ' +
-        'gets its value from _raw, as if the column had had that type from the beginning, and nothing counts as changed. ' +
-        'Works beside a running daemon and readers. What others built on the column (a view, an index) has to go first: it is named.',
+        'set-type gives a column another type (text, numeric, bigint, boolean, timestamptz or jsonb): it says first what ' +
+        'would not fit, and asks; then every row and version gets its value from _raw, and nothing counts as changed. Works ' +
+        'beside a running daemon and readers. What others built on the column (a view, an index) has to go first: it is named.',
     )
     .addArgument(actionArgument(COLUMNS_ACTIONS))
-    .argument('[table.column]', 'retype: which column')
-    .argument('[type]', 'retype: its new type')
-    .option('--dry-run', 'retype: only say how many values would fit, and which would not')
-    .option('--json', 'as JSON on stdout')
+    .argument('[table.column]', 'set-type: which column')
+    .argument('[type]', 'set-type: its new type')
+    .option('--dry-run', 'set-type: only say what would not fit')
+    .option('--yes', 'set-type: without a question')
+    .option('--json', 'list: as JSON on stdout')
     .option('--demo', "the demo's mirror, when there is one of your own too")
     .addHelpText(
       'after',
       examples([
         ['research-mirror columns', 'what there is, and what did not fit'],
         [
-          'research-mirror columns retype research_jobs.score jsonb --dry-run',
+          'research-mirror columns set-type research_jobs.score jsonb --dry-run',
           'would every value fit? 0 yes, 1 no',
         ],
-        ['research-mirror columns retype research_jobs.score jsonb', 'do it'],
+        ['research-mirror columns set-type research_jobs.score jsonb', 'do it'],
       ]),
     )
     .action(run(loaded(async () => (await import('./columns-action.ts')).columnsAction)));

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { SHADOW_PATTERN } from '../../model/shadow-column.ts';
+import { SECOND_COLUMN } from '../../model/second-column.ts';
 import type { Db } from '../connection/db.ts';
 import { quotedName, quotedText } from '../connection/quoted.ts';
 import type { CopiedTable } from './copied-tables.ts';
@@ -20,7 +20,7 @@ export function copiedName(db: Db, { schema, name }: CopiedTable): string {
 
 /**
  * A table's columns in their order, those that were made for fields among them. Without generated columns, which come by
- * themselves, and without shadow columns.
+ * themselves, and without second columns, in the making.
  * @returns columns, and names of those that somebody made of types that another server may not have
  */
 export async function copiedColumns(
@@ -37,7 +37,7 @@ export async function copiedColumns(
     from pg_attribute a join pg_type t on t.oid = a.atttypid
       left join pg_type e on e.oid = t.typelem and t.typcategory = 'A'
     where a.attrelid = ${name}::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-      and a.attname <> all(${Object.keys(table.without ?? {})}::text[]) and a.attname !~ ${SHADOW_PATTERN}
+      and a.attname <> all(${Object.keys(table.without ?? {})}::text[]) and a.attname !~ ${SECOND_COLUMN.source}
     order by a.attnum`;
   return {
     columns: rows.filter(({ portable }) => portable),

@@ -5,7 +5,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { readRegistry } from './column-registry.ts';
 import { countConflicts } from '../rows/counters.ts';
-import { fillBatch, type BatchEnd, type RowsToFill } from './fill-batch.ts';
+import { BATCH, fillBatch, type BatchEnd, type RowsToFill } from './fill-batch.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { dataTable, type Table, tableOf } from '../table.ts';
 
@@ -76,6 +76,7 @@ function rowsOf(table: Table, task: Task, column: FieldColumn): Rest {
     moment: sql`null::text`,
     order: sql`t._change_id`,
     upTo: ({ id }) => sql`t._change_id <= ${id}::bigint`,
+    most: BATCH,
     isCounted: (id) => BigInt(id) > BigInt(task.until),
   };
 }
@@ -87,6 +88,7 @@ function versionsOf(table: Table, task: Task): Rest {
     moment: sql`t._valid_to::text`,
     order: sql`t._valid_to, t._change_id`,
     upTo: ({ id, moment }) => sql`(t._valid_to, t._change_id) <= (${moment}::timestamptz, ${id}::bigint)`,
+    most: BATCH,
     isCounted: () => false,
   };
 }
@@ -102,7 +104,7 @@ async function fillAndCount(
 ): Promise<BatchEnd | undefined> {
   const filled = await fillBatch(trx, table, userId, rest, column);
   if (filled === undefined) return undefined;
-  const conflicts = filled.unfit.filter((id) => !rest.isCounted(id)).length;
+  const conflicts = filled.unfit.filter(({ id }) => !rest.isCounted(id)).length;
   if (conflicts > 0) {
     const scope = { userId, collection: table.name as CollectionName, parent: '' };
     await countConflicts(trx, scope, new Map([[column.field, conflicts]]), at);

@@ -3,15 +3,15 @@ import type { ColumnType } from '../rows/column-value.ts';
 import { historyColumns } from '../history/archive.ts';
 import { domainColumn } from './domain-column.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
-import { replacedBy } from '../../model/shadow-column.ts';
+import { SECOND_COLUMN } from '../../model/second-column.ts';
 import { DOMAIN_COLUMN, keyColumns, relation, type Table } from '../table.ts';
 
 /** What is known of a collection's fields; `mirror.columns` shows it to readers. */
 export interface ColumnRegistry {
   /** Fields that are written into columns, those of the key left out. */
   readonly columns: readonly FieldColumn[];
-  /** Columns that are about to replace one of them (src/mirror/retype): pages are not written into them. */
-  readonly shadows: readonly FieldColumn[];
+  /** Columns that are about to replace one of them (fill-second.ts): pages are not written into them. */
+  readonly seconds: readonly FieldColumn[];
   /** Every registered field. */
   readonly fields: ReadonlySet<string>;
   /** Fields without a column so far: the table was full or locked, or MIRROR_SCHEMA_DRIFT is `raw`. */
@@ -75,12 +75,12 @@ async function readAnew(db: Db, table: Table): Promise<ColumnRegistry> {
   const keys = new Set(keyColumns(table));
   const taken = new Set(names.rows.map(({ name }) => name));
   const domain = taken.has(DOMAIN_COLUMN) ? domainColumn(table.name) : undefined;
-  const shadows = [...taken].flatMap((name): FieldColumn[] => {
-    const replaced = registered.rows.find(({ number }) => number !== null && number === replacedBy(name));
+  const seconds = [...taken].flatMap((name): FieldColumn[] => {
+    const replaced = registered.rows.find(({ number }) => number === Number(SECOND_COLUMN.exec(name)?.[1]));
     return replaced === undefined ? [] : [{ field: replaced.field, name, type: replaced.type }];
   });
   return {
-    shadows,
+    seconds,
     columns: [
       ...registered.rows.flatMap(({ field, name, type, usable }) =>
         name !== null && usable && !keys.has(name) ? [{ field, name, type }] : [],

@@ -32,7 +32,7 @@ export async function rehashSame(
   differing: readonly ChangedRow[],
   stored: ReadonlyMap<string, StoredRow>,
   rule: ContentRule,
-  registry: Pick<ColumnRegistry, 'columns' | 'shadows' | 'version'>,
+  registry: Pick<ColumnRegistry, 'columns' | 'seconds' | 'version'>,
 ): Promise<ReadonlySet<ChangedRow>> {
   const asked = differing.filter(
     ({ key, change }) => change === 'updated' && isComparable(stored.get(key)?.hash ?? ''),
@@ -55,7 +55,7 @@ export async function rehashSame(
   // A column that is not known here would keep the field.
   const purges = [...purged.values()].some((item) => item !== undefined);
   if (purges && (await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
-  const emptied = [...registry.columns, ...registry.shadows].filter(({ field, derived }) =>
+  const emptied = [...registry.columns, ...registry.seconds].filter(({ field, derived }) =>
     (derived?.from ?? [field]).some((each) => rule.exclude.has(each)),
   );
   for (const [row, item] of purged) {

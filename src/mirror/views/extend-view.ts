@@ -40,21 +40,15 @@ export async function extendView(trx: Db, table: Table, view: TableView): Promis
 }
 
 /** A view as it stands. */
-export interface StandingView {
+interface StandingView {
   /** In its order. */
   readonly columns: readonly string[];
   /** `security_invoker=true`, …; replacing a view drops them. */
   readonly options: string | null;
 }
 
-/** The view as it stands, unless there is none, or somebody rebuilt it. */
-export async function ownView(trx: Db, table: Table, view: TableView): Promise<StandingView | undefined> {
-  const present = await presentView(trx, table, view.suffix);
-  return present !== undefined && (await isOurs(trx, table, view, present)) ? present : undefined;
-}
-
 /** Makes the view with these columns, in this order. */
-export async function createView(
+async function createView(
   trx: Db,
   table: Table,
   view: TableView,

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { derivedKeys } from './derived-keys.ts';
 import { isOriginalOrder, liveOrder, type OrderedColumn } from './live-order.ts';
 import type { TableView } from './extend-view.ts';
-import { isShadow } from '../../model/shadow-column.ts';
+import { SECOND_COLUMN } from '../../model/second-column.ts';
 import { dataTable, relation, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
@@ -18,7 +18,7 @@ export async function liveView(db: Db, table: Table): Promise<TableView> {
   const derived = new Map<string, RawBuilder<unknown>>(
     derivedKeys(table).map(({ name, expression }) => [name, expression]),
   );
-  const shown = rows.filter(({ name }) => !HIDDEN.has(name) && !isShadow(name));
+  const shown = rows.filter(({ name }) => !HIDDEN.has(name) && !SECOND_COLUMN.test(name));
   const isLoading = await isFirstLoad(db, table);
   return {
     suffix: '_live',

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { TableView } from './extend-view.ts';
-import { isShadow } from '../../model/shadow-column.ts';
+import { SECOND_COLUMN } from '../../model/second-column.ts';
 import { dataTable, DOMAIN_COLUMN, relation, type Table } from '../table.ts';
 
 /** Columns of every table that the view leaves out. */
@@ -29,7 +29,7 @@ interface BothSides {
 export async function versionsView(db: Db, table: Table): Promise<TableView> {
   const columns = new Map(
     (await bothSides(db, table))
-      .filter(({ name }) => !HIDDEN.has(name) && !OF_VERSION.has(name) && !isShadow(name))
+      .filter(({ name }) => !HIDDEN.has(name) && !OF_VERSION.has(name) && !SECOND_COLUMN.test(name))
       .map((column) => [column.name, column]),
   );
   const select = (

@@ -124,12 +124,8 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     rows: { has: 'rows: classified, hashed, written, counted', imports: ['history'] },
     views: { has: 'the views upon a table: their columns, in which order', imports: [] },
     columns: {
-      has: 'fields to columns: names, types, filling late ones, what follows them',
+      has: 'fields to columns: names, types, filling late ones, another type, what follows them',
       imports: ['history', 'rows', 'views'],
-    },
-    retype: {
-      has: 'another type for a column: tried, filled beside it, put in its place',
-      imports: ['columns', 'history', 'rows', 'views'],
     },
     quarantine: {
       has: 'items that can’t be mirrored: found one by one, kept, tried again',

@@ -12,7 +12,7 @@ import {
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { copyTo, rowsOf } from '../../../support/mirror/copied-mirror.ts';
-import { retype } from '../../../support/mirror/retyping.ts';
+import { setType } from '../../../support/mirror/setting-type.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { createTestDatabase } from '../../../support/postgres/postgres.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
@@ -75,7 +75,7 @@ async function fill(database: MigratedDatabase): Promise<void> {
     update mirror.lists set my_note = 'noted', my_own = 'x'`);
   const account = await MirroredAccount.make(database, '2');
   await account.page('lists', '[{"list_id": 9, "name": "", "later": 1}]');
-  await retype(database.db, 'lists.later', 'jsonb');
+  await setType(database.db, 'lists.later', 'jsonb');
   await openInstallation({
     db: database.db,
     host: undefined,

@@ -5,7 +5,7 @@ import { COLUMN_TYPES } from '../../../../src/mirror/rows/column-value.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { runs } from '../../../support/effort.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
-import { retype } from '../../../support/mirror/retyping.ts';
+import { setType } from '../../../support/mirror/setting-type.ts';
 
 /** JSON texts; undefined: the item does not have the field. */
 const value = fc.oneof(
@@ -57,7 +57,7 @@ async function written(
     if (!('from' in types)) {
       let now = first;
       for (const type of types) {
-        if (type !== now) await retype(own.db, `research_jobs.${field}`, type);
+        if (type !== now) await setType(own.db, `research_jobs.${field}`, type);
         now = type;
       }
     }
@@ -77,7 +77,7 @@ async function written(
   }
 }
 
-describe('after any retypes', () => {
+describe('after any changes of its type', () => {
   it('rows, versions and counts are those of a mirror that had the last type from the beginning', async () => {
     let compared = 0;
     await fc.assert(

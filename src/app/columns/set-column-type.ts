@@ -1,0 +1,126 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import { Unusable } from '@research-mirror/runtime/errors';
+import type { Db } from '../../db/connection/db.ts';
+import { sqlState } from '../../db/connection/sql-state.ts';
+import type { UnfitValue } from '../../mirror/columns/fill-batch.ts';
+import { dropSecond, fillColumn, makeSecond, takeTables } from '../../mirror/columns/fill-second.ts';
+import { putInPlace, viewsUpon } from '../../mirror/columns/put-in-place.ts';
+import { type TypeChange, typeChange } from '../../mirror/columns/settable-column.ts';
+import { tableOf } from '../../mirror/table.ts';
+import type { CollectionName } from '../../model/collections.ts';
+
+export interface SetTypeRequest {
+  readonly db: Db;
+  readonly clock: Pick<Clock, 'sleep' | 'monotonic'>;
+  readonly signal: AbortSignal;
+  readonly table: CollectionName;
+  readonly column: string;
+  readonly type: string;
+}
+
+/** How the values that there are would fit: of rows that are not deleted, and of versions in history. */
+export interface TriedType {
+  /** The type that the column has. */
+  readonly from: string;
+  values: number;
+  /** How many would not fit: they become NULL. */
+  unfit: number;
+  readonly byAccount: Map<string, number>;
+  /** How many of them stand in the column now, and some of these. */
+  lost: number;
+  readonly examples: (UnfitValue & { readonly userId: string })[];
+}
+
+const EXAMPLES = 5;
+const LOCK_NOT_AVAILABLE = '55P03';
+const UNDEFINED_COLUMN = '42703';
+
+/** For so long (ms) a table that others hold is tried again. Whoever comes behind a try waits 300 ms at most. */
+const PATIENCE_MS = 60_000;
+/** So few rows (written while the last pass ran) may be left for the moment when the columns change places. */
+const FEW = 1_000;
+
+/**
+ * Gives a column another type, beside readers and writers: a second column is filled from `_raw` in batches, as late
+ * columns are, and then takes the column's place. Rows get no new `_change_id`, `_changed_at` or version. Readers see the
+ * old column up to a moment, and the new one from then on. What is broken off is cleared away; after a SIGKILL an unused
+ * column is left, which the next call for the table removes.
+ * @param confirm is told first what would not fit; false: nothing is done
+ * @returns whether it was done
+ * @throws TypeRefused; a database error 55P03 where the table stays locked; Unusable; the signal's reason
+ */
+export async function setColumnType(
+  request: SetTypeRequest,
+  confirm: (tried: TriedType) => Promise<boolean>,
+): Promise<boolean> {
+  const { db, signal, column, type } = request;
+  const change = await typeChange(db, tableOf(db.schema, request.table), column, type);
+  const { table } = change;
+  await db.transaction((trx) => viewsUpon(trx, change));
+  const tried = await tryType(request, change);
+  if (!(await confirm(tried))) return false;
+
+  const second = await whenFree(request, () => db.transaction((trx) => makeSecond(trx, change)));
+  const through = new Map<string, string>();
+  try {
+    await whenFree(request, async () => {
+      for (let left = FEW + 1; left > FEW;) {
+        left = 0;
+        for await (const { rows } of fillColumn((work) => db.transaction(work), table, second, through)) {
+          signal.throwIfAborted();
+          left += rows;
+        }
+      }
+      await db.transaction(async (trx) => {
+        await takeTables(trx, table);
+        for await (const _ of fillColumn((work) => work(trx), table, second, through));
+        await putInPlace(trx, change, second.name, tried.byAccount);
+      });
+    });
+  } catch (error) {
+    if (sqlState(error) === UNDEFINED_COLUMN) {
+      const message = `another "columns set-type" of ${table.name} has begun meanwhile: this one changed nothing`;
+      throw new Unusable(message, { cause: error });
+    }
+    await db.transaction((trx) => dropSecond(trx, table)).catch(() => {});
+    throw error;
+  }
+  return true;
+}
+
+/** Tries every value of the field by what writes pages. */
+async function tryType({ db, signal }: SetTypeRequest, change: TypeChange): Promise<TriedType> {
+  const { from } = change;
+  const tried: TriedType = { from, values: 0, unfit: 0, byAccount: new Map(), lost: 0, examples: [] };
+  const { byAccount, examples } = tried;
+  for await (const batch of fillColumn(
+    (work) => db.transaction(work),
+    change.table,
+    change,
+    new Map(),
+    true,
+  )) {
+    signal.throwIfAborted();
+    const { userId } = batch;
+    const lost = batch.unfit.filter(({ filled }) => filled);
+    tried.values += batch.values;
+    tried.lost += lost.length;
+    tried.unfit += batch.unfit.length;
+    byAccount.set(userId, (byAccount.get(userId) ?? 0) + batch.unfit.length);
+    examples.push(...lost.slice(0, EXAMPLES - examples.length).map((each) => ({ userId, ...each })));
+  }
+  return tried;
+}
+
+/** Does what needs the table for a moment, again and again while others hold it. */
+async function whenFree<T>({ clock, signal }: SetTypeRequest, work: () => Promise<T>): Promise<T> {
+  const until = clock.monotonic() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE || clock.monotonic() > until) throw error;
+      await clock.sleep(1_000, signal);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import type { Db } from '../../db/connection/db.ts';
+import { sql } from 'kysely';
+import { PLANNED_WITHOUT_VALUES } from '../../db/ownership/account-plans.ts';
+import { SECOND_COLUMN } from '../../model/second-column.ts';
+import type { FieldColumn } from '../rows/row-payload.ts';
+import { dataTable, type Table } from '../table.ts';
+import { readRegistry, tableVersion } from './column-registry.ts';
+import { BATCH, fillBatch, type FilledBatch, type RowsToFill } from './fill-batch.ts';
+import { LOCK_TIMEOUT, remakeFollowers, takeTurn } from './follow-columns.ts';
+import type { TypeChange } from './settable-column.ts';
+
+/** A table and its history. */
+export const SUFFIXES = ['', '_history'] as const;
+
+/** How long a change waits for vacuum, which gives way after a second, and for pages. Nobody waits behind it. */
+const WRITERS_TIMEOUT = '5s';
+
+/**
+ * Begins a change of a table's columns when neither pages nor vacuum have it, and keeps them off: only readers are left
+ * to be waited for. Pages wait for their account's row meanwhile, and hold nothing that readers want.
+ * @throws a database error 55P03
+ */
+export async function takeTables(trx: Db, table: Table): Promise<void> {
+  await takeTurn(trx);
+  await trx.sql`select set_config('lock_timeout', ${WRITERS_TIMEOUT}, true)`;
+  await trx.sql`lock table ${dataTable(table)}, ${dataTable(table, '_history')} in share update exclusive mode`;
+  await trx.sql`select a._user_id from ${trx.stateTable('account')} as a order by a._user_id for no key update`;
+  await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true), ${PLANNED_WITHOUT_VALUES}`;
+}
+
+/** Removes second columns, finished or not: who fills one fails. @throws a database error 55P03 */
+export async function dropSecond(trx: Db, table: Table): Promise<void> {
+  await takeTables(trx, table);
+  for (const name of (await readRegistry(trx, table)).taken) {
+    if (!SECOND_COLUMN.test(name)) continue;
+    for (const suffix of SUFFIXES) {
+      await trx.sql`alter table ${dataTable(table, suffix)} drop column if exists ${sql.id(name)}`;
+    }
+  }
+  await remakeFollowers(trx);
+}
+
+/** Makes an empty second column, in place of any other. @throws a database error 55P03 */
+export async function makeSecond(trx: Db, { table, field, number, type }: TypeChange): Promise<FieldColumn> {
+  await dropSecond(trx, table);
+  const name = `_set_type_${number}_${(await tableVersion(trx, table)) + 1}`;
+  for (const suffix of SUFFIXES) {
+    await trx.sql`alter table ${dataTable(table, suffix)} add column ${sql.id(name)} ${sql.raw(type)}`;
+  }
+  await remakeFollowers(trx);
+  return { field, name, type };
+}
+
+/**
+ * Fills the column in what was written since the last pass: rows first, in the order of their change IDs, then versions.
+ * A row that changes meanwhile gets a later change ID, and comes with the next pass; the version that it leaves was
+ * filled before, or is in history then.
+ * @param run `db.transaction`, or what does all in one transaction, which has locked the tables
+ * @param through up to which change ID each account's versions were filled: is moved
+ * @param dry nothing is written or locked, and deleted rows are left out; else pages and batches take turns
+ */
+export async function* fillColumn(
+  run: Db['transaction'],
+  table: Table,
+  column: FieldColumn,
+  through: Map<string, string>,
+  dry = false,
+): AsyncGenerator<FilledBatch & { readonly userId: string }> {
+  const which = dry ? sql`and t._deleted_at is null` : sql``;
+  const { rows: accounts } = await run(
+    (trx) =>
+      trx.sql<{ userId: string; until: string }>`
+      select a._user_id as "userId", a.change_id as until from ${trx.stateTable('account')} as a order by 1`,
+  );
+  for (const { userId, until } of accounts) {
+    for (const suffix of SUFFIXES) {
+      let after: string | undefined = through.get(userId) ?? String(-(2n ** 63n));
+      while (after !== undefined) {
+        const rest: RowsToFill = {
+          table: dataTable(table, suffix),
+          left: sql`t._change_id > ${after}::bigint and t._change_id <= ${until}::bigint ${which}`,
+          moment: sql`null::text`,
+          order: sql`t._change_id`,
+          upTo: ({ id }) => sql`t._change_id <= ${id}::bigint`,
+          // A page makes a row and a version of each item that it changes, and waits its turn: with fewer, filling would
+          // never come to an end beside a busy writer; with more, pages would wait for longer.
+          most: 4 * BATCH,
+          dry,
+        };
+        const batch: FilledBatch | undefined = await run(async (trx) => {
+          await trx.sql`select ${PLANNED_WITHOUT_VALUES}`;
+          const account = trx.stateTable('account');
+          if (!dry)
+            await trx.sql`select from ${account} where _user_id = ${userId}::bigint for no key update`;
+          return fillBatch(trx, table, userId, rest, column);
+        });
+        if (batch !== undefined) yield { userId, ...batch };
+        after = batch?.last.id;
+      }
+    }
+    through.set(userId, until);
+  }
+}

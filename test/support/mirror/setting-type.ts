@@ -1,0 +1,21 @@
+import { systemClock } from '@research-mirror/runtime/clock';
+import { setColumnType, type TriedType } from '../../../src/app/columns/set-column-type.ts';
+import type { Db } from '../../../src/db/connection/db.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+
+/** Does what `columns set-type --yes` does. @returns what it said first */
+export async function setType(
+  db: Db,
+  column: string,
+  type: string,
+  { signal = new AbortController().signal, clock = systemClock } = {},
+): Promise<TriedType | undefined> {
+  const [table = '', name = ''] = column.split('.');
+  let told: TriedType | undefined;
+  const request = { db, clock, signal, table: table as CollectionName, column: name, type };
+  await setColumnType(request, (tried) => {
+    told = tried;
+    return Promise.resolve(true);
+  });
+  return told;
+}
