@@ -8,9 +8,9 @@ export interface Recipe {
   readonly statement: string;
 }
 
-/** Every SQL statement of a page, by its heading. */
-export async function recipes(page = 'docs/recipes.md'): Promise<readonly Recipe[]> {
-  const text = await readFile(join(ROOT, page), 'utf8');
+/** Every SQL statement of docs/recipes.md, by its heading. */
+export async function recipes(): Promise<readonly Recipe[]> {
+  const text = await readFile(join(ROOT, 'docs', 'recipes.md'), 'utf8');
   return text.split(/^## /m).flatMap((section) => {
     const [heading = ''] = section.split('\n', 1);
     const blocks = [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql);

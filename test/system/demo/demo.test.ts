@@ -9,6 +9,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { earlier } from '../../support/postgres/earlier.ts';
 import { makeFolder, runProgram, startProgram, type Running } from '../../support/processes/program.ts';
+import { missingLine, shownBelow } from '../../support/readme/readme.ts';
 
 let folder: ReturnType<typeof makeFolder>;
 let demo: Running | undefined;
@@ -107,6 +108,8 @@ describe('the demo', () => {
     await first.until('had no signature in X-Service-Signature, and was refused');
     // Nobody looks before: a reader holds up the columns for new fields.
     await first.until('list_items 1,');
+    // As the README shows it, where it does.
+    expect(missingLine(shownBelow('npm run demo') ?? '', first.output())).toBeUndefined();
     // Companies that are on a list and were researched, some of them watched, too.
     await eventually('the companies of all collections', async () => {
       const [found] = await query<{ joined: string; watched: string }>(

@@ -1,0 +1,175 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { splitStatements } from '../src/db/migrations/split-statements.ts';
+import { createReadmeAccount, type ReadmeAccount } from './support/readme/readme-account.ts';
+import {
+  blocksOf,
+  brokenLinks,
+  commandsOf,
+  comparable,
+  countWords,
+  missingLine,
+  readReadme,
+  type Block,
+} from './support/readme/readme.ts';
+import { ROOT } from './support/rules/source-files.ts';
+
+/** The README may have so many words of prose. */
+const MOST_WORDS = 960;
+
+/** Commands that take a machine, a network or minutes: the file that runs each, and what there says so. */
+const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, says: string]>> = {
+  'npm ci': ['.ci/run', 'npm ci'],
+  'npm test': ['.ci/run', 'npm test'],
+  'npm run demo': ['test/system/demo/demo.test.ts', "shownBelow('npm run demo')"],
+  'npm start': ['test/contract/package.test.ts', 'npm start'],
+  'cat > .env <<EOF': ['test/contract/usage.test.ts', "'.env'"],
+  'PGPASSWORD=$(cat data/pg18-password) psql -h 127.0.0.1 -p 54329 -U postgres': [
+    'test/system/embedded-postgres/embedded.test.ts',
+    'pg18-password',
+  ],
+};
+const PROGRAM = /^(?:npx research-mirror|npm run -s mirror --) +/;
+
+const text = readReadme();
+const blocks = blocksOf(text);
+const isElsewhere = (command: string): boolean => Object.hasOwn(RUN_ELSEWHERE, command);
+
+let account: ReadmeAccount;
+beforeAll(async () => {
+  account = await createReadmeAccount();
+});
+afterAll(() => account.close());
+
+/** What the program prints. */
+async function printed(args: readonly string[]): Promise<string> {
+  const outcome = await account.run(args);
+  expect(outcome).toMatchObject({ code: 0 });
+  return outcome.stdout;
+}
+
+/** The words of a line, of which the shell takes quotes away. */
+function words(line: string): string[] {
+  return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? '');
+}
+
+async function runShell(block: Block): Promise<void> {
+  const commands = commandsOf(block);
+  const unknown = commands.filter((each) => !PROGRAM.test(each) && !isElsewhere(each));
+  expect(unknown, 'run by no test: see RUN_ELSEWHERE').toEqual([]);
+  let output = '';
+  for (const command of commands.filter((each) => !isElsewhere(each))) {
+    output += await printed(words(command.replace(PROGRAM, '')));
+  }
+  // What is run elsewhere is compared there.
+  if (block.output === undefined || commands.some(isElsewhere)) return;
+  expect(comparable(output)).toEqual(comparable(block.output));
+}
+
+async function runSql(block: Block): Promise<void> {
+  const statements = splitStatements(block.code).map(({ statement }) => statement);
+  if (block.output === undefined) {
+    for (const statement of statements) await account.tryOut(statement);
+    return;
+  }
+  let output = '';
+  for (const statement of statements) output += await printed(['sql', statement]);
+  expect(comparable(output)).toEqual(comparable(block.output));
+}
+
+describe('the README', () => {
+  it.each(blocks.map((block) => [block.language, block.code.split('\n', 1)[0] ?? '', block] as const))(
+    'has code that does what it shows: %s, %s',
+    async (language, _, block) => {
+      if (language === 'sh') await runShell(block);
+      else if (language === 'sql') await runSql(block);
+      // A drawing, or an output whose command stands elsewhere.
+      else expect(['', 'text']).toContain(language);
+    },
+  );
+
+  it('names for each command that is run elsewhere where that is', () => {
+    const wrong = Object.values(RUN_ELSEWHERE).filter(
+      ([file, says]) => !readFileSync(join(ROOT, file), 'utf8').includes(says),
+    );
+    expect(wrong).toEqual([]);
+    const shown = new Set(blocks.filter(({ language }) => language === 'sh').flatMap(commandsOf));
+    expect(Object.keys(RUN_ELSEWHERE).filter((command) => !shown.has(command))).toEqual([]);
+  });
+
+  it(`has ${MOST_WORDS} words of prose at most`, () => {
+    expect(countWords(text)).toBeLessThanOrEqual(MOST_WORDS);
+  });
+});
+
+describe('links of documents', () => {
+  it('lead to files that there are, and to headings in them', () => {
+    const folders = ['', 'docs', 'docs/design', 'docs/decisions', 'bench', 'dbt', 'test/attack'];
+    const paths = folders.flatMap((folder) =>
+      readdirSync(join(ROOT, folder))
+        .filter((name) => name.endsWith('.md'))
+        .map((name) => posix.join(folder, name)),
+    );
+    expect(paths.length).toBeGreaterThan(40);
+    const files = new Map(paths.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]));
+    const resolve = (from: string, to: string): string | undefined => {
+      const path = join(ROOT, posix.dirname(from), to);
+      if (!existsSync(path)) return undefined;
+      return statSync(path).isDirectory() ? '' : readFileSync(path, 'utf8');
+    };
+    expect(brokenLinks(files, resolve)).toEqual([]);
+  });
+});
+
+describe('how the README is read', () => {
+  const sample = [
+    '# Title of *it*',
+    'One [two three](#title-of-it), `four`. <!-- not this -->',
+    '```sh',
+    'npm ci && npx research-mirror sql "select 1" # why',
+    '```',
+    '```text',
+    'n',
+    '─',
+    '1',
+    '```',
+    '| a | table |',
+    '',
+  ].join('\n');
+
+  it('counts prose only', () => {
+    expect(countWords(sample)).toBe(7);
+  });
+
+  it('takes the text beneath a block for its output', () => {
+    const [block] = blocksOf(sample);
+    expect(block).toMatchObject({ language: 'sh', output: 'n\n─\n1\n' });
+    expect(block && commandsOf(block)).toEqual(['npm ci', 'npx research-mirror sql "select 1"']);
+  });
+
+  it('compares figures and words, in the form of psql, too, but no moments', () => {
+    const ours = 'day         jobs\n──────────  ────\n2026-03-01    12\n(1 row)\n';
+    const psql = '    day     | jobs \n------------+------\n 2026-04-30 |   12\n(1 row)\n\n';
+    expect(comparable(psql)).toEqual(comparable(ours));
+    expect(comparable(ours.replace('12', '13'))).not.toEqual(comparable(ours));
+    expect(comparable('polled 12 s ago at 127.0.0.1:54329')).toEqual(
+      comparable('polled 3 s ago at 127.0.0.1:5'),
+    );
+  });
+
+  it('finds the line that an output lacks behind others, figures aside', () => {
+    const output = 'starting …\npage http://127.0.0.1:29050/\n1,000 rows\n';
+    expect(missingLine('page http://127.0.0.1:8080/\n…\n25 rows\n', output)).toBeUndefined();
+    expect(missingLine('1 rows\nstarting …\n', output)).toBe('starting …');
+  });
+
+  it('finds a link that leads nowhere', () => {
+    const files = new Map([['a.md', '[a](b.md) [b](#no) [c](c.md#no) [d](c.md#yes) [e](https://e.example)']]);
+    expect(brokenLinks(files, (_, to) => (to === 'c.md' ? '## Yes\n' : undefined))).toEqual([
+      'a.md: b.md',
+      'a.md: #no',
+      'a.md: c.md#no',
+    ]);
+  });
+});
