@@ -10,6 +10,7 @@ import { hostOf, sameUrl } from '../../webhooks/registration/same-url.ts';
 import { askWhatIsRegistered } from '../../webhooks/registration/service-calls.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 import { programVersion } from '../program-files.ts';
+import { isOfDatabase } from '../status/judge-status.ts';
 import type { Pinged } from './ask-service.ts';
 import type { ServiceSurroundings } from './check-service.ts';
 import type { Report } from './check.ts';
@@ -50,23 +51,30 @@ export async function checkIdentity(
   if (good) report('accounts', 'ok', 'keys and service are those of the mirrored accounts');
 }
 
-/** The last error of each collection that is failing, as `status` has it, and rows that Postgres refuses. */
-export async function checkFailing(db: Db, report: Report): Promise<void> {
-  const { rows } = await db.sql<{ what: string; refused: boolean }>`
-    select format('%s: %s', string_agg(format('%s/%s', _user_id, collection), ', ' order by _user_id, collection), last_error)
-      as what, false as refused
+/**
+ * The last error of each collection that is failing, as `status` has it, and rows that Postgres refuses.
+ * @param writable false: another check says why the database takes no writes, and failures by that are left out
+ */
+export async function checkFailing(db: Db, writable: boolean, report: Report): Promise<void> {
+  const { rows } = await db.sql<{ what: string; places: string | null; refused: boolean }>`
+    select last_error as what, string_agg(format('%s/%s', _user_id, collection), ', ' order by _user_id, collection) as places,
+      false as refused
     from ${db.table('freshness')} where state = 'failing' group by last_error
     union all
-    select format('%s/%s: Postgres refuses the newest version of %s rows (mirror.stale_rows)', _user_id, collection, stale_rows), true
+    select format('%s/%s: Postgres refuses the newest version of %s rows (mirror.stale_rows)', _user_id, collection, stale_rows), null, true
     from ${db.table('data_quality')} where stale_rows > 0
     union all
-    select format('%s/%s: Postgres refuses to delete %s rows: %s', _user_id, collection, count(*), min(refused)), true
+    select format('%s/%s: Postgres refuses to delete %s rows: %s', _user_id, collection, count(*), min(refused)), null, true
     from ${db.stateTable('candidate')} where refused is not null group by _user_id, collection
     order by refused, what`;
   const remedy =
     'take away what refuses them (a constraint, a foreign key, a trigger); then "research-mirror sync --full"';
-  for (const { what, refused } of rows) report('failing', 'broken', what, refused ? { remedy } : {});
-  if (rows.length === 0) report('failing', 'ok', 'no collection failed when it was read last');
+  const told = rows.filter(({ what, refused }) => refused || writable || !isOfDatabase(what));
+  for (const { what, places, refused } of told)
+    report('failing', 'broken', places === null ? what : `${places}: ${what}`, refused ? { remedy } : {});
+  if (told.length > 0) return;
+  const by = writable ? 'when it was read last' : 'by anything but the database';
+  report('failing', 'ok', `no collection failed ${by}`);
 }
 
 /** As far as the mirror knows them: the service is not asked. */

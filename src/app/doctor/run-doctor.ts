@@ -37,6 +37,7 @@ const BOUNDS = { service: 20_000, database: 20_000, start: 60_000, accounts: 15_
 interface FoundDatabase {
   readonly database: CheckedDatabase | undefined;
   readonly migrated: boolean;
+  readonly writable: boolean;
   readonly daemon: boolean;
 }
 
@@ -108,6 +109,7 @@ async function checkTheDatabase(
   ];
   let database: CheckedDatabase | undefined;
   let migrated = false;
+  let writable = false;
   let daemon = false;
   const boundMs = state === 'stopped' ? BOUNDS.start : BOUNDS.database;
   const checks = await runGroup({ checks: names, boundMs }, options, async (report, signal) => {
@@ -131,6 +133,7 @@ async function checkTheDatabase(
       (check, state, ...rest) => {
         report(check, state, ...rest);
         if (check === 'migrations') migrated = state === 'ok';
+        if (check === 'writable') writable = state === 'ok';
         if (check === 'objects') migrated &&= state === 'ok';
       },
     );
@@ -141,14 +144,14 @@ async function checkTheDatabase(
     await database?.close();
     throw error;
   });
-  return { checks, result: { database, migrated, daemon } };
+  return { checks, result: { database, migrated, writable, daemon } };
 }
 
 async function checkAccounts(
   config: ServiceConfig,
   options: DoctorOptions,
   pings: readonly Pinged[],
-  { database, migrated, daemon }: FoundDatabase,
+  { database, migrated, writable, daemon }: FoundDatabase,
 ): Promise<Found<undefined>> {
   const { publicUrl } = config.webhook;
   const reached = migrated && database !== undefined;
@@ -162,7 +165,7 @@ async function checkAccounts(
     { checks: names, boundMs: BOUNDS.accounts },
     options,
     async (report, signal) => {
-      if (reached) await checkFailing(database.db, report);
+      if (reached) await checkFailing(database.db, writable, report);
       if (known) {
         await checkIdentity(database.db, config, pings, report);
         await checkCredits(database.db, config, pings, report);

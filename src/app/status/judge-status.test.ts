@@ -187,6 +187,13 @@ describe('judgeStatus', () => {
         affects: ['42/lists', '42/list_items'],
       },
     ]);
+    // A session that ended is no refusal of its collection.
+    for (const said of [
+      "the database can't do it now (57P01 terminating connection due to administrator command)",
+      "the database can't be reached: Connection terminated unexpectedly",
+    ]) {
+      expect(judged(failing(said))).toMatchObject([{ cause: 'database_unready', affects: ['42/lists'] }]);
+    }
     expect(judged(failing('the database refuses (P0001 not today)'))[1]).toMatchObject({
       cause: 'database_refuses',
       what: 'can’t be written: the database refuses (P0001 not today)',

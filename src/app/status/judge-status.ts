@@ -19,6 +19,10 @@ const LATE_FULL = 15 * 60_000;
 /** The scope, the request that met it, its cursor, and numbers: what one origin says differently in each place. */
 const OF_ONE_PLACE = /\d+\/[a-z_]+(?:\/\S+)?: |\b[A-Z]{3,7} \/\S*|\((?:after "[^"]*"|from the top)\)|\d+/g;
 
+/** A session that ended, or none that could be made: nothing that it was to write was refused. */
+const SESSION_LOST =
+  /^(?:\d+ lists could not be read, the last one: )?the database can't (?:be reached: |do it now \((?:08...|57P0.) )/;
+
 const WAITS_FOR_DAEMON = 'nothing: no daemon runs';
 
 /** What is the same wherever the same origin is met. */
@@ -124,7 +128,7 @@ function failingCollection(
   const said = lastError ?? 'unknown';
   const where = `${userId}/${collection}`;
   const refused = refusalIn(said);
-  if (refused?.whole === true) return { ...unreadyDatabase(refused.why), since: failingSince, where };
+  if (isOfDatabase(said)) return { ...unreadyDatabase(refused?.why ?? said), since: failingSince, where };
   if (refused !== undefined) {
     return {
       cause: 'database_refuses',
@@ -150,6 +154,14 @@ function failingCollection(
       : 'it is tried again, at the latest after 5 minutes',
     remedy: '"research-mirror doctor" finds out why',
   };
+}
+
+/**
+ * Whether a failure, as it is stored, says nothing of its collection: the whole database takes no writes, or the session
+ * was ended. That can still be stored by another session, just before none can be.
+ */
+export function isOfDatabase(said: string): boolean {
+  return SESSION_LOST.test(said) || refusalIn(said)?.whole === true;
 }
 
 /** Nothing can be written: whatever failed first, it is one problem. */

@@ -44,7 +44,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     doctor: {
       has: 'what start needs, looked at one by one, each with its remedy',
-      imports: ['accounts', 'daemon', 'process'],
+      imports: ['accounts', 'daemon', 'process', 'status'],
     },
   },
   config: {

@@ -67,6 +67,11 @@ export interface Scenario {
 const END_SESSIONS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`;
 
+/** A walk's session was ended before another one, by which the walk's end was still stored: rare, so it is played. */
+const STORED_BY_THE_LAST_SESSION = `update mirror._collections set state = 'failing', failing_since = now(),
+  last_error = 'the database can''t do it now (57P01 terminating connection due to administrator command)'
+  where collection = 'research_jobs'`;
+
 /** Refuses requests whose path begins so. */
 function refusing(path: string, status: number, message: string): Pick<Scenario, 'happen' | 'mend'> {
   return {
@@ -96,7 +101,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'the database is read-only': {
     happen: ({ sql }) =>
-      sql('alter database "{database}" set default_transaction_read_only = on', END_SESSIONS),
+      sql(
+        STORED_BY_THE_LAST_SESSION,
+        'alter database "{database}" set default_transaction_read_only = on',
+        END_SESSIONS,
+      ),
     sync: ['research_jobs'],
     mend: ({ sql }) => sql('alter database "{database}" reset default_transaction_read_only', END_SESSIONS),
   },

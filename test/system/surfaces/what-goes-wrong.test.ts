@@ -98,6 +98,19 @@ async function doctor(): Promise<string> {
   return `${examined.code} ${[...new Set(examined.in('broken'))].toSorted().join(', ')}`.trim();
 }
 
+/** Waits until a surface says it; in vain: the error has what it said last. */
+async function says<T extends { readonly said: string }>(
+  surface: string,
+  expected: string,
+  ask: () => Promise<T>,
+): Promise<T> {
+  return eventually(`${surface} to say "${expected}"`, async () => {
+    const found = await ask();
+    if (found.said !== expected) throw new Error(`it says ${JSON.stringify(found)}`);
+    return found;
+  });
+}
+
 /** Whether the alert's condition is met, however long it would have to be. */
 async function fires(name: string): Promise<boolean> {
   const alert = alerts().find((each) => each.name === name);
@@ -117,10 +130,7 @@ describe('the table of what goes wrong', () => {
       await scenario.happen(stage);
       const outcome = await system.run(['sync', ...scenario.sync], environment());
       expect(String(outcome.code)).toBe(row.sync);
-      const { whats } = await eventually(row.status, async () => {
-        const found = await status();
-        return found.said === row.status && found;
-      });
+      const { whats } = await says('status', row.status, status);
       await eventually(
         `readiness ${row.readyz}`,
         async () => String((await ask('readyz')).status) === row.readyz,
@@ -141,6 +151,6 @@ describe('the table of what goes wrong', () => {
       const { code } = await system.run(['sync', ...scenario.sync], environment());
       return code === 0;
     });
-    await eventually('health', async () => (await status()).said === '0');
+    await says('status', '0', status);
   });
 });
