@@ -44,6 +44,12 @@ it('logs what fails the same way again once an hour, or after it has worked', as
   expect(lines[3]).toBe('info lists: poll failed: page 6: HTML');
 });
 
+it('says that it is Postgres that refuses, by its own words', () => {
+  const raised = Object.assign(new Error('not today'), { code: '55000', severity: 'ERROR' });
+  failures.failed('42/lists: poll', 'lists: poll failed', raised);
+  expect(lines).toEqual(['warn lists: poll failed: the database refuses (55000 not today)']);
+});
+
 it('logs another failure of the same place', () => {
   failures.failed('42/lists: poll', 'lists: poll failed', new MalformedAnswer('HTML'));
   const cause = Object.assign(new Error('full'), { code: '53100', severity: 'ERROR' });

@@ -2,7 +2,7 @@ import { ClassifiedError } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
-import { isDatabaseDown } from '../db/connection/sql-state.ts';
+import { failureMessage, isDatabaseDown } from '../db/connection/sql-state.ts';
 import { KeyRefused, LeaseLost, ServiceDown } from '../model/errors.ts';
 
 /**
@@ -58,7 +58,7 @@ export function failureLog(
     failed(place, text, thrown, fields = {}) {
       onFailure(thrown);
       const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown));
-      const line = `${text}: ${messageOf(error)}`;
+      const line = `${text}: ${failureMessage(error)}`;
       // Numbers are of pages, rows and lists: with others it is the same failure.
       const level =
         isLoggedElsewhere(error, who) || !isNew(place, line.replaceAll(/\d+/g, ''), error)

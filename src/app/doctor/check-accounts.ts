@@ -48,7 +48,20 @@ export async function checkIdentity(
     if (origin !== null && origin !== config.service.url)
       move(owner, otherService(owner, origin, config.service.url));
   }
+  for (const userId of await withoutKey(db, new Set([...stored.values(), ...ownersOf(pings)]))) {
+    good = false;
+    report('accounts', 'warning', `account ${userId} is mirrored, and MIRROR_API_KEY has no key of it`, {
+      remedy: `put its key there; where another daemon has it, that is fine; where it is to be mirrored no more, "research-mirror accounts retire ${userId}"`,
+    });
+  }
   if (good) report('accounts', 'ok', 'keys and service are those of the mirrored accounts');
+}
+
+/** Accounts that no configured key is of, as far as keys are known. */
+async function withoutKey(db: Db, owners: ReadonlySet<string | undefined>): Promise<string[]> {
+  const { rows } = await db.sql<{ userId: string }>`
+    select _user_id::text as "userId" from ${db.stateTable('account')} where state <> 'retired' order by _user_id`;
+  return rows.map(({ userId }) => userId).filter((userId) => !owners.has(userId));
 }
 
 /**

@@ -9,7 +9,7 @@ import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
 import { missingRights } from '../../db/inspection/owner-rights.ts';
 import { groupRoles, mayMakeRoles, roleId } from '../../db/roles/roles.ts';
 import { tryWriting } from '../../db/inspection/write-trial.ts';
-import { failureMessage, sqlState } from '../../db/connection/sql-state.ts';
+import { concernsWholeDatabase, failureMessage, sqlState } from '../../db/connection/sql-state.ts';
 import { oldReaders } from '../../db/inspection/oldest-readers.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
@@ -101,8 +101,9 @@ async function checkWritable(db: Db, facts: ServerFacts, migrated: boolean, repo
     // What it lacks may be a right: `rights` names it.
     if (refusal === undefined || sqlState(refusal) === '42501') report('writable', 'ok', 'takes writes');
     else {
-      const why = failureMessage(refusal);
-      report('writable', 'broken', `a trial table of a page's size can't be written: ${why}`);
+      const why = `a trial table of a page's size can't be written: ${failureMessage(refusal)}`;
+      // Where no more than tables can't be made, as where DDL is frozen, `foreign_objects` names it.
+      report('writable', concernsWholeDatabase(refusal) ? 'broken' : 'warning', why);
     }
     return;
   }

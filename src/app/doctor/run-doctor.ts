@@ -133,7 +133,7 @@ async function checkTheDatabase(
       (check, state, ...rest) => {
         report(check, state, ...rest);
         if (check === 'migrations') migrated = state === 'ok';
-        if (check === 'writable') writable = state === 'ok';
+        if (check === 'writable') writable = state !== 'broken';
         if (check === 'objects') migrated &&= state === 'ok';
       },
     );

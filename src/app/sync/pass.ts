@@ -1,6 +1,6 @@
 import { collection, COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { messageOf } from '@research-mirror/runtime/message';
+import { failureMessage } from '../../db/connection/sql-state.ts';
 import type { RowsByCollection } from '../../mirror/mirror.ts';
 import type { WalkTotals } from '../../mirror/scope/walk-end.ts';
 import { addTotals, NO_TOTALS } from '../../sync/walk-run/walk-totals.ts';
@@ -62,7 +62,7 @@ export async function passOver(
     const { totals, error, unproven } = await reader.read(name, { what, signal, accept });
     const { along, ...sums } = totals;
     const milliseconds = Math.round(clock.monotonic() - begin);
-    const message = error === undefined ? null : messageOf(error);
+    const message = error === undefined ? null : failureMessage(error);
     const pass = { userId: reader.userId, collection: name, ...sums, milliseconds, error: message, unproven };
     return { pass, along };
   };
