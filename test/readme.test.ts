@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { splitStatements } from '../src/db/migrations/split-statements.ts';
+import { ASKED, LIVE_ROWS } from './support/readme/first-look.ts';
 import { createReadmeAccount, type ReadmeAccount } from './support/readme/readme-account.ts';
 import {
   blocksOf,
@@ -74,7 +75,7 @@ async function runSql(block: Block): Promise<void> {
     return;
   }
   let output = '';
-  for (const statement of statements) output += await printed(['sql', statement]);
+  for (const statement of statements) output += await printed(['sql', '--', statement]);
   expect(comparable(output)).toEqual(comparable(block.output));
 }
 
@@ -100,6 +101,25 @@ describe('the README', () => {
 
   it(`has ${MOST_WORDS} words of prose at most`, () => {
     expect(countWords(text)).toBeLessThanOrEqual(MOST_WORDS);
+  });
+});
+
+describe('the picture of the README', () => {
+  it.each(ASKED)('shows what the mirror answers: $query', async ({ query, answer }) => {
+    expect(comparable(answer)).toEqual(comparable(await printed(['sql', '--', query])));
+  });
+
+  it('shows the rows that there are', async () => {
+    const rows = Object.entries(LIVE_ROWS).map(([collection, count]) => `${collection},${count}`);
+    const stored = await printed(['sql', '--csv', 'select collection, live_rows from freshness']);
+    expect(stored.trimEnd().split('\r\n').slice(1).toSorted()).toEqual(rows.toSorted());
+  });
+
+  it('is small enough for a page, and as wide as one', () => {
+    const picture = readFileSync(join(ROOT, 'docs', 'images', 'first-look.png'));
+    expect(picture.length).toBeLessThanOrEqual(250 * 1024);
+    // The width of a PNG.
+    expect(picture.readUInt32BE(16)).toBe(1600);
   });
 });
 

@@ -1,0 +1,130 @@
+import { judgeStatus } from '../../../src/app/status/judge-status.ts';
+import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
+import type { LatestChange } from '../../../src/model/status/latest-change.ts';
+import type { StatusReport } from '../../../src/model/status/status-report.ts';
+import {
+  AT,
+  before,
+  sampleAccount,
+  sampleActivity,
+  sampleCollection,
+  sampleReport,
+} from '../processes/status-report.ts';
+
+/** What the README's picture shows of `psql`; test/readme.test.ts asks the same of the README's account. */
+export const ASKED: readonly { readonly query: string; readonly answer: string }[] = [
+  {
+    query: `-- jobs now
+select status, count(*) from mirror.research_jobs_live
+  group by status order by 2 desc;`,
+    answer: `  status   | count
+-----------+-------
+ completed |  1069
+ failed    |    74
+ queued    |     2
+(3 rows)
+`,
+  },
+  {
+    query: `-- and as they were a day ago
+select status, count(*)
+  from mirror.research_jobs_as_of(now() - interval '1 day')
+  group by status order by 2 desc;`,
+    answer: `   status   | count
+------------+-------
+ completed  |   930
+ failed     |    68
+ processing |     2
+(3 rows)
+`,
+  },
+  {
+    query: `-- what has changed
+select field, before, after from mirror.changes
+  where collection = 'watchlist' and key = '1042'
+  and op = 'update' and field like '%score' order by 1;`,
+    answer: `     field      | before | after
+----------------+--------+-------
+ previous_score | 91.78  | 96.02
+ score          | 96.02  | 22.02
+(2 rows)
+`,
+  },
+  {
+    query: `-- what the service has deleted, of which it says nothing
+select list_id, name, _deleted_at from mirror.lists
+  where _deleted_at is not null;`,
+    answer: ` list_id |     name     |      _deleted_at
+---------+--------------+------------------------
+    1097 | Neukunden 25 | 2026-03-01 11:58:46+00
+(1 row)
+`,
+  },
+];
+
+/** Rows of the README's account, by collection. */
+export const LIVE_ROWS = {
+  account: 1,
+  research_jobs: 1145,
+  bulk_research_jobs: 54,
+  lists: 24,
+  list_items: 1576,
+  watchlist: 134,
+} as const;
+
+const CHANGES: readonly Partial<LatestChange>[] = [
+  { key: '4986', field: 'status', before: '"processing"', after: '"completed"', moreFields: 12 },
+  { collection: 'list_items', op: 'delete', rows: 60, key: null },
+  { collection: 'lists', op: 'delete', key: '1097' },
+  { collection: 'watchlist', key: '1042', field: 'score', before: '96.02', after: '22.02' },
+  { collection: 'account', key: '1001', field: 'credits', before: '36611.71', after: '36466.71' },
+];
+
+/** Figures of a day, five minutes each. */
+function day(value: (part: number) => number): number[] {
+  return Array.from({ length: 288 }, (_, part) => value(part));
+}
+
+/** The status page of that account. */
+export function firstLook(): StatusReport {
+  const rows = Object.values(LIVE_ROWS).reduce((sum, each) => sum + each, 0);
+  const report = sampleReport({
+    version: '0.2.0',
+    errors: [],
+    notes: [],
+    service: 'https://api.example.com',
+    accounts: [
+      sampleAccount({
+        userId: '1001',
+        walks: [],
+        collections: COLLECTION_NAMES.map((name) =>
+          sampleCollection({ collection: name, liveRows: LIVE_ROWS[name] }),
+        ),
+        credits: { left: '36466.71', burntLastDay: '145.00' },
+        activity: sampleActivity({
+          ageSeconds: day((part) => 30 + (part % 3)),
+          liveRows: day((part) => rows - Math.round((287 - part) * 0.7)),
+          changes: day((part) => Math.round(2 + 2 * Math.sin(part / 40)) + (part % 3)),
+          requests: day((part) => 30 + Math.round(4 * (1 + Math.cos(part / 30))) + (part % 2)),
+        }),
+      }),
+    ],
+    latestChanges: CHANGES.map((change, index) => ({
+      at: before(40 + 17 * index),
+      userId: '1001',
+      collection: 'research_jobs',
+      op: 'update',
+      rows: 1,
+      more: false,
+      key: null,
+      field: null,
+      before: null,
+      after: null,
+      moreFields: 0,
+      changeId: '1772366400000000',
+      ...change,
+    })),
+  });
+  const { notes } = judgeStatus(report.accounts, report.processes, new Date(AT), null);
+  return { ...report, notes };
+}
