@@ -55,6 +55,7 @@ describe('a command that is named', () => {
     ['research-mirror submissions realease # after a restore', "submissions can't realease"],
     ['see `accounts remove 42`', "accounts can't remove"],
     ['then `sync --fully`', 'sync has no option --fully'],
+    ['as `restore FILE` does', 'removed'],
   ])('and is none is found: %j', (text, problem) => {
     expect(wrong(text)).toEqual([expect.stringMatching(new RegExp(`^a\\.md: ${problem}: `))]);
   });

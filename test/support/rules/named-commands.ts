@@ -1,4 +1,5 @@
 import type { Command } from '../../../build/commands-page.ts';
+import { REMOVED_COMMANDS } from '../../../src/cli/removed-commands.ts';
 
 /** Words that follow the program's name where it is spoken of, and no command is meant. */
 const PROSE = new Set(['as', 'before', 'can', 'daemon', 'keeps', 'needs', 'on', 'runs', 'version']);
@@ -7,7 +8,7 @@ const PROSE = new Set(['as', 'before', 'can', 'daemon', 'keeps', 'needs', 'on', 
 const INVOCATION =
   /(?:\bresearch-mirror(?:\.js)?|\bnpm run (?:-s )?mirror --|\bdocker compose run\b[^\n]*? mirror) +(?=([^\n]*))/g;
 /** A command by its name alone, with what is behind it: `sync --full`, "accounts list". */
-const SHORT = { md: /[`"](?=([a-z]+ +[^`"\n]+)[`"])/g, ts: /"(?=([a-z]+ +[^"\n]+)")/g };
+const SHORT = { md: /[`"](?=([a-z]+(?: +[^`"\n]+)?)[`"])/g, ts: /"(?=([a-z]+(?: +[^"\n]+)?)")/g };
 
 interface Text {
   /** From the root of the checkout. */
@@ -40,6 +41,7 @@ function judge(words: readonly string[], program: Command, isNamed: boolean): st
   const [name = '', ...rest] = words;
   const command = program.commands.find((each) => each.name() === name);
   if (command === undefined) {
+    if (Object.hasOwn(REMOVED_COMMANDS, name)) return 'removed';
     // What begins with an option, a placeholder or a sign is none.
     return isNamed && /^[a-z][a-z-]*$/.test(name) && !PROSE.has(name) ? 'no such command' : undefined;
   }
