@@ -13,10 +13,16 @@ export interface Gateway {
   open(): Promise<void>;
 }
 
-export interface Refusal {
+/** `nothing`: the request is never answered. */
+export type Refusal = RefusedAnswer | 'nothing';
+
+interface RefusedAnswer {
   readonly status: number;
   /** What the error body says. */
   readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** In place of the error body. */
+  readonly html?: string;
 }
 
 /** @param target `{base_url}` of the service behind it */
@@ -26,10 +32,11 @@ export async function createGateway(target: string): Promise<Gateway> {
     const refusal = judge?.(incoming);
     if (refusal === undefined) {
       passOn(target, incoming, answer);
-    } else {
-      const { status, message } = refusal;
-      answer.writeHead(status, { 'content-type': 'application/json' });
-      answer.end(JSON.stringify({ error: { message } }));
+    } else if (refusal !== 'nothing') {
+      const { status, message, headers, html } = refusal;
+      const type = html === undefined ? 'application/json' : 'text/html';
+      answer.writeHead(status, { 'content-type': type, ...headers });
+      answer.end(html ?? JSON.stringify({ error: { message } }));
     }
   });
   const open = (port: number): Promise<void> =>

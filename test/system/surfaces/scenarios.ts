@@ -1,58 +1,13 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import type { Gateway } from '../../support/network/gateway.ts';
+import type { Gateway, Refusal } from '../../support/network/gateway.ts';
+import type { TcpGate } from '../../support/network/tcp-gate.ts';
 import type { System } from '../../support/processes/system.ts';
-
-/** A TCP address that stands before the database: it can be gone, and come back. */
-export interface TcpGate {
-  readonly url: string;
-  close(): Promise<void>;
-  open(): Promise<void>;
-}
-
-/** @param databaseUrl what is behind it */
-export async function createTcpGate(databaseUrl: string): Promise<TcpGate> {
-  const target = new URL(databaseUrl);
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    const onward = connect(Number(target.port || 5432), target.hostname);
-    for (const each of [socket, onward]) {
-      sockets.add(each);
-      each
-        .on('error', () => {})
-        .once('close', () => {
-          sockets.delete(each);
-          socket.destroy();
-          onward.destroy();
-        });
-    }
-    socket.pipe(onward).pipe(socket);
-  });
-  const open = (port: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, '127.0.0.1', resolve);
-    });
-  await open(0);
-  const { port } = server.address() as AddressInfo;
-  const url = new URL(databaseUrl);
-  url.host = `127.0.0.1:${port}`;
-  return {
-    url: url.href,
-    open: () => open(port),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
-  };
-}
 
 /** What a scenario plays with. */
 export interface Stage {
   readonly system: System;
   readonly service: Gateway;
   readonly database: TcpGate;
-  /** Runs statements one by one in the mirror's database, past the gate; `{database}` is its name. */
+  /** Runs statements one by one in the mirror's database, past the gate; `{database}` is its name, `{login}` the daemon's. */
   readonly sql: (...statements: readonly string[]) => Promise<void>;
 }
 
@@ -64,6 +19,9 @@ export interface Scenario {
   mend(stage: Stage): Promise<void>;
 }
 
+/** Enough failures, over enough routes, to find that it is the service. */
+const TWO_ROUTES = ['research_jobs', 'watchlist'];
+
 const END_SESSIONS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`;
 
@@ -72,17 +30,33 @@ const STORED_BY_THE_LAST_SESSION = `update mirror._collections set state = 'fail
   last_error = 'the database can''t do it now (57P01 terminating connection due to administrator command)'
   where collection = 'research_jobs'`;
 
-/** Refuses requests whose path begins so. */
-function refusing(path: string, status: number, message: string): Pick<Scenario, 'happen' | 'mend'> {
+/** Answers requests whose path begins so. */
+function answering(path: string, answer: Refusal): Pick<Scenario, 'happen' | 'mend'> {
   return {
     happen: ({ service }) => {
-      service.refuse(({ url }) => (url?.startsWith(path) === true ? { status, message } : undefined));
+      service.refuse(({ url }) => (url?.startsWith(path) === true ? answer : undefined));
       return Promise.resolve();
     },
     mend: ({ service }) => {
       service.refuse(undefined);
       return Promise.resolve();
     },
+  };
+}
+
+const refusing = (path: string, status: number, message: string): Pick<Scenario, 'happen' | 'mend'> =>
+  answering(path, { status, message });
+
+/** Statements that hinder writes of research jobs, and a new job, whose field has no column yet, that meets them. */
+function hindering(what: string, hinder: readonly string[], mend: readonly string[]): Scenario {
+  return {
+    async happen({ sql, system }) {
+      await sql(...hinder);
+      const fields = { company: 'new', [`field_of_${what}`]: 1 };
+      await system.sandbox.control.mutate({ op: 'insert', collection: 'research_jobs', fields });
+    },
+    sync: ['research_jobs'],
+    mend: ({ sql }) => sql(...mend),
   };
 }
 
@@ -142,7 +116,64 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     sync: ['watchlist', '--full'],
     mend: ({ sql }) => sql('drop table public.notes'),
   },
-  'the service answers 500': { ...refusing('/', 500, 'oops'), sync: ['research_jobs'] },
+  'a trigger raises': hindering(
+    'trigger',
+    [
+      `create function public.refuse() returns trigger language plpgsql
+        as $$ begin raise exception using errcode = '55000', message = 'not today'; end $$`,
+      `create trigger refuse before insert or update on mirror.research_jobs
+        for each row execute function public.refuse()`,
+    ],
+    ['drop function if exists public.refuse() cascade'],
+  ),
+  'a rule takes rows away': hindering(
+    'rule',
+    ['create rule swallow as on insert to mirror.research_jobs do instead nothing'],
+    ['drop rule if exists swallow on mirror.research_jobs'],
+  ),
+  'an event trigger freezes DDL': hindering(
+    'event_trigger',
+    [
+      `create function public.freeze_ddl() returns event_trigger language plpgsql
+        as $$ begin raise 'frozen'; end $$`,
+      'create event trigger freezing on ddl_command_start execute function public.freeze_ddl()',
+    ],
+    ['drop event trigger if exists freezing', 'drop function if exists public.freeze_ddl()'],
+  ),
+  'a published table has no replica identity': {
+    async happen(stage) {
+      const id = await firstEntry(stage);
+      await stage.sql(
+        'alter table mirror.watchlist replica identity nothing',
+        'create publication outward for table mirror.watchlist',
+      );
+      await stage.system.sandbox.control.mutate({
+        op: 'update',
+        collection: 'watchlist',
+        id,
+        fields: { company_name: 'a third' },
+      });
+    },
+    sync: ['watchlist', '--full'],
+    mend: ({ sql }) =>
+      sql('drop publication if exists outward', 'alter table mirror.watchlist replica identity default'),
+  },
+  'the login lost its rights on the schema': {
+    happen: ({ sql }) =>
+      sql('alter schema mirror owner to current_user', 'revoke all on schema mirror from {login}'),
+    sync: ['research_jobs'],
+    mend: ({ sql }) => sql('alter schema mirror owner to {login}'),
+  },
+  'the service is away': {
+    happen: ({ service }) => service.close(),
+    sync: TWO_ROUTES,
+    mend: ({ service }) => service.open(),
+  },
+  'the service answers HTML': {
+    ...answering('/', { status: 200, message: '', html: '<html>Welcome</html>' }),
+    sync: TWO_ROUTES,
+  },
+  'the service answers 500': { ...refusing('/', 500, 'oops'), sync: TWO_ROUTES },
   'one endpoint answers 403': {
     ...refusing('/v1/watchlist', 403, 'your plan has no watchlist'),
     sync: ['watchlist'],

@@ -1,16 +1,17 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { StatusReport } from '../../../src/model/status/status-report.ts';
 import { createGateway, type Gateway } from '../../support/network/gateway.ts';
+import { createTcpGate, type TcpGate } from '../../support/network/tcp-gate.ts';
 import { readExamination } from '../../support/processes/doctor.ts';
+import { createTestDatabase } from '../../support/postgres/postgres.ts';
 import { isPrometheusTested, type Prometheus, startPrometheus } from '../../support/processes/prometheus.ts';
 import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
+import { playedRows } from './played-rows.ts';
 import { alerts, ALERTS_FILE } from '../../support/rules/monitoring.ts';
-import { ROOT } from '../../support/rules/source-files.ts';
-import { createTcpGate, SCENARIOS, type Stage, type TcpGate } from './scenarios.ts';
+import { SCENARIOS, type Stage } from './scenarios.ts';
 
 // No surface says healthy, equal or fine over what is wrong, and each wrong thing is one problem.
 
@@ -20,20 +21,21 @@ interface Row {
   readonly readyz: string;
   readonly doctor: string;
   readonly sync: string;
+  /** What the daemon writes when it begins, and when it is over. */
+  readonly log: string;
+  readonly over: string;
   readonly alert: string;
 }
 
 /** The first table of docs/what-goes-wrong.md. */
-const ROWS: readonly Row[] = readFileSync(join(ROOT, 'docs/what-goes-wrong.md'), 'utf8')
-  .split('\n')
-  .filter((line) => line.startsWith('| '))
-  .map((line) => line.split('|').map((cell) => cell.trim()))
-  .filter((cells) => cells.length === 8 && cells[1] !== 'what goes wrong')
-  .map(([, what = '', status = '', readyz = '', doctor = '', sync = '', alert = '']) => {
-    return { what, status, readyz, doctor, sync, alert };
-  });
+const ROWS: readonly Row[] = playedRows(8).map(
+  ([what = '', status = '', readyz = '', doctor = '', sync = '', log = '', over = '', alert = '']) => {
+    return { what, status, readyz, doctor, sync, log, over, alert };
+  },
+);
 
 const DAEMON = { MIRROR_DELETES: 'hard', MIRROR_SETTLE: '1s' };
+const LOGIN = `daemon_${randomBytes(4).toString('hex')}`;
 let system: System;
 let service: Gateway;
 let database: TcpGate;
@@ -42,9 +44,9 @@ let stage: Stage;
 let prometheus: Prometheus | undefined;
 
 beforeAll(async () => {
-  system = await createSystem();
+  system = await createSystem({}, await createTestDatabase());
   service = await createGateway(system.sandbox.url);
-  database = await createTcpGate(system.databaseUrl);
+  database = await createTcpGate(await withLogin(system));
   await system.sync(['--full'], { env: environment() });
   daemon = await system.daemon(environment());
   if (isPrometheusTested()) prometheus = await startPrometheus(new URL(daemon.statusUrl), ALERTS_FILE);
@@ -58,7 +60,8 @@ beforeAll(async () => {
       const client = new pg.Client({ connectionString: system.databaseUrl, options });
       await client.connect();
       try {
-        for (const text of statements) await client.query(text.replaceAll('{database}', name));
+        for (const text of statements)
+          await client.query(text.replaceAll('{database}', name).replaceAll('{login}', LOGIN));
       } finally {
         await client.end();
       }
@@ -68,6 +71,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await prometheus?.stop();
   await service?.close();
+  await system?.db.query(`drop owned by ${LOGIN} cascade`).catch(() => {});
   await system?.close();
   await database?.close();
 });
@@ -81,6 +85,16 @@ const environment = (): Record<string, string> => ({
 async function ask(path: string): Promise<{ status: number; text: string }> {
   const answer = await fetch(`${daemon.statusUrl}/${path}`);
   return { status: answer.status, text: await answer.text() };
+}
+
+/** As a DBA sets it up: the daemon's login makes its schemas, and is no superuser. @returns its URL */
+async function withLogin({ databaseUrl, db }: System): Promise<string> {
+  await db.query(`create role ${LOGIN} login password 'word'`);
+  const url = new URL(databaseUrl);
+  await db.query(`grant create on database "${url.pathname.slice(1)}" to ${LOGIN}`);
+  url.username = LOGIN;
+  url.password = 'word';
+  return url.href;
 }
 
 /** Exit code, and the problems' causes; without a report the code alone. */
@@ -111,6 +125,17 @@ async function says<T extends { readonly said: string }>(
   });
 }
 
+/** Of the rows played: what is yet to be logged, behind which part of the log. */
+const begun: { readonly over: string; readonly from: number }[] = [];
+
+async function logged(text: string, from: number): Promise<void> {
+  await eventually(`the log to say "${text}"`, () => {
+    const lines = daemon.output().slice(from);
+    if (!lines.includes(text)) throw new Error(lines.replaceAll(/"(?:level|time)":[^,]*,/g, ''));
+    return true;
+  });
+}
+
 /** Whether the alert's condition is met, however long it would have to be. */
 async function fires(name: string): Promise<boolean> {
   const alert = alerts().find((each) => each.name === name);
@@ -126,6 +151,7 @@ describe('the table of what goes wrong', () => {
   it.each(ROWS)('$what', async (row) => {
     const scenario = SCENARIOS[row.what];
     if (scenario === undefined) throw new Error('it is not played');
+    const from = daemon.output().length;
     try {
       await scenario.happen(stage);
       const outcome = await system.run(['sync', ...scenario.sync], environment());
@@ -144,6 +170,8 @@ describe('the table of what goes wrong', () => {
       });
       expect(await doctor()).toBe(row.doctor);
       if (prometheus !== undefined) await eventually(row.alert, () => fires(row.alert));
+      await logged(row.log, from);
+      begun.push({ over: row.over, from });
     } finally {
       await scenario.mend(stage);
     }
@@ -152,5 +180,15 @@ describe('the table of what goes wrong', () => {
       return code === 0;
     });
     await says('status', '0', status);
+    // Or the next row would be not ready for this one's reason.
+    await eventually('readiness', async () => (await ask('readyz')).status === 200);
+  });
+
+  // Looked for at the end: it takes up to half a minute, in which the other rows are played.
+  it('is over in the log, too', async () => {
+    for (const { over, from } of begun) {
+      await logged(over, from);
+      expect(daemon.output().slice(from)).toContain(over);
+    }
   });
 });
