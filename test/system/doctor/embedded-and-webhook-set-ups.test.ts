@@ -94,7 +94,7 @@ describe('doctor says of the embedded Postgres', () => {
   });
 
   it('that its folder can’t be written, and where it could be', async () => {
-    const wrong = setting({ MIRROR_DATA_DIR: '/proc/research-mirror', MIRROR_PG_PORT: '0' });
+    const wrong = setting({ MIRROR_DATA_DIR: '/proc/nowhere', MIRROR_PG_PORT: '0' });
     const found = await examine(wrong);
     expect(found).toMatchObject({ code: 1 });
     expect(found.in('broken')).toEqual(['data_folder']);

@@ -56,7 +56,7 @@ const WRONG: Readonly<Record<string, () => Environment>> = {
   'an unknown collection': () => ({ MIRROR_COLLECTIONS: 'lists,job' }),
   'a misspelt variable': () => ({ MIRROR_APY_KEY: 'x' }),
   'MIRROR_DATA_DIR can’t be written': () => ({
-    MIRROR_DATA_DIR: '/proc/research-mirror',
+    MIRROR_DATA_DIR: '/proc/nowhere',
     DATABASE_URL: undefined,
   }),
 };
