@@ -7,7 +7,7 @@ export const addDemo: AddCommand = (program, run) => {
     .description(
       'Emulated service, embedded Postgres and daemon in one, until Ctrl-C. Needs no configuration, uses none of your ' +
         'account or database, takes free ports (the same ones at each start), and keeps its data in ' +
-        'data/demo: remove that folder to begin anew.',
+        'data/demo: remove that folder to begin anew. A second one tells where the first one runs.',
     )
     .addHelpText(
       'after',
