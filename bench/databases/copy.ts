@@ -23,7 +23,17 @@ const flags = readFlags({ jobs: 1_000_000, changes: 20_000, postgres: '', other:
 const claims = new Claims();
 
 /** Columns that a copy changes on purpose. */
-const CHANGED = ['token', 'recheck', 'change_floor', 'state'];
+const CHANGED = [
+  'owner',
+  'token',
+  'recheck',
+  'change_floor',
+  'fingerprint',
+  'nodes',
+  'held_at',
+  'held_why',
+  'state',
+];
 
 await onStage(flags.postgres, async (stage) => {
   const sandbox = await stage.sandbox({ ...STILL, jobs: flags.jobs, lists: 20, limits: 'off' });
@@ -108,13 +118,10 @@ async function digests(url: string): Promise<Digests> {
   return withClient(url, async (client) => {
     const tables = new Map<string, string>();
     let rows = 0;
-    for (const { schema, name, without = {} } of COPIED_TABLES.filter(
+    for (const { schema, name, without = [] } of COPIED_TABLES.filter(
       (table) => table.name !== 'recoveries',
     )) {
-      const left = [
-        ...Object.keys(without),
-        ...(schema === 'state' || name === 'submissions' ? CHANGED : []),
-      ];
+      const left = [...without, ...(schema === 'state' || name === 'submissions' ? CHANGED : [])];
       const table = `${schema === 'mirror' ? 'mirror' : 'mirror_sync'}.${name}`;
       const count = Number(await one(client, `select count(*) from ${table}`));
       const sum = await one(

@@ -5,11 +5,10 @@ export const addCopy: AddCommand = (program, run) => {
     .command('copy')
     .summary('a second mirror, in another PostgreSQL')
     .description(
-      'Copies the whole mirror, history, events and submissions included, into an empty database: the one of ' +
-        'MIRROR_COPY_TO, or an embedded one in a folder. It is one moment of the mirror, beside a running daemon too, ' +
-        'and all or nothing. Keys and secrets stay behind. The copy sends nothing that was queued, and registers no ' +
-        'webhook, until "submissions release"; its first start reads everything again. Ends with 1, nothing touched, ' +
-        'where there is a mirror already.',
+      'Copies the whole mirror, history, events and submissions included, into an empty database, from one moment, beside ' +
+        'a running daemon too, all or nothing. Keys and secrets stay behind. The copy sends nothing that was queued, and ' +
+        'registers no webhook, until "submissions release"; its first start reads everything again. Ends with 1, nothing ' +
+        'touched, where there is a mirror already.',
     )
     .argument('[nothing...]', 'the target is a secret: it is set, not typed')
     .option('--data-dir <folder>', 'into an embedded Postgres in that folder, as MIRROR_DATA_DIR names one')

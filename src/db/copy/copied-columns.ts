@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { Unusable } from '@research-mirror/runtime/errors';
 import { SECOND_COLUMN } from '../../model/second-column.ts';
 import type { Db } from '../connection/db.ts';
 import { quotedName, quotedText } from '../connection/quoted.ts';
@@ -21,43 +22,38 @@ export function copiedName(db: Db, { schema, name }: CopiedTable): string {
 /**
  * A table's columns in their order, those that were made for fields among them. Without generated columns, which come by
  * themselves, and without second columns, in the making.
- * @returns columns, and names of those that somebody made of types that another server may not have
  */
-export async function copiedColumns(
-  db: Db,
-  table: CopiedTable,
-): Promise<{ readonly columns: readonly CopiedColumn[]; readonly leftOut: readonly string[] }> {
+export async function copiedColumns(db: Db, table: CopiedTable): Promise<readonly CopiedColumn[]> {
   const name = copiedName(db, table);
-  const { rows } = await db.sql<CopiedColumn & { readonly portable: boolean }>`
+  const { rows } = await db.sql<CopiedColumn>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
       col_description(a.attrelid, a.attnum) as comment,
-      coalesce(e.typnamespace, t.typnamespace) = 'pg_catalog'::regnamespace as portable,
       case when a.attidentity <> '' then
         pg_sequence_last_value(pg_get_serial_sequence(${name}, a.attname)::regclass)::text end as last
-    from pg_attribute a join pg_type t on t.oid = a.atttypid
-      left join pg_type e on e.oid = t.typelem and t.typcategory = 'A'
+    from pg_attribute a
     where a.attrelid = ${name}::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-      and a.attname <> all(${Object.keys(table.without ?? {})}::text[]) and a.attname !~ ${SECOND_COLUMN.source}
+      and a.attname <> all(${table.without ?? []}::text[]) and a.attname !~ ${SECOND_COLUMN.source}
     order by a.attnum`;
-  return {
-    columns: rows.filter(({ portable }) => portable),
-    leftOut: rows.filter(({ portable }) => !portable).map(({ name: column }) => column),
-  };
+  return rows;
 }
 
-/** Gives the target's table the columns that the migrations do not make, with their types and comments. */
+/**
+ * Gives the target's table the columns that the migrations do not make, with their types and comments.
+ * @throws Unusable for a type that the target lacks
+ */
 export async function addMissingColumns(
   trx: Db,
   table: CopiedTable,
   columns: readonly CopiedColumn[],
 ): Promise<void> {
   const target = copiedName(trx, table);
-  const { rows } = await trx.sql<{ name: string }>`
-    select attname as name from pg_attribute
-    where attrelid = ${target}::regclass and attnum > 0 and not attisdropped`;
-  const there = new Set(rows.map(({ name }) => name));
+  const there = new Set((await copiedColumns(trx, table)).map(({ name }) => name));
   for (const { name, type, comment } of columns.filter((column) => !there.has(column.name))) {
-    await trx.raw(`alter table ${target} add column ${quotedName(name)} ${type}`);
+    await trx.raw(`alter table ${target} add column ${quotedName(name)} ${type}`).catch((error: unknown) => {
+      throw new Unusable(`the target can't have your column ${target}.${name}: make its type there first`, {
+        cause: error,
+      });
+    });
     if (comment === null) continue;
     await trx.raw(`comment on column ${target}.${quotedName(name)} is ${quotedText(comment)}`);
   }

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { from, to } from 'pg-copy-streams';
 import { Db } from '../connection/db.ts';
@@ -30,7 +30,7 @@ export async function inTransaction<T>(
 ): Promise<T> {
   signal.throwIfAborted();
   const client = new pg.Client(await resolveConnection(options));
-  // Of a connection that breaks the statement under way is told, or the next one.
+  // When a connection breaks, the statement under way fails, or the next one.
   client.on('error', () => {});
   const end = (): void => void client.end().catch(() => {});
   signal.addEventListener('abort', end, { once: true });
@@ -49,24 +49,17 @@ export async function inTransaction<T>(
   }
 }
 
-/** Kysely on this one connection, whose transaction somebody else has begun. */
+/** Kysely on this one connection, in the transaction that it is in. */
 function dbOn(client: pg.Client, schema: string): Db {
-  const only: Awaited<ReturnType<PostgresPool['connect']>> = {
-    query: client.query.bind(client),
-    release: () => {},
-  };
-  const pool: PostgresPool = {
-    options: {},
-    connect: () => Promise.resolve(only),
-    end: () => Promise.resolve(),
-  };
+  const only = { query: client.query.bind(client), release: () => {} };
+  const pool = { options: {}, connect: () => Promise.resolve(only), end: () => Promise.resolve() };
   return new Db(new Kysely({ dialect: new PostgresDialect({ pool }) }), schema);
 }
 
 /**
  * Sends rows from one server to the other, at the pace of the slower one.
  * @param read `copy … to stdout` @param write `copy … from stdin`
- * @param onBytes is told how many bytes went so far
+ * @param onBytes gets how many bytes went so far
  * @returns how many rows there were
  */
 export async function copyRows(
@@ -76,17 +69,13 @@ export async function copyRows(
   onBytes: (bytes: number) => void,
 ): Promise<number> {
   let bytes = 0;
+  const counted = async function* (pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      onBytes((bytes += piece.length));
+      yield piece;
+    }
+  };
   const rows = target.client.query(from(write));
-  await pipeline(
-    source.client.query(to(read)),
-    async function* (pieces: AsyncIterable<Buffer>) {
-      for await (const piece of pieces) {
-        bytes += piece.length;
-        onBytes(bytes);
-        yield piece;
-      }
-    },
-    rows,
-  );
+  await pipeline(source.client.query(to(read)), counted, rows);
   return rows.rowCount;
 }

@@ -71,6 +71,21 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 }
 
 /**
+ * Makes this version's mirror in an empty place, in one transaction.
+ * @returns false, nothing touched, where there is a mirror already
+ * @throws Unusable: an old PostgreSQL, missing rights, names that are taken
+ */
+export async function migrateEmpty(trx: Db, folder: string): Promise<boolean> {
+  const all = await readMigrations(folder);
+  await checkServer(trx);
+  const ownTable = await lockMigrations(trx);
+  if ((await appliedMigrations(trx)).length > 0) return false;
+  await throwIfNamesTaken(trx, all, ownTable);
+  for (const migration of all) await applyMigration(trx, migration);
+  return true;
+}
+
+/**
  * Names of the migrations that `migrate` would apply; changes nothing.
  * @throws Unusable as `migrate` does
  */
@@ -129,7 +144,7 @@ export async function lockMigrations(trx: Db, lockMs = PATIENCE.lockMs): Promise
 }
 
 /** Applies one migration and records it, in a transaction that has the lock. */
-export async function applyMigration(trx: Db, next: Migration): Promise<void> {
+async function applyMigration(trx: Db, next: Migration): Promise<void> {
   const table = trx.stateTable('migration');
   // In a mirror of 0.1.0 the table lacks it. Asked first: the change would wait for all who look at the table.
   const { rows } = await trx.sql`select from pg_attribute

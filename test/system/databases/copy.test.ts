@@ -82,9 +82,7 @@ describe('copy', () => {
     const folder = dataDir('second');
     const copied = await system.run(['copy', '--data-dir', folder]);
     expect(copied).toMatchObject({ code: 0 });
-    expect(copied.stdout).toMatch(
-      /^copied [\d,]+ rows of \d+ tables, as of .*, into embedded Postgres in .*second\.\n/,
-    );
+    expect(copied.stdout).toMatch(/^copied [\d,]+ rows of \d+ tables, as of \S+\.\n/);
     expect(copied.stdout).toContain('submissions release');
     const here = mirrorIn(folder);
     expect(await asked(here, 'select state from submissions')).toEqual([{ state: 'held' }]);
@@ -126,7 +124,6 @@ describe('copy', () => {
       schema: 'mirror',
       held: true,
       tables: { 'mirror.research_jobs': 300 },
-      leftOut: [],
     });
     expect(copied.stdout).not.toContain(new URL(place.url).password);
     await daemon.stop();
@@ -137,7 +134,7 @@ describe('copy', () => {
     await system.sync(['--full']);
     place = await createTestDatabase();
     const env = { MIRROR_COPY_TO: place.url };
-    // It waits for the last table, with all others in its transaction.
+    // It waits for one of the last tables, with the others in its transaction.
     const inTheWay = await system.db.connect();
     await inTheWay.query('begin; lock table mirror_sync.unsettled in access exclusive mode');
     const copy = system.begin(['copy'], env);
@@ -170,7 +167,7 @@ describe('copy', () => {
       [['copy'], {}, 2, /copy where to\? Set MIRROR_COPY_TO/],
       [['copy', wrong.href], {}, 2, /stands in MIRROR_COPY_TO.* not on the command line/],
       [['copy', '--data-dir', wrong.href], {}, 2, /stands in MIRROR_COPY_TO.* not on the command line/],
-      [['copy', '--data-dir', 'x'], { MIRROR_COPY_TO: place.url }, 2, /take one of them/],
+      [['copy', '--data-dir', 'x'], { MIRROR_COPY_TO: place.url }, 2, /--data-dir, and not both/],
       [['copy'], { MIRROR_COPY_TO: 'mysql://hunter-password' }, 2, /MIRROR_COPY_TO: is no connection URL/],
       [
         ['copy'],

@@ -34,7 +34,7 @@ function excludedIn(text: string): string[] {
 }
 
 it('the backups of the documents leave out what a copy leaves behind, but for rights and charts', async () => {
-  const behind = Object.keys(LEFT_BEHIND).filter(
+  const behind = LEFT_BEHIND.map(({ name }) => name).filter(
     (name) => !['activity', 'granted', 'migration'].includes(name),
   );
   const excluded = excludedIn(await commandsOf('A backup with pg_dump'));

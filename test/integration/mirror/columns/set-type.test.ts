@@ -359,7 +359,7 @@ describe('a change that is broken off', () => {
          and table_name in ('research_jobs_live', 'research_jobs_versions')`,
       ),
     ).toEqual([]);
-    const { columns } = await copiedColumns(own.db, { schema: 'mirror', name: 'research_jobs' });
+    const columns = await copiedColumns(own.db, { schema: 'mirror', name: 'research_jobs' });
     expect(columns.map(({ name }) => name)).not.toContain('_set_type_9_99');
     await setType(own.db, 'research_jobs.score', 'jsonb');
     expect(await secondColumns()).toEqual([]);
