@@ -80,7 +80,7 @@ export async function migrateEmpty(trx: Db, folder: string): Promise<boolean> {
   await checkServer(trx);
   const ownTable = await lockMigrations(trx);
   if ((await appliedMigrations(trx)).length > 0) return false;
-  await throwIfNamesTaken(trx, all, ownTable);
+  await throwIfNamesTaken(trx, folder, ownTable);
   for (const migration of all) await applyMigration(trx, migration);
   return true;
 }
