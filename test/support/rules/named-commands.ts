@@ -2,11 +2,11 @@ import type { Command } from '../../../build/commands-page.ts';
 import { REMOVED_COMMANDS } from '../../../src/cli/removed-commands.ts';
 
 /** Words that follow the program's name where it is spoken of, and no command is meant. */
-const PROSE = new Set(['as', 'before', 'can', 'daemon', 'keeps', 'needs', 'on', 'runs', 'version']);
+const PROSE = new Set(['as', 'before', 'daemon', 'keeps', 'needs', 'on', 'runs']);
 
-/** An invocation: the program, or what stands for it, and the rest of the line. */
+/** An invocation: the program (no folder of that name), or what stands for it, and the rest of the line. */
 const INVOCATION =
-  /(?:\bresearch-mirror(?:\.js)?|\bnpm run (?:-s )?mirror --|\bdocker compose run\b[^\n]*? mirror) +(?=([^\n]*))/g;
+  /(?:(?<![\w/-])research-mirror|\bresearch-mirror\.js|\bnpm run (?:-s )?mirror --|\bdocker compose run\b[^\n]*? mirror) +(?=([^\n]*))/g;
 /** A command by its name alone, with what is behind it: `sync --full`, "accounts list". */
 const SHORT = { md: /[`"](?=([a-z]+(?: +[^`"\n]+)?)[`"])/g, ts: /"(?=([a-z]+(?: +[^"\n]+)?)")/g };
 
