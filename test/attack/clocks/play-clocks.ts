@@ -134,6 +134,8 @@ class Game {
     if (process === 'dead') {
       if (steppedBy < -600_000 && draw.chance(0.5)) await this.#isUnhealthy();
       daemon = this.#begin();
+      // Before that a signal kills it.
+      await daemon.until(STARTED);
     }
     await this.#readsOn(daemon, `polls after a step by ${what}`);
     return daemon;
