@@ -52,7 +52,7 @@ describe('columns', () => {
       code: 1,
       signal: null,
       stdout:
-        'research_jobs.score from numeric to text: of 3 values, history included, 1 would not fit and be NULL (whole in _raw)\n' +
+        'research_jobs.score as text: of 3 values, history included, 1 would not fit and be NULL (whole in _raw)\n' +
         '1 value that the column has now would be lost from it, for example\n' +
         '  research_jobs 1 of account 43: 1.50\n',
       stderr: '',
@@ -60,7 +60,7 @@ describe('columns', () => {
     expect(await run('columns', 'set-type', 'research_jobs.score', 'jsonb', '--dry-run')).toMatchObject({
       code: 0,
       stdout:
-        'research_jobs.score from numeric to jsonb: of 3 values, history included, 0 would not fit and be NULL (whole in _raw)\n' +
+        'research_jobs.score as jsonb: of 3 values, history included, 0 would not fit and be NULL (whole in _raw)\n' +
         '0 values that the column has now would be lost from it\n',
     });
     expect(await shape()).toEqual(before);

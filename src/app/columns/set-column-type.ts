@@ -3,9 +3,15 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import type { Db } from '../../db/connection/db.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import type { UnfitValue } from '../../mirror/columns/fill-batch.ts';
-import { dropSecond, fillColumn, makeSecond, takeTables } from '../../mirror/columns/fill-second.ts';
+import {
+  dropSecond,
+  fillColumn,
+  makeSecond,
+  takeTables,
+  type TypeChange,
+  typeChange,
+} from '../../mirror/columns/fill-second.ts';
 import { putInPlace, viewsUpon } from '../../mirror/columns/put-in-place.ts';
-import { type TypeChange, typeChange } from '../../mirror/columns/settable-column.ts';
 import { tableOf } from '../../mirror/table.ts';
 import type { CollectionName } from '../../model/collections.ts';
 
@@ -20,12 +26,9 @@ export interface SetTypeRequest {
 
 /** How the values that there are would fit: of rows that are not deleted, and of versions in history. */
 export interface TriedType {
-  /** The type that the column has. */
-  readonly from: string;
   values: number;
-  /** How many would not fit: they become NULL. */
-  unfit: number;
-  readonly byAccount: Map<string, number>;
+  /** How many would not fit, by account: they become NULL. */
+  readonly unfit: Map<string, number>;
   /** How many of them stand in the column now, and some of these. */
   lost: number;
   readonly examples: (UnfitValue & { readonly userId: string })[];
@@ -37,8 +40,6 @@ const UNDEFINED_COLUMN = '42703';
 
 /** For so long (ms) a table that others hold is tried again. Whoever comes behind a try waits 300 ms at most. */
 const PATIENCE_MS = 60_000;
-/** So few rows (written while the last pass ran) may be left for the moment when the columns change places. */
-const FEW = 1_000;
 
 /**
  * Gives a column another type, beside readers and writers: a second column is filled from `_raw` in batches, as late
@@ -53,9 +54,9 @@ export async function setColumnType(
   request: SetTypeRequest,
   confirm: (tried: TriedType) => Promise<boolean>,
 ): Promise<boolean> {
-  const { db, signal, column, type } = request;
-  const change = await typeChange(db, tableOf(db.schema, request.table), column, type);
-  const { table } = change;
+  const { db, signal } = request;
+  const table = tableOf(db.schema, request.table);
+  const change = await typeChange(db, table, request.column, request.type);
   await db.transaction((trx) => viewsUpon(trx, change));
   const tried = await tryType(request, change);
   if (!(await confirm(tried))) return false;
@@ -64,17 +65,16 @@ export async function setColumnType(
   const through = new Map<string, string>();
   try {
     await whenFree(request, async () => {
-      for (let left = FEW + 1; left > FEW;) {
-        left = 0;
-        for await (const { rows } of fillColumn((work) => db.transaction(work), table, second, through)) {
+      // The second time what was written meanwhile: little is left for the moment when the columns change places.
+      for (let pass = 1; pass <= 2; pass += 1) {
+        for await (const _ of fillColumn((work) => db.transaction(work), table, second, through)) {
           signal.throwIfAborted();
-          left += rows;
         }
       }
       await db.transaction(async (trx) => {
         await takeTables(trx, table);
         for await (const _ of fillColumn((work) => work(trx), table, second, through));
-        await putInPlace(trx, change, second.name, tried.byAccount);
+        await putInPlace(trx, change, second.name, tried.unfit);
       });
     });
   } catch (error) {
@@ -90,9 +90,8 @@ export async function setColumnType(
 
 /** Tries every value of the field by what writes pages. */
 async function tryType({ db, signal }: SetTypeRequest, change: TypeChange): Promise<TriedType> {
-  const { from } = change;
-  const tried: TriedType = { from, values: 0, unfit: 0, byAccount: new Map(), lost: 0, examples: [] };
-  const { byAccount, examples } = tried;
+  const tried: TriedType = { values: 0, unfit: new Map(), lost: 0, examples: [] };
+  const { unfit, examples } = tried;
   for await (const batch of fillColumn(
     (work) => db.transaction(work),
     change.table,
@@ -105,8 +104,7 @@ async function tryType({ db, signal }: SetTypeRequest, change: TypeChange): Prom
     const lost = batch.unfit.filter(({ filled }) => filled);
     tried.values += batch.values;
     tried.lost += lost.length;
-    tried.unfit += batch.unfit.length;
-    byAccount.set(userId, (byAccount.get(userId) ?? 0) + batch.unfit.length);
+    unfit.set(userId, (unfit.get(userId) ?? 0) + batch.unfit.length);
     examples.push(...lost.slice(0, EXAMPLES - examples.length).map((each) => ({ userId, ...each })));
   }
   return tried;

@@ -86,7 +86,7 @@ async function setType(
   let fits = true;
   try {
     const done = await setColumnType({ db, clock, signal, ...named }, async (tried) => {
-      fits = tried.unfit === 0;
+      fits = [...tried.unfit.values()].every((count) => count === 0);
       const said = describeTried(named.table, named.column, named.type, tried);
       (dryRun ? shell.out : shell.err).write(scrubber.scrub(said));
       return !dryRun && (yes || (await askPerson(shell, 'Give it this type?', named.type)));

@@ -39,13 +39,14 @@ export function describeColumns(columns: readonly ReportedColumn[], width: numbe
 
 /** What would not fit a type, and how much would be lost by that. @param table its name */
 export function describeTried(table: string, column: string, type: string, tried: TriedType): string {
-  const { from, values, unfit, lost } = tried;
+  const { values, lost } = tried;
+  const unfit = [...tried.unfit.values()].reduce((sum, count) => sum + count, 0);
   const examples = tried.examples.map(
     ({ userId, key, value }) =>
       `  ${printable(`${table} ${key} of account ${userId}: ${shortened(value, SHOWN)}`)}\n`,
   );
   return (
-    `${table}.${column} from ${from} to ${type}: of ${countOf(values, 'value')}, history included, ${formatCount(unfit)} would ` +
+    `${table}.${column} as ${type}: of ${countOf(values, 'value')}, history included, ${formatCount(unfit)} would ` +
     `not fit and be NULL (whole in _raw)\n${countOf(lost, 'value')} that the column has now would be lost from it` +
     `${lost === 0 ? '' : ', for example'}\n${examples.join('')}`
   );

@@ -1,19 +1,61 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
+import { hasCitus } from '../../db/distribution/tables-of-accounts.ts';
 import { PLANNED_WITHOUT_VALUES } from '../../db/ownership/account-plans.ts';
+import { TypeRefused } from '../../model/errors.ts';
 import { SECOND_COLUMN } from '../../model/second-column.ts';
+import { COLUMN_TYPES, type ColumnType } from '../rows/column-value.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
-import { dataTable, type Table } from '../table.ts';
+import { dataTable, relation, type Table } from '../table.ts';
 import { readRegistry, tableVersion } from './column-registry.ts';
 import { BATCH, fillBatch, type FilledBatch, type RowsToFill } from './fill-batch.ts';
 import { LOCK_TIMEOUT, remakeFollowers, takeTurn } from './follow-columns.ts';
-import type { TypeChange } from './settable-column.ts';
 
 /** A table and its history. */
 export const SUFFIXES = ['', '_history'] as const;
 
 /** How long a change waits for vacuum, which gives way after a second, and for pages. Nobody waits behind it. */
 const WRITERS_TIMEOUT = '5s';
+
+/** A column that the mirror made for a field, with the type that it is to get. */
+export interface TypeChange extends FieldColumn {
+  readonly table: Table;
+  readonly from: ColumnType;
+  /** `pg_attribute.attnum` in the table. */
+  readonly number: number;
+}
+
+type Found = Pick<TypeChange, 'field' | 'from' | 'number'> & Record<'documented' | 'usable', boolean>;
+
+/** @throws TypeRefused where the column may not get the type */
+export async function typeChange(db: Db, table: Table, name: string, to: string): Promise<TypeChange> {
+  const refused = (why: string): TypeRefused => new TypeRefused(`${table.name}.${name} ${why}`);
+  const type = COLUMN_TYPES.find((each) => each === to);
+  if (type === undefined)
+    throw refused(`can't be ${JSON.stringify(to)}: types are ${COLUMN_TYPES.join(', ')}`);
+  // It is usable where table and history have it with the registered type.
+  const { rows } = await db.sql<Found>`
+    select r.field, r.type as from, a.attnum as number, r.documented,
+      (select count(*) from pg_attribute u
+        where u.attrelid in (${relation(table)}, ${relation(table, '_history')}) and u.attname = r.column_name
+          and not u.attisdropped and u.atttypid = to_regtype(r.type) and u.atttypmod = -1) = 2 as usable
+    from ${db.table('_columns')} as r
+    left join pg_attribute as a on a.attrelid = ${relation(table)} and a.attname = r.column_name
+    where r.collection = ${table.name} and r.column_name = ${name}`;
+  const [found] = rows;
+  if (found === undefined) {
+    throw refused('is no column that the mirror made for a field: "research-mirror columns" lists those');
+  }
+  const { documented, usable, ...column } = found;
+  if (documented) throw refused('is of the key, or named in the service’s specification: its type stays');
+  if (!usable) throw refused(`was changed by hand: make it ${column.from} again first (ALTER TABLE)`);
+  if (column.from === type) throw refused(`is ${type} already`);
+  const ofCitus = () => db.sql`select from pg_dist_partition where logicalrelid = ${relation(table)}`;
+  if ((await hasCitus(db)) && (await ofCitus()).rows.length > 0) {
+    throw refused('is in a table that Citus distributes: there, types stay. Read the field from _raw');
+  }
+  return { table, name, type, ...column };
+}
 
 /**
  * Begins a change of a table's columns when neither pages nor vacuum have it, and keeps them off: only readers are left
@@ -67,11 +109,11 @@ export async function* fillColumn(
   dry = false,
 ): AsyncGenerator<FilledBatch & { readonly userId: string }> {
   const which = dry ? sql`and t._deleted_at is null` : sql``;
-  const { rows: accounts } = await run(
-    (trx) =>
-      trx.sql<{ userId: string; until: string }>`
-      select a._user_id as "userId", a.change_id as until from ${trx.stateTable('account')} as a order by 1`,
-  );
+  const accounts = await run(async (trx) => {
+    const { rows } = await trx.sql<{ userId: string; until: string }>`
+      select _user_id as "userId", change_id as until from ${trx.stateTable('account')} order by 1`;
+    return rows;
+  });
   for (const { userId, until } of accounts) {
     for (const suffix of SUFFIXES) {
       let after: string | undefined = through.get(userId) ?? String(-(2n ** 63n));
@@ -88,10 +130,9 @@ export async function* fillColumn(
           dry,
         };
         const batch: FilledBatch | undefined = await run(async (trx) => {
-          await trx.sql`select ${PLANNED_WITHOUT_VALUES}`;
-          const account = trx.stateTable('account');
-          if (!dry)
-            await trx.sql`select from ${account} where _user_id = ${userId}::bigint for no key update`;
+          const account = sql`${trx.stateTable('account')} where _user_id = ${userId}::bigint`;
+          await trx.sql`select ${PLANNED_WITHOUT_VALUES} from ${account}`;
+          if (!dry) await trx.sql`select _user_id from ${account} for no key update`;
           return fillBatch(trx, table, userId, rest, column);
         });
         if (batch !== undefined) yield { userId, ...batch };

@@ -33,7 +33,7 @@ export async function extendView(trx: Db, table: Table, view: TableView): Promis
   if (present !== undefined && !(await isOurs(trx, table, view, present))) return;
   const create = (columns: readonly string[]): Promise<void> =>
     createView(trx, table, view, { columns, options: present?.options ?? null });
-  const isAnew = mayMakeAnew && (await makeAnew(trx, table, view.suffix, before, () => create(view.columns)));
+  const isAnew = mayMakeAnew && (await makeAnew(trx, table, view.suffix, () => create(view.columns)));
   if (added.length === 0) return;
   if (!isAnew) await create([...before, ...added]);
   await describe(trx, table, view, added);

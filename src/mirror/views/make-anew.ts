@@ -26,7 +26,6 @@ interface Comment {
 /**
  * Drops a view and has it created anew, with the grants and comments that it had: what was revoked stays revoked, also
  * from roles to which default privileges give new views.
- * @param columns those that it has
  * @returns false, and nothing is changed, where something depends on it, or where it has what could not be made again:
  * another owner, a trigger, a rule, a default, a security label, rights that somebody else than the owner gave
  */
@@ -34,7 +33,6 @@ export async function makeAnew(
   trx: Db,
   table: Table,
   suffix: string,
-  columns: readonly string[],
   create: () => Promise<unknown>,
 ): Promise<boolean> {
   const view = relation(table, suffix);
@@ -55,7 +53,7 @@ export async function makeAnew(
   for (const { column, text } of comments) {
     if (column === null)
       await trx.sql`comment on view ${dataTable(table, suffix)} is ${sql.raw(quotedText(text))}`;
-    else if (columns.includes(column)) {
+    else {
       await trx.sql`comment on column ${dataTable(table, suffix)}.${sql.id(column)} is ${sql.raw(quotedText(text))}`;
     }
   }
