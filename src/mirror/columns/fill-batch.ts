@@ -68,7 +68,7 @@ export async function fillBatch(
     sql``,
   );
   const { rows } = await trx.sql<BatchEnd & { key: string; item: string; filled: boolean }>`
-    select t._change_id as id, ${rest.moment} as moment, concat_ws(':'${key}) as key, ${neededOf(column)} as item,
+    select t._change_id as id, ${rest.moment} as moment, concat_ws(':', null${key}) as key, ${neededOf(column)} as item,
       t.${sql.id(column.name)} is not null as filled
     from ${rest.table} as t
     where t._user_id = ${userId}::bigint and ${rest.left}

@@ -133,3 +133,19 @@ describe('columns that came late are filled in rows that are deleted', () => {
     });
   });
 });
+
+it('a column that came late is filled in the account’s own row, which has no key beside the account’s', async () => {
+  const own = await createMigratedDatabase();
+  try {
+    const raw = await MirroredAccount.make(own, '1', { schemaDrift: 'raw' });
+    await raw.page('account', '[{"user_id":1,"size":5}]');
+    await raw.page('account', '[{"user_id":1,"size":6}]');
+    const account = await MirroredAccount.make(own, '1');
+    await account.page('account', '[{"user_id":1,"size":7}]');
+    await fillAll(account);
+    expect(await unfilled(account, 'account')).toEqual([]);
+    expect(await account.query('select size from mirror.account_history order by size')).toHaveLength(2);
+  } finally {
+    await own.drop();
+  }
+});
