@@ -8,9 +8,6 @@ import type { Scope } from './collections.ts';
  * @param key '' for the list itself whose items the scope's are
  */
 export function forgottenHash({ userId, collection, parent }: Scope, key: string): string {
-  return hash(
-    'sha256',
-    `${collection}:${[userId, parent, key].filter((part) => part !== '').join(':')}`,
-    'hex',
-  );
+  const row = [userId, parent, key].filter((part) => part !== '').join(':');
+  return hash('sha256', `${collection}:${row}`, 'hex');
 }

@@ -1,29 +1,25 @@
-import { forgetRows, type Forgetting, type NamedRows, rememberRows } from '../../app/forget/forget-rows.ts';
-import { recordedRows } from '../../app/forget/recorded-rows.ts';
+import { type ForgottenRow, forgetRows, type NamedRows, rememberRows } from '../../app/forget/forget-rows.ts';
 import { loadConfig } from '../../config/load.ts';
-import { type Database, openDatabase } from '../../db/connection/database.ts';
-import type { Db } from '../../db/connection/db.ts';
+import { suggestion } from '../../config/suggestion.ts';
 import { listAccounts } from '../../db/accounts/stored-accounts.ts';
+import type { Db } from '../../db/connection/db.ts';
 import { notifyOnce } from '../../db/notify/notifications.ts';
+import { COLLECTIONS, type ListCollection } from '../../model/collections.ts';
+import { readKey } from '../../model/key.ts';
 import { countOf } from '@research-mirror/runtime/figures';
-import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { refuseOptions } from '../steps/choose-action.ts';
+import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { askPerson } from '../terminal/ask-person.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { formatTable, printable } from '../terminal/text-table.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { describeForgotten, describeRecorded } from './forget-text.ts';
-import { chooseTable, readRowName } from './row-names.ts';
 
-interface GivenOptions {
-  readonly user?: string;
-  readonly yes?: boolean;
-  readonly dryRun?: boolean;
-  readonly undo?: boolean;
-  readonly list?: boolean;
-  readonly json?: boolean;
-  readonly demo?: boolean;
-}
+type Flag = 'yes' | 'dryRun' | 'undo' | 'list' | 'json' | 'demo';
+type GivenOptions = { readonly [Name in Flag]?: boolean } & { readonly user?: string };
+
+/** What is said on stdout; undefined: there is no such account. */
+type Answer = { readonly code: ExitCode; readonly json: object; readonly text: string } | undefined;
 
 /** An account's events are looked through, and a list may have many items. Less than readers look back for. */
 const BOUNDS = { statement: 50_000, idle: 5_000 };
@@ -36,112 +32,123 @@ export async function forgetAction(
   options: GivenOptions,
 ): Promise<ExitCode> {
   const config = loadConfig(shell.env, 'database');
-  const named = namedOn(table, keys, options);
+  const { list, undo, user } = options;
+  if (list === true && table !== undefined) throw new UsageError('--list goes without a table');
+  if (list === true) refuseOptions('forget --list', options, ['yes', 'dryRun', 'undo']);
+  if (undo === true) refuseOptions('forget --undo', options, ['yes', 'dryRun']);
+  if (user !== undefined && !/^-?\d{1,18}$/.test(user)) {
+    throw new UsageError(`--user: ${JSON.stringify(user)} is no user_id: a number`);
+  }
+  const named = list === true ? undefined : readNames(table, keys);
   const which = options.demo === true ? 'demo' : 'likely';
-  return onMigratedMirror(shell, config, { command: 'forget', which }, async ({ reached }) => {
-    const { schema } = config;
-    const patient: Database = await openDatabase({
-      ...reached.connection,
-      schema,
-      max: 1,
-      bounds: BOUNDS,
-    });
-    try {
-      const { db } = patient;
-      if (named === undefined) return await list(shell, db, options);
-      const rows = { ...named, userId: await chooseUser(db, options.user) };
-      return await (options.undo === true ? remember : forget)(shell, db, rows, options);
-    } finally {
-      await patient.close();
+  return onMigratedMirror(shell, config, { command: 'forget', which, bounds: BOUNDS }, async ({ db }) => {
+    const rows = named && { ...named, userId: user ?? (await onlyAccount(db)) };
+    const answer = await (rows === undefined
+      ? keptOut(shell, db, user ?? null)
+      : (undo === true ? remember : forget)(shell, db, rows, options));
+    if (answer === undefined) {
+      const who = `there is no account ${rows?.userId} here: "research-mirror accounts" lists them`;
+      shell.err.write(`research-mirror: ${who}\n`);
+      return EXIT.NO;
     }
+    const text = options.json === true ? `${JSON.stringify(answer.json)}\n` : answer.text;
+    shell.out.write(shell.scrubber.scrub(text));
+    return answer.code;
   });
 }
 
-/** @throws UsageError */
-function namedOn(
-  table: string | undefined,
-  keys: readonly string[],
-  options: GivenOptions,
-): Omit<NamedRows, 'userId'> | undefined {
-  if (options.list === true) {
-    if (table !== undefined) throw new UsageError('--list goes without a table');
-    refuseOptions('forget --list', options, ['yes', 'dryRun', 'undo']);
-    return undefined;
-  }
-  if (options.undo === true) refuseOptions('forget --undo', options, ['yes', 'dryRun']);
+/** @throws UsageError, with what may be meant */
+function readNames(table: string | undefined, keys: readonly string[]): Omit<NamedRows, 'userId'> {
   if (table === undefined) throw new UsageError('forget what? A table and keys, or --list');
-  const found = chooseTable(table);
+  if (table === 'account') {
+    throw new UsageError('an account is not forgotten by a key: "accounts retire USER_ID --remove-data"');
+  }
+  const lists = COLLECTIONS.filter((each) => each.kind === 'list');
+  const names = lists.map(({ name }) => name);
+  const list = lists.find(({ name }) => name === table);
+  const others = `${suggestion(table, names)}: there are ${names.join(', ')}`;
+  if (list === undefined) throw new UsageError(`forget has no table ${JSON.stringify(table)}${others}`);
   if (keys.length === 0) throw new UsageError(`forget ${table}: which rows? Their keys follow`);
-  return { list: found, rows: keys.map((key) => readRowName(found, key)) };
+  return { list, rows: keys.map((key) => readRow(list, key)) };
+}
+
+/** A key as `changes` and the views write it: of an item of a list `LIST:ID`. @throws UsageError */
+function readRow({ name, keyType, parent }: ListCollection, given: string): NamedRows['rows'][number] {
+  const colon = parent === undefined ? -1 : given.indexOf(':');
+  const list = parent && readKey(parent.keyType, JSON.stringify(given.slice(0, Math.max(colon, 0))));
+  const item = readKey(keyType, JSON.stringify(given.slice(colon + 1)));
+  if ('key' in item && (list === undefined || 'key' in list))
+    return { parent: list?.key ?? '', key: item.key };
+  const wanted = parent === undefined ? keyType : 'the list and the item, as in 7:abc';
+  throw new UsageError(`${JSON.stringify(given)} is no key of ${name}: ${wanted}`);
 }
 
 /** @throws UsageError where it is not clear which account is meant */
-async function chooseUser(db: Db, given: string | undefined): Promise<string> {
-  if (given !== undefined) {
-    if (!/^-?\d{1,18}$/.test(given))
-      throw new UsageError(`--user: ${JSON.stringify(given)} is no user_id: a number`);
-    return given;
-  }
+async function onlyAccount(db: Db): Promise<string> {
   const [first, second] = await listAccounts(db);
   if (first === undefined) throw new UsageError('no account is mirrored here');
   if (second === undefined) return first.userId;
   throw new UsageError('several accounts are mirrored here: --user says of which one; "accounts" lists them');
 }
 
-async function forget(shell: Shell, db: Db, named: NamedRows, options: GivenOptions): Promise<ExitCode> {
-  const { userId, list: table } = named;
-  const run = (dryRun: boolean): Promise<Forgetting | undefined> =>
-    forgetRows(db, { ...named, dryRun, monotonic: () => shell.clock.monotonic() });
-  if (options.yes !== true && options.dryRun !== true) {
-    const would = await run(true);
-    if (would === undefined) return noAccount(shell, userId);
-    shell.err.write(shell.scrubber.scrub(describeForgotten(table.name, would.rows, true)));
-    if (!(await askPerson(shell, 'Erase it for good?', 'forget'))) {
-      shell.err.write('nothing was erased\n');
-      return EXIT.NO;
-    }
+async function forget(shell: Shell, db: Db, named: NamedRows, options: GivenOptions): Promise<Answer> {
+  const { dryRun = false, yes = dryRun } = options;
+  const { userId, list } = named;
+  const monotonic = (): number => shell.clock.monotonic();
+  if (!yes) {
+    const would = await forgetRows(db, { ...named, dryRun: true, monotonic });
+    if (would === undefined) return undefined;
+    shell.err.write(shell.scrubber.scrub(describe(list, would.rows, true)));
+    const agreed = await askPerson(shell, 'Erase it for good?', 'forget');
+    if (!agreed) return { code: EXIT.NO, json: { userId, rows: [] }, text: 'nothing was erased\n' };
   }
-  const dryRun = options.dryRun === true;
-  const done = await run(dryRun);
-  if (done === undefined) return noAccount(shell, userId);
-  const { rows, changeId } = done;
-  if (!dryRun && changeId !== undefined) await notifyOnce(db, { table: 'forgotten', userId, changeId });
-  shell.out.write(
-    shell.scrubber.scrub(
-      options.json === true
-        ? `${JSON.stringify({ userId, table: table.name, dryRun, rows, changeId: changeId ?? null })}\n`
-        : describeForgotten(table.name, rows, dryRun),
-    ),
-  );
-  return rows.some(({ unknown }) => unknown) ? EXIT.NO : EXIT.DONE;
+  const done = await forgetRows(db, { ...named, dryRun, monotonic });
+  if (done === undefined) return undefined;
+  const { rows, changeId = null } = done;
+  if (!dryRun && changeId !== null) await notifyOnce(db, { table: 'forgotten', userId, changeId });
+  return {
+    code: rows.some(({ unknown }) => unknown) ? EXIT.NO : EXIT.DONE,
+    json: { userId, table: list.name, dryRun, rows, changeId },
+    text: describe(list, rows, dryRun),
+  };
 }
 
-async function remember(shell: Shell, db: Db, named: NamedRows, { json }: GivenOptions): Promise<ExitCode> {
+/** One line for each row. */
+function describe(list: ListCollection, rows: readonly ForgottenRow[], dryRun: boolean): string {
+  const lines = rows.map(({ parent, key, already, unknown, ...erased }) => {
+    const name = printable(`${list.name} ${parent === '' ? '' : `${parent}:`}${key}`);
+    if (unknown) return `${name}: nothing of it is here; nothing is recorded\n`;
+    const what =
+      `${countOf(erased.rows, 'row')}, ${countOf(erased.versions, 'version')}, ${countOf(erased.events, 'event')}, ` +
+      `${countOf(erased.quarantined, 'item')} in quarantine, ${countOf(erased.submissions, 'submission')}`;
+    const rest = already ? 'it was forgotten before' : 'it is not mirrored again';
+    return `${name}: ${what} ${dryRun ? 'would be' : 'were'} erased; ${rest}\n`;
+  });
+  return lines.join('');
+}
+
+async function remember(_: Shell, db: Db, named: NamedRows): Promise<Answer> {
   const found = await rememberRows(db, named);
-  if (found === undefined) return noAccount(shell, named.userId);
+  if (found === undefined) return undefined;
   const rows = named.rows.map((row, index) => ({ ...row, wasForgotten: found[index] === true }));
-  const count = found.filter(Boolean).length;
-  shell.out.write(
-    json === true
-      ? `${JSON.stringify({ userId: named.userId, table: named.list.name, undo: true, rows })}\n`
-      : `${countOf(count, 'row')} may be mirrored again: what the service has comes with the next full walk, which is due now\n`,
-  );
-  return count === found.length ? EXIT.DONE : EXIT.NO;
+  const count = countOf(found.filter(Boolean).length, 'row');
+  return {
+    code: found.includes(false) ? EXIT.NO : EXIT.DONE,
+    json: { userId: named.userId, table: named.list.name, undo: true, rows },
+    text: `${count} may be mirrored again: what the service has comes with the next full walk, which is due now\n`,
+  };
 }
 
-async function list(shell: Shell, db: Db, { user, json }: GivenOptions): Promise<ExitCode> {
-  const recorded = await recordedRows(db, user);
-  shell.out.write(
-    json === true
-      ? `${JSON.stringify({ rows: recorded })}\n`
-      : describeRecorded(recorded, widthOfTerminal(shell.out)),
-  );
-  return EXIT.DONE;
-}
-
-function noAccount(shell: Shell, userId: string): ExitCode {
-  shell.err.write(
-    `research-mirror: there is no account ${userId} here: "research-mirror accounts" lists them\n`,
-  );
-  return EXIT.NO;
+/** What is kept out, the last one first. */
+async function keptOut(shell: Shell, db: Db, userId: string | null): Promise<Answer> {
+  const { rows } = await db.sql<Record<string, string>>`
+    select f._user_id as "userId", f.collection, encode(f.key_hash, 'hex') as "keyHash", f._change_id as "changeId",
+      to_char(f.forgotten_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "forgottenAt"
+    from ${db.table('forgotten')} as f where f._user_id = coalesce(${userId}::bigint, f._user_id)
+    order by f.forgotten_at desc, f._user_id, f.collection, f.key_hash`;
+  const titles = ['userId', 'collection', 'keyHash', 'forgottenAt'];
+  const columns = titles.map((title) => ({ title, align: 'left' }) as const);
+  const cells = rows.map((row) => titles.map((title) => row[title] ?? ''));
+  const table = formatTable(columns, cells, widthOfTerminal(shell.out));
+  return { code: EXIT.DONE, json: { rows }, text: `${table}${countOf(rows.length, 'row')}\n` };
 }

@@ -6,8 +6,8 @@ export const addForget: AddCommand = (program, run) => {
     .summary("erases a person's or company's rows for good")
     .description(
       'Erases rows by their keys: the row, its versions, events and quarantined items about it, what submissions sent ' +
-        'and got that names it; a list with its items. A hash of the key is kept, so that no walk, event or retry ' +
-        'brings it back. Works beside a running daemon. What was copied elsewhere (copies, backups, exports) stays there.',
+        'and got that names it; a list with its items. A hash of the key is kept, so that no walk and no event ' +
+        'brings it back. Works beside a running daemon. What was copied elsewhere (copies, backups, replicas) stays there.',
     )
     .argument('[table]', 'research_jobs, bulk_research_jobs, lists, list_items or watchlist')
     .argument('[key...]', 'keys as in the table; of an item of a list LIST:ID')

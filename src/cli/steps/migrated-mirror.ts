@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import type { Config } from '../../config/config.ts';
-import { openDatabase } from '../../db/connection/database.ts';
+import { openDatabase, TRANSACTION_BOUNDS, type TransactionBounds } from '../../db/connection/database.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { makeLog } from './log.ts';
@@ -14,6 +14,13 @@ export interface MigratedMirror {
   readonly reached: MirrorDatabase;
 }
 
+interface MigratedOptions extends Pick<ReachOptions, 'command' | 'which'> {
+  /** Default `TRANSACTION_BOUNDS`. */
+  readonly bounds?: TransactionBounds;
+  /** Past a pooler, where there is such a way. */
+  readonly direct?: boolean;
+}
+
 /**
  * Does `work` on the mirror's database, which must be there and of this version.
  * @throws Unusable; errors of `work`
@@ -21,7 +28,7 @@ export interface MigratedMirror {
 export async function onMigratedMirror<T>(
   shell: Shell,
   config: Config,
-  options: Pick<ReachOptions, 'command' | 'which'>,
+  { bounds = TRANSACTION_BOUNDS, direct = false, ...options }: MigratedOptions,
   work: (mirror: MigratedMirror) => Promise<T>,
 ): Promise<T> {
   const reached = await reachMirror(config, shell, {
@@ -29,7 +36,8 @@ export async function onMigratedMirror<T>(
     log: makeLog(config, shell, shell.err, 'warn'),
   });
   try {
-    const database = await openDatabase({ ...reached.connection, schema: config.schema, max: 2 });
+    const connection = direct ? reached.direct : reached.connection;
+    const database = await openDatabase({ ...connection, schema: config.schema, max: 2, bounds });
     const { db } = database;
     try {
       const behind = await pendingMigrations({

@@ -170,7 +170,6 @@ async function deleteProven(
   const staying = new Set(live.filter((row) => !emptied.includes(row)).map(({ key }) => key));
   const done = keys.filter((key) => !staying.has(key));
   const forgotten = await forgetSuspects(trx, scope, done);
-  await countSuspects(trx, scope, -forgotten.total, -forgotten.proven);
   const parts = [...children, { scope, deleted: emptied.length, changed }].filter((each) => each.deleted > 0);
   for (const each of parts) await logDeletion(trx, each, deletion.at);
   if (deletion.accepted) {

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { type Deletion, deleteRows, fitting, rowsToDeleteAfter } from './delete-rows.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseScope } from '../quarantine/update-quarantine.ts';
-import { countSuspects, forgetAllSuspects } from './save-suspects.ts';
+import { countSuspects, forgetSuspects } from './save-suspects.ts';
 import { dataTable, ofScope, tableOf } from '../table.ts';
 import { MAX_MISSING } from './missing-rows.ts';
 import { hasParent } from '../rows/counters.ts';
@@ -40,8 +40,7 @@ export async function deleteChildren(
     const part = await deleteAll(trx, scope, deletion);
     deleted.push(part);
     if (!part.whole) continue;
-    const suspects = await forgetAllSuspects(trx, scope);
-    await countSuspects(trx, scope, -suspects.total, -suspects.proven);
+    await forgetSuspects(trx, scope, 'all');
     await releaseScope(trx, scope);
     await closeScope(trx, scope, deletion.at);
   }

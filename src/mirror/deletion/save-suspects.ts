@@ -62,7 +62,7 @@ export async function saveSuspects(
     // The order was contradicted: what it proved was no proof.
     if (withdrawOrdered) forgotten(await forgetThose(trx, scope, sql`c.kind = 'interval'`));
     for (const keys of batches([...withdraw, ...add.map(({ key }) => key)])) {
-      forgotten(await forgetSuspects(trx, scope, keys));
+      forgotten(await forgetThose(trx, scope, withKeys(keys)));
     }
   }
   for (const rows of batches(add)) {
@@ -85,21 +85,25 @@ export async function saveSuspects(
   await countSuspects(trx, scope, total, proven);
 }
 
+/** Removes the suspected deletions of these keys, or all of the scope, and counts them no more. */
+export async function forgetSuspects(
+  trx: Db,
+  scope: Scope,
+  keys: readonly string[] | 'all',
+): Promise<Forgotten> {
+  const forgotten = await forgetThose(trx, scope, keys === 'all' ? sql`true` : withKeys(keys));
+  await countSuspects(trx, scope, -forgotten.total, -forgotten.proven);
+  return forgotten;
+}
+
+function withKeys(keys: readonly string[]): RawBuilder<unknown> {
+  return sql`c.key = any(${[...keys]}::text[])`;
+}
+
 /** How many suspected deletions were removed, and how many of them were proven. */
 export interface Forgotten {
   readonly total: number;
   readonly proven: number;
-}
-
-/** Removes the suspected deletions of these keys. The counters still count them: call `countSuspects`. */
-export async function forgetSuspects(trx: Db, scope: Scope, keys: readonly string[]): Promise<Forgotten> {
-  if (keys.length === 0) return { total: 0, proven: 0 };
-  return forgetThose(trx, scope, sql`c.key = any(${[...keys]}::text[])`);
-}
-
-/** Removes all suspected deletions of a scope. The counters still count them: call `countSuspects`. */
-export function forgetAllSuspects(trx: Db, scope: Scope): Promise<Forgotten> {
-  return forgetThose(trx, scope, sql`true`);
 }
 
 /** @param which condition on the table aliased `c` */

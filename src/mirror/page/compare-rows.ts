@@ -8,7 +8,7 @@ import { type KeyedItem, sortPage } from '../rows/classify.ts';
 import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
 import { liveAmong } from '../rows/live-rows.ts';
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
-import { forgottenAmong } from '../forgotten/forgotten-keys.ts';
+import { forgottenAmong } from './forgotten-keys.ts';
 import { itemHash, quarantinedAmong, storableText } from '../quarantine/update-quarantine.ts';
 import { payloadText, rowContent, type RowContent } from '../rows/row-payload.ts';
 import { inScope, keyTypeName, dataTable, type Table, tableOf } from '../table.ts';

@@ -11,7 +11,7 @@ import {
 import { contradicting } from '../deletion/deferred.ts';
 import { logWalk } from '../scope/log-walk.ts';
 import { type Absence, readAbsence } from '../deletion/page-absence.ts';
-import { forgottenAmong, NONE_FORGOTTEN } from '../forgotten/forgotten-keys.ts';
+import { forgottenAmong } from './forgotten-keys.ts';
 import { rehashSame } from './rehash.ts';
 import type { PageResult, PageWrite } from '../page-write.ts';
 import { forgetUnseen, updateQuarantine } from '../quarantine/update-quarantine.ts';
@@ -67,9 +67,9 @@ export async function writePage(
   const { scope } = write;
   // COMMIT checks the rest, and names no row.
   if (context.careful) await trx.sql`set constraints all immediate`;
-  const forgotten = stored.hasForgotten ? await forgottenAmong(trx, scope, write.items) : NONE_FORGOTTEN;
-  if (stored.gone || forgotten.parent) return { state: 'parent_deleted' };
-  const { page, forgotten: left } = withoutForgotten(sorted, write.items, forgotten.keys);
+  const forgotten = stored.hasForgotten ? await forgottenAmong(trx, scope, write.items) : undefined;
+  if (stored.gone || forgotten?.parent === true) return { state: 'parent_deleted' };
+  const { page, forgotten: left } = withoutForgotten(sorted, write.items, forgotten?.keys ?? new Set());
   const absence = stored.hasSuspects
     ? await readAbsence(trx, table, scope, write.proof, keysOf(write.items), true)
     : plain;

@@ -50,7 +50,7 @@ export async function saveScope(
  * Compares the scope's last committed observation with the one that this process knows. An earlier one shows that the
  * database went back; a later one that another reader was faster, or that the scope's parent is deleted
  * (delete-list.ts). A scope without a row had one, since it was opened: what erases rows takes the account first
- * (erase-row.ts).
+ * (forget-rows.ts).
  * @throws Superseded, DatabaseWentBack
  */
 export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {

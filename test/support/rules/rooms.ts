@@ -21,7 +21,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     status: { has: 'the status report, and what is wrong', imports: ['accounts'] },
     copy: { has: 'the whole mirror into another database', imports: [] },
-    forget: { has: 'rows that are erased on request', imports: [] },
+    forget: { has: 'rows that are erased on request, from all tables', imports: [] },
     events: { has: 'stored events: shown, replayed', imports: ['process'] },
     quarantine: { has: 'items in quarantine: listed', imports: [] },
     submit: {
@@ -136,13 +136,9 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'suspected deletions: what is missing, what is proven, the brake, deleting',
       imports: ['history', 'quarantine', 'rows', 'scope'],
     },
-    forgotten: {
-      has: 'rows that were forgotten on request: erased, known again by a hash',
-      imports: ['deletion', 'quarantine', 'rows', 'scope'],
-    },
     page: {
-      has: 'one page: what is stored under its keys, writing it, comparing it',
-      imports: ['columns', 'deletion', 'forgotten', 'quarantine', 'rows', 'scope'],
+      has: 'one page: what is stored or forgotten under its keys, writing it, comparing it',
+      imports: ['columns', 'deletion', 'quarantine', 'rows', 'scope'],
     },
     lookup: { has: 'what the status page finds: rows by ID and domain, what happened to one', imports: [] },
   },
