@@ -1,45 +1,30 @@
 import { sql } from 'kysely';
-import type { Clock } from '@research-mirror/runtime/clock';
-import { Unusable } from '@research-mirror/runtime/errors';
-import type { Db } from '../../db/connection/db.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { type Db, onlyRow } from '../../db/connection/db.ts';
 import {
   type CitusCluster,
+  distributeTable,
   loginsMissingOnWorkers,
   readCluster,
-} from '../../db/distribution/citus-cluster.ts';
-import {
-  distributeTables,
+  refused,
   type TableOfAccounts,
   tablesOfAccounts,
-} from '../../db/distribution/tables-of-accounts.ts';
+} from '../../db/distribution/citus.ts';
+import { type Retried, retried, type Retrying } from '../../db/migrations/retried.ts';
 import { lockMigrations, unknownMigrations } from '../../db/migrations/run-migrations.ts';
 import { remakeFollowers, takeTurn } from '../../mirror/columns/follow-columns.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
-import { TABLE_WAIT, TableLocks } from './table-locks.ts';
 
-export interface DistributeContext {
-  /** Opened with `MIGRATION_BOUNDS`, past a pooler: moving millions of rows takes minutes. */
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** Hears what is about to be done, and for whom it waits. */
-  readonly onStep: (words: string) => void;
-}
+/**
+ * The database opened with `MIGRATION_BOUNDS`, past a pooler: moving millions of rows takes minutes. `onStep` hears what is
+ * about to be done, and for whom it waits.
+ */
+export type DistributeContext = Required<Pick<Retrying, 'db' | 'clock' | 'signal' | 'onStep'>>;
 
-export interface DistributeOptions {
-  /** Only looks. */
-  readonly dryRun: boolean;
-  /** Into how many parts accounts are spread; undefined: `citus.shard_count`. */
-  readonly shards: number | undefined;
-}
-
-/** A table and what is in it. */
 export interface DistributedTable {
   readonly name: string;
   /** Of one that was not distributed before: its rows; else null. */
   readonly rows: number | null;
-  /** Before, on the coordinator. */
-  readonly bytes: number;
   /** `there`: it was distributed before. */
   readonly outcome: 'there' | 'distributed' | 'would be distributed';
 }
@@ -47,7 +32,7 @@ export interface DistributedTable {
 export interface DistributeReport extends CitusCluster {
   readonly shards: number;
   readonly tables: readonly DistributedTable[];
-  /** For how long writes waited, all attempts together, in milliseconds; null where nothing kept them waiting. */
+  /** For how long writes waited at most, all attempts together, in milliseconds; null where nothing kept them waiting. */
   readonly pauseMs: number | null;
   /** In how many attempts tables were locked: between them writes went on. 0 where no table was distributed. */
   readonly attempts: number;
@@ -57,63 +42,55 @@ export interface DistributeReport extends CitusCluster {
   readonly leftOvers: readonly string[];
 }
 
+/** Looks for transactions that have lasted for a second: one each second. With the attempts a minute and a half. */
+const LOOKS = 60;
+/** How long (ms) an attempt waits for a table: the daemon's writes wait behind it. */
+const PATIENCE = { attempts: 10, lockMs: 2_000, backOff: 250 };
+/** For each table of which old rows are left: without them the mirror works. */
+const LESS_PATIENCE = { ...PATIENCE, attempts: 3 };
+
 /**
  * Makes a plain mirror on the coordinator of a Citus cluster a distributed one, in one transaction: a crash leaves all
  * of it or nothing. Then clears away what was left of its rows on the coordinator, which nobody sees any more. What is
  * done is not done again. Daemons may write meanwhile: their pages wait.
+ * @param options `dryRun` only looks; `shards`: into how many parts accounts are spread, undefined: `citus.shard_count`
  * @throws Unusable, nothing touched; DatabaseUnavailable; the signal's reason between two tables, nothing changed
  */
 export async function runDistribute(
   context: DistributeContext,
-  { dryRun, shards }: DistributeOptions,
+  { dryRun, shards }: { readonly dryRun: boolean; readonly shards: number | undefined },
 ): Promise<DistributeReport> {
   const { db } = context;
   await checkMigrations(db);
   const cluster = await readCluster(db);
-  const before = await tablesOfAccounts(db);
-  check(before);
-  let due = before.filter(({ distributed }) => !distributed);
-  const locks = new TableLocks(context);
-  const clearing = new TableLocks(context);
-  let leftOvers: readonly string[] = [];
-  if (!dryRun) {
-    if (due.length > 0) {
-      const done = await locks.repeat(
-        { tables: due.map(({ name }) => name), lock: 'exclusive', otherwise: 'nothing was changed' },
-        (trx, locking) => distribute(trx, context, { shards, locking }),
-      );
-      // Another one may have been faster.
-      due = before.filter(({ name }) => done.has(name));
-    }
-    // In a transaction of its own: who reads a view for long would have all that was copied thrown away.
-    await new TableLocks(context).repeat(
-      {
-        tables: [`${db.schema}.changes`, `${db.schema}.companies`],
-        lock: 'access exclusive',
-        otherwise: 'the views changes and companies fail before: say distribute again',
-      },
-      async (trx) => {
-        await takeTurn(trx);
-        await trx.raw(`set local lock_timeout = '${TABLE_WAIT}'`);
-        await remakeFollowers(trx);
-      },
-    );
-    leftOvers = await clearAway(db, clearing);
+  const plan = await tablesOfAccounts(db);
+  check(plan);
+  const due = plan.filter(({ distributed }) => !distributed).map(({ name }) => name);
+  const spread = dryRun || due.length === 0 ? undefined : await distribute(context, due, shards);
+  const cleared = dryRun ? undefined : await followAndClear(context);
+  // Another one may have been faster.
+  const done = dryRun ? due : (spread?.value ?? []);
+  const attempts = spread === undefined || done.length === 0 ? 0 : spread.attempts;
+  const pauseMs = (attempts === 0 ? 0 : (spread?.tookMs ?? 0)) + (cleared?.tookMs ?? 0);
+  const tables: DistributedTable[] = [];
+  for (const { name } of plan) {
+    const here = done.includes(name);
+    const outcome = !here ? 'there' : dryRun ? 'would be distributed' : 'distributed';
+    const counted = here && (await db.sql<{ n: number }>`select count(*)::float8 as n from ${sql.raw(name)}`);
+    tables.push({ name, rows: counted === false ? null : onlyRow(counted).n, outcome });
   }
-  const rows = await countRows(db, due);
+  const inParts = await db.sql<{ n: number }>`
+    select coalesce(
+      (select shard_count::int from citus_tables where table_name = ${plan[0]?.name ?? null}::regclass),
+      ${shards ?? null}::int, current_setting('citus.shard_count')::int) as n`;
   return {
     ...cluster,
-    shards: await shardCount(db, before, shards),
-    tables: before.map(({ name, bytesHere }) => ({
-      name,
-      rows: rows.get(name) ?? null,
-      bytes: bytesHere,
-      outcome: !rows.has(name) ? 'there' : dryRun ? 'would be distributed' : 'distributed',
-    })),
-    pauseMs: locks.attempts + clearing.attempts === 0 ? null : locks.waitedMs + clearing.waitedMs,
-    attempts: locks.attempts,
+    shards: onlyRow(inParts).n,
+    tables,
+    pauseMs: pauseMs === 0 ? null : pauseMs,
+    attempts,
     missingLogins: await loginsMissingOnWorkers(db),
-    leftOvers,
+    leftOvers: cleared?.leftOvers ?? [],
   };
 }
 
@@ -124,98 +101,102 @@ export async function runDistribute(
 async function checkMigrations(db: Db): Promise<void> {
   const unknown = await unknownMigrations(db, MIGRATIONS);
   if (unknown.length === 0) return;
-  throw new Unusable(
-    `the database is newer than this program, research-mirror ${programVersion()}, which does not know the tables of ${unknown.join(', ')}; ` +
-      'nothing was touched. Run distribute with the newest program',
+  throw refused(
+    `the database is newer than this program, research-mirror ${programVersion()}, which does not know the tables of ${unknown.join(', ')}`,
+    'Run distribute with the newest program',
   );
 }
 
 /** @throws Unusable where a table can't be distributed as it is */
-function check(tables: readonly TableOfAccounts[]): void {
-  const foreign = tables.filter(({ ours }) => !ours);
-  if (foreign.length > 0) {
-    throw new Unusable(
-      `the login of DATABASE_URL does not own ${listed(foreign)}; nothing was touched. Say it as the login that migrates`,
-    );
-  }
-  const obstacles = tables.flatMap(({ name, distributed, obstacles: all }) =>
-    distributed ? [] : all.toSorted().map((each) => `${each} of ${name}`),
+function check(plan: readonly TableOfAccounts[]): void {
+  const obstacles = plan.flatMap(({ name, distributed, obstacles: all }) =>
+    distributed ? [] : all.map((each) => `${each} of ${name}`),
   );
-  if (obstacles.length > 0) {
-    throw new Unusable(
-      `Citus distributes no table with a unique index that lacks _user_id, a foreign key or a trigger: ` +
-        `${obstacles.join(', ')}; nothing was touched. Drop what was added to the mirror, and say it again`,
-    );
+  if (obstacles.length === 0) return;
+  throw refused(
+    `Citus distributes no table with a unique index that lacks _user_id, a foreign key or a trigger, nor one of another owner: ${obstacles.join(', ')}`,
+    'Drop what was added to the mirror, and say it again as the login that migrates',
+  );
+}
+
+/** Resolves once no long transaction writes the tables or makes an index: others go on meanwhile, and nobody waits. */
+async function longOnesEnd({ db, clock, signal, onStep }: DistributeContext, names: string[]): Promise<void> {
+  for (let look = 0; look < LOOKS; look += 1) {
+    const { rows } = await db.sql<{ who: string }>`
+      select format('%s has %s', coalesce('pid ' || l.pid, 'a prepared one'), l.relation::regclass) as who
+      from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+      where l.granted and l.mode <> 'AccessShareLock' and l.relation = any(${names}::regclass[])
+        and l.database = (select oid from pg_database where datname = current_database())
+        and (l.pid is null or a.backend_type = 'client backend' and a.xact_start < clock_timestamp() - interval '1 s')
+      order by 1 limit 1`;
+    const who = rows[0]?.who;
+    if (who === undefined) return;
+    if (look === 0) onStep(`waiting for a long transaction: ${who}`);
+    await clock.sleep(1_000, signal);
   }
 }
 
-function listed(tables: readonly TableOfAccounts[]): string {
-  return tables.map(({ name }) => name).join(', ');
-}
-
-/** @returns what was distributed here */
+/** @returns names of the tables that were distributed here */
 async function distribute(
-  trx: Db,
-  { signal, onStep }: DistributeContext,
-  { shards, locking }: Pick<DistributeOptions, 'shards'> & { readonly locking: () => void },
-): Promise<ReadonlySet<string>> {
-  // Nobody migrates or adds columns meanwhile.
-  await lockMigrations(trx);
-  await checkMigrations(trx);
-  await takeTurn(trx);
-  await trx.raw(`set local lock_timeout = '${TABLE_WAIT}'`);
-  const due = (await tablesOfAccounts(trx)).filter(({ distributed }) => !distributed);
-  if (due.length === 0) return new Set();
-  onStep('waiting for the daemon’s writes');
-  // First what every page's transaction locks first: who has that needs no table that is locked here, so nobody waits
-  // in a circle.
-  const fence = trx.stateTable('account');
-  locking();
-  await trx.sql`lock table only ${fence} in exclusive mode`;
-  for (const { name } of due) await trx.sql`lock table only ${sql.raw(name)} in exclusive mode`;
-  await distributeTables(trx, due, shards, ({ name }) => {
-    signal.throwIfAborted();
-    onStep(`distributing ${name}`);
+  context: DistributeContext,
+  tables: string[],
+  shards: number | undefined,
+): Promise<Retried<readonly string[]>> {
+  const failure = 'the mirror was not distributed, and nothing was changed';
+  const { signal, onStep } = context;
+  await longOnesEnd(context, tables);
+  return retried({ ...context, patience: PATIENCE, failure }, async (trx) => {
+    // Nobody migrates or adds columns meanwhile.
+    await lockMigrations(trx, PATIENCE.lockMs);
+    await checkMigrations(trx);
+    await takeTurn(trx);
+    await trx.raw(`set local lock_timeout = ${PATIENCE.lockMs}`);
+    const due = (await tablesOfAccounts(trx)).filter(({ distributed }) => !distributed);
+    if (due.length === 0) return [];
+    onStep('waiting for the daemon’s writes');
+    // First what every page's transaction locks first: who has that needs no table that is locked here, so nobody waits
+    // in a circle.
+    await trx.sql`lock table only ${trx.stateTable('account')} in exclusive mode`;
+    for (const { name } of due) await trx.sql`lock table only ${sql.raw(name)} in exclusive mode`;
+    for (const table of due) {
+      signal.throwIfAborted();
+      onStep(`distributing ${table.name}`);
+      await distributeTable(trx, table, shards);
+    }
+    onStep('committing on all nodes');
+    return due.map(({ name }) => name);
   });
-  onStep('committing on all nodes');
-  return new Set(due.map(({ name }) => name));
 }
 
-/** Of distributed tables: rows from before, which lie on the coordinator and are seen by nobody. @returns what stays */
-async function clearAway(db: Db, locks: TableLocks): Promise<readonly string[]> {
-  const tables = await tablesOfAccounts(db);
-  // A page or two are the table's own: an empty one with a TOAST table has one.
-  const full = tables.filter(({ distributed, bytesHere }) => distributed && bytesHere > EMPTY);
-  return locks.each(
-    full.map(({ name }) => name),
-    async (trx, name) => {
-      await trx.raw(`set local lock_timeout = '${TABLE_WAIT}'`);
-      await trx.sql`select truncate_local_data_after_distributing_table(${name}::regclass)`;
-    },
-  );
+/**
+ * What follows, each in a transaction of its own: who reads a view for long would have all that was copied thrown away.
+ * The views get words for distributed tables; rows from before, which lie on the coordinator and are seen by nobody, go.
+ */
+async function followAndClear(context: DistributeContext): Promise<{ tookMs: number; leftOvers: string[] }> {
+  const failure = 'the views changes and companies fail before you say distribute again';
+  await retried({ ...context, patience: PATIENCE, failure }, async (trx) => {
+    await takeTurn(trx);
+    await trx.raw(`set local lock_timeout = ${PATIENCE.lockMs}`);
+    await remakeFollowers(trx);
+  });
+  let tookMs = 0;
+  const leftOvers: string[] = [];
+  for (const { name, distributed, bytesHere } of await tablesOfAccounts(context.db)) {
+    if (!distributed || bytesHere <= EMPTY) continue;
+    try {
+      const clearing = await retried(
+        { ...context, patience: LESS_PATIENCE, failure: name },
+        (trx) => trx.sql`select truncate_local_data_after_distributing_table(${name}::regclass)`,
+      );
+      tookMs += clearing.tookMs;
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      leftOvers.push(name);
+      tookMs += LESS_PATIENCE.attempts * LESS_PATIENCE.lockMs;
+    }
+  }
+  return { tookMs, leftOvers };
 }
 
 /** Bytes of a table without rows, at most: the first page of its TOAST table's index. */
 const EMPTY = 8_192;
-
-async function countRows(db: Db, tables: readonly TableOfAccounts[]): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
-  for (const { name } of tables) {
-    const { rows } = await db.sql<{ n: number }>`select count(*)::float8 as n from ${sql.raw(name)}`;
-    counts.set(name, rows[0]?.n ?? 0);
-  }
-  return counts;
-}
-
-async function shardCount(
-  db: Db,
-  tables: readonly TableOfAccounts[],
-  wanted: number | undefined,
-): Promise<number> {
-  const name = tables[0]?.name ?? null;
-  const { rows } = await db.sql<{ n: number }>`
-    select coalesce(
-      (select shard_count::int from citus_tables where table_name = ${name}::regclass), ${wanted ?? null}::int,
-      current_setting('citus.shard_count')::int) as n`;
-  return rows[0]?.n ?? 0;
-}

@@ -1,12 +1,12 @@
-import { runDistribute } from '../../app/distribute/run-distribute.ts';
+import { type DistributeReport, runDistribute } from '../../app/distribute/run-distribute.ts';
 import { loadConfig } from '../../config/load.ts';
-import { openDatabase } from '../../db/connection/database.ts';
 import { MIGRATION_BOUNDS } from '../../db/migrations/run-migrations.ts';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { formatTable } from '../terminal/text-table.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { describeDistributed } from './distribute-text.ts';
 
 interface DistributeFlags {
   readonly dryRun?: boolean;
@@ -14,47 +14,44 @@ interface DistributeFlags {
   readonly json?: boolean;
 }
 
-/** More parts than this cost each query over all accounts more than they spread. */
-const MOST_SHARDS = 1024;
-
 /** What `distribute` does. */
-export async function distributeAction(shell: Shell, flags: DistributeFlags): Promise<ExitCode> {
-  const { dryRun = false, json } = flags;
-  const shards = readShards(flags.shards);
+export async function distributeAction(
+  shell: Shell,
+  { dryRun = false, shards: given, json = false }: DistributeFlags,
+): Promise<ExitCode> {
+  if (given !== undefined && !/^[1-9]\d{0,4}$/.test(given)) {
+    throw new UsageError(`--shards: ${JSON.stringify(given)} must be a whole number from 1 up`);
+  }
+  const shards = given === undefined ? undefined : Number(given);
   const config = loadConfig(shell.env, 'database');
-  return onMigratedMirror(shell, config, { command: 'distribute', which: 'own' }, async ({ reached }) => {
-    const { clock, signal } = shell;
-    const database = await openDatabase({
-      ...reached.direct,
-      schema: config.schema,
-      max: 1,
-      bounds: MIGRATION_BOUNDS,
-    });
-    try {
-      const report = await runDistribute(
-        { db: database.db, clock, signal, onStep: (words) => shell.err.write(`${words} …\n`) },
-        { dryRun, shards },
-      );
-      shell.out.write(
-        json === true
-          ? `${JSON.stringify(report)}\n`
-          : describeDistributed(report, widthOfTerminal(shell.out)),
-      );
-      return report.leftOvers.length > 0 ? EXIT.FAILED : EXIT.DONE;
-    } finally {
-      await database.close();
-    }
+  const reach = { command: 'distribute', which: 'own', bounds: MIGRATION_BOUNDS, direct: true } as const;
+  return onMigratedMirror(shell, config, reach, async ({ db }) => {
+    const onStep = (words: string): unknown => shell.err.write(`${words} …\n`);
+    const report = await runDistribute({ ...shell, db, onStep }, { dryRun, shards });
+    shell.out.write(json ? `${JSON.stringify(report)}\n` : describe(report, widthOfTerminal(shell.out)));
+    return report.leftOvers.length > 0 ? EXIT.FAILED : EXIT.DONE;
   });
 }
 
-/** @throws UsageError */
-function readShards(given: string | undefined): number | undefined {
-  if (given === undefined) return undefined;
-  const shards = Number(given);
-  if (!Number.isInteger(shards) || shards < 1 || shards > MOST_SHARDS) {
-    throw new UsageError(
-      `--shards: ${JSON.stringify(given)} must be a whole number from 1 to ${MOST_SHARDS}`,
-    );
-  }
-  return shards;
+/** The plan as a table of tables, what was spread or would be, and what is left to do. */
+function describe(report: DistributeReport, width: number | undefined): string {
+  const { version, workers, shards, tables, pauseMs, leftOvers, missingLogins } = report;
+  const columns = [{ title: 'table', align: 'left' } as const, { title: 'rows', align: 'right' } as const];
+  const cells = tables.map(({ name, rows, outcome }) => [name, rows === null ? outcome : formatCount(rows)]);
+  const done = tables.every(({ outcome }) => outcome === 'there') ? 'the mirror is distributed: ' : '';
+  const into = `${countOf(tables.length, 'table')} in ${countOf(shards, 'shard')}`;
+  const cluster = `Citus ${version}, ${countOf(workers.length, 'node')} with shards (${workers.join(', ')})`;
+  const pause = pauseMs === null ? '' : `; writes waited ${(pauseMs / 1000).toFixed(1)} s`;
+  return [
+    `${formatTable(columns, cells, width)}${done}${into}; ${cluster}${pause}\n`,
+    ...leftOvers.map(
+      (name) =>
+        `${name}: its old rows still lie on the coordinator, unseen, since somebody reads it without end: say distribute again later\n`,
+    ),
+    ...missingLogins.map(
+      (name) =>
+        `login ${name} is not on every worker, and can read nothing there: on each worker that lacks it, ` +
+        'SET citus.enable_create_role_propagation = off; CREATE ROLE … LOGIN IN ROLE …, as on the coordinator\n',
+    ),
+  ].join('');
 }

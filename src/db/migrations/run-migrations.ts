@@ -1,8 +1,8 @@
 import { type Db, onlyRow } from '../connection/db.ts';
 import { sql } from 'kysely';
-import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
+import { Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { distributeNewTables, tablesBefore } from '../distribution/tables-of-accounts.ts';
+import { distributeNewTables, tablesBefore } from '../distribution/citus.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
 import {
   type AppliedMigration,
@@ -12,8 +12,8 @@ import {
   unknownAmong,
 } from './migrations.ts';
 import { throwIfMisread } from '../connection/pinned-settings.ts';
+import { type Patience, PATIENCE, retried } from './retried.ts';
 import { splitStatements } from './split-statements.ts';
-import { sqlState } from '../connection/sql-state.ts';
 import { throwIfClosed, throwIfNamesTaken } from './names-taken.ts';
 
 export interface MigrateOptions {
@@ -34,20 +34,8 @@ export const MIGRATION_BOUNDS = { statement: 0, idle: 60_000 };
 /** The oldest PostgreSQL that is supported, as `server_version_num`. */
 const OLDEST = 150_000;
 
-interface Patience {
-  readonly attempts: number;
-  /**
-   * How long (ms) an attempt waits for a lock before it gives way: everybody who comes later to a table for which it
-   * waits has to wait behind it.
-   */
-  readonly lockMs: number;
-}
-
-const PATIENCE: Patience = { attempts: 10, lockMs: 3_000 };
-/** Milliseconds after the first attempt, longer after each further one. */
-const BACK_OFF = 100;
-/** How often an attempt looks at what it waits for. */
-const LOOKS = 6;
+/** What two programs come to that make the same thing at once; XX000: "tuple concurrently updated". */
+const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
 
 /**
  * Brings the database to this version: each file in a transaction of its own under a lock (lockMigrations), so that any
@@ -58,15 +46,20 @@ const LOOKS = 6;
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { db, folder, version } = options;
+  const retrying = {
+    ...options,
+    failure: 'the database could not be brought to this version',
+    raced: MADE_TWICE,
+  };
   const all = await readMigrations(folder);
   await checkServer(db);
   const applied: string[] = [];
   // Asks without the lock first: a database that is up to date is not touched.
   while (pendingAfter(await appliedMigrations(db), all, db.schema, version).length > 0) {
-    const name = await retried(options, (trx) => applyNext(trx, all, options));
+    const { value: name } = await retried(retrying, (trx) => applyNext(trx, all, options));
     if (name !== undefined) applied.push(name);
   }
-  await retried(options, ensureGrants);
+  await retried(retrying, ensureGrants);
   return applied;
 }
 
@@ -230,74 +223,4 @@ export async function checkServer(db: Db): Promise<void> {
     );
   }
   await throwIfMisread(db);
-}
-
-/** Lock time-outs, deadlocks, serialization. */
-const WAITED = /^(?:55P03|40P01|40001)$/;
-/** What two programs come to that make the same thing at once; XX000: "tuple concurrently updated". */
-const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
-
-/**
- * Runs the work in a transaction; again after a lock's time-out, a deadlock, or a race with another program's DDL.
- * @throws DatabaseUnavailable naming the session that keeps a lock; errors of the work
- */
-async function retried<T>(
-  options: MigrateOptions,
-  work: (trx: Db) => Promise<T>,
-): Promise<T> {
-  const { db, clock, patience: { attempts, lockMs } = PATIENCE } = options;
-  let holder: string | undefined;
-  for (let attempt = 1; ; attempt += 1) {
-    const over = new AbortController();
-    let watching: Promise<string | undefined> | undefined;
-    try {
-      return await db.transaction(async (trx) => {
-        await trx.raw(`set local lock_timeout = ${lockMs}`);
-        const { pid } = onlyRow(await trx.sql<{ pid: number }>`select pg_backend_pid() as pid`);
-        watching = whoBlocks(options, pid, lockMs / LOOKS, over.signal);
-        return await work(trx);
-      });
-    } catch (error) {
-      const state = sqlState(error) ?? '';
-      if (!WAITED.test(state) && (!MADE_TWICE.test(state) || attempt === attempts)) throw error;
-      over.abort();
-      holder = (await watching) ?? holder;
-      if (attempt === attempts) {
-        throw new DatabaseUnavailable(
-          `the database could not be brought to this version: ${holder ?? 'another session'} keeps a lock that the ` +
-            `change of schema "${db.schema}" needs`,
-          { cause: error },
-        );
-      }
-      await clock.sleep(BACK_OFF * attempt);
-    } finally {
-      over.abort();
-      await watching;
-    }
-  }
-}
-
-/** @returns the session that kept the one of `pid` waiting when it was looked at last; at the signal */
-async function whoBlocks(
-  { db, clock }: MigrateOptions,
-  pid: number,
-  everyMs: number,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  let found: string | undefined;
-  try {
-    for (;;) {
-      await clock.sleep(everyMs, signal);
-      const { rows } = await db.sql<{ who: string }>`
-        select case when a.pid is null then 'a prepared transaction (pg_prepared_xacts)'
-          else format('session %s of %s (%s, its transaction began %s: "select pg_terminate_backend(%s)" ends it)', a.pid,
-            coalesce(a.usename, 'an unknown user'), coalesce(nullif(a.application_name, ''), 'no application name'),
-            coalesce(to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS "UTC"'), 'at an unknown time'), a.pid) end as who
-        from unnest(pg_blocking_pids(${pid})) as b (pid) left join pg_stat_activity a on a.pid = b.pid limit 1`;
-      found = rows[0]?.who ?? found;
-    }
-  } catch {
-    // The signal; or the database can't say.
-    return found;
-  }
 }

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
-import { hasCitus } from '../../db/distribution/tables-of-accounts.ts';
+import { hasCitus } from '../../db/distribution/citus.ts';
 import { PLANNED_WITHOUT_VALUES } from '../../db/ownership/account-plans.ts';
 import { TypeRefused } from '../../model/errors.ts';
 import { SECOND_COLUMN } from '../../model/second-column.ts';

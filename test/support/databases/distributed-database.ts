@@ -40,7 +40,7 @@ export async function makeCluster(url: string, workers: readonly string[]): Prom
 /** What the command `distribute` does. */
 export async function distributeMirror(url: string, schema = 'mirror'): Promise<DistributeReport> {
   const program = 'research-mirror tests';
-  const database = await openDatabase({ url, schema, program, max: 1, bounds: MIGRATION_BOUNDS });
+  const database = await openDatabase({ url, schema, program, max: 2, bounds: MIGRATION_BOUNDS });
   const signal = new AbortController().signal;
   try {
     return await runDistribute(
