@@ -79,8 +79,9 @@ export async function setColumnType(
     });
   } catch (error) {
     if (sqlState(error) === UNDEFINED_COLUMN) {
-      const message = `another "columns set-type" of ${table.name} has begun meanwhile: this one changed nothing`;
-      throw new Unusable(message, { cause: error });
+      throw new Unusable(
+        `another "columns set-type" of ${table.name} has begun meanwhile: this one changed nothing`,
+      );
     }
     await db.transaction((trx) => dropSecond(trx, table)).catch(() => {});
     throw error;

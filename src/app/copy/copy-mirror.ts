@@ -1,4 +1,4 @@
-import { Unusable } from '@research-mirror/runtime/errors';
+import { ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { databaseTime } from '../../db/connection/database-time.ts';
 import { type ConnectionOptions, triedConnection } from '../../db/connection/pool.ts';
@@ -49,15 +49,11 @@ export class CopyRefused extends Error {
  */
 export async function copyMirror(options: CopyOptions): Promise<CopyReport> {
   const { source, schema, signal } = options;
-  const target = await triedConnection(options.target).catch((error: unknown) => {
-    const told = messageOf(error).replaceAll('DATABASE_URL', 'MIRROR_COPY_TO');
-    throw new Unusable(`the target: ${told}`, { cause: error });
-  });
+  const target = await triedConnection(options.target).catch(ofTarget);
   return inTransaction({ ...target, schema }, 'read committed', signal, async (to) => {
-    if (!(await migrateEmpty(to.db, MIGRATIONS))) {
+    if (!(await migrateEmpty(to.db, MIGRATIONS).catch(ofTarget))) {
       throw new CopyRefused(
-        `the target has a mirror in schema "${schema}" already: copy into an empty database, or remove that one: ` +
-          `drop schema "${schema}", "${schema}_sync" cascade`,
+        `the target has a mirror in schema "${schema}" already (is it the source itself?): copy into an empty database`,
       );
     }
     // What the migrations write comes from the source, too.
@@ -71,6 +67,13 @@ export async function copyMirror(options: CopyOptions): Promise<CopyReport> {
     await ensureGrants(to.db);
     return report;
   });
+}
+
+/** Says of an error that it is the target's, by the target's settings. Its causes are in its words. @throws always */
+export function ofTarget(error: unknown): never {
+  if (!(error instanceof ClassifiedError)) throw error;
+  const told = messageOf(error).replaceAll('DATABASE_URL', 'MIRROR_COPY_TO');
+  throw new Unusable(`the target: ${told.replaceAll('MIRROR_DATA_DIR', '--data-dir')}`);
 }
 
 async function copyTables(

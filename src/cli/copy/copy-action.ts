@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { countOf } from '@research-mirror/runtime/figures';
-import { copyMirror, CopyRefused } from '../../app/copy/copy-mirror.ts';
+import { copyMirror, CopyRefused, ofTarget } from '../../app/copy/copy-mirror.ts';
 import { reachDatabase } from '../../app/process/reach-database.ts';
 import type { Config, DatabaseConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -30,7 +30,7 @@ export async function copyAction(
   return onMigratedMirror(shell, config, { command: 'copy', which }, async ({ reached }) => {
     const log = makeLog(config, shell, err, 'warn');
     const hide = (secret: string): void => scrubber.hide(secret);
-    const target = await reachDatabase(to, { command: 'copy', log, clock, signal, hide });
+    const target = await reachDatabase(to, { command: 'copy', log, clock, signal, hide }).catch(ofTarget);
     const progress = new Progress(shell);
     try {
       const report = await copyMirror({

@@ -10,7 +10,9 @@ export const addCopy: AddCommand = (program, run) => {
         'registers no webhook, until "submissions release"; its first start reads everything again. Ends with 1, nothing ' +
         'touched, where there is a mirror already.',
     )
-    .argument('[nothing...]', 'the target is a secret: it is set, not typed')
+    .usage('[options]')
+    // The target is a secret: one that is typed all the same is refused.
+    .argument('[nothing...]')
     .option('--data-dir <folder>', 'into an embedded Postgres in that folder, as MIRROR_DATA_DIR names one')
     .option('--json', 'what was copied, as JSON on stdout')
     .option('--demo', "the demo's mirror, when there is one of your own too")

@@ -65,6 +65,16 @@ describe('databaseError', () => {
     }
   });
 
+  it('blames a pooler for what a pooler says, and not for what PostgreSQL itself says of a statement', () => {
+    const words = { code: '08P01', severity: 'ERROR' };
+    const ofPooler = Object.assign(new Error('transaction blocks not allowed'), words);
+    expect((databaseError(ofPooler) as Error).message).toContain('a pooler in front of the database');
+    const own = Object.assign(new Error('bind message supplies 0 parameters'), words, {
+      routine: 'exec_bind_message',
+    });
+    expect(databaseError(own)).toBe(own);
+  });
+
   it('leaves a defect of ours alone', () => {
     const defect = new TypeError('x is not a function');
     expect(databaseError(defect)).toBe(defect);

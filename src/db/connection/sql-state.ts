@@ -108,6 +108,8 @@ function mayPass(problem: DriverProblem | undefined): boolean {
 export function databaseError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ClassifiedError) return error;
   const state = sqlState(error);
+  // PostgreSQL's own words on its protocol, of which poolers lack the place: a statement asks for values that it was not given.
+  if (state === '08P01' && 'routine' in error && error.routine !== undefined) return error;
   if (state === undefined) {
     const reason = messageOf(withoutAggregate(error));
     if (isCertificateProblem(error)) {

@@ -86,7 +86,7 @@ export async function viewsUpon(trx: Db, { table, name }: TypeChange): Promise<r
   if (rows.length === 0) return views;
   throw new TypeRefused(
     `${table.name}.${name} can't get another type while these depend on it: ${rows.map(({ what }) => what).join(', ')}. ` +
-      'Keep their definitions (pg_dump --schema-only), drop them, and make them again afterwards',
+      'Keep their definitions (pg_get_viewdef, pg_get_indexdef, …), drop them, and make them again afterwards',
   );
 }
 
