@@ -1,10 +1,11 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
 import { readDsn, systemUser, type PgVariables } from './dsn.ts';
 import { PIN_SETTINGS } from './pinned-settings.ts';
-import { breaksConnection, databaseError, driverProblem, sqlState } from './sql-state.ts';
+import { breaksConnection, databaseError, driverProblem, isUnanswered, sqlState } from './sql-state.ts';
 import { isDirect, tlsPlan } from './tls.ts';
 
 export interface ConnectionOptions {
@@ -131,12 +132,13 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLi
   });
   // The pool replaces an idle connection that breaks; the next query meets the cause.
   pool.on('error', () => {});
+  const endSession: EndSession = (...session) => void pool.query(END_SESSION, session).catch(() => {});
   const places = new Places(options.max);
   const guarded = new Map<pg.PoolClient, GuardedClient>();
   // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
   // listener ends the process.
   pool.on('connect', (client) => {
-    guarded.set(client, new GuardedClient(client));
+    guarded.set(client, new GuardedClient(client, endSession));
   });
   pool.on('remove', (client) => guarded.delete(client));
   const oneWorks = (): boolean => [...guarded.values()].some(({ isBroken }) => !isBroken);
@@ -185,6 +187,14 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLi
   return { ...lineOf(false), urgent: lineOf(true) };
 }
 
+/**
+ * Ends the session of an answer that was given up: the server may not, for hours, where its clock was set back and its
+ * time-outs with it, and would keep the locks. Through a pooler the port is another's, and nothing is ended.
+ */
+const END_SESSION = `select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
+  where pid = $1 and client_port = $2 and usename = current_user`;
+type EndSession = (processID: number, localPort: number) => void;
+
 /** The first statement of a transaction, which is sent together with the next one. */
 export const BEGIN = 'begin isolation level';
 
@@ -201,15 +211,22 @@ const BEGUN = { command: 'BEGIN', rowCount: null, rows: [], oid: 0, fields: [] }
 /** A connection of the pool as Kysely uses it: without cursors. */
 class GuardedClient {
   readonly #client: pg.PoolClient;
+  readonly #endSession: EndSession;
+  /** As pg_stat_activity has it; a Unix socket has none. */
+  readonly #port: number;
   /** It can't be used any more, as far as known. */
   isBroken = false;
+  #isUnanswered = false;
   #leave = (): void => {};
   #inTransaction = false;
   /** A transaction's beginning that was sent, while the next statement is not. */
   #begun: Promise<pg.QueryResult> | undefined;
 
-  constructor(client: pg.PoolClient) {
+  constructor(client: pg.PoolClient, endSession: EndSession) {
     this.#client = client;
+    this.#endSession = endSession;
+    const { connection } = client as unknown as { connection: { stream: Partial<Socket> } };
+    this.#port = connection.stream.localPort ?? -1;
     // It broke while in use: the current statement, or the next one, is rejected with the error.
     client.on('error', () => {
       this.isBroken = true;
@@ -272,6 +289,7 @@ class GuardedClient {
       return last;
     } catch (error) {
       if (breaksConnection(error)) this.isBroken = true;
+      if (isUnanswered(error)) this.#isUnanswered = true;
       throw databaseError(error);
     }
   }
@@ -279,6 +297,7 @@ class GuardedClient {
   release(discard?: boolean): void {
     this.isBroken ||= discard === true;
     this.#client.release(this.isBroken);
+    if (this.#isUnanswered) this.#endSession(this.processID, this.#port);
     this.#leave();
   }
 }

@@ -86,6 +86,11 @@ const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: (reason: string)
   ],
 ];
 
+/** Whether the driver gave an answer up, which the server may still be working on. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout';
+}
+
 function driverText(error: unknown): (typeof TEXTS)[number] | undefined {
   return error instanceof Error ? TEXTS.find(([text]) => text.test(error.message)) : undefined;
 }

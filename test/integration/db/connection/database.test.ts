@@ -1,8 +1,11 @@
 import { sql } from 'kysely';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../../../src/db/connection/database.ts';
+import { createPool } from '../../../../src/db/connection/pool.ts';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
@@ -159,4 +162,30 @@ describe('an open database', () => {
     expect((await hasty.db.sql`select 2 as two`).rows).toEqual([{ two: 2 }]);
     await hasty.close();
   });
+});
+
+it('a session whose answer was given up ends at the server, too, with its locks, though no time-out of the server’s ends it', async () => {
+  await open.db.sql`create table held (id int)`;
+  const { host, port, user, password, database: name } = new pg.Client(database.url);
+  const pool = createPool(
+    { host, port, user, password: password ?? undefined, database: name },
+    { max: 2, answerWithin: 1_500 },
+  );
+  const holder = new pg.Client(database.url);
+  await holder.connect();
+  await holder.query('begin; lock table held in access exclusive mode');
+  const stuck = await pool.connect();
+  await stuck.query('begin isolation level read committed', []);
+  await stuck.query('select pg_advisory_xact_lock(4711)', []);
+  await expect(stuck.query('select * from held', [])).rejects.toThrow(/no answer came in time/);
+  stuck.release();
+  // Else it has the lock for as long as it waits for the table.
+  await eventually('its lock to be free', async () => {
+    const { rows } = await holder.query<{ held: boolean }>(
+      `select exists (select from pg_locks where locktype = 'advisory' and objid = 4711) as held`,
+    );
+    return rows[0]?.held === false;
+  });
+  await holder.end();
+  await pool.end();
 });
