@@ -43,7 +43,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     expect(await page.getByText('31 of 48').first().isVisible()).toBe(true);
     expect(await page.getByText('GET /v1/watchlist was answered 503: busy').isVisible()).toBe(true);
     const webhook = page.getByRole('row', { name: /^registered mirror\.example\.com/ });
-    expect(await webhook.innerText()).toMatch(/45 s ago\s+11:59:15 UTC\s+2\s+950\s+50/);
+    expect(await webhook.innerText()).toMatch(/45 s ago\s+11:59:15 UTC\s+2$/);
     expect(await page.getByRole('row', { name: '3 1 0 40 2 0 0' }).isVisible()).toBe(true);
     await page.locator('#live', { hasText: /^live$/ }).waitFor();
     expect(complaints).toEqual([]);
