@@ -34,6 +34,10 @@ const ROWS: readonly Row[] = playedRows(8).map(
   },
 );
 
+/** A look starts the program. */
+const WITHIN_MS = 120_000;
+const EVERY_MS = 2_000;
+
 const DAEMON = { MIRROR_DELETES: 'hard', MIRROR_SETTLE: '1s' };
 const LOGIN = `daemon_${randomBytes(4).toString('hex')}`;
 let system: System;
@@ -118,11 +122,12 @@ async function says<T extends { readonly said: string }>(
   expected: string,
   ask: () => Promise<T>,
 ): Promise<T> {
-  return eventually(`${surface} to say "${expected}"`, async () => {
+  const look = async (): Promise<T> => {
     const found = await ask();
     if (found.said !== expected) throw new Error(`it says ${JSON.stringify(found)}`);
     return found;
-  });
+  };
+  return eventually(`${surface} to say "${expected}"`, look, WITHIN_MS, EVERY_MS);
 }
 
 /** Of the rows played: what is yet to be logged, behind which part of the log. */
@@ -175,10 +180,9 @@ describe('the table of what goes wrong', () => {
     } finally {
       await scenario.mend(stage);
     }
-    await eventually('the mended mirror to be read', async () => {
-      const { code } = await system.run(['sync', ...scenario.sync], environment());
-      return code === 0;
-    });
+    const isRead = async (): Promise<boolean> =>
+      (await system.run(['sync', ...scenario.sync], environment())).code === 0;
+    await eventually('the mended mirror to be read', isRead, WITHIN_MS, EVERY_MS);
     await says('status', '0', status);
     // Or the next row would be not ready for this one's reason.
     await eventually('readiness', async () => (await ask('readyz')).status === 200);
