@@ -139,10 +139,9 @@ export async function hasCitus(db: Db): Promise<boolean> {
 const FIRST = 'mirror.account';
 
 /** All tables that this version's mirror has. What else lies in its schemas is somebody's own, and stays as it is. */
-const OWN: ReadonlySet<string> = new Set([
-  ...COPIED_TABLES.map(({ schema, name }) => `${schema}.${name}`),
-  ...Object.keys(LEFT_BEHIND).map((name) => `state.${name}`),
-]);
+const OWN: ReadonlySet<string> = new Set(
+  [...COPIED_TABLES, ...LEFT_BEHIND].map(({ schema, name }) => `${schema}.${name}`),
+);
 
 /** The mirror's tables of accounts, `<schema>.account` first. For a database that has Citus. */
 export async function tablesOfAccounts(db: Db): Promise<readonly TableOfAccounts[]> {

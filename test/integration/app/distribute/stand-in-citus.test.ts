@@ -87,6 +87,14 @@ describe.runIf(isPlain)('distribute, with a stand-in for Citus', () => {
     expect(plan.tables.find(({ name }) => name === 'mirror.lists')?.rows).toBe(2);
     const names = plan.tables.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['mirror_sync.scope', 'mirror.submissions']));
+    // A page writes slots beside rows: one that is left local breaks its commit over the nodes.
+    const all = await run<{ name: string }>(`
+      select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        join pg_attribute a on a.attrelid = c.oid and a.attname = '_user_id'
+        join pg_index i on i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey)
+      where n.nspname in ('mirror', 'mirror_sync') and c.relkind = 'r'`);
+    expect(names.toSorted()).toEqual(all.map(({ name }) => name).toSorted());
+    expect(names).toContain('mirror_sync.slot_block');
     expect(names).not.toContain('mirror_sync.api_key');
     expect(names).not.toContain('mirror_sync.migration');
     expect(await run(beside)).toEqual([]);
