@@ -9,6 +9,7 @@ import {
   AT,
   before,
   sampleAccount,
+  sampleChange,
   sampleCollection,
   sampleReport,
 } from '../support/processes/status-report.ts';
@@ -16,10 +17,10 @@ import {
 const LONG = 'x7Qp'.repeat(60);
 
 const CHANGES: readonly LatestChange[] = [
-  changed({ op: 'update', key: '48210', field: 'status', before: '"running"', after: '"done"' }),
-  changed({ op: 'update', key: '48210', field: 'score', before: null, after: '87.5', moreFields: 7 }),
-  changed({ op: 'insert', key: '48211' }),
-  changed({
+  sampleChange({ op: 'update', key: '48210', field: 'status', before: '"running"', after: '"done"' }),
+  sampleChange({ op: 'update', key: '48210', field: 'score', before: null, after: '87.5', moreFields: 7 }),
+  sampleChange({ op: 'insert', key: '48211' }),
+  sampleChange({
     collection: 'list_items',
     op: 'update',
     key: `17:${LONG}`,
@@ -27,11 +28,11 @@ const CHANGES: readonly LatestChange[] = [
     before: '1',
     after: `"${LONG}…`,
   }),
-  changed({ collection: 'list_items', op: 'insert', rows: 12_345, key: null }),
-  changed({ collection: 'list_items', op: 'delete', rows: 20_000, more: true, key: null }),
-  changed({ collection: 'watchlist', op: 'delete', key: 'w/1?#' }),
-  changed({ collection: 'watchlist', op: 'undelete', key: 'w/1?#' }),
-  changed({
+  sampleChange({ collection: 'list_items', op: 'insert', rows: 12_345, key: null }),
+  sampleChange({ collection: 'list_items', op: 'delete', rows: 20_000, more: true, key: null }),
+  sampleChange({ collection: 'watchlist', op: 'delete', key: 'w/1?#' }),
+  sampleChange({ collection: 'watchlist', op: 'undelete', key: 'w/1?#' }),
+  sampleChange({
     collection: 'account',
     op: 'update',
     key: '42',
@@ -40,24 +41,6 @@ const CHANGES: readonly LatestChange[] = [
     after: '1200.50',
   }),
 ];
-
-function changed(changes: Partial<LatestChange>): LatestChange {
-  return {
-    at: before(75),
-    userId: '42',
-    collection: 'research_jobs',
-    op: 'update',
-    rows: 1,
-    more: false,
-    key: null,
-    field: null,
-    before: null,
-    after: null,
-    moreFields: 0,
-    changeId: '1772366400000000',
-    ...changes,
-  };
-}
 
 /** Judged as a daemon does. */
 function judged(accounts: readonly AccountStatus[], changes: Partial<StatusReport> = {}): StatusReport {

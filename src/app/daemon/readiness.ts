@@ -118,13 +118,15 @@ export interface ReadinessSources {
  * @throws where the database does not answer
  */
 export async function readiness({ db, ownsUntil, writes, clock }: ReadinessSources): Promise<Ready> {
-  const refusal = (await whyReadOnly(db)) ?? writes.why();
-  const late = clock.monotonic() - ownsUntil();
-  const missed =
-    late === Infinity || !writes.tried
-      ? 'the daemon is starting: it has not written to the database yet'
-      : `the database takes no heartbeat: the last one ran out ${formatSpan(late)} ago (see the log)`;
-  const isMissed = late > 0 || !writes.tried;
-  const why = refusal ?? (isMissed ? missed : undefined);
+  const why =
+    (await whyReadOnly(db)) ?? writes.why() ?? whyNoBeat(clock.monotonic() - ownsUntil(), writes.tried);
   return why === undefined ? { ok: true } : { ok: false, why };
+}
+
+/** @param lateMs since when the last heartbeat is over; Infinity: there was none */
+function whyNoBeat(lateMs: number, tried: boolean): string | undefined {
+  if (lateMs === Infinity || !tried) return 'the daemon is starting: it has not written to the database yet';
+  return lateMs > 0
+    ? `the database takes no heartbeat: the last one ran out ${formatSpan(lateMs)} ago (see the log)`
+    : undefined;
 }

@@ -49,6 +49,8 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 /** What an error of the driver means that has neither a code of Node's nor a SQLSTATE. */
 type DriverProblem = 'connection' | 'no-tls' | 'tls' | 'no-password' | 'sign-in';
 
+const UNANSWERED = /^Query read timeout$/;
+
 /**
  * The texts of pg, pg-pool and Kysely at the pinned versions, which they never translate; each is provoked by a test
  * (driver-texts.test.ts). A server's texts are in its own language: they are never looked at. Our words stand beside
@@ -59,7 +61,7 @@ const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: (reason: string)
   [/^timeout expired$/, 'connection'],
   [/^timeout exceeded when trying to connect$/, 'connection'],
   [
-    /^Query read timeout$/,
+    UNANSWERED,
     'connection',
     () =>
       'no answer came in time: a pooler lets too few sessions through (a program opens 14 at most), the network drops packets, or the server hangs',
@@ -88,7 +90,7 @@ const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: (reason: string)
 
 /** Whether the driver gave an answer up, which the server may still be working on. */
 export function isUnanswered(error: unknown): boolean {
-  return error instanceof Error && error.message === 'Query read timeout';
+  return driverText(error)?.[0] === UNANSWERED;
 }
 
 function driverText(error: unknown): (typeof TEXTS)[number] | undefined {

@@ -61,14 +61,11 @@ export async function fillBatch(
   rest: RowsToFill,
   column: FieldColumn,
 ): Promise<FilledBatch | undefined> {
-  const key = sql.join(
-    keyColumns(table)
-      .slice(1)
-      .map((name) => sql`, t.${sql.id(name)}`),
-    sql``,
-  );
+  // concat_ws leaves nulls out; the account's own row has no further key.
+  const further = keyColumns(table).slice(1);
+  const key = sql.join([sql`null::text`, ...further.map((name) => sql`t.${sql.id(name)}`)]);
   const { rows } = await trx.sql<BatchEnd & { key: string; item: string; filled: boolean }>`
-    select t._change_id as id, ${rest.moment} as moment, concat_ws(':', null${key}) as key, ${neededOf(column)} as item,
+    select t._change_id as id, ${rest.moment} as moment, concat_ws(':', ${key}) as key, ${neededOf(column)} as item,
       t.${sql.id(column.name)} is not null as filled
     from ${rest.table} as t
     where t._user_id = ${userId}::bigint and ${rest.left}

@@ -1,4 +1,5 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
+import type { LatestChange } from '../../../src/model/status/latest-change.ts';
 import type { Problem } from '../../../src/model/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type {
@@ -173,3 +174,22 @@ export function sampleCollection(changes: Partial<CollectionStatus> = {}): Colle
 export const NO_FIGURES = Object.fromEntries(
   COLLECTION_COLUMNS.map(({ field, kind }) => [field, kind === 'count' ? 0 : null]),
 ) as CollectionFigures;
+
+/** A change of a row with nothing to say but what is given. */
+export function sampleChange(changes: Partial<LatestChange>): LatestChange {
+  return {
+    at: before(75),
+    userId: '42',
+    collection: 'research_jobs',
+    op: 'update',
+    rows: 1,
+    more: false,
+    key: null,
+    field: null,
+    before: null,
+    after: null,
+    moreFields: 0,
+    changeId: '1772366400000000',
+    ...changes,
+  };
+}

@@ -7,6 +7,7 @@ import {
   before,
   sampleAccount,
   sampleActivity,
+  sampleChange,
   sampleCollection,
   sampleReport,
 } from '../processes/status-report.ts';
@@ -109,21 +110,9 @@ export function firstLook(): StatusReport {
         }),
       }),
     ],
-    latestChanges: CHANGES.map((change, index) => ({
-      at: before(40 + 17 * index),
-      userId: '1001',
-      collection: 'research_jobs',
-      op: 'update',
-      rows: 1,
-      more: false,
-      key: null,
-      field: null,
-      before: null,
-      after: null,
-      moreFields: 0,
-      changeId: '1772366400000000',
-      ...change,
-    })),
+    latestChanges: CHANGES.map((change, index) =>
+      sampleChange({ at: before(40 + 17 * index), userId: '1001', ...change }),
+    ),
   });
   const { notes } = judgeStatus(report.accounts, report.processes, new Date(AT), null);
   return { ...report, notes };
