@@ -43,6 +43,7 @@ const PATIENCE = { testTimeout: 240_000, hookTimeout: 240_000, restoreMocks: tru
 export default defineConfig({
   test: {
     globalSetup: ['test/support/postgres/postgres-server.ts'],
+    setupFiles: ['test/support/property-seed.ts'],
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: PROJECTS.map((project) => ({
