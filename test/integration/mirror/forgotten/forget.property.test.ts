@@ -114,7 +114,7 @@ describe('forgetting', () => {
             expect(await rowsWith(database.db, marker)).toEqual([]);
         },
       ),
-      { numRuns: runs(6, 200) },
+      { numRuns: runs(6, 60) },
     );
   });
 });
