@@ -12,7 +12,7 @@ const PUBLIC = new Set(
   [
     'MIRROR_SETTLE held heldDeletions held_deletions held_at held_why candidate unsettled doubt doubts',
     // A database that may be a copy puts its submissions on hold.
-    'Hold hold HoldRow HoldStatus holdFor currentHold readHold holdProblem onHold ON_HOLD',
+    'Hold hold HoldRow HoldStatus holdFor currentHold readHold onHold ON_HOLD',
     // Of a JavaScript promise.
     'allSettled settled promise promises',
   ].flatMap((names) => names.split(' ')),

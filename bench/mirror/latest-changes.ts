@@ -11,7 +11,7 @@ import { type QueryResult, sql } from 'kysely';
 import { Db } from '../../src/db/connection/db.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { latestMarks, readLatestChanges } from '../../src/db/status/latest-changes.ts';
-import { readMissedRows } from '../../src/db/status/missed-rows.ts';
+import { readSuspects } from '../../src/app/status/deletions.ts';
 import { migrateTo } from '../../test/support/databases/migrated-database.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
@@ -120,7 +120,9 @@ await onStage(flags.postgres, async (stage) => {
         union all
         select 1, 'list_items', (n % 500)::text, n::text, 'pair', 1, now() from generate_series(1, 50000) as n`);
       await client.query('vacuum analyze');
-      await measure('200,000 suspected deletions in 501 scopes, in groups', readMissedRows);
+      await measure('200,000 suspected deletions in 501 scopes, in groups', (db) =>
+        readSuspects(db, new Date(), 60_000),
+      );
     });
   } finally {
     await database.close();

@@ -156,7 +156,6 @@ export const GAUGE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'gauge' in each
 export const NOTE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'note' in each).toSorted(
   (a, b) => a.note.place - b.note.place,
 );
-export const QUALITY_COLUMNS = COLLECTION_COLUMNS.filter((each) => each.view === 'data_quality');
 /** Moments that a `CollectionChange` sets by field; those of a failure are set together with its message. */
 export const SET_MOMENTS = COLLECTION_COLUMNS.filter(
   (each) =>

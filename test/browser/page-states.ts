@@ -1,12 +1,10 @@
-import { judgeStatus } from '../../src/app/status/judge-status.ts';
-import { groupProblems } from '../../src/app/status/group-problems.ts';
-import { judgeDeletions } from '../../src/app/status/judge-deletions.ts';
+import { type SuspectedRows, waitingDeletions } from '../../src/app/status/deletions.ts';
+import { judge } from '../../src/app/status/problems.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
 import { SERVICE_DOWN } from '../../src/model/errors.ts';
 import type { LatestChange } from '../../src/model/status/latest-change.ts';
 import type { AccountStatus, StatusReport } from '../../src/model/status/status-report.ts';
 import {
-  AT,
   before,
   sampleAccount,
   sampleChange,
@@ -45,9 +43,7 @@ const CHANGES: readonly LatestChange[] = [
 /** Judged as a daemon does. */
 function judged(accounts: readonly AccountStatus[], changes: Partial<StatusReport> = {}): StatusReport {
   const report = sampleReport({ accounts, errors: [], ...changes });
-  const { findings, notes } = judgeStatus(accounts, report.processes, new Date(AT), null);
-  const problems = groupProblems(findings);
-  return { ...report, problems, healthy: problems.length === 0, notes };
+  return { ...report, ...judge(report) };
 }
 
 const quiet = { walks: [], email: 'ada@example.com' } as const;
@@ -74,31 +70,29 @@ const down: Partial<Parameters<typeof sampleCollection>[0]> = {
 function waiting(): StatusReport {
   const of = (
     collection: CollectionName,
-    kind: 'proven' | 'refused' | 'snapshot' | 'pair',
+    cause: SuspectedRows['cause'],
     rows: number,
     ago: number,
-  ) => ({
+  ): SuspectedRows => ({
     userId: '42',
     collection,
-    kind,
-    keyless: collection === 'watchlist',
-    walking: false,
+    cause,
     rows,
     since: new Date(before(ago)),
     latest: new Date(before(ago)),
     why:
-      kind === 'refused'
+      cause === 'refused'
         ? 'update or delete on table "bulk_research_jobs" violates foreign key constraint "note_bulk_job_id_fkey" on table "note" (23503)'
         : null,
     examples:
       collection === 'list_items' ? [`17:${LONG}`, '17:b'] : ['48001', '48002', '48003', '48004', '48005'],
   });
   const missed = [
-    of('research_jobs', 'proven', 12_000, 7_300),
+    of('research_jobs', 'brake', 12_000, 7_300),
     of('bulk_research_jobs', 'refused', 2, 5_000),
-    of('watchlist', 'snapshot', 2, 4_000),
-    of('lists', 'snapshot', 1, 20),
-    of('list_items', 'pair', 37, 3_000),
+    of('watchlist', 'item_without_id', 2, 4_000),
+    of('lists', 'second_proof', 1, 20),
+    of('list_items', 'full_walk', 37, 3_000),
   ];
   const collections = COLLECTION_NAMES.map((collection) =>
     sampleCollection({
@@ -106,14 +100,11 @@ function waiting(): StatusReport {
       liveRows: 48_210,
       heldDeletions: collection === 'research_jobs' ? 12_000 : 0,
       waitingDeletions:
-        missed.find((each) => each.collection === collection && each.kind !== 'proven')?.rows ?? 0,
+        missed.find((each) => each.collection === collection && each.cause !== 'brake')?.rows ?? 0,
     }),
   );
   const accounts = [sampleAccount({ ...quiet, collections })];
-  const { processes } = sampleReport();
-  return judged(accounts, {
-    deletions: judgeDeletions(accounts, { missed, now: new Date(AT), processes }, 60_000),
-  });
+  return judged(accounts, { deletions: waitingDeletions(accounts, missed, true, 60_000) });
 }
 
 /** What the page may have to show, by name; a state that throws is one in which no report can be made. */

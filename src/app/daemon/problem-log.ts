@@ -4,7 +4,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service } from '@research-mirror/runtime/service';
 import { type Problem, type ProblemCause, problemLine } from '../../model/status/problem.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
-import { withoutPlace } from '../status/judge-status.ts';
+import { withoutPlace } from '../status/problems.ts';
 
 /** How often (ms) it looks. */
 const LOOK_MS = 30_000;

@@ -10,7 +10,7 @@ import { hostOf, sameUrl } from '../../webhooks/registration/same-url.ts';
 import { askWhatIsRegistered } from '../../webhooks/registration/service-calls.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 import { programVersion } from '../program-files.ts';
-import { isOfDatabase } from '../status/judge-status.ts';
+import { isOfDatabase } from '../status/problems.ts';
 import type { Pinged } from './ask-service.ts';
 import type { ServiceSurroundings } from './check-service.ts';
 import type { Report } from './check.ts';

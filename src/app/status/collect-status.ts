@@ -1,35 +1,29 @@
+import { ordinal } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';
-import type { Db } from '../../db/connection/db.ts';
 import type { BudgetSnapshot } from '../../budget/budget.ts';
 import { storedSnapshot } from '../../budget/snapshot.ts';
 import type { Config } from '../../config/config.ts';
 import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
+import type { Db } from '../../db/connection/db.ts';
 import { readStoredStatus } from '../../db/status/stored-status.ts';
 import { NO_BACKLOG, readWorkload, type Workload } from '../../db/status/workload.ts';
+import { isAnnounced } from '../../mirror/scope/scope-store.ts';
 import type { LatestChange } from '../../model/status/latest-change.ts';
-import type { ProblemCause } from '../../model/status/problem.ts';
 import type {
   AccountStatus,
   ActivityStatus,
+  Facts,
   KeyBudgetStatus,
   KeyCounts,
   StatusReport,
 } from '../../model/status/status-report.ts';
-import { isAnnounced } from '../../mirror/scope/scope-store.ts';
-import { LONGEST_MS, PRIOR_MS } from '../../plan/change-rate.ts';
+import { LONGEST_MS } from '../../plan/change-rate.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
-import { createSchedule } from '../accounts/next-runs.ts';
-import { notesOnStretchedLists } from './stretched-lists.ts';
-import { notesOnWorkload } from './workload-notes.ts';
-import { type FoundProblem, groupProblems } from './group-problems.ts';
-import { judgeDeletions, refusedDeletions } from './judge-deletions.ts';
-import { judgeRecovery, judgeStatus, noteOnClock, unreadyDatabase } from './judge-status.ts';
-import { ordinal } from '@research-mirror/runtime/figures';
-import { programVersion } from '../program-files.ts';
-import { whatIsNext } from './what-is-next.ts';
-import { countKeys } from './key-counts.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
+import { programVersion } from '../program-files.ts';
+import { readSuspects, waitingDeletions } from './deletions.ts';
+import { type FoundProblem, judge, unreadyDatabase } from './problems.ts';
 
 export interface StatusSources {
   readonly config: Config;
@@ -50,30 +44,21 @@ export interface StatusSources {
 
 /** What of a report is read less often than the rest. */
 export function workloadOf(db: Db, { history }: Pick<Config, 'history'>): Promise<Workload> {
-  return readWorkload(db, {
-    history: history.kept,
-    priorMs: PRIOR_MS.list,
-    isAnnounced: isAnnounced('s', sql`now()`, LONGEST_MS),
-  });
+  return readWorkload(db, history.kept, isAnnounced('s', sql`now()`, LONGEST_MS));
 }
 
 /** What is mirrored, how fresh it is, and what is wrong: from Postgres, and from the running daemon's memory. */
-export async function statusReport({
-  config,
-  db,
-  words,
-  accounts,
-  workload,
-  activity,
-  latestChanges,
-  unready,
-}: StatusSources): Promise<StatusReport> {
-  const stored = await readStoredStatus(db);
-  const { databaseBytes, backlogs, credits, learnt, ...more } = await workload();
-  const lastDay = await activity?.();
-  const budgets = budgetsByUser(accounts, stored.now);
-  const schedule = createSchedule(config);
-  const found = stored.accounts.map((account) => ({
+export async function statusReport(sources: StatusSources): Promise<StatusReport> {
+  const { config, db, accounts: running, unready } = sources;
+  const [stored, suspects] = await db.snapshot(async (trx) => {
+    const found = await readStoredStatus(trx);
+    return [found, await readSuspects(trx, found.now, config.gracePeriodMs)] as const;
+  });
+  const { now, processes, errors, held, recovery, clockBackMs } = stored;
+  const { databaseBytes, backlogs, credits } = await sources.workload();
+  const lastDay = await sources.activity?.();
+  const budgets = budgetsInMemory(running, now);
+  const accounts = stored.accounts.map((account): AccountStatus => ({
     ...account,
     collections: account.collections.map((each) => ({
       ...each,
@@ -84,148 +69,122 @@ export async function statusReport({
     budgets:
       budgets.get(account.userId) ??
       account.budgets.map((each) =>
-        budgetStatus(each.keyHash, storedSnapshot(each, config.budgetShare), stored.now),
+        budgetStatus(each.keyHash, storedSnapshot(each, config.budgetShare), now),
       ),
   }));
-  const statuses = found.map((each): AccountStatus => ({
-    ...each,
-    next: whatIsNext(each, schedule, stored.now),
-  }));
-  const judged = judgeStatus(statuses, stored.processes, stored.now, stored.held);
-  const unknown = accounts?.unknownKeys() ?? (await refusedKeys(config, db));
-  const places = placesOfKeys(config);
-  const recovery = judgeRecovery(stored.recovery);
-  const problems = groupProblems([
-    ...(unready === undefined ? [] : [unreadyDatabase(unready)]),
-    ...[...unknown].map(([name, why]) => refusedKey(places.get(name), name, why)),
-    ...(await movedBesideOthers(config, db, statuses)).map(movedKey),
-    ...recovery.findings,
-    ...judged.findings.filter(({ cause }) => unready === undefined || !isLate(cause)),
-    ...refusedDeletions(stored.missed),
-  ]);
-  return {
+  const alive = processes.some((each) => each.alive);
+  const keys = await lookAtKeys(config, db, running, accounts);
+  const facts: Facts = {
     version: programVersion(),
-    at: stored.now.toISOString(),
-    healthy: problems.length === 0,
-    problems,
-    notes: [
-      ...recovery.notes,
-      ...judged.notes,
-      ...noteOnClock(stored.clockBackMs),
-      ...notesOnCompleteness(statuses, stored.begun, config.gracePeriodMs),
-      ...notesOnStretchedLists(statuses, schedule, learnt, stored.now),
-      ...notesOnWorkload(more),
-    ],
+    at: now.toISOString(),
     service: config.service?.url ?? null,
-    database: words,
+    database: sources.words,
     databaseBytes,
     schema: config.schema,
-    keys: await keysOf(config, db, accounts),
-    processes: stored.processes,
-    accounts: statuses,
-    errors: stored.errors,
-    deletions: judgeDeletions(statuses, stored, config.gracePeriodMs),
-    latestChanges: (await latestChanges?.()) ?? [],
-    held: stored.held,
-    recovery: stored.recovery,
+    keys: keys.counts,
+    processes,
+    accounts,
+    errors,
+    deletions: waitingDeletions(accounts, suspects, alive, config.gracePeriodMs),
+    latestChanges: (await sources.latestChanges?.()) ?? [],
+    held,
+    recovery,
   };
-}
-
-/** It puzzles for the first day: what it rests on. */
-function notesOnCompleteness(
-  accounts: readonly Pick<AccountStatus, 'userId' | 'collections'>[],
-  begun: ReadonlyMap<string, Date>,
-  gracePeriodMs: number,
-): string[] {
-  return accounts
-    .filter(({ userId, collections }) =>
-      collections.some(
-        ({ completeAsOf }) => completeAsOf !== null && new Date(completeAsOf) < (begun.get(userId) ?? 0),
-      ),
-    )
-    .map(
-      ({ userId }) =>
-        `account ${userId} is complete as of a moment before its mirror began: it is when a full walk began, less MIRROR_SETTLE (${gracePeriodMs / 1000} s), since the service may have answered from a copy as old as that`,
-    );
-}
-
-/** While nothing can be written, nothing is read: that it is late is no further problem. */
-function isLate(cause: ProblemCause): boolean {
-  return cause === 'polls_late' || cause === 'full_walks_late';
-}
-
-/** @param place of the key among those of MIRROR_API_KEY, from 1 up; undefined: it is none of them */
-function refusedKey(place: number | undefined, name: string, why: string): FoundProblem {
-  const which = place === undefined ? 'an API key' : `the ${ordinal(place)} of MIRROR_API_KEY`;
   return {
-    cause: 'key_refused',
-    what: `${which} (${name}…) is of no use: ${why}`,
-    byItself: 'it is asked again, later and later; the other keys go on',
-    remedy: 'put the right key in its place, and start again',
+    ...judge(facts, {
+      unready: unready === undefined ? undefined : unreadyDatabase(unready),
+      keys: keys.findings,
+      clockBackMs,
+    }),
+    ...facts,
   };
 }
 
-function movedKey(why: string): FoundProblem {
-  return {
-    cause: 'account_moved',
-    what: why,
-    byItself: 'the other keys go on',
-  };
-}
-
-/** Places of the configured keys, from 1 up, by short hash. */
-function placesOfKeys(config: Config): ReadonlyMap<string, number> {
-  return new Map((config.service?.keys ?? []).map((key, index) => [hashOfKey(key).slice(0, 8), index + 1]));
-}
-
-/** Configured keys whose ping was refused and that never had an owner, by short hash: as far as it is stored. */
-async function refusedKeys(config: Config, db: Db): Promise<ReadonlyMap<string, string>> {
-  const found = await knownKeys(db, (config.service?.keys ?? []).map(hashOfKey));
-  return new Map(
-    found.flatMap(({ keyHash, userId, error }) =>
-      userId === undefined && error !== undefined ? [[keyHash.slice(0, 8), error] as const] : [],
-    ),
-  );
-}
-
-async function keysOf(
-  { service }: Config,
-  db: Db,
-  accounts: AccountsService | undefined,
-): Promise<KeyCounts | null> {
-  if (service === undefined) return null;
-  const refused = (accounts?.runners() ?? []).flatMap(
-    (runner) => runner.current()?.account.source.refusedKeys() ?? [],
-  );
-  return countKeys(db, service.keys.map(hashOfKey), new Set(refused));
-}
-
-/** Configured keys that answer for another account now; an account that stopped for it says so itself. */
-async function movedBesideOthers(
+/** Of a database that has not the tables, or not those of this program. @param why the one problem */
+export function reportWithoutTables(
   config: Config,
-  db: Db,
-  accounts: readonly AccountStatus[],
-): Promise<string[]> {
-  const moved = await movedKeys(db, (config.service?.keys ?? []).map(hashOfKey));
-  const knownErrors = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
-  return moved.filter(({ why }) => !knownErrors.has(why)).map(({ why }) => why);
+  words: string,
+  now: number,
+  why: FoundProblem,
+): StatusReport {
+  const facts: Facts = {
+    version: programVersion(),
+    at: new Date(now).toISOString(),
+    service: config.service?.url ?? null,
+    database: words,
+    databaseBytes: null,
+    schema: config.schema,
+    keys: null,
+    processes: [],
+    accounts: [],
+    errors: [],
+    deletions: [],
+    latestChanges: [],
+    held: null,
+    recovery: null,
+  };
+  return { ...judge(facts, { unready: why }), ...facts };
 }
 
-function budgetsByUser(
+/**
+ * The configured keys by what is known of them, and what is wrong with those that no account names.
+ * @param running of keys that have an owner only the daemon knows whether they were refused last
+ */
+export async function lookAtKeys(
+  { service }: Pick<Config, 'service'>,
+  db: Db,
+  running: Pick<AccountsService, 'runners' | 'unknownKeys'> | undefined,
+  accounts: readonly Pick<AccountStatus, 'state' | 'error'>[],
+): Promise<{ readonly counts: KeyCounts | null; readonly findings: FoundProblem[] }> {
+  const hashes = (service?.keys ?? []).map(hashOfKey);
+  const moved = new Map((await movedKeys(db, hashes)).map(({ keyHash, why }) => [keyHash, why]));
+  const known = new Map((await knownKeys(db, hashes)).map((key) => [key.keyHash, key]));
+  const refusedHere = new Set(
+    (running?.runners() ?? []).flatMap((runner) => runner.current()?.account.source.refusedKeys() ?? []),
+  );
+  const counts = { good: 0, refused: 0, moved: 0, unasked: 0 };
+  const refused = new Map(running?.unknownKeys());
+  for (const hash of hashes) {
+    const { userId, error } = known.get(hash) ?? {};
+    if (moved.has(hash)) counts.moved += 1;
+    else if (error !== undefined || refusedHere.has(hash)) counts.refused += 1;
+    else if (userId !== undefined) counts.good += 1;
+    else counts.unasked += 1;
+    if (running === undefined && userId === undefined && error !== undefined) {
+      refused.set(hash.slice(0, 8), error);
+    }
+  }
+  const findings = [...refused].map(([name, why]): FoundProblem => {
+    const place = hashes.findIndex((hash) => hash.startsWith(name)) + 1;
+    return {
+      cause: 'key_refused',
+      what: `${place === 0 ? 'an API key' : `the ${ordinal(place)} of MIRROR_API_KEY`} (${name}…) is of no use: ${why}`,
+      byItself: 'it is asked again, later and later; the other keys go on',
+      remedy: 'put the right key in its place, and start again',
+    };
+  });
+  // An account that stopped for it says so itself.
+  const told = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
+  for (const what of moved.values()) {
+    if (!told.has(what)) findings.push({ cause: 'account_moved', what, byItself: 'the other keys go on' });
+  }
+  return { counts: service === undefined ? null : counts, findings };
+}
+
+/** By account. Of one that another process reads, Postgres knows more. */
+function budgetsInMemory(
   accounts: AccountsService | undefined,
   now: Date,
 ): ReadonlyMap<string, readonly KeyBudgetStatus[]> {
-  const found = new Map<string, readonly KeyBudgetStatus[]>();
-  for (const runner of accounts?.runners() ?? []) {
-    const current = runner.current();
-    // Of an account that another process reads, Postgres knows more.
-    if (current === undefined) continue;
-    found.set(
-      runner.userId,
-      current.account.source.keys.map(({ keyHash, budget }) => budgetStatus(keyHash, budget.snapshot(), now)),
-    );
-  }
-  return found;
+  return new Map(
+    (accounts?.runners() ?? []).flatMap((runner) => {
+      const keys = runner.current()?.account.source.keys;
+      if (keys === undefined) return [];
+      return [
+        [runner.userId, keys.map((key) => budgetStatus(key.keyHash, key.budget.snapshot(), now))] as const,
+      ];
+    }),
+  );
 }
 
 function budgetStatus(keyHash: string, { groups }: BudgetSnapshot, now: Date): KeyBudgetStatus {

@@ -1,6 +1,6 @@
 import { countOf, formatAge, formatCount } from '@research-mirror/runtime/figures';
 import { type LatestChange, manyRows } from '../../model/status/latest-change.ts';
-import type { WaitingDeletion } from '../../model/status/waiting-deletion.ts';
+import type { WaitingDeletion } from '../../model/status/status-report.ts';
 import { printable } from '../terminal/text-table.ts';
 
 /** Rows that look deleted and are still there, one line for each collection and cause. */

@@ -1,22 +1,19 @@
-import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
-import { statusReport, workloadOf } from '../../app/status/collect-status.ts';
 import { whyReadOnly } from '../../app/daemon/readiness.ts';
-import { groupProblems } from '../../app/status/group-problems.ts';
-import { unreadyDatabase } from '../../app/status/judge-status.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
-import { latestMarks, readLatestChanges } from '../../db/status/latest-changes.ts';
-import { readActivity } from '../../db/status/stored-activity.ts';
-import type { Workload } from '../../db/status/workload.ts';
+import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
+import { unreadyDatabase } from '../../app/status/problems.ts';
+import { reportWithoutTables, statusReport, workloadOf } from '../../app/status/collect-status.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
+import { databaseTime } from '../../db/connection/database-time.ts';
 import { openDatabase } from '../../db/connection/database.ts';
-import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
-import type { LatestChange } from '../../model/status/latest-change.ts';
+import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
+import { latestMarks, readLatestChanges } from '../../db/status/latest-changes.ts';
+import { readActivity } from '../../db/status/stored-activity.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
 import { reachMirror, type MirrorDatabase } from '../steps/mirror-database.ts';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
 import { describeStatus } from './status-text.ts';
 
@@ -58,44 +55,29 @@ async function readStatus(
   try {
     const { db } = database;
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
-    const missing = pending.length === 0 ? await whatIsMissing(db, MIGRATIONS, false) : undefined;
-    const workload = (): Promise<Workload> => workloadOf(db, config);
-    if (pending.length === 0 && missing === undefined) {
-      // A text has no charts.
-      const activity = json ? async () => readActivity(db, await databaseTime(db)) : undefined;
-      const latestChanges = async (): Promise<readonly LatestChange[]> =>
-        readLatestChanges(db, await latestMarks(db));
-      const sources = { config, db, words, accounts: undefined, workload, unready: await whyReadOnly(db) };
-      return await statusReport({ ...sources, activity, latestChanges });
+    if (pending.length > 0) {
+      return reportWithoutTables(config, words, shell.clock.now(), {
+        cause: 'database_behind',
+        what: `the database is behind this program (${pending.join(', ')})`,
+        byItself: 'the next start brings it up',
+        remedy: '"research-mirror migrate"',
+      });
     }
-    return {
-      version: programVersion(),
-      at: new Date(shell.clock.now()).toISOString(),
-      healthy: false,
-      problems: groupProblems([
-        missing === undefined
-          ? {
-              cause: 'database_behind',
-              what: `the database is behind this program (${pending.join(', ')})`,
-              byItself: 'the next start brings it up',
-              remedy: '"research-mirror migrate"',
-            }
-          : unreadyDatabase(missing),
-      ]),
-      notes: [],
-      service: config.service?.url ?? null,
-      database: words,
-      databaseBytes: null,
-      schema: db.schema,
-      keys: null,
-      processes: [],
-      accounts: [],
-      errors: [],
-      deletions: [],
-      latestChanges: [],
-      held: null,
-      recovery: null,
-    };
+    const missing = await whatIsMissing(db, MIGRATIONS, false);
+    if (missing !== undefined) {
+      return reportWithoutTables(config, words, shell.clock.now(), unreadyDatabase(missing));
+    }
+    return await statusReport({
+      config,
+      db,
+      words,
+      accounts: undefined,
+      workload: () => workloadOf(db, config),
+      // A text has no charts.
+      activity: json ? async () => readActivity(db, await databaseTime(db)) : undefined,
+      latestChanges: async () => readLatestChanges(db, await latestMarks(db)),
+      unready: await whyReadOnly(db),
+    });
   } finally {
     await database.close();
   }

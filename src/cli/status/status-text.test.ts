@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import {
   before,
+  NO_SUBMISSIONS,
+  NO_WEBHOOK,
   sampleAccount,
   sampleCollection,
   sampleReport,
+  sampleWebhook,
 } from '../../../test/support/processes/status-report.ts';
 import { PAGE_STATES } from '../../../test/browser/page-states.ts';
-import { describeStatus } from './status-text.ts';
+import { describeStatus, submissionsLine, webhookLine } from './status-text.ts';
 
 describe('the table of an account', () => {
   it('says when what comes next begins, and of what should have begun that it is due', () => {
@@ -32,23 +35,6 @@ it('the rate limit is the one that counts, with its reason and its end', () => {
   );
 });
 
-describe('what is read of an account next', () => {
-  const line = (next: ReturnType<typeof sampleAccount>['next']): string | undefined =>
-    describeStatus(sampleReport({ accounts: [sampleAccount({ next })] }), undefined)
-      .split('\n')
-      .find((each) => each.startsWith('  next: '));
-
-  it('is said with its moment and its reason', () => {
-    const poll = { what: 'poll of lists', because: 'its cron line polls it then' };
-    expect(line({ ...poll, at: before(-40) })).toBe(
-      '  next: poll of lists, in 40 s, because its cron line polls it then',
-    );
-    expect(line({ ...poll, at: null })).toContain('poll of lists, due, because');
-    expect(line({ ...poll, at: before(3) })).toContain('poll of lists, due, because');
-    expect(line(null)).toBeUndefined();
-  });
-});
-
 describe('what changed, and what waits', () => {
   it('is a line for each, in words of the page, with nothing that writes to the terminal', () => {
     const report = sampleReport({
@@ -65,5 +51,41 @@ describe('what changed, and what waits', () => {
     expect(text).toContain('75 s ago  research_jobs  48210  score: nothing → 87.5, and 7 fields more\n');
     expect(text).toContain('75 s ago  list_items  12,345 new rows\n');
     expect(text).toContain('75 s ago  research_jobs  48211  insert\n');
+  });
+});
+
+const age = (at: string | null): string => (at === null ? 'never' : '45 s ago');
+
+describe('the line of a webhook', () => {
+  it('says where it is registered, what came last, and what waits', () => {
+    expect(webhookLine(sampleWebhook(), age)).toBe(
+      'webhook: registered at mirror.example.com; last event 45 s ago; 2 to be read again',
+    );
+  });
+
+  it('says that there is none, that it is another’s, or that it works no more', () => {
+    expect(webhookLine(NO_WEBHOOK, age)).toBe('webhook: none, polling only');
+    const bare = { lastEventAt: null, hintsWaiting: 0 };
+    expect(webhookLine(sampleWebhook({ ...bare, state: 'foreign', host: 'other.example' }), age)).toBe(
+      "webhook: another's at other.example, polling only; last event never",
+    );
+    expect(webhookLine(sampleWebhook({ ...bare, state: 'suspect' }), age)).toContain('SUSPECT');
+    expect(webhookLine(sampleWebhook({ ...bare, state: 'stopped' }), age)).toContain('STOPPED');
+  });
+
+  it('lets no host name write to the terminal', () => {
+    expect(webhookLine(sampleWebhook({ host: 'x\u001b[2J' }), age)).toContain(String.raw`x\u001b[2J`);
+  });
+});
+
+describe('the line of submissions', () => {
+  it('counts those that wait and those of the last day, and is left out where there are none', () => {
+    expect(submissionsLine(sampleAccount().submissions)).toBe(
+      'submissions: 3 queued, 1 sending; in the last 24 h 40 accepted, 2 rejected',
+    );
+    expect(submissionsLine({ ...NO_SUBMISSIONS, unknown: 1 })).toBe(
+      'submissions: none waits; in the last 24 h 1 unknown',
+    );
+    expect(submissionsLine(NO_SUBMISSIONS)).toBeUndefined();
   });
 });

@@ -4,11 +4,11 @@ import type {
   AccountStatus,
   CollectionStatus,
   StatusReport,
-  UpcomingReading,
+  SubmissionCounts,
+  WebhookStatus,
 } from '../../model/status/status-report.ts';
 import { countOf, formatAge, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { changeLine, deletionLine } from './changes-text.ts';
-import { submissionsLine, webhookLine } from './webhook-and-submissions-text.ts';
 import { formatTable, printable } from '../terminal/text-table.ts';
 
 /** A status report for people. @param width of the terminal; undefined: nothing is cut */
@@ -74,7 +74,6 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
       `  ${kind} walk of ${collection}${listId === null ? '' : ` (list ${listId})`}: ${formatCount(items)} items in ` +
       `${formatCount(pages)} pages, begun ${age(startedAt)}\n`,
   );
-  const upcoming = account.next === null ? [] : [`  ${upcomingLine(account.next, next)}\n`];
   const budgets = account.budgets.flatMap(({ key, groups }) =>
     groups.map(
       ({ group, used, size, limit, why, until }) =>
@@ -85,9 +84,39 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
   const more = [webhookLine(account.webhook, age), submissionsLine(account.submissions)].map((line) =>
     line === undefined ? '' : `  ${line}\n`,
   );
-  return `\naccount ${who}${account.state === 'active' ? '' : `, ${account.state.toUpperCase()}`}\n${table}${[...walks, ...upcoming, ...budgets, ...more].join('')}`;
+  return `\naccount ${who}${account.state === 'active' ? '' : `, ${account.state.toUpperCase()}`}\n${table}${[...walks, ...budgets, ...more].join('')}`;
 }
 
-function upcomingLine({ what, at, because }: UpcomingReading, when: (at: string) => string): string {
-  return `next: ${what}, ${at === null ? 'due' : when(at)}, because ${because}`;
+/** How an account hears of events, in one line. @param age `5 s ago`, or `never` */
+export function webhookLine(
+  { state, host, lastEventAt, hintsWaiting }: WebhookStatus,
+  age: (at: string | null) => string,
+): string {
+  const at = host === null ? '' : ` at ${printable(host)}`;
+  const is: Record<typeof state, string> = {
+    none: 'none, polling only',
+    registering: `being registered${at}`,
+    registered: `registered${at}`,
+    foreign: `another's${at}, polling only`,
+    suspect: `registered${at}, but SUSPECT: signatures do not fit`,
+    stopped: 'STOPPED: another program takes its place again and again',
+  };
+  const phrases = [is[state]];
+  if (state !== 'none' || lastEventAt !== null) phrases.push(`last event ${age(lastEventAt)}`);
+  if (hintsWaiting > 0) phrases.push(`${formatCount(hintsWaiting)} to be read again`);
+  return `webhook: ${phrases.join('; ')}`;
+}
+
+/** Submissions that wait, and those of the last day; undefined where there are none. */
+export function submissionsLine(counts: SubmissionCounts): string | undefined {
+  const { queued, sending, held, accepted, rejected, unknown, cancelled } = counts;
+  const list = (states: Readonly<Record<string, number>>): string =>
+    Object.entries(states)
+      .filter(([, count]) => count > 0)
+      .map(([state, count]) => `${formatCount(count)} ${state}`)
+      .join(', ');
+  const waiting = list({ queued, sending, held });
+  const ended = list({ accepted, rejected, unknown, cancelled });
+  if (waiting === '' && ended === '') return undefined;
+  return `submissions: ${waiting === '' ? 'none waits' : waiting}${ended === '' ? '' : `; in the last 24 h ${ended}`}`;
 }

@@ -1,8 +1,7 @@
 import type { CollectionPass } from '../../app/sync/pass.ts';
 import { runSync, type SyncReport } from '../../app/sync/run-sync.ts';
-import { groupProblems } from '../../app/status/group-problems.ts';
 import { problemLine } from '../../model/status/problem.ts';
-import { blockedDeletions, staleRows } from '../../app/status/judge-status.ts';
+import { blockedDeletions, groupProblems, staleRows } from '../../app/status/problems.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
@@ -58,16 +57,16 @@ function whatIsOpen(pass: CollectionPass): string[] {
   const where = `${userId}/${collection}`;
   if (held > 0) {
     const blocked = blockedDeletions(userId, { collection, heldDeletions: held, liveRows });
-    return groupProblems(blocked).map((problem) => problemLine(problem, 0));
+    return groupProblems([blocked]).map((problem) => problemLine(problem, 0));
   }
   if (refused > 0) {
     const rows = `${countOf(refused, 'row')} that ${refused === 1 ? 'is' : 'are'} gone`;
     return [`${where}: Postgres refuses to delete ${rows}: "research-mirror status" says which, and why`];
   }
-  if (stale > 0)
-    return groupProblems(staleRows(userId, { collection, staleRows: stale })).map((each) =>
-      problemLine(each, 0),
-    );
+  if (stale > 0) {
+    const refusedRows = staleRows(userId, { collection, staleRows: stale });
+    return groupProblems([refusedRows]).map((problem) => problemLine(problem, 0));
+  }
   if (unproven > 0) {
     const rows = countOf(unproven, 'row');
     return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];

@@ -1,37 +1,27 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../connection/db.ts';
-import { sql } from 'kysely';
 import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
 import type { LoadedBudget } from '../../budget/store/store.ts';
 import { loadedBlock, loadedLearnt } from '../budget/budget-store.ts';
-import {
-  COLLECTION_COLUMNS,
-  type CollectionColumn,
-  type CollectionFigures,
-  QUALITY_COLUMNS,
-} from '../../model/collection-columns.ts';
-import type { CollectionName } from '../../model/collections.ts';
+import { COLLECTION_COLUMNS } from '../../model/collection-columns.ts';
 import type {
   AccountStatus,
   Backlog,
-  CollectionState,
   CollectionStatus,
   ErrorStatus,
   HoldStatus,
   ProcessStatus,
   RecoveryStatus,
+  SubmissionCounts,
   WalkStatus,
+  WebhookStatus,
 } from '../../model/status/status-report.ts';
 import { AHEAD_MS } from '../ownership/moment-ahead.ts';
-import { type MissedRows, readMissedRows } from './missed-rows.ts';
-import { NO_SUBMISSIONS, NO_WEBHOOK, readWebhooksAndSubmissions } from './stored-webhooks-and-submissions.ts';
+import { registrationState } from '../webhook/webhook-store.ts';
 
-/** A collection, and an account, without what is read less often (workload.ts). */
-type StoredCollection = Omit<CollectionStatus, keyof Backlog>;
-interface AccountInPostgres extends Omit<
-  AccountStatus,
-  'collections' | 'next' | 'credits' | 'activity' | 'budgets'
-> {
-  readonly collections: readonly StoredCollection[];
+/** An account without what is read less often (workload.ts). */
+interface StoredAccount extends Omit<AccountStatus, 'collections' | 'credits' | 'activity' | 'budgets'> {
+  readonly collections: readonly Omit<CollectionStatus, keyof Backlog>[];
   readonly budgets: readonly StoredBudget[];
 }
 
@@ -45,151 +35,186 @@ export interface StoredStatus {
   /** The database's time. */
   readonly now: Date;
   readonly processes: readonly ProcessStatus[];
-  readonly accounts: readonly AccountInPostgres[];
-  /** When each account came to the mirror. */
-  readonly begun: ReadonlyMap<string, Date>;
+  readonly accounts: readonly StoredAccount[];
   readonly errors: readonly ErrorStatus[];
   readonly held: HoldStatus | null;
   readonly recovery: RecoveryStatus | null;
   /** How far the database's clock is behind what it showed to a daemon before: it went back. */
   readonly clockBackMs: number;
-  readonly missed: readonly MissedRows[];
 }
 
 /** Errors shown, and unfinished walks, over all accounts. */
 const ERRORS = 5;
 const WALKS = 50;
-/** Programs that ended longer ago are left out. */
-const HISTORY = sql`interval '24 hours'`;
 
-/** Reads the state of all accounts in one snapshot, so that figures agree while pages commit. */
+const NO_SUBMISSIONS: SubmissionCounts = {
+  queued: 0,
+  sending: 0,
+  held: 0,
+  accepted: 0,
+  rejected: 0,
+  unknown: 0,
+  cancelled: 0,
+};
+
+/** Reads the state of all accounts. @param db a snapshot, so that figures agree while pages commit */
 export async function readStoredStatus(db: Db): Promise<StoredStatus> {
-  return db.snapshot(async (trx) => {
-    const { rows } = await trx.sql<{ now: Date }>`select clock_timestamp() as now`;
-    const now = rows[0]?.now ?? new Date(0);
-    const processes = await processesAt(trx, now);
-    const missed = await readMissedRows(trx);
-    const collections = await collectionsOf(trx, missed);
-    const walks = await walksOf(trx);
-    const budgets = await budgetsAt(trx, now);
-    const byAccount = await readWebhooksAndSubmissions(trx, now);
-    const accounts = await trx.state
-      .selectFrom('account')
-      .select(['_user_id', 'state', 'error', 'owner', 'recheck', 'created_at'])
-      .orderBy('_user_id')
-      .execute();
-    const emails = await trx.mirror.selectFrom('account').select(['_user_id', 'email']).execute();
-    return {
-      now,
-      processes,
-      accounts: accounts.map(({ _user_id: userId, state, error, owner }) => ({
-        userId,
-        email: emails.find((row) => row._user_id === userId)?.email ?? null,
-        state: state === 'stopped' || state === 'retired' ? state : 'active',
-        error,
-        owner,
-        collections: collections.get(userId) ?? [],
-        walks: walks.get(userId) ?? [],
-        budgets: budgets.get(userId) ?? [],
-        webhook: byAccount.get(userId)?.webhook ?? NO_WEBHOOK,
-        submissions: byAccount.get(userId)?.submissions ?? NO_SUBMISSIONS,
-      })),
-      begun: new Map(accounts.map((row) => [row._user_id, row.created_at])),
-      errors: await errorsOf(trx),
-      ...(await readInstallation(trx, now)),
-      recovery: await recoveryAt(
-        trx,
-        now,
-        accounts.some(({ recheck }) => recheck),
-      ),
-      missed,
-    };
-  });
+  const { rows } = await db.sql<{ now: Date }>`select clock_timestamp() as now`;
+  const now = rows[0]?.now ?? new Date(0);
+  const [installation] = await rowsOf(
+    db,
+    sql<{ since: string | null; why: string | null; aheadMs: number }>`
+      select held_at as since, held_why as why,
+        extract(epoch from alive_at - ${now}::timestamptz)::float8 * 1000 as "aheadMs"
+      from ${db.stateTable('installation')}`,
+  );
+  const { since = null, why, aheadMs = 0 } = installation ?? {};
+  const { accounts, recheck } = await accountsAt(db, now);
+  return {
+    now,
+    processes: await rowsOf(
+      db,
+      // A heartbeat that lies further ahead is of a time before the clock went back.
+      sql<ProcessStatus>`
+        select process_id as "processId", command, version, host, pid, started_at as "startedAt",
+          alive_until > ${now}::timestamptz
+            and alive_until <= ${now}::timestamptz + ${`${AHEAD_MS.aliveUntil} ms`}::interval as alive
+        from ${db.stateTable('process')} where alive_until > ${now}::timestamptz - interval '24 hours'
+        order by started_at desc`,
+    ),
+    accounts,
+    errors: await rowsOf(
+      db,
+      sql<ErrorStatus>`
+        select ended_at as at, concat_ws('/', _user_id, collection, list_id) as "where", error as message
+        from ${db.table('sync_log')} where error is not null order by ended_at desc limit ${ERRORS}`,
+    ),
+    held: since === null ? null : { since, why: why ?? 'the database was restored or copied' },
+    recovery: await recoveryAt(db, now, recheck),
+    clockBackMs: Math.max(0, aheadMs),
+  };
 }
 
-async function processesAt(db: Db, now: Date): Promise<ProcessStatus[]> {
-  const rows = await db.state
-    .selectFrom('process')
-    .select(['process_id', 'command', 'version', 'host', 'pid', 'started_at', 'alive_until'])
-    .where('alive_until', '>', sql<Date>`${now}::timestamptz - ${HISTORY}`)
-    .orderBy('started_at', 'desc')
-    .execute();
-  return rows.map((row) => ({
-    processId: row.process_id,
-    command: row.command,
-    version: row.version,
-    host: row.host,
-    pid: row.pid,
-    startedAt: row.started_at.toISOString(),
-    // One that lies further ahead is of a time before the clock went back.
-    alive: row.alive_until > now && row.alive_until.getTime() <= now.getTime() + AHEAD_MS.aliveUntil,
-  }));
+interface AccountRow extends Pick<StoredAccount, 'userId' | 'email' | 'state' | 'error' | 'owner'> {
+  readonly recheck: boolean;
+  readonly registration: string | null;
+  readonly ownUrl: string | null;
+  readonly registeredUrl: string | null;
+  readonly webhookError: string | null;
+  readonly renewedSince: string | null;
+  readonly lastEventAt: string | null;
+  readonly hintsWaiting: number;
 }
 
-async function collectionsOf(
+async function accountsAt(
   db: Db,
-  missed: readonly MissedRows[],
-): Promise<Map<string, StoredCollection[]>> {
-  const rows = await db.mirror
-    .selectFrom('freshness as f')
-    .innerJoin('data_quality as q', (join) =>
-      join.onRef('q._user_id', '=', 'f._user_id').onRef('q.collection', '=', 'f.collection'),
-    )
-    .selectAll('f')
-    .select(QUALITY_COLUMNS.map(({ column }) => `q.${column}` as const))
-    .orderBy('f.collection')
-    .execute();
-  const waitingForWalks = (userId: string, collection: string): number =>
-    missed
-      .filter((each) => each.userId === userId && each.collection === collection && each.kind === 'pair')
-      .reduce((sum, each) => sum + each.rows, 0);
-  return byUser(rows, (row) => ({
-    collection: row.collection as CollectionName,
-    state: row.state as CollectionState,
-    ...figuresOf(row),
-    waitingForWalks: waitingForWalks(row._user_id, row.collection),
+  now: Date,
+): Promise<{ readonly accounts: StoredAccount[]; readonly recheck: boolean }> {
+  // What is asked for by account is one look at the end of an index.
+  const rows = await rowsOf(
+    db,
+    sql<AccountRow>`
+      select a._user_id as "userId", m.email, a.error, a.owner, a.recheck,
+        case when a.state in ('stopped', 'retired') then a.state else 'active' end as state,
+        r.state as registration, r.url as "ownUrl", w.url as "registeredUrl", r.error as "webhookError",
+        (select max(x.at) from unnest(r.replaced_at) as x (at)
+          where x.at > ${now}::timestamptz - interval '24 hours' and r.state = 'registered' and r.registered_at >= x.at)
+          as "renewedSince",
+        (select max(e.received_at) from ${db.table('events')} as e where e._user_id = a._user_id) as "lastEventAt",
+        (select count(*) from ${db.stateTable('hint')} as h where h._user_id = a._user_id)::float8 as "hintsWaiting"
+      from ${db.stateTable('account')} as a
+      left join ${db.table('account')} as m on m._user_id = a._user_id
+      left join ${db.table('webhook')} as w on w._user_id = a._user_id and w._deleted_at is null
+      left join ${db.stateTable('registration')} as r on r._user_id = a._user_id
+      order by a._user_id`,
+  );
+  const collections = byUser(await collectionsOf(db));
+  const walks = byUser(await walksOf(db));
+  const submissions = byUser(await submissionsOf(db, now));
+  const budgets = byUser(await budgetsAt(db, now));
+  const accounts = rows.map(({ userId, email, state, error, owner, recheck, ...row }) => ({
+    userId,
+    email,
+    state,
+    error,
+    owner,
+    // A database that went back or was copied: what is due then is stored when a daemon takes the account.
+    collections: (collections.get(userId) ?? []).map((each) =>
+      recheck && each.nextFullAt !== null ? { ...each, nextFullAt: now.toISOString() } : each,
+    ),
+    walks: walks.get(userId) ?? [],
+    budgets: budgets.get(userId) ?? [],
+    webhook: webhookOf(row, recheck),
+    submissions: {
+      ...NO_SUBMISSIONS,
+      ...Object.fromEntries((submissions.get(userId) ?? []).map((each) => [each.state, each.rows])),
+    },
   }));
+  return { accounts, recheck: rows.some(({ recheck }) => recheck) };
 }
 
-function figuresOf(
-  row: Readonly<Record<CollectionColumn['column'], string | Date | null>>,
-): CollectionFigures {
-  const figures = COLLECTION_COLUMNS.map(({ field, column, kind }) => {
-    const value = row[column];
-    if (kind === 'count') return [field, Number(value)];
-    return [field, value instanceof Date ? value.toISOString() : value];
+/** @param recheck what is known of the service's side is of before the database went back or was copied */
+function webhookOf(row: Omit<AccountRow, keyof StoredAccount | 'recheck'>, recheck: boolean): WebhookStatus {
+  const { registration, ownUrl, registeredUrl, webhookError, renewedSince, lastEventAt, hintsWaiting } = row;
+  const state = registrationState(registration);
+  const ours = state === 'registered' || state === 'registering' || state === 'suspect';
+  const url = ours ? ownUrl : recheck ? null : registeredUrl;
+  // Of a URL only the host is shown: its path may contain a secret.
+  const host = url === null ? null : (URL.parse(url)?.host ?? null);
+  return { state, host, error: webhookError, renewedSince, lastEventAt, hintsWaiting };
+}
+
+async function collectionsOf(db: Db): Promise<(StoredAccount['collections'][number] & OfUser)[]> {
+  const columns = COLLECTION_COLUMNS.map(({ field, column, kind, view }) => {
+    const value = sql.ref(`${view}.${column}`);
+    return sql`${kind === 'count' ? sql`${value}::float8` : value} as ${sql.id(field)}`;
   });
-  return Object.fromEntries(figures) as CollectionFigures;
+  return rowsOf(
+    db,
+    sql`
+      select freshness._user_id as "userId", freshness.collection, freshness.state, ${sql.join(columns)}
+      from ${db.table('freshness')} as freshness
+      join ${db.table('data_quality')} as data_quality
+        on data_quality._user_id = freshness._user_id and data_quality.collection = freshness.collection
+      order by freshness.collection`,
+  );
 }
 
-/** Unfinished full walks: under way, or left by an interrupted program to be resumed. */
-async function walksOf(db: Db): Promise<Map<string, WalkStatus[]>> {
-  const rows = await db.state
-    .selectFrom('scope')
-    .select(['_user_id', 'collection', 'parent', 'full_walk'])
-    .where('full_walk', 'is not', null)
-    .orderBy('_user_id')
-    .orderBy('collection')
-    .orderBy('parent')
-    .limit(WALKS)
-    .execute();
-  return byUser(rows, (row) => {
-    // src/walk/checkpoint.ts; another version's may lack a member.
-    const { began, pages, items } = row.full_walk as { began?: number; pages?: number; items?: number };
-    return {
-      collection: row.collection as CollectionName,
-      listId: row.parent === '' ? null : row.parent,
-      kind: 'full',
-      startedAt: new Date(began ?? 0).toISOString(),
-      pages: pages ?? 0,
-      items: items ?? 0,
-      inserted: 0,
-      updated: 0,
-    };
-  });
+/** Unfinished full walks: under way, or left by an interrupted program to be resumed (src/walk/checkpoint.ts). */
+async function walksOf(db: Db): Promise<(WalkStatus & OfUser)[]> {
+  return rowsOf(
+    db,
+    sql`
+      select _user_id as "userId", collection, nullif(parent, '') as "listId", 'full' as kind,
+        to_timestamp(coalesce((full_walk ->> 'began')::float8, 0) / 1000) as "startedAt",
+        coalesce((full_walk ->> 'pages')::float8, 0) as pages, coalesce((full_walk ->> 'items')::float8, 0) as items
+      from ${db.stateTable('scope')} where full_walk is not null
+      order by _user_id, collection, parent limit ${WALKS}`,
+  );
 }
 
-async function budgetsAt(db: Db, now: Date): Promise<Map<string, StoredBudget[]>> {
+/** Submissions that wait, and those that ended within a day. */
+async function submissionsOf(
+  db: Db,
+  now: Date,
+): Promise<({ readonly state: string; readonly rows: number } & OfUser)[]> {
+  const submissions = db.table('submissions');
+  return rowsOf(
+    db,
+    sql`
+      select a._user_id as "userId", s.state, s.rows::float8 as rows
+      from ${db.stateTable('account')} as a cross join lateral (
+        select o.state, count(*) as rows from ${submissions} as o
+        where o._user_id = a._user_id and o.state in ('queued', 'sending', 'held') group by o.state
+        union all
+        select d.state, count(*) from ${submissions} as d
+        where d._user_id = a._user_id and d.done_at > ${now}::timestamptz - interval '24 hours'
+          and d.state not in ('queued', 'sending', 'held') group by d.state
+      ) as s`,
+  );
+}
+
+async function budgetsAt(db: Db, now: Date): Promise<(StoredBudget & OfUser)[]> {
   const blocks = await db.state
     .selectFrom('slot_block')
     .selectAll()
@@ -204,80 +229,49 @@ async function budgetsAt(db: Db, now: Date): Promise<Map<string, StoredBudget[]>
     .execute();
   const keyOf = (row: { _user_id: string; key_hash: string }): string => `${row._user_id} ${row.key_hash}`;
   const blocksOf = Map.groupBy(blocks, keyOf);
-  return byUser(
-    [...Map.groupBy(learnt, keyOf)].map(([key, rows]) => ({ _user_id: key.split(' ')[0] ?? '', key, rows })),
-    ({ key, rows }) => ({
-      keyHash: key.split(' ')[1] ?? '',
+  return [...Map.groupBy(learnt, keyOf)].map(([key, rows]) => {
+    const [userId = '', keyHash = ''] = key.split(' ');
+    const theirs = (blocksOf.get(key) ?? []).map(loadedBlock);
+    return {
+      userId,
+      keyHash,
       now: now.getTime(),
       known: true,
-      blocks: (blocksOf.get(key) ?? []).map(loadedBlock),
+      blocks: theirs,
       learnt: rows.map(loadedLearnt),
-    }),
-  );
+    };
+  });
 }
 
-async function errorsOf(db: Db): Promise<ErrorStatus[]> {
-  const rows = await db.mirror
-    .selectFrom('sync_log')
-    .select(['_user_id', 'collection', 'list_id', 'ended_at', 'error'])
-    .where('error', 'is not', null)
-    .orderBy('ended_at', 'desc')
-    .limit(ERRORS)
-    .execute();
-  return rows.map((row) => ({
-    at: row.ended_at.toISOString(),
-    where: [row._user_id, row.collection, row.list_id].filter((part) => part !== null).join('/'),
-    message: row.error ?? '',
-  }));
-}
-
-/** Whether a restore or copy of the database holds submissions back, and whether its clock went back. */
-async function readInstallation(db: Db, now: Date): Promise<Pick<StoredStatus, 'held' | 'clockBackMs'>> {
-  const row = await db.state
-    .selectFrom('installation')
-    .select(['held_at', 'held_why', 'alive_at'])
-    .executeTakeFirst();
-  const since = moment(row?.held_at ?? null);
-  return {
-    held: since === null ? null : { since, why: row?.held_why ?? 'the database was restored or copied' },
-    clockBackMs: Math.max(0, (row?.alive_at?.getTime() ?? 0) - now.getTime()),
-  };
-}
-
-/** How long (ms) the report names a database that went back. */
-const NAMED_FOR = 7 * 24 * 3_600_000;
-
+/** A database that went back within the last week. @param recheck an account is still to be looked at */
 async function recoveryAt(db: Db, now: Date, recheck: boolean): Promise<RecoveryStatus | null> {
-  const row = await db.mirror
-    .selectFrom('recoveries')
-    .select(['detected_at', 'reason'])
-    .where('detected_at', '>', new Date(now.getTime() - NAMED_FOR))
-    .orderBy('detected_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  if (row === undefined) return null;
+  const [found] = await rowsOf(
+    db,
+    sql<Omit<RecoveryStatus, 'open'>>`
+      select detected_at as at, reason from ${db.table('recoveries')}
+      where detected_at > ${now}::timestamptz - interval '7 days' order by detected_at desc limit 1`,
+  );
+  if (found === undefined) return null;
   // Walks that are due since then have not ended.
-  const unread = await db.mirror
-    .selectFrom('_collections')
-    .select('collection')
-    .where('next_full_at', '<=', now)
-    .limit(1)
-    .executeTakeFirst();
-  return {
-    at: row.detected_at.toISOString(),
-    reason: row.reason,
-    open: recheck || unread !== undefined,
-  };
+  const unread = await rowsOf(
+    db,
+    sql`select collection from ${db.table('_collections')} where next_full_at <= ${now}::timestamptz limit 1`,
+  );
+  return { ...found, open: recheck || unread.length > 0 };
 }
 
-function byUser<Row extends { _user_id: string }, T>(
-  rows: readonly Row[],
-  make: (row: Row) => T,
-): Map<string, T[]> {
-  const groups = Map.groupBy(rows, (row) => row._user_id);
-  return new Map([...groups].map(([userId, group]) => [userId, group.map(make)]));
+interface OfUser {
+  readonly userId: string;
 }
 
-function moment(date: Date | null): string | null {
-  return date === null ? null : date.toISOString();
+function byUser<Row extends OfUser>(rows: readonly Row[]): Map<string, Omit<Row, 'userId'>[]> {
+  const groups = new Map<string, Omit<Row, 'userId'>[]>();
+  for (const { userId, ...row } of rows) groups.set(userId, [...(groups.get(userId) ?? []), row]);
+  return groups;
+}
+
+/** A query's rows as the report has them: plain JSON, in which moments are ISO 8601 in UTC. */
+async function rowsOf<Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> {
+  const { rows } = await query.execute(db);
+  return JSON.parse(JSON.stringify(rows)) as Row[];
 }

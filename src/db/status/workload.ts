@@ -1,7 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import type { Db } from '../connection/db.ts';
 import { onlyRow } from '../connection/db.ts';
-import { type OldReader, oldReaders } from '../inspection/oldest-readers.ts';
 import type { Backlog, CreditsStatus } from '../../model/status/status-report.ts';
 
 /** What of a status report costs more than a look at a few rows: it is read at most once a minute. */
@@ -11,41 +10,19 @@ export interface Workload {
   readonly backlogs: ReadonlyMap<string, Backlog>;
   /** By account. */
   readonly credits: ReadonlyMap<string, CreditsStatus>;
-  /** Items in quarantine without a usable key, by account and collection: their pages prove no deletion. */
-  readonly keyless: ReadonlyMap<string, number>;
-  /** What readings have shown, by account and collection; of a collection of lists' items, the sums of all lists. */
-  readonly learnt: ReadonlyMap<string, LearntSums>;
-  /** Transactions of anybody that have been open for long. */
-  readonly oldReaders: readonly OldReader[];
 }
-
-/** Columns of `<schema>_sync.scope`, summed up over a collection's scopes (src/plan/learnt-changes.ts). */
-interface LearntSums {
-  readonly changes: number;
-  readonly announced: number;
-  readonly watchedMs: number;
-  readonly cost: number;
-  /** Σ √(cost × changes per millisecond). */
-  readonly need: number;
-}
-
-/** A transaction that is open for so long (ms) is worth a note. */
-const OLD_READER_MS = 600_000;
 
 export const NO_BACKLOG: Backlog = { dueLists: 0, unfinishedRows: 0, fieldsToFill: 0 };
 
-interface WorkloadQuery {
-  /** Whether versions are kept: without them it is not known what was burnt. */
-  readonly history: boolean;
-  /** One change of a list in so long is taken for granted (src/plan/change-rate.ts). */
-  readonly priorMs: number;
-  /** A condition of a row `s` of `scope`: it has one for its parent, whose change is a reason to read it soon. */
-  readonly isAnnounced: RawBuilder<boolean>;
-}
-
+/**
+ * @param history whether versions are kept: without them it is not known what was burnt
+ * @param isAnnounced a condition of a row `s` of `scope`: it has one for its parent, whose change is a reason to read it
+ *   soon
+ */
 export async function readWorkload(
   db: Db,
-  { history, priorMs, isAnnounced }: WorkloadQuery,
+  history: boolean,
+  isAnnounced: RawBuilder<boolean>,
 ): Promise<Workload> {
   const size = await db.sql<{ bytes: number }>`
     select pg_database_size(current_database())::float8 as bytes`;
@@ -53,28 +30,7 @@ export async function readWorkload(
     databaseBytes: onlyRow(size).bytes,
     backlogs: await backlogsOf(db, isAnnounced),
     credits: await creditsOf(db, history),
-    keyless: await keylessOf(db),
-    learnt: await learntOf(db, priorMs),
-    oldReaders: (await oldReaders(db, OLD_READER_MS)).found,
   };
-}
-
-async function keylessOf(db: Db): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await db.sql<{ _user_id: string; collection: string; items: number }>`
-    select q._user_id, q.collection, count(*)::float8 as items
-    from ${db.table('quarantine')} as q where q.key is null group by q._user_id, q.collection order by 1, 2`;
-  return new Map(rows.map(({ _user_id: userId, collection, items }) => [`${userId}/${collection}`, items]));
-}
-
-async function learntOf(db: Db, priorMs: number): Promise<ReadonlyMap<string, LearntSums>> {
-  const { rows } = await db.sql<{ _user_id: string; collection: string } & LearntSums>`
-    select s._user_id, s.collection, sum(s.changes) as changes, sum(s.announced) as announced,
-      sum(s.watched_ms) as "watchedMs", sum(s.cost) as cost,
-      sum(sqrt(s.cost * (1 + s.changes) / (s.watched_ms + ${priorMs}::float8))) as need
-    from ${db.stateTable('scope')} as s where s.gone_at is null group by s._user_id, s.collection`;
-  return new Map(
-    rows.map(({ _user_id: userId, collection, ...learnt }) => [`${userId}/${collection}`, learnt]),
-  );
 }
 
 async function backlogsOf(db: Db, isAnnounced: RawBuilder<boolean>): Promise<ReadonlyMap<string, Backlog>> {

@@ -3,24 +3,30 @@ import type { CollectionName } from '../collections.ts';
 import type { LatestChange } from './latest-change.ts';
 import type { Problem } from './problem.ts';
 import type { SubmissionState } from '../submission.ts';
-import type { WaitingDeletion } from './waiting-deletion.ts';
 import type { RegistrationState } from '../webhook/webhook-secrets.ts';
 
 /**
- * What `research-mirror status`, the status page and `/api/status` show: made by the daemon from Postgres and its
- * memory, or by a command from Postgres alone. Plain JSON: moments are ISO 8601 in UTC, null is "not yet" or "not
- * known". It holds no secret: keys are shown by a short hash.
+ * What `research-mirror status`, the status page, `/api/status`, the metrics and the log print: made of Postgres alone,
+ * and by the daemon of its memory, too. Plain JSON: moments are ISO 8601 in UTC, null is "not yet" or "not known". It
+ * holds no secret: keys are shown by a short hash.
  */
-export interface StatusReport {
-  readonly version: string;
-  /** When the report was made. */
-  readonly at: string;
+export interface StatusReport extends Facts, Judgement {}
+
+/** What a mirror's state means. */
+export interface Judgement {
   /** No problem: `status` ends with 0. */
   readonly healthy: boolean;
   /** What is wrong, one for each cause, the worst first; empty when healthy. */
   readonly problems: readonly Problem[];
-  /** What is not wrong, but good to know: "each list is read every 3 h". */
+  /** What is not wrong, but something a person may act on. */
   readonly notes: readonly string[];
+}
+
+/** The report before it is judged. */
+export interface Facts {
+  readonly version: string;
+  /** When the report was made, by the database's clock. */
+  readonly at: string;
   /** `{base_url}` of the service; null for a command that does not know it. */
   readonly service: string | null;
   /** The mirror's database, in words and without password: `embedded Postgres, port 54329`. */
@@ -90,9 +96,7 @@ export interface AccountStatus {
   readonly collections: readonly CollectionStatus[];
   /** Walks under way. */
   readonly walks: readonly WalkStatus[];
-  /** Null: nobody reads the account, or nothing is to come. */
-  readonly next: UpcomingReading | null;
-  /** Only known to the program that owns the account: empty in other programs' reports. */
+  /** Of keys that another program uses it has what is stored: not what others use, nor what waits. */
   readonly budgets: readonly KeyBudgetStatus[];
   readonly webhook: WebhookStatus;
   readonly submissions: SubmissionCounts;
@@ -122,16 +126,6 @@ export interface ActivityStatus {
   readonly requests: readonly (number | null)[];
 }
 
-/** What is read of an account next. */
-export interface UpcomingReading {
-  /** To follow "next: ": `poll of research_jobs`. */
-  readonly what: string;
-  /** Null: as soon as a request is free. */
-  readonly at: string | null;
-  /** One clause, to follow "because". */
-  readonly because: string;
-}
-
 export interface CreditsStatus {
   /** What the account has, decimal digits. */
   readonly left: string;
@@ -152,8 +146,6 @@ export interface WebhookStatus {
   readonly lastEventAt: string | null;
   /** Rows and scopes that events named, to be read again. */
   readonly hintsWaiting: number;
-  /** Of these, those that may be read now: the others are read again later. */
-  readonly hintsDue: number;
 }
 
 /** Submissions by state: those that wait, and those that ended in the last 24 hours. */
@@ -182,20 +174,16 @@ export interface Backlog {
 export interface CollectionStatus extends CollectionFigures, Backlog {
   readonly collection: CollectionName;
   readonly state: CollectionState;
-  /** `waitingDeletions` in a list without a known order: only two equal whole walks prove them. */
-  readonly waitingForWalks: number;
 }
 
 export interface WalkStatus {
   readonly collection: CollectionName;
   /** The list that is read; null for a whole collection. */
   readonly listId: string | null;
-  readonly kind: string;
+  readonly kind: 'full';
   readonly startedAt: string;
   readonly pages: number;
   readonly items: number;
-  readonly inserted: number;
-  readonly updated: number;
 }
 
 /** The rate limits of one API key. */
@@ -231,4 +219,41 @@ export interface ErrorStatus {
   /** `42/lists`: account and collection. */
   readonly where: string;
   readonly message: string;
+}
+
+/** Why rows that look deleted are still there; those first for which a person has to do something. */
+export const DELETION_CAUSES = [
+  // Postgres refuses to delete them: something of the database's owner keeps them.
+  'refused',
+  // The brake blocks what is proven: so many at once look like a fault of the service.
+  'brake',
+  // An item without a usable ID may be any of them: pages with such an item prove nothing.
+  'item_without_id',
+  // Two readings decide, and the second one is still to come.
+  'second_proof',
+  // Read again, and neither seen nor proven gone: the next full walk decides.
+  'full_walk',
+] as const;
+export type DeletionCause = (typeof DELETION_CAUSES)[number];
+
+/** Rows of one collection that look deleted (`data_quality` counts them), and wait for one cause. */
+export interface WaitingDeletion {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  readonly cause: DeletionCause;
+  /** How many rows wait, of how many live ones. */
+  readonly rows: number;
+  readonly liveRows: number;
+  /** When the first of them was missed. */
+  readonly since: string;
+  /** Why they wait, without a full stop. */
+  readonly what: string;
+  /** What happens without anybody. */
+  readonly byItself: string;
+  /** When that is due, as far as it is known. */
+  readonly due: string | null;
+  /** What a person can do; null: nothing is to be done. */
+  readonly remedy: string | null;
+  /** Some of their keys, as in `changes`. */
+  readonly examples: readonly string[];
 }

@@ -4,7 +4,6 @@ import type {
   AccountStatus,
   CollectionStatus,
   GroupBudgetStatus,
-  UpcomingReading,
   WalkStatus,
 } from '../../model/status/status-report.ts';
 import { count, rate, relative, span, type Html } from './page-figures.ts';
@@ -14,7 +13,7 @@ import { submissionsPart, webhookPart } from './webhook-and-submissions-section.
 
 /** One account: its collections, the walks under way, its budgets. */
 export function accountSection(account: AccountStatus, at: string, unfolded: boolean): Html {
-  const { userId, email, state, error, collections, walks, next, budgets, webhook, submissions } = account;
+  const { userId, email, state, error, collections, walks, budgets, webhook, submissions } = account;
   return html`<section class="account" id="account-${userId}">
     <details ${unfolded ? 'open' : ''}>
       <summary>
@@ -37,8 +36,8 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
         ],
         `Collections of ${userId}`,
       )}
-      ${next === null ? '' : upcoming(next, at)} ${walks.length === 0 ? '' : walkTable(walks, at)}
-      ${webhookPart(webhook, at)} ${submissionsPart(submissions)}
+      ${walks.length === 0 ? '' : walkTable(walks, at)} ${webhookPart(webhook, at)}
+      ${submissionsPart(submissions)}
       ${budgets.map(
         (budget) =>
           html`<h3>Rate limits of key <code>${budget.key}…</code></h3>
@@ -46,12 +45,6 @@ export function accountSection(account: AccountStatus, at: string, unfolded: boo
       )}
     </details>
   </section>`;
-}
-
-function upcoming({ what, at: due, because }: UpcomingReading, at: string): Html {
-  const isDue = due === null || Date.parse(due) <= Date.parse(at);
-  const when = isDue ? 'as soon as it can be' : html`<time datetime="${due}">${relative(due, at)}</time>`;
-  return html`<p class="quiet">Next: ${what} ${when}, because ${because}.</p>`;
 }
 
 function collectionName(row: CollectionStatus): Html {
@@ -94,8 +87,6 @@ function walkTable(walks: readonly WalkStatus[], at: string): Html {
         ['Pages', ({ pages }) => count(pages), true],
         ['Rows', ({ items }) => count(items), true],
         ['Rows/s', (walk) => rate(walk.items, age(walk) / 1000), true],
-        ['New', ({ inserted }) => count(inserted), true],
-        ['Changed', ({ updated }) => count(updated), true],
       ],
       'Walks under way',
     )}`;

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { CollectionName } from '../../model/collections.ts';
-import type { DeletionCause, WaitingDeletion } from '../../model/status/waiting-deletion.ts';
+import type { DeletionCause, WaitingDeletion } from '../../model/status/status-report.ts';
 import { rowLink } from './changes-section.ts';
 import { count, relative, type Html } from './page-figures.ts';
 import { chip, moment, type PageColumn, table } from './page-table.ts';
@@ -11,10 +11,6 @@ const WORDS: Readonly<Record<DeletionCause, string>> = {
   item_without_id: 'an item without ID',
   second_proof: 'second proof',
   full_walk: 'next full walk',
-  walk_under_way: 'full walk under way',
-  equal_walks: 'two equal walks',
-  second_sighting: 'second sighting',
-  proven: 'going',
 };
 
 /** These are shown: with many accounts the view data_quality has them all. */

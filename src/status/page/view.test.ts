@@ -30,22 +30,6 @@ describe('many accounts', () => {
   });
 });
 
-describe('an account', () => {
-  it('says what is read of it next, when and why', async () => {
-    const poll = { what: 'poll of lists', because: 'its cron line polls it then' };
-    const words = async (at: string | null): Promise<string | undefined> =>
-      /Next: .*?<\/p>/
-        .exec(await viewOf(sampleAccount({ next: { ...poll, at } })))?.[0]
-        .replaceAll(/<[^>]*>/g, '');
-    expect(await words(before(-40))).toBe(
-      'Next: poll of lists in 40 s, because its cron line polls it then.',
-    );
-    expect(await words(before(4))).toContain('poll of lists as soon as it can be, because');
-    expect(await words(null)).toContain('poll of lists as soon as it can be, because');
-    expect(await viewOf(sampleAccount({ next: null }))).not.toContain('Next: ');
-  });
-});
-
 describe('the line of an account', () => {
   it('comes first where something is wrong with it, and says what', async () => {
     const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };
@@ -110,8 +94,8 @@ describe('deletions that wait', () => {
     expect(view).toMatch(
       /12,000 of 48,210[\s\S]*held by the brake[\s\S]*sync research_jobs --full --accept-deletions/,
     );
-    expect(view).toMatch(/second proof[\s\S]*by itself: they are read again, in 40 s/);
-    expect(view).toMatch(/two equal walks[\s\S]*by itself: the next full walk decides, in 12 h/);
+    expect(view).toMatch(/second proof[\s\S]*by itself: the next reading of them decides, in 40 s/);
+    expect(view).toMatch(/next full walk[\s\S]*by itself: the next full walk decides, in 12 h/);
     expect(view).toContain('href="rows/42/research_jobs/48001"');
     expect(await viewOf(sampleAccount())).not.toContain('Deletions that wait');
   });

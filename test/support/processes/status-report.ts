@@ -7,6 +7,7 @@ import type {
   ActivityStatus,
   CollectionStatus,
   StatusReport,
+  SubmissionCounts,
   WebhookStatus,
 } from '../../../src/model/status/status-report.ts';
 
@@ -25,7 +26,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     at: AT,
     healthy: true,
     problems: [],
-    notes: ['each list is read every 3 h'],
+    notes: ['no daemon runs: the mirror stays as it is'],
     service: 'https://service.example',
     database: 'embedded Postgres, port 54329',
     databaseBytes: 123_456_789,
@@ -82,11 +83,8 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
         startedAt: before(10),
         pages: 12,
         items: 6_000,
-        inserted: 40,
-        updated: 7,
       },
     ],
-    next: { what: 'poll of research_jobs', at: before(-40), because: 'its cron line polls it then' },
     budgets: [
       {
         key: '9f86d081',
@@ -147,7 +145,6 @@ export function sampleWebhook(changes: Partial<WebhookStatus> = {}): WebhookStat
     renewedSince: null,
     lastEventAt: before(45),
     hintsWaiting: 2,
-    hintsDue: 2,
     ...changes,
   };
 }
@@ -162,13 +159,31 @@ export function sampleCollection(changes: Partial<CollectionStatus> = {}): Colle
     completeAsOf: before(7_200),
     nextPollAt: before(-40),
     nextFullAt: before(-43_200),
-    waitingForWalks: 0,
     dueLists: 0,
     unfinishedRows: 0,
     fieldsToFill: 0,
     ...changes,
   };
 }
+
+/** Of an account that has sent nothing, and hears of nothing. */
+export const NO_SUBMISSIONS: SubmissionCounts = {
+  queued: 0,
+  sending: 0,
+  held: 0,
+  accepted: 0,
+  rejected: 0,
+  unknown: 0,
+  cancelled: 0,
+};
+export const NO_WEBHOOK: WebhookStatus = {
+  state: 'none',
+  host: null,
+  error: null,
+  renewedSince: null,
+  lastEventAt: null,
+  hintsWaiting: 0,
+};
 
 /** Of a collection that was never read. */
 export const NO_FIGURES = Object.fromEntries(

@@ -1,9 +1,8 @@
-import { judgeStatus } from '../../../src/app/status/judge-status.ts';
+import { judge } from '../../../src/app/status/problems.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type { LatestChange } from '../../../src/model/status/latest-change.ts';
 import type { StatusReport } from '../../../src/model/status/status-report.ts';
 import {
-  AT,
   before,
   sampleAccount,
   sampleActivity,
@@ -114,6 +113,5 @@ export function firstLook(): StatusReport {
       sampleChange({ at: before(40 + 17 * index), userId: '1001', ...change }),
     ),
   });
-  const { notes } = judgeStatus(report.accounts, report.processes, new Date(AT), null);
-  return { ...report, notes };
+  return { ...report, ...judge(report) };
 }

@@ -7,8 +7,6 @@ import {
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 
-import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
-
 let database: MigratedDatabase;
 beforeAll(async () => {
   database = await createMigratedDatabase();
@@ -19,11 +17,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** As the status asks. */
-const QUERY = {
-  history: true,
-  priorMs: 500,
-  isAnnounced: isAnnounced('s', sql`now()`, 86_400_000),
-};
+const ANNOUNCED = isAnnounced('s', sql`now()`, 86_400_000);
 
 const run = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
 
@@ -43,7 +37,7 @@ async function credits(...values: readonly (readonly [hoursAgo: number, credits:
 }
 
 it('knows how large the database is', async () => {
-  const { databaseBytes } = await readWorkload(database.db, QUERY);
+  const { databaseBytes } = await readWorkload(database.db, true, ANNOUNCED);
   expect(databaseBytes).toBeGreaterThan(1_000_000);
 });
 
@@ -59,7 +53,7 @@ it('says what of each collection is still to be done', async () => {
   await run(`
     insert into mirror_sync.backfill (_user_id, collection, field, done_through, until)
     values (2, 'watchlist', 'score', 0, 1), (2, 'watchlist', 'name', 0, 1)`);
-  const { backlogs } = await readWorkload(database.db, QUERY);
+  const { backlogs } = await readWorkload(database.db, true, ANNOUNCED);
   expect(Object.fromEntries(backlogs)).toEqual({
     '1/list_items': { dueLists: 2, unfinishedRows: 1, fieldsToFill: 0 },
     '1/research_jobs': { dueLists: 0, unfinishedRows: 2, fieldsToFill: 0 },
@@ -73,7 +67,7 @@ it('counts no lists whose row has changed without them again and again, unless t
     insert into mirror_sync.scope (_user_id, collection, parent, due_at, last_read_at, false_alarms)
     values (3, 'list_items', '7', now(), now() - interval '1 hour', 9),
       (3, 'list_items', '8', now(), now() - interval '25 hours', 9), (3, 'list_items', '9', now(), now(), 1)`);
-  const { backlogs } = await readWorkload(database.db, QUERY);
+  const { backlogs } = await readWorkload(database.db, true, ANNOUNCED);
   expect(backlogs.get('3/list_items')?.dueLists).toBe(2);
   await run('delete from mirror_sync.scope where _user_id = 3');
 });
@@ -84,31 +78,11 @@ it('knows the credits, and by how much they fell in the last day, top-ups aside'
   await run(`
     insert into mirror.account (_user_id, credits, _first_seen_at, _changed_at, _change_id, _hash, _raw)
     values (2, null, now(), now(), 1, '', '{}'), (3, 7, now(), now(), 1, '', '{}')`);
-  const { credits: found } = await readWorkload(database.db, QUERY);
+  const { credits: found } = await readWorkload(database.db, true, ANNOUNCED);
   expect(Object.fromEntries(found)).toEqual({
     1: { left: '1459.5', burntLastDay: '40.5' },
     3: { left: '7', burntLastDay: '0' },
   });
-  const without = await readWorkload(database.db, { ...QUERY, history: false });
+  const without = await readWorkload(database.db, false, ANNOUNCED);
   expect(without.credits.get('1')).toEqual({ left: '1459.5', burntLastDay: null });
-});
-
-it('has items without a usable key, by collection, and no transaction that is young', async () => {
-  const account = await MirroredAccount.make(database, '9');
-  await account.page('lists', '[{"list_id":1},{"name":"no ID"},{"list_id":"x"}]');
-  const { keyless, oldReaders } = await readWorkload(database.db, QUERY);
-  expect(keyless).toEqual(new Map([['9/lists', 2]]));
-  expect(oldReaders).toEqual([]);
-});
-
-it('sums up what readings have shown, of lists over all that are not deleted', async () => {
-  await run(`
-    insert into mirror_sync.scope (_user_id, collection, parent, changes, announced, watched_ms, cost, gone_at)
-    values (3, 'lists', '', 3, 1, 1000, 2, null), (3, 'list_items', '1', 5, 2, 500, 1.5, null),
-      (3, 'list_items', '2', 1, 0, 500, 4, null), (3, 'list_items', '3', 9, 9, 9, 9, now())`);
-  const { learnt } = await readWorkload(database.db, QUERY);
-  expect(learnt.get('3/lists')).toMatchObject({ changes: 3, announced: 1, watchedMs: 1000, cost: 2 });
-  const need = Math.sqrt((1.5 * 6) / 1000) + Math.sqrt((4 * 2) / 1000);
-  const sums = { changes: 6, announced: 2, watchedMs: 1000, cost: 5.5 };
-  expect(learnt.get('3/list_items')).toEqual({ ...sums, need: expect.closeTo(need, 9) as number });
 });

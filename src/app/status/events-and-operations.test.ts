@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { sampleAccount, sampleWebhook } from '../../../test/support/processes/status-report.ts';
-import { NO_SUBMISSIONS } from '../../db/status/stored-webhooks-and-submissions.ts';
-import type { AccountStatus, WebhookStatus } from '../../model/status/status-report.ts';
+import {
+  NO_SUBMISSIONS,
+  sampleAccount,
+  sampleReport,
+  sampleWebhook,
+} from '../../../test/support/processes/status-report.ts';
+import type { AccountStatus, HoldStatus, WebhookStatus } from '../../model/status/status-report.ts';
 import { problemLine } from '../../model/status/problem.ts';
-import { groupProblems } from './group-problems.ts';
 import { goAstray } from '../../webhooks/registration/remedies.ts';
-import { judgeWebhookAndSubmissions } from './judge-webhook-and-submissions.ts';
+import { judge } from './problems.ts';
 
 const account = (changes: Partial<AccountStatus> = {}): AccountStatus =>
   sampleAccount({ submissions: NO_SUBMISSIONS, ...changes });
@@ -13,9 +16,9 @@ const webhook = (changes: Partial<WebhookStatus>): AccountStatus =>
   account({ webhook: sampleWebhook(changes) });
 
 /** As people read it. */
-function judge(...judged: Parameters<typeof judgeWebhookAndSubmissions>) {
-  const { findings, notes } = judgeWebhookAndSubmissions(...judged);
-  return { problems: groupProblems(findings).map((each) => problemLine(each, NOW)), notes };
+function lines(accounts: readonly AccountStatus[], held: HoldStatus | null = null) {
+  const { problems, notes } = judge(sampleReport({ accounts, held }));
+  return { problems: problems.map((each) => problemLine(each, NOW)), notes };
 }
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
@@ -23,12 +26,12 @@ const NOW = Date.parse('2026-01-01T01:00:00Z');
 describe('events in and operations out', () => {
   it('are well where a webhook is registered, and where there is none', () => {
     const accounts = [account(), webhook({ state: 'none', host: null }), webhook({ state: 'registering' })];
-    expect(judge(accounts, null, true)).toEqual({ problems: [], notes: [] });
+    expect(lines(accounts)).toEqual({ problems: [], notes: [] });
   });
 
   it('have a note where the webhook was removed at the service, and is registered again', () => {
     const renewed = webhook({ renewedSince: '2026-01-01T00:30:00.000Z' });
-    expect(judge([renewed], null, true)).toEqual({
+    expect(lines([renewed])).toEqual({
       problems: [],
       notes: [
         `webhook of account ${renewed.userId}: it was removed or changed at the service (noticed 2026-01-01T00:30:00.000Z), and is registered again`,
@@ -38,38 +41,34 @@ describe('events in and operations out', () => {
 
   it('are a problem while submissions are on hold, with the command that releases them', () => {
     const held = { since: '2026-01-01T00:00:00Z', why: 'the database was copied' };
-    const { problems } = judge(
-      [account({ submissions: { ...NO_SUBMISSIONS, held: 2, queued: 1 } })],
-      held,
-      true,
-    );
+    const { problems } = lines([account({ submissions: { ...NO_SUBMISSIONS, held: 2, queued: 1 } })], held);
     expect(problems).toEqual([
       '2 submissions held: the database was copied; since 60 min ago; by itself: nothing is sent; mirroring goes on; ' +
         'do: once you know that no other copy of this database sends them: "research-mirror submissions release"',
     ]);
-    expect(judge([account()], held, true).problems[0]).toMatch(/^no webhook is taken over: /);
+    expect(lines([account()], held).problems[0]).toMatch(/^no webhook is taken over: /);
   });
 
   it('are a problem while the webhook is suspect or was given up', () => {
-    expect(judge([webhook({ state: 'suspect' })], null, true).problems).toEqual([
+    expect(lines([webhook({ state: 'suspect' })]).problems).toEqual([
       expect.stringMatching(
         /^webhook: deliveries come with signatures that do not fit.*affects 42.*MIRROR_WEBHOOK_SCHEME/,
       ),
     ]);
     const stopped = webhook({ state: 'stopped', error: 'replaced twice within an hour by other.example' });
-    expect(judge([stopped], null, true).problems).toEqual([
+    expect(lines([stopped]).problems).toEqual([
       expect.stringMatching(
         /^webhook: replaced twice within an hour by other\.example; affects 42; by itself: only polls find changes$/,
       ),
     ]);
-    expect(judge([webhook({ state: 'stopped' })], null, true).problems).toEqual([
-      expect.stringMatching(/another program at mirror\.example\.com .*unset MIRROR_PUBLIC_URL/),
+    expect(lines([webhook({ state: 'stopped' })]).problems).toEqual([
+      expect.stringMatching(/another program takes its place.*unset MIRROR_PUBLIC_URL/),
     ]);
   });
 
   it('are a problem where deliveries go astray, and nothing else is said of it', () => {
     const error = goAstray('MIRROR_PUBLIC_URL (a.example) does not lead to 127.0.0.1:8081; mend it');
-    const { problems, notes } = judge([webhook({ state: 'registered', error })], null, true);
+    const { problems, notes } = lines([webhook({ state: 'registered', error })]);
     expect(problems).toEqual([
       `webhook: ${error}; affects 42; by itself: it is tried again each minute; polls find changes`,
     ]);
@@ -79,7 +78,7 @@ describe('events in and operations out', () => {
   it('are worth a note where another webhook is registered, or ours is refused: polls go on', () => {
     const foreign = webhook({ state: 'foreign', host: 'other.example' });
     const refused = webhook({ state: 'none', error: 'the service refuses to register it' });
-    const { problems, notes } = judge([foreign, refused], null, true);
+    const { problems, notes } = lines([foreign, refused]);
     expect(problems).toEqual([]);
     expect(notes).toEqual([
       expect.stringMatching(/registered at other\.example.*MIRROR_WEBHOOK_TAKEOVER=always/),
@@ -87,14 +86,11 @@ describe('events in and operations out', () => {
     ]);
   });
 
-  it('are worth a note where outcomes are unknown, or submissions wait for a daemon', () => {
+  it('are worth a note where outcomes are unknown', () => {
     const submissions = { ...NO_SUBMISSIONS, queued: 1, unknown: 2 };
-    expect(judge([account({ submissions })], null, true).notes).toEqual([
+    expect(lines([account({ submissions })]).notes).toEqual([
       '2 submissions of account 42 ended with an unknown outcome in the last 24 h, and are never sent again: ' +
         '"research-mirror submissions list --state unknown"',
     ]);
-    expect(judge([account({ submissions })], null, false).notes[1]).toBe(
-      '1 submission of account 42 waits for a daemon',
-    );
   });
 });

@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { NO_FIGURES } from '../../../test/support/processes/status-report.ts';
-import type { AccountStatus, CollectionStatus, ProcessStatus } from '../../model/status/status-report.ts';
-import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../db/status/stored-webhooks-and-submissions.ts';
+import {
+  NO_FIGURES,
+  NO_SUBMISSIONS,
+  NO_WEBHOOK,
+  sampleReport,
+} from '../../../test/support/processes/status-report.ts';
+import type {
+  AccountStatus,
+  CollectionStatus,
+  ProcessStatus,
+  StatusReport,
+} from '../../model/status/status-report.ts';
 import { problemLine } from '../../model/status/problem.ts';
-import { groupProblems } from './group-problems.ts';
-import type { HealthJudgement } from './judge-webhook-and-submissions.ts';
-import { judgeRecovery, judgeStatus, noteOnClock, unreadyDatabase } from './judge-status.ts';
+import { judge, unreadyDatabase } from './problems.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const DAEMON: ProcessStatus = {
@@ -26,7 +33,6 @@ function collection(changes: Partial<CollectionStatus> = {}): CollectionStatus {
     liveRows: 1,
     polledAt: '2026-01-01T11:59:00Z',
     nextPollAt: '2026-01-01T12:00:00Z',
-    waitingForWalks: 0,
     dueLists: 0,
     unfinishedRows: 0,
     fieldsToFill: 0,
@@ -43,7 +49,6 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
     owner: 'p',
     collections: [collection()],
     walks: [],
-    next: null,
     budgets: [],
     webhook: NO_WEBHOOK,
     submissions: NO_SUBMISSIONS,
@@ -54,11 +59,18 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
 }
 
 /** As people read it. */
-function lines({ findings, notes }: HealthJudgement): { problems: string[]; notes: readonly string[] } {
-  return { problems: groupProblems(findings).map((each) => problemLine(each, NOW.getTime())), notes };
+function lines(
+  accounts: readonly AccountStatus[],
+  processes: readonly ProcessStatus[],
+  more: Partial<StatusReport> = {},
+  ...further: Parameters<typeof judge> extends [unknown, ...infer Rest] ? Rest : never
+): { problems: string[]; notes: readonly string[] } {
+  const report = sampleReport({ at: NOW.toISOString(), accounts, processes, ...more });
+  const { problems, notes } = judge(report, ...further);
+  return { problems: problems.map((each) => problemLine(each, NOW.getTime())), notes };
 }
 
-describe('judgeStatus', () => {
+describe('what is wrong', () => {
   it('says once why an account has stopped, that a good key ends it, and nothing of collections that are not read', () => {
     const collections = [
       collection({ state: 'failing', lastError: 'GET /v1/lists was answered 401' }),
@@ -73,17 +85,17 @@ describe('judgeStatus', () => {
     const what =
       'account has stopped: each of its keys is refused: GET /v1/ping was answered 401; affects 42';
     const remedy = 'do: set a good key in MIRROR_API_KEY, and start again';
-    expect(lines(judgeStatus([stopped], [DAEMON], NOW, null)).problems).toEqual([
+    expect(lines([stopped], [DAEMON]).problems).toEqual([
       `${what}; by itself: its keys are asked again, at the latest after 15 minutes, and it goes on as soon as one is good; its data stay as they are; ${remedy}`,
     ]);
-    expect(lines(judgeStatus([stopped], [], NOW, null)).problems).toEqual([
+    expect(lines([stopped], []).problems).toEqual([
       `${what}; by itself: nothing: no daemon runs; its data stay as they are; ${remedy}`,
     ]);
   });
 
   it('says of an account that has moved that it stays as it is until a person decides', () => {
     const error = 'the key answers for account 43: "research-mirror accounts move 42" accepts it';
-    expect(lines(judgeStatus([account({ state: 'stopped', error })], [DAEMON], NOW, null)).problems).toEqual([
+    expect(lines([account({ state: 'stopped', error })], [DAEMON]).problems).toEqual([
       `account has stopped: ${error}; affects 42; by itself: nothing: its data stay as they are`,
     ]);
   });
@@ -102,7 +114,7 @@ describe('judgeStatus', () => {
         ),
       });
     const accounts = Array.from({ length: 12 }, (_, index) => down(String(index), index + 5));
-    const { problems } = lines(judgeStatus(accounts, [DAEMON], NOW, null));
+    const { problems } = lines(accounts, [DAEMON]);
     expect(problems).toEqual([
       expect.stringMatching(
         /^the service is down: .*; affects 36 collections of 12 accounts; since 16 min ago; by itself: one request at a time tries it/,
@@ -111,14 +123,14 @@ describe('judgeStatus', () => {
   });
 
   it('finds nothing wrong with current collections under a running daemon', () => {
-    expect(lines(judgeStatus([account()], [DAEMON], NOW, null))).toEqual({ problems: [], notes: [] });
+    expect(lines([account()], [DAEMON])).toEqual({ problems: [], notes: [] });
   });
 
   it('takes a mirror without daemon for healthy until its polls are late', () => {
-    expect(lines(judgeStatus([account()], [], NOW, null)).problems).toEqual([]);
+    expect(lines([account()], []).problems).toEqual([]);
     const overdue = collection({ state: 'overdue', nextPollAt: '2026-01-01T11:54:00Z' });
     const late = account({ collections: [overdue] });
-    expect(lines(judgeStatus([late], [{ ...DAEMON, alive: false }], NOW, null)).problems).toEqual([
+    expect(lines([late], [{ ...DAEMON, alive: false }]).problems).toEqual([
       'polls are late; affects 42/lists; since 6 min ago; by itself: nothing: no daemon runs; do: "research-mirror start"',
     ]);
   });
@@ -127,13 +139,15 @@ describe('judgeStatus', () => {
     const ahead = { polledAt: '2026-01-01T12:58:00Z', nextPollAt: '2026-01-01T12:59:00Z' };
     const read = account({ collections: [collection({ ...ahead, state: 'overdue' })] });
     const dead = [{ ...DAEMON, alive: false }];
-    expect(lines(judgeStatus([read], [DAEMON], NOW, null)).problems).toEqual([
+    expect(lines([read], [DAEMON]).problems).toEqual([
       'nothing was read since the database’s clock went back; affects 42/lists; by itself: the daemon opens the account again within seconds',
     ]);
-    expect(lines(judgeStatus([read], dead, NOW, null)).problems).toEqual([
+    expect(lines([read], dead).problems).toEqual([
       'nothing was read since the database’s clock went back; affects 42/lists; by itself: nothing: no daemon runs; do: "research-mirror start"',
     ]);
-    expect([noteOnClock(50_000), noteOnClock(3_540_000)]).toEqual([
+    const notes = (clockBackMs: number): readonly string[] =>
+      lines([account()], [DAEMON], {}, { clockBackMs }).notes;
+    expect([notes(50_000), notes(3_540_000)]).toEqual([
       [],
       ['the database’s clock went back by 59 min: it is behind what it showed to a daemon before'],
     ]);
@@ -146,7 +160,7 @@ describe('judgeStatus', () => {
       collection({ ...overdue, collection: 'watchlist', nextFullAt: '2026-01-01T11:50:00Z' }),
       collection({ collection: 'research_jobs', nextFullAt: '2026-01-01T02:00:00Z' }),
     ];
-    expect(lines(judgeStatus([account({ collections })], [DAEMON], NOW, null)).problems).toEqual([
+    expect(lines([account({ collections })], [DAEMON]).problems).toEqual([
       'full walks, which find deletions, are late; affects 42/lists; since 8 h ago; by itself: they are made up as soon as the daemon comes to it',
     ]);
   });
@@ -156,7 +170,7 @@ describe('judgeStatus', () => {
       collection({ state: 'failing', lastError: 'answers HTML', nextPollAt: '2026-01-01T01:00:00Z' }),
       collection({ collection: 'watchlist', quarantinedItems: 1, fieldConflicts: 2 }),
     ];
-    const { problems, notes } = lines(judgeStatus([account({ collections })], [DAEMON], NOW, null));
+    const { problems, notes } = lines([account({ collections })], [DAEMON]);
     expect(problems).toEqual([
       'can’t be read: answers HTML; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror doctor" finds out why',
     ]);
@@ -166,11 +180,10 @@ describe('judgeStatus', () => {
   it('does not say that the service can’t be read where Postgres refuses to store it', () => {
     const failing = (lastError: string, name: CollectionStatus['collection'] = 'lists'): CollectionStatus =>
       collection({ collection: name, state: 'failing', lastError });
-    const judged = (...collections: CollectionStatus[]): ReturnType<typeof groupProblems> =>
-      groupProblems([
-        unreadyDatabase("the database can't do it now (53100 full)"),
-        ...judgeStatus([account({ collections })], [DAEMON], NOW, null).findings,
-      ]);
+    const judged = (...collections: CollectionStatus[]): StatusReport['problems'] =>
+      judge(sampleReport({ at: NOW.toISOString(), accounts: [account({ collections })] }), {
+        unready: unreadyDatabase("the database can't do it now (53100 full)"),
+      }).problems;
     // A full disk is one cause, whatever met it.
     expect(
       judged(
@@ -187,6 +200,9 @@ describe('judgeStatus', () => {
         affects: ['42/lists', '42/list_items'],
       },
     ]);
+    // While nothing is written, nothing is late.
+    const overdue = collection({ state: 'overdue', nextPollAt: '2026-01-01T01:00:00Z' });
+    expect(judged(overdue)).toMatchObject([{ cause: 'database_unready', affects: [] }]);
     // A session that ended is no refusal of its collection.
     for (const said of [
       "the database can't do it now (57P01 terminating connection due to administrator command)",
@@ -211,18 +227,17 @@ describe('judgeStatus', () => {
     const some = account({ collections: [collection(paused), collection({ collection: 'watchlist' })] });
     const whole = account({ userId: '43', state: 'stopped', error: 'no', collections: [collection(paused)] });
     const retired = account({ userId: '44', state: 'retired', collections: [collection(paused)] });
-    const { problems, notes } = lines(judgeStatus([some, whole, retired], [DAEMON], NOW, null));
+    const { problems, notes } = lines([some, whole, retired], [DAEMON]);
     expect(problems).toEqual([]);
     expect(notes).toEqual([
       '42: lists paused: no daemon is asked to mirror them',
       'account 43 is paused: no daemon has a key of it; "research-mirror accounts retire 43" takes it out',
-      'account 44 is retired: "research-mirror accounts retire 44 --undo" takes it back',
     ]);
   });
 
   it('reports blocked deletions as a problem, with the command that accepts them', () => {
     const collections = [collection({ liveRows: 1_000, heldDeletions: 400 })];
-    const { problems } = lines(judgeStatus([account({ collections })], [DAEMON], NOW, null));
+    const { problems } = lines([account({ collections })], [DAEMON]);
     expect(problems).toEqual([
       'the brake blocks deletions of lists: so many at once look like a fault of the service; ' +
         'affects 42/lists (400 of 1,000 rows); ' +
@@ -236,7 +251,7 @@ describe('a database that went back', () => {
   const RECOVERY = { at: '2026-01-01T00:00:00.000Z', reason: 'the database went back: a standby took over' };
 
   it('is a problem until what it may have lost is read again, then a note', () => {
-    expect(lines(judgeRecovery({ ...RECOVERY, open: true }))).toEqual({
+    expect(lines([account()], [DAEMON], { recovery: { ...RECOVERY, open: true } })).toEqual({
       problems: [
         expect.stringMatching(
           /a standby took over; since .*full walks, which are due; do: .*sync --full/,
@@ -244,10 +259,19 @@ describe('a database that went back', () => {
       ],
       notes: [],
     });
-    expect(lines(judgeRecovery({ ...RECOVERY, open: false }))).toEqual({
+    expect(lines([account()], [DAEMON], { recovery: { ...RECOVERY, open: false } })).toEqual({
       problems: [],
       notes: [expect.stringMatching(/it was read again since/) as string],
     });
-    expect(lines(judgeRecovery(null))).toEqual({ problems: [], notes: [] });
+  });
+});
+
+describe('a mirror without accounts', () => {
+  it('is one problem: that nothing is mirrored, or why nothing can be', () => {
+    expect(lines([], [DAEMON]).problems).toEqual([
+      'no account has been mirrored yet; by itself: mirroring begins as soon as it is known whose the keys are',
+    ]);
+    const behind = { cause: 'database_behind', what: 'it is behind', byItself: 'nothing' } as const;
+    expect(lines([], [], {}, { unready: behind }).problems).toEqual(['it is behind; by itself: nothing']);
   });
 });

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readStoredStatus } from '../../../../src/db/status/stored-status.ts';
-import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../../../src/db/status/stored-webhooks-and-submissions.ts';
+import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../../support/processes/status-report.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
@@ -65,8 +65,6 @@ describe('the stored status', () => {
       renewedSince: null,
       lastEventAt: '2026-01-02T00:00:00.000Z',
       hintsWaiting: 3,
-      // One waits for a minute. What lies a day ahead is of a clock that went back, and counts as now.
-      hintsDue: 2,
     });
     const renewedAfter = async (registered: string, replaced: string) => {
       await run(`update mirror_sync.registration set registered_at = now() - interval '${registered}',
@@ -112,5 +110,47 @@ describe('the stored status', () => {
       insert into mirror_sync.installation (created_at, held_at, held_why) values (now(), '2026-01-01T00:00:00Z', 'a copy')`);
     const { held } = await readStoredStatus(database.db);
     expect(held).toEqual({ since: '2026-01-01T00:00:00.000Z', why: 'a copy' });
+  });
+
+  it('says of a copy that all is due, and names no webhook of the original’s, until a daemon has looked', async () => {
+    await run(`
+      insert into mirror_sync.account (_user_id, created_at, recheck) values (4, now(), true);
+      insert into mirror._collections (_user_id, collection, next_full_at) values (4, 'lists', now() + interval '17 hours');
+      insert into mirror.webhook (_user_id, url, _first_seen_at, _changed_at, _change_id, _raw)
+      values (4, 'https://original.example/x', now(), now(), 1, '{}')`);
+    const { webhook, collections } = await account('4');
+    expect(webhook).toEqual(NO_WEBHOOK);
+    const { now } = await readStoredStatus(database.db);
+    expect(Date.parse(collections[0]?.nextFullAt ?? '')).toBeLessThanOrEqual(now.getTime());
+    await run('update mirror_sync.account set recheck = false where _user_id = 4');
+    const looked = await account('4');
+    expect(looked.webhook.host).toBe('original.example');
+    expect(Date.parse(looked.collections[0]?.nextFullAt ?? '')).toBeGreaterThan(now.getTime());
+  });
+
+  it('has moments in UTC, counts as numbers, and the walks that are under way', async () => {
+    await run(`
+      insert into mirror_sync.scope (_user_id, collection, parent, full_walk)
+      values (3, 'list_items', '7', '{"began": 1772366400123, "pages": 3, "items": 12}'), (3, 'lists', '', '{}')`);
+    await run(`
+      insert into mirror._collections (_user_id, collection, live_rows, polled_at)
+      values (3, 'lists', 5000000000, '2026-01-01T00:00:00.25Z')`);
+    const { collections, walks } = await account('3');
+    expect(collections).toMatchObject([
+      { collection: 'lists', liveRows: 5e9, polledAt: '2026-01-01T00:00:00.250Z', completeAsOf: null },
+    ]);
+    expect(collections[0]).not.toHaveProperty('userId');
+    const walk = { kind: 'full', pages: 0, items: 0 };
+    expect(walks).toEqual([
+      {
+        ...walk,
+        collection: 'list_items',
+        listId: '7',
+        startedAt: '2026-03-01T12:00:00.123Z',
+        pages: 3,
+        items: 12,
+      },
+      { ...walk, collection: 'lists', listId: null, startedAt: '1970-01-01T00:00:00.000Z' },
+    ]);
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PROBLEM_CAUSES } from '../../model/status/problem.ts';
-import { type FoundProblem, groupProblems } from './group-problems.ts';
+import { type FoundProblem, groupProblems } from './problems.ts';
 
 const finding: fc.Arbitrary<FoundProblem> = fc.record(
   {
@@ -16,7 +16,7 @@ const finding: fc.Arbitrary<FoundProblem> = fc.record(
   { requiredKeys: ['cause', 'what', 'byItself'] },
 );
 
-it('has each finding in exactly one problem, and no two problems of one origin', () => {
+it('has each finding in exactly one problem, no two problems of one origin, and the worst first', () => {
   fc.assert(
     fc.property(fc.array(finding), (findings) => {
       const problems = groupProblems(findings);
@@ -24,8 +24,12 @@ it('has each finding in exactly one problem, and no two problems of one origin',
         JSON.stringify([cause, origin ?? [what, remedy]]),
       );
       expect(problems).toHaveLength(new Set(origins).size);
+      // Those of one cause stay in the order in which they were found.
+      const place = (origin: string): number =>
+        PROBLEM_CAUSES.indexOf((JSON.parse(origin) as [FoundProblem['cause']])[0]);
+      const worstFirst = [...new Set(origins)].toSorted((one, other) => place(one) - place(other));
       for (const [index, { cause, where, since }] of findings.entries()) {
-        const problem = problems[[...new Set(origins)].indexOf(origins[index] ?? '')];
+        const problem = problems[worstFirst.indexOf(origins[index] ?? '')];
         expect(problem?.cause).toBe(cause);
         if (where !== undefined) expect(problem?.affects).toContain(where);
         if (typeof since === 'string') expect((problem?.since ?? '') <= since).toBe(true);

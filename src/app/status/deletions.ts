@@ -1,0 +1,134 @@
+import type { Db } from '../../db/connection/db.ts';
+import { FREE_ROWS, FREE_SHARE } from '../../mirror/deletion/brake.ts';
+import type { CollectionName } from '../../model/collections.ts';
+import {
+  type AccountStatus,
+  DELETION_CAUSES,
+  type DeletionCause,
+  type WaitingDeletion,
+} from '../../model/status/status-report.ts';
+
+/** Suspected deletions of one collection that wait for the same. */
+export interface SuspectedRows {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  readonly cause: DeletionCause;
+  readonly rows: number;
+  /** When the first and the last of them were missed. */
+  readonly since: Date;
+  readonly latest: Date;
+  /** Why Postgres refuses one of them; null: it does not. */
+  readonly why: string | null;
+  /** Keys as in the view `changes`. */
+  readonly examples: readonly string[];
+}
+
+/** Keys that are shown for each cause. */
+const EXAMPLES = 5;
+/** Entries at most: with very many accounts the view data_quality has the rest. */
+const ENTRIES = 100;
+/** A second reading that was due so long ago (ms) has taken place. */
+const READ_BY_MS = 60_000;
+
+/** All suspected deletions in groups. One look at each: 200,000 at most come of one observation. */
+export async function readSuspects(db: Db, now: Date, gracePeriodMs: number): Promise<SuspectedRows[]> {
+  const readAgain = new Date(now.getTime() - gracePeriodMs - READ_BY_MS);
+  // An item without ID spoils each answer that is the whole list, and each whole walk; of others only its own page.
+  const { rows } = await db.sql<SuspectedRows>`
+    select s._user_id as "userId", s.collection, s.cause, count(*)::float8 as rows, min(s.at) as since,
+      max(s.at) as latest, min(s.refused) as why, (array_agg(s.key))[1:${EXAMPLES}::int] as examples
+    from (
+      select c._user_id, c.collection, c.at, c.refused,
+        case when c.parent = '' then c.key else c.parent || ':' || c.key end as key,
+        case
+          when c.proven_at is not null and c.refused_at is not null then 'refused'
+          when c.proven_at is not null and f.held_deletions > 0 then 'brake'
+          when c.proven_at is not null or c.kind = 'returned' then 'second_proof'
+          when q.parent is not null and (c.kind <> 'interval' or c.at < ${readAgain}::timestamptz)
+            then 'item_without_id'
+          when c.kind = 'pair' or c.at < ${readAgain}::timestamptz then 'full_walk'
+          else 'second_proof'
+        end as cause
+      from ${db.stateTable('candidate')} as c
+      join ${db.table('_collections')} as f on f._user_id = c._user_id and f.collection = c.collection
+      left join (
+        select distinct _user_id, collection, parent from ${db.table('quarantine')} where key is null
+      ) as q on q._user_id = c._user_id and q.collection = c.collection and q.parent = c.parent
+    ) as s
+    group by s._user_id, s.collection, s.cause order by s._user_id, s.collection, s.cause`;
+  return rows;
+}
+
+/**
+ * Why rows that look deleted are still there: one entry for each collection and cause, those first that need a person
+ * (docs/design/deletions.md). What the brake and Postgres keep is a problem, too.
+ * @param running a daemon runs
+ */
+export function waitingDeletions(
+  accounts: readonly Pick<AccountStatus, 'userId' | 'state' | 'collections'>[],
+  suspects: readonly SuspectedRows[],
+  running: boolean,
+  gracePeriodMs: number,
+): WaitingDeletion[] {
+  const known = new Map(accounts.map((account) => [account.userId, account]));
+  const found = suspects.flatMap(({ since, latest, why, ...group }): WaitingDeletion[] => {
+    const { userId, collection, cause } = group;
+    const account = known.get(userId);
+    const figures = account?.collections.find((each) => each.collection === collection);
+    if (account === undefined || figures === undefined) return [];
+    const { liveRows, nextFullAt, state } = figures;
+    const second = new Date(latest.getTime() + gracePeriodMs).toISOString();
+    const words = wordsOf(cause, collection, { nextFullAt, second, why });
+    const mirrored = running && account.state === 'active' && state !== 'paused';
+    const alone = { byItself: 'nothing: no daemon mirrors this collection now', due: null };
+    return [{ ...group, liveRows, since: since.toISOString(), ...words, ...(mirrored ? {} : alone) }];
+  });
+  const place = ({ cause }: WaitingDeletion): number => DELETION_CAUSES.indexOf(cause);
+  return found.toSorted((a, b) => place(a) - place(b)).slice(0, ENTRIES);
+}
+
+function wordsOf(
+  cause: DeletionCause,
+  collection: string,
+  known: { readonly nextFullAt: string | null; readonly second: string; readonly why: string | null },
+): Pick<WaitingDeletion, 'what' | 'byItself' | 'due' | 'remedy'> {
+  const sync = `research-mirror sync ${collection} --full`;
+  switch (cause) {
+    case 'refused':
+      return {
+        what: `Postgres refuses to delete rows of ${collection} that are gone: ${known.why ?? 'no reason is known'}`,
+        byItself: 'they are tried again with each full walk; all others go',
+        due: null,
+        remedy: `take away what keeps them (rows of another table that refer to them, a constraint, a trigger), or keep deleted rows for references (MIRROR_DELETES=soft); then ${sync}`,
+      };
+    case 'brake':
+      return {
+        what: `the brake holds them: more than ${FREE_ROWS} rows and more than ${FREE_SHARE * 100} % of the collection within a day look like a fault of the service`,
+        byItself: 'they go as soon as fewer are missing, or the share falls within a day',
+        due: null,
+        remedy: `if they are gone on purpose: ${sync} --accept-deletions`,
+      };
+    case 'item_without_id':
+      return {
+        what: 'an item without a usable ID stands in their list: it may be any of them, and what it stands on proves nothing',
+        byItself: 'they are judged again once the service has given the item an ID, or has it no more',
+        due: null,
+        remedy: `research-mirror quarantine list ${collection}`,
+      };
+    case 'second_proof':
+      return {
+        what: 'two readings have to say the same of them, at least MIRROR_SETTLE apart',
+        byItself: 'the next reading of them decides',
+        due: known.second,
+        remedy: null,
+      };
+    case 'full_walk':
+      return {
+        what: 'only a full walk can prove them gone: they were read again in vain, or the order of their list is not known',
+        due: known.nextFullAt,
+        ...(known.nextFullAt === null
+          ? { byItself: 'nothing: no full walk is due (MIRROR_FULL_CRON)', remedy: sync }
+          : { byItself: 'the next full walk decides', remedy: null }),
+      };
+  }
+}

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readSuspects } from '../../../../src/app/status/deletions.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+import { deleteAllBut, itemsWith, jobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+
+let database: MigratedDatabase;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+});
+afterAll(() => database.drop());
+
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
+const GRACE_MS = 60_000;
+/** @param laterMs when it is looked, from now */
+const groups = async (userId: string, laterMs = 0) =>
+  (await readSuspects(database.db, new Date(Date.now() + laterMs), GRACE_MS))
+    .filter((each) => each.userId === userId)
+    .map(({ collection, cause, rows, examples }) => ({
+      collection,
+      cause,
+      rows,
+      examples: examples.toSorted(),
+    }));
+
+it('tells rows that one answer missed from those that are proven gone, and held, on their way, or refused', async () => {
+  const account = await MirroredAccount.make(database, '1');
+  await account.observe('research_jobs', jobs(...upTo(60)));
+  expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(40)))).toMatchObject({ blocked: 20 });
+  await account.observe('research_jobs', jobs(...upTo(38)), { proof: SNAPSHOT });
+  const collection = 'research_jobs';
+  const examples = ['41', '42', '43', '44', '45'];
+  const second = { collection, cause: 'second_proof', rows: 2, examples: ['39', '40'] };
+  expect(await groups('1')).toEqual([{ collection, cause: 'brake', rows: 20, examples }, second]);
+  await account.query(`update mirror._collections set held_deletions = 0 where _user_id = 1`);
+  expect(await groups('1')).toMatchObject([{ cause: 'second_proof', rows: 22 }]);
+  await account.query(`
+    update mirror_sync.candidate set refused = 'a foreign key', refused_at = now()
+    where _user_id = 1 and key in ('41', '42')`);
+  expect(await groups('1')).toMatchObject([
+    { cause: 'refused', rows: 2, examples: ['41', '42'] },
+    { cause: 'second_proof', rows: 20 },
+  ]);
+});
+
+it('tells what waits for a second reading from what only a full walk decides', async () => {
+  const account = await MirroredAccount.make(database, '3');
+  await account.observe('watchlist', itemsWith('id', ['a']));
+  await account.query(`
+    insert into mirror_sync.candidate (_user_id, collection, parent, key, kind, obs, at)
+    select 3, 'watchlist', '', kind, kind, 1, now()
+    from unnest(array['snapshot', 'interval', 'pair', 'returned']) as kind`);
+  const collection = 'watchlist';
+  expect(await groups('3')).toEqual([
+    { collection, cause: 'full_walk', rows: 1, examples: ['pair'] },
+    { collection, cause: 'second_proof', rows: 3, examples: ['interval', 'returned', 'snapshot'] },
+  ]);
+  // The second reading was due a minute ago, and a minute is what it may take.
+  expect(await groups('3', GRACE_MS + 61_000)).toEqual([
+    { collection, cause: 'full_walk', rows: 3, examples: ['interval', 'pair', 'snapshot'] },
+    { collection, cause: 'second_proof', rows: 1, examples: ['returned'] },
+  ]);
+  await account.query(`
+    insert into mirror.quarantine (_user_id, collection, parent, item_hash, item, reason, first_seen_at, last_seen_at)
+    values (3, 'watchlist', '', '', '{}', 'has no cursor ID', now(), now())`);
+  // Only the page on which that item stands proves nothing: the others may.
+  expect(await groups('3')).toEqual([
+    { collection, cause: 'item_without_id', rows: 2, examples: ['pair', 'snapshot'] },
+    { collection, cause: 'second_proof', rows: 2, examples: ['interval', 'returned'] },
+  ]);
+  expect(await groups('3', GRACE_MS + 61_000)).toMatchObject([
+    { cause: 'item_without_id', rows: 3 },
+    { cause: 'second_proof', rows: 1 },
+  ]);
+});
+
+it('names items with their list, and tells in which list an item without an ID stands in the way', async () => {
+  const account = await MirroredAccount.make(database, '2');
+  await account.observe('lists', itemsWith('list_id', [7, 8]));
+  for (const parent of ['7', '8']) {
+    await account.observe('list_items', itemsWith('id', ['a', 'b', 'c']), { parent });
+  }
+  await account.age(account.gracePeriodMs);
+  await account.observe('list_items', itemsWith('id', ['a']), { parent: '7', proof: SNAPSHOT });
+  await account.observe('list_items', itemsWith('id', ['b', 'c']), { parent: '8', proof: SNAPSHOT });
+  const collection = 'list_items';
+  const cause = 'second_proof';
+  expect(await groups('2')).toEqual([{ collection, cause, rows: 3, examples: ['7:b', '7:c', '8:a'] }]);
+  for (const hash of ['', 'other']) {
+    await account.query(`
+      insert into mirror.quarantine (_user_id, collection, parent, item_hash, item, reason, first_seen_at, last_seen_at)
+      values (2, 'list_items', '7', '${hash}', '{}', 'has no cursor ID', now(), now())`);
+  }
+  expect(await groups('2')).toEqual([
+    { collection, cause: 'item_without_id', rows: 2, examples: ['7:b', '7:c'] },
+    { collection, cause, rows: 1, examples: ['8:a'] },
+  ]);
+});
