@@ -1,7 +1,7 @@
 import type { Exchange } from '../../api/api.ts';
 import { rateGroup } from '../../budget/rate-groups.ts';
 import { COLLECTIONS } from '../../model/collections.ts';
-import type { KnownEndpoint } from '../../status/known-labels.ts';
+import type { KnownEndpoint } from '../../status/metrics.ts';
 import { OPERATIONS } from '../../submit/operations.ts';
 import { WEBHOOK_ENDPOINTS } from '../../webhooks/registration/service-calls.ts';
 

@@ -1,8 +1,7 @@
 import { createHistogram } from 'node:perf_hooks';
 import { Registry } from '@prometheus-io/client';
 import { describe, expect, it } from 'vitest';
-import { lagIn } from './loop-lag.ts';
-import { collectProcessMetrics } from './process-metrics.ts';
+import { collectProcessMetrics, lagIn } from './process-metrics.ts';
 
 describe('the lag of the event loop', () => {
   it('is what timers are late, without the wait between two samples', () => {
