@@ -33,9 +33,9 @@ import { programVersion } from '../program-files.ts';
 import { readiness, WriteHealth } from './readiness.ts';
 import { askedAtMost } from '../asked-at-most.ts';
 import { followChanges } from '../status/follow-changes.ts';
-import { statusReport, type StatusSources, workloadOf } from '../status/collect-status.ts';
+import { statusReport, type StatusSources } from '../status/collect-status.ts';
+import { readWorkload, type Workload } from '../status/workload.ts';
 import { readActivity, storeActivity } from '../../db/status/stored-activity.ts';
-import type { Workload } from '../../db/status/workload.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
 import type { LatestChange } from '../../model/status/latest-change.ts';
@@ -96,7 +96,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     // That it is starting is no problem.
     const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
-    workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => workloadOf(db, config));
+    workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => readWorkload(db, config));
     lastDay ??= askedAtMost(
       WORKLOAD_EVERY_MS,
       clock,

@@ -1,5 +1,4 @@
 import { ordinal } from '@research-mirror/runtime/figures';
-import { sql } from 'kysely';
 import type { BudgetSnapshot } from '../../budget/budget.ts';
 import { storedSnapshot } from '../../budget/snapshot.ts';
 import type { Config } from '../../config/config.ts';
@@ -7,8 +6,6 @@ import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { readStoredStatus } from '../../db/status/stored-status.ts';
-import { NO_BACKLOG, readWorkload, type Workload } from '../../db/status/workload.ts';
-import { isAnnounced } from '../../mirror/scope/scope-store.ts';
 import type { LatestChange } from '../../model/status/latest-change.ts';
 import type {
   AccountStatus,
@@ -18,12 +15,12 @@ import type {
   KeyCounts,
   StatusReport,
 } from '../../model/status/status-report.ts';
-import { LONGEST_MS } from '../../plan/change-rate.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 import { programVersion } from '../program-files.ts';
 import { readSuspects, waitingDeletions } from './deletions.ts';
 import { type FoundProblem, judge, unreadyDatabase } from './problems.ts';
+import { NO_BACKLOG, type Workload } from './workload.ts';
 
 export interface StatusSources {
   readonly config: Config;
@@ -40,11 +37,6 @@ export interface StatusSources {
   readonly latestChanges?: (() => Promise<readonly LatestChange[]>) | undefined;
   /** Why the running daemon can't write at the moment. */
   readonly unready?: string | undefined;
-}
-
-/** What of a report is read less often than the rest. */
-export function workloadOf(db: Db, { history }: Pick<Config, 'history'>): Promise<Workload> {
-  return readWorkload(db, history.kept, isAnnounced('s', sql`now()`, LONGEST_MS));
 }
 
 /** What is mirrored, how fresh it is, and what is wrong: from Postgres, and from the running daemon's memory. */
@@ -75,12 +67,8 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
   const alive = processes.some((each) => each.alive);
   const keys = await lookAtKeys(config, db, running, accounts);
   const facts: Facts = {
-    version: programVersion(),
-    at: now.toISOString(),
-    service: config.service?.url ?? null,
-    database: sources.words,
+    ...about(config, sources.words, now),
     databaseBytes,
-    schema: config.schema,
     keys: keys.counts,
     processes,
     accounts,
@@ -90,40 +78,31 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     held,
     recovery,
   };
-  return {
-    ...judge(facts, {
-      unready: unready === undefined ? undefined : unreadyDatabase(unready),
-      keys: keys.findings,
-      clockBackMs,
-    }),
-    ...facts,
-  };
+  const why = unready === undefined ? undefined : unreadyDatabase(unready);
+  return { ...facts, ...judge(facts, { unready: why, keys: keys.findings, clockBackMs }) };
 }
 
 /** Of a database that has not the tables, or not those of this program. @param why the one problem */
 export function reportWithoutTables(
   config: Config,
   words: string,
-  now: number,
+  now: Date,
   why: FoundProblem,
 ): StatusReport {
-  const facts: Facts = {
+  const none = { processes: [], accounts: [], errors: [], deletions: [], latestChanges: [] };
+  const unknown = { databaseBytes: null, keys: null, held: null, recovery: null };
+  const facts: Facts = { ...about(config, words, now), ...none, ...unknown };
+  return { ...facts, ...judge(facts, { unready: why }) };
+}
+
+function about({ service, schema }: Config, database: string, now: Date) {
+  return {
     version: programVersion(),
-    at: new Date(now).toISOString(),
-    service: config.service?.url ?? null,
-    database: words,
-    databaseBytes: null,
-    schema: config.schema,
-    keys: null,
-    processes: [],
-    accounts: [],
-    errors: [],
-    deletions: [],
-    latestChanges: [],
-    held: null,
-    recovery: null,
+    at: now.toISOString(),
+    service: service?.url ?? null,
+    database,
+    schema,
   };
-  return { ...judge(facts, { unready: why }), ...facts };
 }
 
 /**
@@ -159,14 +138,12 @@ export async function lookAtKeys(
     return {
       cause: 'key_refused',
       what: `${place === 0 ? 'an API key' : `the ${ordinal(place)} of MIRROR_API_KEY`} (${name}…) is of no use: ${why}`,
-      byItself: 'it is asked again, later and later; the other keys go on',
-      remedy: 'put the right key in its place, and start again',
     };
   });
   // An account that stopped for it says so itself.
   const told = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
   for (const what of moved.values()) {
-    if (!told.has(what)) findings.push({ cause: 'account_moved', what, byItself: 'the other keys go on' });
+    if (!told.has(what)) findings.push({ cause: 'account_moved', what });
   }
   return { counts: service === undefined ? null : counts, findings };
 }

@@ -1,6 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { FREE_ROWS, FREE_SHARE } from '../../mirror/deletion/brake.ts';
 import type { CollectionName } from '../../model/collections.ts';
+import { PROBLEMS } from '../../model/status/problem.ts';
 import {
   type AccountStatus,
   DELETION_CAUSES,
@@ -78,10 +79,11 @@ export function waitingDeletions(
     if (account === undefined || figures === undefined) return [];
     const { liveRows, nextFullAt, state } = figures;
     const second = new Date(latest.getTime() + gracePeriodMs).toISOString();
-    const words = wordsOf(cause, collection, { nextFullAt, second, why });
+    const due = cause === 'second_proof' ? second : cause === 'full_walk' ? nextFullAt : null;
     const mirrored = running && account.state === 'active' && state !== 'paused';
     const alone = { byItself: 'nothing: no daemon mirrors this collection now', due: null };
-    return [{ ...group, liveRows, since: since.toISOString(), ...words, ...(mirrored ? {} : alone) }];
+    const words = { ...wordsOf(cause, collection, nextFullAt, why), due, ...(mirrored ? {} : alone) };
+    return [{ ...group, liveRows, since: since.toISOString(), ...words }];
   });
   const place = ({ cause }: WaitingDeletion): number => DELETION_CAUSES.indexOf(cause);
   return found.toSorted((a, b) => place(a) - place(b)).slice(0, ENTRIES);
@@ -90,43 +92,39 @@ export function waitingDeletions(
 function wordsOf(
   cause: DeletionCause,
   collection: string,
-  known: { readonly nextFullAt: string | null; readonly second: string; readonly why: string | null },
-): Pick<WaitingDeletion, 'what' | 'byItself' | 'due' | 'remedy'> {
+  nextFullAt: string | null,
+  why: string | null,
+): Pick<WaitingDeletion, 'what' | 'byItself' | 'remedy'> {
   const sync = `research-mirror sync ${collection} --full`;
   switch (cause) {
     case 'refused':
       return {
-        what: `Postgres refuses to delete rows of ${collection} that are gone: ${known.why ?? 'no reason is known'}`,
-        byItself: 'they are tried again with each full walk; all others go',
-        due: null,
+        what: `Postgres refuses to delete rows of ${collection} that are gone: ${why ?? 'no reason is known'}`,
+        byItself: PROBLEMS.deletions_refused[0],
         remedy: `take away what keeps them (rows of another table that refer to them, a constraint, a trigger), or keep deleted rows for references (MIRROR_DELETES=soft); then ${sync}`,
       };
     case 'brake':
       return {
         what: `the brake holds them: more than ${FREE_ROWS} rows and more than ${FREE_SHARE * 100} % of the collection within a day look like a fault of the service`,
-        byItself: 'they go as soon as fewer are missing, or the share falls within a day',
-        due: null,
+        byItself: PROBLEMS.deletions_blocked[0],
         remedy: `if they are gone on purpose: ${sync} --accept-deletions`,
       };
     case 'item_without_id':
       return {
         what: 'an item without a usable ID stands in their list: it may be any of them, and what it stands on proves nothing',
         byItself: 'they are judged again once the service has given the item an ID, or has it no more',
-        due: null,
         remedy: `research-mirror quarantine list ${collection}`,
       };
     case 'second_proof':
       return {
         what: 'two readings have to say the same of them, at least MIRROR_SETTLE apart',
         byItself: 'the next reading of them decides',
-        due: known.second,
         remedy: null,
       };
     case 'full_walk':
       return {
         what: 'only a full walk can prove them gone: they were read again in vain, or the order of their list is not known',
-        due: known.nextFullAt,
-        ...(known.nextFullAt === null
+        ...(nextFullAt === null
           ? { byItself: 'nothing: no full walk is due (MIRROR_FULL_CRON)', remedy: sync }
           : { byItself: 'the next full walk decides', remedy: null }),
       };

@@ -272,6 +272,8 @@ describe('a mirror without accounts', () => {
       'no account has been mirrored yet; by itself: mirroring begins as soon as it is known whose the keys are',
     ]);
     const behind = { cause: 'database_behind', what: 'it is behind', byItself: 'nothing' } as const;
-    expect(lines([], [], {}, { unready: behind }).problems).toEqual(['it is behind; by itself: nothing']);
+    expect(lines([], [], {}, { unready: behind }).problems).toEqual([
+      'it is behind; by itself: nothing; do: "research-mirror migrate"',
+    ]);
   });
 });

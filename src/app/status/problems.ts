@@ -2,7 +2,7 @@ import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { refusalIn } from '../../db/connection/sql-state.ts';
 import { wordsOfStep } from '../../db/ownership/clock-step.ts';
 import { SERVICE_DOWN } from '../../model/errors.ts';
-import { type Problem, PROBLEM_CAUSES } from '../../model/status/problem.ts';
+import { type Problem, PROBLEM_CAUSES, PROBLEMS } from '../../model/status/problem.ts';
 import type {
   AccountStatus,
   CollectionStatus,
@@ -12,10 +12,9 @@ import type {
 } from '../../model/status/status-report.ts';
 import { saysAstray } from '../../webhooks/registration/remedies.ts';
 
-/** One thing that is wrong, in one place. */
-export interface FoundProblem extends Omit<Problem, 'affects' | 'since' | 'remedy'> {
-  readonly since?: Problem['since'] | undefined;
-  readonly remedy?: Problem['remedy'] | undefined;
+/** One thing that is wrong, in one place; what happens by itself and what mends it, where `PROBLEMS` does not say it. */
+export interface FoundProblem
+  extends Pick<Problem, 'cause' | 'what'>, Partial<Pick<Problem, 'since' | 'byItself' | 'remedy'>> {
   /** `42`, `42/lists`; undefined: the whole mirror. */
   readonly where?: string;
   /** Findings of the same cause and key have one origin, whatever else they say; without it: those that say the same. */
@@ -45,6 +44,18 @@ const OF_ONE_PLACE = /\d+\/[a-z_]+(?:\/\S+)?: |\b[A-Z]{3,7} \/\S*|\((?:after "[^
 const SESSION_LOST =
   /^(?:\d+ lists could not be read, the last one: )?the database can't (?:be reached: |do it now \((?:08...|57P0.) )/;
 
+/** What is wrong with a webhook, and what mends it. */
+const WEBHOOK = {
+  suspect: [
+    'deliveries come with signatures that do not fit its secret',
+    'does the service sign as MIRROR_WEBHOOK_SCHEME and MIRROR_WEBHOOK_HEADER say?',
+  ],
+  stopped: [
+    'another program takes its place again and again',
+    'stop that program, or unset MIRROR_PUBLIC_URL, and start again',
+  ],
+} as const;
+
 /** What happens by itself where no daemon runs, and what mends that. */
 const NO_DAEMON = { byItself: 'nothing: no daemon runs', remedy: '"research-mirror start"' } as const;
 
@@ -63,8 +74,6 @@ export function judge(facts: Facts, { unready, keys = [], clockBackMs = 0 }: Fur
       cause: 'database_went_back',
       what: recovery.reason,
       since: recovery.at,
-      byItself: 'what it may have lost is read again by full walks, which are due',
-      remedy: '"research-mirror sync --full" does it now',
     });
   } else if (recovery !== null) {
     notes.push(
@@ -77,26 +86,19 @@ export function judge(facts: Facts, { unready, keys = [], clockBackMs = 0 }: Fur
       cause: 'submissions_held',
       what: `${waiting === 0 ? 'no webhook is taken over' : `${countOf(waiting, 'submission')} held`}: ${held.why}`,
       since: held.since,
-      byItself: 'nothing is sent; mirroring goes on',
-      remedy:
-        'once you know that no other copy of this database sends them: "research-mirror submissions release"',
     });
   }
+  const start = running ? {} : NO_DAEMON;
+  const nothing = { cause: 'nothing_mirrored', what: 'no account has been mirrored yet', ...start } as const;
   if (unready !== undefined) findings.push(unready);
-  else if (accounts.length === 0) {
-    findings.push({
-      cause: 'nothing_mirrored',
-      what: 'no account has been mirrored yet',
-      ...(running ? { byItself: 'mirroring begins as soon as it is known whose the keys are' } : NO_DAEMON),
-    });
-  }
+  else if (accounts.length === 0) findings.push(nothing);
   for (const account of accounts.filter(({ state }) => state !== 'retired')) {
     const asked = account.collections.filter((each) => each.state !== 'paused');
     notes.push(...pausedIn(account, asked));
     // Nobody is asked to mirror it: its state is no problem.
     if (asked.length === 0 && account.collections.length > 0) continue;
-    if (account.state === 'stopped') findings.push(stoppedAccount(account, running));
-    findings.push(...asked.flatMap((each) => wrongIn(account, each, { now, running, unready })));
+    if (account.state === 'stopped') findings.push(stoppedAccount(account, start));
+    findings.push(...asked.flatMap((each) => wrongIn(account, each, { now, start, unready })));
     findings.push(...webhookProblem(account));
     notes.push(...asked.flatMap((each) => imperfectIn(account, each)), ...notesOn(account));
   }
@@ -117,7 +119,8 @@ export function groupProblems(findings: readonly FoundProblem[]): Problem[] {
     JSON.stringify([cause, origin ?? [what, remedy]]),
   );
   const problems = [...byOrigin.values()].map((group) => {
-    const [{ cause, what, byItself, remedy = null }] = group as [FoundProblem, ...FoundProblem[]];
+    const [first] = group as [FoundProblem, ...FoundProblem[]];
+    const { cause, what, byItself = PROBLEMS[cause][0], remedy = PROBLEMS[cause][1] } = first;
     const affects = [...new Set(group.flatMap(({ where }) => where ?? []))];
     const [since = null] = group.flatMap((each) => each.since ?? []).toSorted();
     return { cause, what, since, affects, byItself, remedy };
@@ -141,13 +144,7 @@ export function isOfDatabase(said: string): boolean {
 
 /** Nothing can be written: whatever failed first, it is one problem. */
 export function unreadyDatabase(why: string): FoundProblem {
-  return {
-    cause: 'database_unready',
-    what: why,
-    origin: 'database',
-    byItself: 'it is tried again all the time',
-    remedy: '"research-mirror doctor" says what is in the way',
-  };
+  return { cause: 'database_unready', what: why, origin: 'database' };
 }
 
 /** Deletions that the brake blocks. */
@@ -163,7 +160,6 @@ export function blockedDeletions(
     cause: 'deletions_blocked',
     what: `the brake blocks deletions of ${collection}: so many at once look like a fault of the service`,
     where: `${userId}/${collection} (${formatCount(heldDeletions)} of ${countOf(liveRows, 'row')})`,
-    byItself: 'they are deleted as soon as fewer are missing, or the share falls within a day',
     remedy: `if they are gone on purpose: research-mirror sync ${collection} --full --accept-deletions`,
   };
 }
@@ -177,9 +173,6 @@ export function staleRows(
     cause: 'rows_stale',
     what: 'Postgres refuses the newest version of rows: they stay as they were (mirror.stale_rows says which, since when and why)',
     where: `${userId}/${collection} (${countOf(rows, 'row')})`,
-    byItself: 'they are tried again with each full walk',
-    remedy:
-      'take away what refuses them (a constraint, a column that may not be null, a trigger); then "research-mirror sync --full"',
   };
 }
 
@@ -188,42 +181,35 @@ function oneServiceDown(findings: readonly FoundProblem[]): readonly FoundProble
   const down = findings.find(({ cause }) => cause === 'service_down');
   if (down === undefined) return findings;
   const reason = withoutPlace(down.what.slice(SERVICE_DOWN.length));
-  const { cause, what, origin = what, byItself, remedy } = down;
+  const { cause, what, origin = what } = down;
   return findings.map((each) =>
     each.cause === cause || (each.cause === 'collection_failing' && withoutPlace(each.what).includes(reason))
-      ? { ...each, cause, what, origin, byItself, remedy }
+      ? { ...each, cause, what, origin }
       : each,
   );
 }
 
-function stoppedAccount({ userId, error }: AccountStatus, running: boolean): FoundProblem {
+function stoppedAccount(
+  { userId: where, error }: AccountStatus,
+  start: Partial<typeof NO_DAEMON>,
+): FoundProblem {
   const why = error ?? 'no reason is known';
+  const origin = withoutPlace(why);
   const stays = 'its data stay as they are';
-  const known = { where: userId, origin: withoutPlace(why) };
   // What happened to a key says itself what to do.
   if (why.includes('research-mirror accounts')) {
-    return {
-      ...known,
-      cause: 'account_moved',
-      what: `account has stopped: ${why}`,
-      byItself: `nothing: ${stays}`,
-    };
+    const what = `account has stopped: ${why}`;
+    return { cause: 'account_moved', what, where, origin, byItself: `nothing: ${stays}` };
   }
-  const asked =
-    'its keys are asked again, at the latest after 15 minutes, and it goes on as soon as one is good';
-  return {
-    ...known,
-    cause: 'account_stopped',
-    what: `account has stopped: each of its keys is refused: ${why}`,
-    byItself: `${running ? asked : NO_DAEMON.byItself}; ${stays}`,
-    remedy: 'set a good key in MIRROR_API_KEY, and start again',
-  };
+  const what = `account has stopped: each of its keys is refused: ${why}`;
+  const found = { cause: 'account_stopped', what, where, origin } as const;
+  return start.byItself === undefined ? found : { ...found, byItself: `${start.byItself}; ${stays}` };
 }
 
 function wrongIn(
   { userId, state }: AccountStatus,
   each: CollectionStatus,
-  { now, running, unready }: Pick<Further, 'unready'> & { readonly now: number; readonly running: boolean },
+  { now, start, unready }: Pick<Further, 'unready'> & { now: number; start: Partial<typeof NO_DAEMON> },
 ): FoundProblem[] {
   const where = `${userId}/${each.collection}`;
   const found: FoundProblem[] = [];
@@ -235,15 +221,14 @@ function wrongIn(
   if (each.state !== 'overdue' || state === 'stopped' || unready !== undefined) return found;
   for (const [cause, what, field, boundMs] of LATE) {
     const since = each[field];
-    if (since === null || now - Date.parse(since) <= boundMs) continue;
-    const soon = { byItself: 'they are made up as soon as the daemon comes to it' };
-    found.push({ cause, what, since, where, ...(running ? soon : NO_DAEMON) });
+    if (since !== null && now - Date.parse(since) > boundMs)
+      found.push({ cause, what, since, where, ...start });
   }
   // Nothing is late by a clock that went back: all next runs lie ahead of it.
   if (each.polledAt !== null && Date.parse(each.polledAt) > now) {
     const what = 'nothing was read since the database’s clock went back';
-    const soon = { byItself: 'the daemon opens the account again within seconds' };
-    found.push({ cause: 'polls_late', what, where, ...(running ? soon : NO_DAEMON) });
+    const byItself = 'the daemon opens the account again within seconds';
+    found.push({ cause: 'polls_late', what, where, byItself, ...start });
   }
   return found;
 }
@@ -252,36 +237,19 @@ function failure(where: string, { lastError, failingSince: since }: CollectionSt
   const said = lastError ?? 'unknown';
   const refused = refusalIn(said);
   if (isOfDatabase(said)) return { ...unreadyDatabase(refused?.why ?? said), since, where };
-  const again = 'it is tried again, at the latest after 5 minutes';
   if (refused !== undefined) {
-    return {
-      cause: 'database_refuses',
-      what: `can’t be written: ${refused.why}`,
-      since,
-      where,
-      origin: withoutPlace(refused.why),
-      byItself: again,
-      remedy: 'take away what refuses it: "research-mirror doctor" names triggers, rules and their like',
-    };
+    const { why } = refused;
+    const what = `can’t be written: ${why}`;
+    return { cause: 'database_refuses', what, since, where, origin: withoutPlace(why) };
   }
-  const remedy = '"research-mirror doctor" finds out why';
   const down = said.indexOf(SERVICE_DOWN);
   if (down === -1) {
-    const origin = withoutPlace(said);
-    return {
-      cause: 'collection_failing',
-      what: `can’t be read: ${said}`,
-      since,
-      where,
-      origin,
-      byItself: again,
-      remedy,
-    };
+    const what = `can’t be read: ${said}`;
+    return { cause: 'collection_failing', what, since, where, origin: withoutPlace(said) };
   }
   // One list's error is quoted with how many of them failed.
   const what = said.slice(down);
-  const byItself = 'one request at a time tries it; mirroring goes on as soon as it answers';
-  return { cause: 'service_down', what, since, where, origin: withoutPlace(what), byItself, remedy };
+  return { cause: 'service_down', what, since, where, origin: withoutPlace(what) };
 }
 
 function refusedDeletion(waiting: WaitingDeletion): FoundProblem[] {
@@ -293,32 +261,13 @@ function refusedDeletion(waiting: WaitingDeletion): FoundProblem[] {
 }
 
 /** The registration's own message, where it has one, names the remedy. */
-function webhookProblem({ userId, webhook: { state, error } }: AccountStatus): FoundProblem[] {
-  const said = error === null ? undefined : `webhook: ${error}`;
-  const known = { where: userId, byItself: 'only polls find changes' };
-  if (saysAstray(error)) {
-    const byItself = 'it is tried again each minute; polls find changes';
-    return [{ ...known, cause: 'webhook_astray', what: said ?? '', byItself }];
-  }
-  if (state === 'suspect') {
-    const what = 'webhook: deliveries come with signatures that do not fit its secret';
-    const byItself = `${known.byItself}; it is registered again, at most hourly`;
-    const remedy = 'does the service sign as MIRROR_WEBHOOK_SCHEME and MIRROR_WEBHOOK_HEADER say?';
-    return [
-      {
-        ...known,
-        cause: 'webhook_refused',
-        byItself,
-        ...(said === undefined ? { what, remedy } : { what: said }),
-      },
-    ];
-  }
-  if (state !== 'stopped') return [];
-  const what = 'webhook: another program takes its place again and again';
-  const remedy = 'stop that program, or unset MIRROR_PUBLIC_URL, and start again';
-  return [
-    { ...known, cause: 'webhook_displaced', ...(said === undefined ? { what, remedy } : { what: said }) },
-  ];
+function webhookProblem({ userId: where, webhook: { state, error } }: AccountStatus): FoundProblem[] {
+  if (saysAstray(error)) return [{ cause: 'webhook_astray', what: `webhook: ${error ?? ''}`, where }];
+  if (state !== 'suspect' && state !== 'stopped') return [];
+  const cause = state === 'suspect' ? 'webhook_refused' : 'webhook_displaced';
+  if (error !== null) return [{ cause, what: `webhook: ${error}`, where }];
+  const [what, remedy] = WEBHOOK[state];
+  return [{ cause, what: `webhook: ${what}`, where, remedy }];
 }
 
 /** Says which of the account's collections no daemon is asked to mirror. */

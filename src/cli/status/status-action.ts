@@ -1,7 +1,8 @@
 import { whyReadOnly } from '../../app/daemon/readiness.ts';
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { unreadyDatabase } from '../../app/status/problems.ts';
-import { reportWithoutTables, statusReport, workloadOf } from '../../app/status/collect-status.ts';
+import { reportWithoutTables, statusReport } from '../../app/status/collect-status.ts';
+import { readWorkload } from '../../app/status/workload.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
@@ -56,23 +57,21 @@ async function readStatus(
     const { db } = database;
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
     if (pending.length > 0) {
-      return reportWithoutTables(config, words, shell.clock.now(), {
+      return reportWithoutTables(config, words, new Date(shell.clock.now()), {
         cause: 'database_behind',
         what: `the database is behind this program (${pending.join(', ')})`,
-        byItself: 'the next start brings it up',
-        remedy: '"research-mirror migrate"',
       });
     }
     const missing = await whatIsMissing(db, MIGRATIONS, false);
     if (missing !== undefined) {
-      return reportWithoutTables(config, words, shell.clock.now(), unreadyDatabase(missing));
+      return reportWithoutTables(config, words, new Date(shell.clock.now()), unreadyDatabase(missing));
     }
     return await statusReport({
       config,
       db,
       words,
       accounts: undefined,
-      workload: () => workloadOf(db, config),
+      workload: () => readWorkload(db, config),
       // A text has no charts.
       activity: json ? async () => readActivity(db, await databaseTime(db)) : undefined,
       latestChanges: async () => readLatestChanges(db, await latestMarks(db)),

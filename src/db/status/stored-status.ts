@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Db } from '../connection/db.ts';
+import { type Db, onlyRow } from '../connection/db.ts';
 import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
 import type { LoadedBudget } from '../../budget/store/store.ts';
 import { loadedBlock, loadedLearnt } from '../budget/budget-store.ts';
@@ -16,6 +16,7 @@ import type {
   WalkStatus,
   WebhookStatus,
 } from '../../model/status/status-report.ts';
+import { SUBMISSION_STATES } from '../../model/submission.ts';
 import { AHEAD_MS } from '../ownership/moment-ahead.ts';
 import { registrationState } from '../webhook/webhook-store.ts';
 
@@ -46,79 +47,71 @@ export interface StoredStatus {
 /** Errors shown, and unfinished walks, over all accounts. */
 const ERRORS = 5;
 const WALKS = 50;
-
-const NO_SUBMISSIONS: SubmissionCounts = {
-  queued: 0,
-  sending: 0,
-  held: 0,
-  accepted: 0,
-  rejected: 0,
-  unknown: 0,
-  cancelled: 0,
-};
+const DAY_MS = 86_400_000;
+const NO_SUBMISSIONS = Object.fromEntries(SUBMISSION_STATES.map((state) => [state, 0])) as SubmissionCounts;
 
 /** Reads the state of all accounts. @param db a snapshot, so that figures agree while pages commit */
 export async function readStoredStatus(db: Db): Promise<StoredStatus> {
-  const { rows } = await db.sql<{ now: Date }>`select clock_timestamp() as now`;
-  const now = rows[0]?.now ?? new Date(0);
-  const [installation] = await rowsOf(
+  const { now } = onlyRow(await db.sql<{ now: Date }>`select clock_timestamp() as now`);
+  const installations = await rowsOf<{ since: string | null; why: string | null; aheadMs: number | null }>(
     db,
-    sql<{ since: string | null; why: string | null; aheadMs: number }>`
+    sql`
       select held_at as since, held_why as why,
         extract(epoch from alive_at - ${now}::timestamptz)::float8 * 1000 as "aheadMs"
       from ${db.stateTable('installation')}`,
   );
-  const { since = null, why, aheadMs = 0 } = installation ?? {};
-  const { accounts, recheck } = await accountsAt(db, now);
+  const { since = null, why = null, aheadMs = null } = installations[0] ?? {};
+  const recoveries = await rowsOf<Omit<RecoveryStatus, 'open'>>(
+    db,
+    sql`
+      select detected_at as at, reason from ${db.table('recoveries')}
+      where detected_at > ${daysBefore(now, 7)}::timestamptz order by detected_at desc limit 1`,
+  );
+  const { accounts, open } = await accountsAt(db, now);
   return {
     now,
-    processes: await rowsOf(
+    // A heartbeat that lies further ahead is of a time before the clock went back.
+    processes: await rowsOf<ProcessStatus>(
       db,
-      // A heartbeat that lies further ahead is of a time before the clock went back.
-      sql<ProcessStatus>`
+      sql`
         select process_id as "processId", command, version, host, pid, started_at as "startedAt",
           alive_until > ${now}::timestamptz
-            and alive_until <= ${now}::timestamptz + ${`${AHEAD_MS.aliveUntil} ms`}::interval as alive
-        from ${db.stateTable('process')} where alive_until > ${now}::timestamptz - interval '24 hours'
+            and alive_until <= ${new Date(now.getTime() + AHEAD_MS.aliveUntil)}::timestamptz as alive
+        from ${db.stateTable('process')} where alive_until > ${daysBefore(now, 1)}::timestamptz
         order by started_at desc`,
     ),
     accounts,
-    errors: await rowsOf(
+    errors: await rowsOf<ErrorStatus>(
       db,
-      sql<ErrorStatus>`
+      sql`
         select ended_at as at, concat_ws('/', _user_id, collection, list_id) as "where", error as message
         from ${db.table('sync_log')} where error is not null order by ended_at desc limit ${ERRORS}`,
     ),
     held: since === null ? null : { since, why: why ?? 'the database was restored or copied' },
-    recovery: await recoveryAt(db, now, recheck),
-    clockBackMs: Math.max(0, aheadMs),
+    recovery: recoveries.map((each) => ({ ...each, open }))[0] ?? null,
+    clockBackMs: Math.max(0, aheadMs ?? 0),
   };
 }
 
-interface AccountRow extends Pick<StoredAccount, 'userId' | 'email' | 'state' | 'error' | 'owner'> {
-  readonly recheck: boolean;
-  readonly registration: string | null;
-  readonly ownUrl: string | null;
-  readonly registeredUrl: string | null;
-  readonly webhookError: string | null;
-  readonly renewedSince: string | null;
-  readonly lastEventAt: string | null;
-  readonly hintsWaiting: number;
-}
-
+/** `open`: of what a database that went back may have lost, not all is read again. */
 async function accountsAt(
   db: Db,
   now: Date,
-): Promise<{ readonly accounts: StoredAccount[]; readonly recheck: boolean }> {
+): Promise<{ readonly accounts: readonly StoredAccount[]; readonly open: boolean }> {
+  type Row = Pick<StoredAccount, 'userId' | 'email' | 'state' | 'error' | 'owner'> &
+    Pick<WebhookStatus, 'renewedSince' | 'lastEventAt' | 'hintsWaiting'> &
+    Readonly<Record<'registration' | 'webhookError' | 'ownUrl' | 'registeredUrl', string | null>> & {
+      readonly recheck: boolean;
+    };
   // What is asked for by account is one look at the end of an index.
-  const rows = await rowsOf(
+  const rows = await rowsOf<Row>(
     db,
-    sql<AccountRow>`
+    sql`
       select a._user_id as "userId", m.email, a.error, a.owner, a.recheck,
         case when a.state in ('stopped', 'retired') then a.state else 'active' end as state,
-        r.state as registration, r.url as "ownUrl", w.url as "registeredUrl", r.error as "webhookError",
+        r.state as registration, r.error as "webhookError", r.url as "ownUrl", w.url as "registeredUrl",
         (select max(x.at) from unnest(r.replaced_at) as x (at)
-          where x.at > ${now}::timestamptz - interval '24 hours' and r.state = 'registered' and r.registered_at >= x.at)
+          where x.at > ${daysBefore(now, 1)}::timestamptz and r.state = 'registered' and r.registered_at >= x.at)
           as "renewedSince",
         (select max(e.received_at) from ${db.table('events')} as e where e._user_id = a._user_id) as "lastEventAt",
         (select count(*) from ${db.stateTable('hint')} as h where h._user_id = a._user_id)::float8 as "hintsWaiting"
@@ -128,48 +121,11 @@ async function accountsAt(
       left join ${db.stateTable('registration')} as r on r._user_id = a._user_id
       order by a._user_id`,
   );
-  const collections = byUser(await collectionsOf(db));
-  const walks = byUser(await walksOf(db));
-  const submissions = byUser(await submissionsOf(db, now));
-  const budgets = byUser(await budgetsAt(db, now));
-  const accounts = rows.map(({ userId, email, state, error, owner, recheck, ...row }) => ({
-    userId,
-    email,
-    state,
-    error,
-    owner,
-    // A database that went back or was copied: what is due then is stored when a daemon takes the account.
-    collections: (collections.get(userId) ?? []).map((each) =>
-      recheck && each.nextFullAt !== null ? { ...each, nextFullAt: now.toISOString() } : each,
-    ),
-    walks: walks.get(userId) ?? [],
-    budgets: budgets.get(userId) ?? [],
-    webhook: webhookOf(row, recheck),
-    submissions: {
-      ...NO_SUBMISSIONS,
-      ...Object.fromEntries((submissions.get(userId) ?? []).map((each) => [each.state, each.rows])),
-    },
-  }));
-  return { accounts, recheck: rows.some(({ recheck }) => recheck) };
-}
-
-/** @param recheck what is known of the service's side is of before the database went back or was copied */
-function webhookOf(row: Omit<AccountRow, keyof StoredAccount | 'recheck'>, recheck: boolean): WebhookStatus {
-  const { registration, ownUrl, registeredUrl, webhookError, renewedSince, lastEventAt, hintsWaiting } = row;
-  const state = registrationState(registration);
-  const ours = state === 'registered' || state === 'registering' || state === 'suspect';
-  const url = ours ? ownUrl : recheck ? null : registeredUrl;
-  // Of a URL only the host is shown: its path may contain a secret.
-  const host = url === null ? null : (URL.parse(url)?.host ?? null);
-  return { state, host, error: webhookError, renewedSince, lastEventAt, hintsWaiting };
-}
-
-async function collectionsOf(db: Db): Promise<(StoredAccount['collections'][number] & OfUser)[]> {
   const columns = COLLECTION_COLUMNS.map(({ field, column, kind, view }) => {
     const value = sql.ref(`${view}.${column}`);
     return sql`${kind === 'count' ? sql`${value}::float8` : value} as ${sql.id(field)}`;
   });
-  return rowsOf(
+  const collections = await byUser<StoredAccount['collections'][number]>(
     db,
     sql`
       select freshness._user_id as "userId", freshness.collection, freshness.state, ${sql.join(columns)}
@@ -178,11 +134,8 @@ async function collectionsOf(db: Db): Promise<(StoredAccount['collections'][numb
         on data_quality._user_id = freshness._user_id and data_quality.collection = freshness.collection
       order by freshness.collection`,
   );
-}
-
-/** Unfinished full walks: under way, or left by an interrupted program to be resumed (src/walk/checkpoint.ts). */
-async function walksOf(db: Db): Promise<(WalkStatus & OfUser)[]> {
-  return rowsOf(
+  // Unfinished full walks: under way, or left by an interrupted program to be resumed (src/walk/checkpoint.ts).
+  const walks = await byUser<WalkStatus>(
     db,
     sql`
       select _user_id as "userId", collection, nullif(parent, '') as "listId", 'full' as kind,
@@ -191,30 +144,57 @@ async function walksOf(db: Db): Promise<(WalkStatus & OfUser)[]> {
       from ${db.stateTable('scope')} where full_walk is not null
       order by _user_id, collection, parent limit ${WALKS}`,
   );
-}
-
-/** Submissions that wait, and those that ended within a day. */
-async function submissionsOf(
-  db: Db,
-  now: Date,
-): Promise<({ readonly state: string; readonly rows: number } & OfUser)[]> {
-  const submissions = db.table('submissions');
-  return rowsOf(
+  // Those that wait, and those that ended within a day.
+  const submissions = await byUser<{ readonly state: string; readonly rows: number }>(
     db,
     sql`
       select a._user_id as "userId", s.state, s.rows::float8 as rows
       from ${db.stateTable('account')} as a cross join lateral (
-        select o.state, count(*) as rows from ${submissions} as o
+        select o.state, count(*) as rows from ${db.table('submissions')} as o
         where o._user_id = a._user_id and o.state in ('queued', 'sending', 'held') group by o.state
         union all
-        select d.state, count(*) from ${submissions} as d
-        where d._user_id = a._user_id and d.done_at > ${now}::timestamptz - interval '24 hours'
+        select d.state, count(*) from ${db.table('submissions')} as d
+        where d._user_id = a._user_id and d.done_at > ${daysBefore(now, 1)}::timestamptz
           and d.state not in ('queued', 'sending', 'held') group by d.state
       ) as s`,
   );
+  const budgets = await budgetsAt(db, now);
+  const accounts = rows.map((row): StoredAccount => {
+    const { recheck, registration, webhookError, ownUrl, registeredUrl, ...known } = row;
+    const { renewedSince, lastEventAt, hintsWaiting, ...account } = known;
+    const state = registrationState(registration);
+    const ours = state === 'registered' || state === 'registering' || state === 'suspect';
+    // With `recheck` the database went back or was copied, and no daemon has looked since: what is known of the
+    // service's side is of before, and full walks are due.
+    const url = ours ? ownUrl : recheck ? null : registeredUrl;
+    const full = (at: string | null): string | null => (recheck && at !== null ? now.toISOString() : at);
+    const counts = (submissions.get(account.userId) ?? []).map((each) => [each.state, each.rows] as const);
+    return {
+      ...account,
+      collections: (collections.get(account.userId) ?? []).map((each) => ({
+        ...each,
+        nextFullAt: full(each.nextFullAt),
+      })),
+      walks: walks.get(account.userId) ?? [],
+      budgets: budgets.get(account.userId) ?? [],
+      // Of a URL only the host is shown: its path may contain a secret.
+      webhook: {
+        state,
+        host: url === null ? null : (URL.parse(url)?.host ?? null),
+        error: webhookError,
+        renewedSince,
+        lastEventAt,
+        hintsWaiting,
+      },
+      submissions: { ...NO_SUBMISSIONS, ...Object.fromEntries(counts) },
+    };
+  });
+  const due = ({ collections: all }: StoredAccount): boolean =>
+    all.some(({ nextFullAt }) => nextFullAt !== null && Date.parse(nextFullAt) <= now.getTime());
+  return { accounts, open: rows.some(({ recheck }) => recheck) || accounts.some(due) };
 }
 
-async function budgetsAt(db: Db, now: Date): Promise<(StoredBudget & OfUser)[]> {
+async function budgetsAt(db: Db, now: Date): Promise<ReadonlyMap<string, readonly StoredBudget[]>> {
   const blocks = await db.state
     .selectFrom('slot_block')
     .selectAll()
@@ -229,7 +209,7 @@ async function budgetsAt(db: Db, now: Date): Promise<(StoredBudget & OfUser)[]> 
     .execute();
   const keyOf = (row: { _user_id: string; key_hash: string }): string => `${row._user_id} ${row.key_hash}`;
   const blocksOf = Map.groupBy(blocks, keyOf);
-  return [...Map.groupBy(learnt, keyOf)].map(([key, rows]) => {
+  const budgets = [...Map.groupBy(learnt, keyOf)].map(([key, rows]) => {
     const [userId = '', keyHash = ''] = key.split(' ');
     const theirs = (blocksOf.get(key) ?? []).map(loadedBlock);
     return {
@@ -241,37 +221,30 @@ async function budgetsAt(db: Db, now: Date): Promise<(StoredBudget & OfUser)[]> 
       learnt: rows.map(loadedLearnt),
     };
   });
+  return Map.groupBy(budgets, ({ userId }) => userId);
 }
 
-/** A database that went back within the last week. @param recheck an account is still to be looked at */
-async function recoveryAt(db: Db, now: Date, recheck: boolean): Promise<RecoveryStatus | null> {
-  const [found] = await rowsOf(
-    db,
-    sql<Omit<RecoveryStatus, 'open'>>`
-      select detected_at as at, reason from ${db.table('recoveries')}
-      where detected_at > ${now}::timestamptz - interval '7 days' order by detected_at desc limit 1`,
-  );
-  if (found === undefined) return null;
-  // Walks that are due since then have not ended.
-  const unread = await rowsOf(
-    db,
-    sql`select collection from ${db.table('_collections')} where next_full_at <= ${now}::timestamptz limit 1`,
-  );
-  return { ...found, open: recheck || unread.length > 0 };
+function daysBefore(now: Date, days: number): Date {
+  return new Date(now.getTime() - days * DAY_MS);
 }
 
 interface OfUser {
   readonly userId: string;
 }
 
-function byUser<Row extends OfUser>(rows: readonly Row[]): Map<string, Omit<Row, 'userId'>[]> {
-  const groups = new Map<string, Omit<Row, 'userId'>[]>();
-  for (const { userId, ...row } of rows) groups.set(userId, [...(groups.get(userId) ?? []), row]);
-  return groups;
-}
-
 /** A query's rows as the report has them: plain JSON, in which moments are ISO 8601 in UTC. */
-async function rowsOf<Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> {
+async function rowsOf<Row>(db: Db, query: RawBuilder<unknown>): Promise<Row[]> {
   const { rows } = await query.execute(db);
   return JSON.parse(JSON.stringify(rows)) as Row[];
+}
+
+async function byUser<Row>(
+  db: Db,
+  query: RawBuilder<unknown>,
+): Promise<ReadonlyMap<string, Omit<Row & OfUser, 'userId'>[]>> {
+  const groups = new Map<string, Omit<Row & OfUser, 'userId'>[]>();
+  for (const { userId, ...row } of await rowsOf<Row & OfUser>(db, query)) {
+    groups.set(userId, [...(groups.get(userId) ?? []), row]);
+  }
+  return groups;
 }

@@ -1,28 +1,56 @@
 import { formatAge } from '@research-mirror/runtime/figures';
 
-/** What may be wrong: labels of a metric, and headings of the runbook (docs/operations.md, "Problems"). */
-export const PROBLEM_CAUSES = [
-  'database_unready',
-  'database_refuses',
-  'database_behind',
-  'database_went_back',
-  'service_down',
-  'key_refused',
-  'account_moved',
-  'account_stopped',
-  'nothing_mirrored',
-  'collection_failing',
-  'polls_late',
-  'full_walks_late',
-  'deletions_blocked',
-  'deletions_refused',
-  'rows_stale',
-  'webhook_refused',
-  'webhook_displaced',
-  'webhook_astray',
-  'submissions_held',
-] as const;
-export type ProblemCause = (typeof PROBLEM_CAUSES)[number];
+const AGAIN = 'it is tried again, at the latest after 5 minutes';
+const POLLS = 'only polls find changes';
+
+/**
+ * What may be wrong, the worst first: labels of a metric, and headings of the runbook (docs/operations.md, "Problems").
+ * Each with what happens without anybody, and what mends it, where the place or the message does not say more.
+ */
+export const PROBLEMS = {
+  database_unready: ['it is tried again all the time', '"research-mirror doctor" says what is in the way'],
+  database_refuses: [
+    AGAIN,
+    'take away what refuses it: "research-mirror doctor" names triggers, rules and their like',
+  ],
+  database_behind: ['the next start brings it up', '"research-mirror migrate"'],
+  database_went_back: [
+    'what it may have lost is read again by full walks, which are due',
+    '"research-mirror sync --full" does it now',
+  ],
+  service_down: [
+    'one request at a time tries it; mirroring goes on as soon as it answers',
+    '"research-mirror doctor" finds out why',
+  ],
+  key_refused: [
+    'it is asked again, later and later; the other keys go on',
+    'put the right key in its place, and start again',
+  ],
+  account_moved: ['the other keys go on', null],
+  account_stopped: [
+    'its keys are asked again, at the latest after 15 minutes, and it goes on as soon as one is good; its data stay as they are',
+    'set a good key in MIRROR_API_KEY, and start again',
+  ],
+  nothing_mirrored: ['mirroring begins as soon as it is known whose the keys are', null],
+  collection_failing: [AGAIN, '"research-mirror doctor" finds out why'],
+  polls_late: ['they are made up as soon as the daemon comes to it', null],
+  full_walks_late: ['they are made up as soon as the daemon comes to it', null],
+  deletions_blocked: ['they are deleted as soon as fewer are missing, or the share falls within a day', null],
+  deletions_refused: ['they are tried again with each full walk; all others go', null],
+  rows_stale: [
+    'they are tried again with each full walk',
+    'take away what refuses them (a constraint, a column that may not be null, a trigger); then "research-mirror sync --full"',
+  ],
+  webhook_refused: [`${POLLS}; it is registered again, at most hourly`, null],
+  webhook_displaced: [POLLS, null],
+  webhook_astray: ['it is tried again each minute; polls find changes', null],
+  submissions_held: [
+    'nothing is sent; mirroring goes on',
+    'once you know that no other copy of this database sends them: "research-mirror submissions release"',
+  ],
+} as const satisfies Record<string, readonly [byItself: string, remedy: string | null]>;
+export type ProblemCause = keyof typeof PROBLEMS;
+export const PROBLEM_CAUSES = Object.keys(PROBLEMS) as readonly ProblemCause[];
 
 /** One cause, and everything that it affects. */
 export interface Problem {

@@ -221,19 +221,8 @@ export interface ErrorStatus {
   readonly message: string;
 }
 
-/** Why rows that look deleted are still there; those first for which a person has to do something. */
-export const DELETION_CAUSES = [
-  // Postgres refuses to delete them: something of the database's owner keeps them.
-  'refused',
-  // The brake blocks what is proven: so many at once look like a fault of the service.
-  'brake',
-  // An item without a usable ID may be any of them: pages with such an item prove nothing.
-  'item_without_id',
-  // Two readings decide, and the second one is still to come.
-  'second_proof',
-  // Read again, and neither seen nor proven gone: the next full walk decides.
-  'full_walk',
-] as const;
+/** Why rows that look deleted are still there (docs/operations.md); those first for which a person has to do something. */
+export const DELETION_CAUSES = ['refused', 'brake', 'item_without_id', 'second_proof', 'full_walk'] as const;
 export type DeletionCause = (typeof DELETION_CAUSES)[number];
 
 /** Rows of one collection that look deleted (`data_quality` counts them), and wait for one cause. */

@@ -116,7 +116,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     status: {
       has: 'what the status report reads, and what is kept for it alone',
-      imports: ['budget', 'connection', 'inspection', 'ownership', 'webhook'],
+      imports: ['budget', 'connection', 'ownership', 'webhook'],
     },
   },
   mirror: {

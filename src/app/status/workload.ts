@@ -1,7 +1,9 @@
-import type { RawBuilder } from 'kysely';
-import type { Db } from '../connection/db.ts';
-import { onlyRow } from '../connection/db.ts';
+import { sql } from 'kysely';
+import type { Config } from '../../config/config.ts';
+import { type Db, onlyRow } from '../../db/connection/db.ts';
+import { isAnnounced } from '../../mirror/scope/scope-store.ts';
 import type { Backlog, CreditsStatus } from '../../model/status/status-report.ts';
+import { LONGEST_MS } from '../../plan/change-rate.ts';
 
 /** What of a status report costs more than a look at a few rows: it is read at most once a minute. */
 export interface Workload {
@@ -14,33 +16,24 @@ export interface Workload {
 
 export const NO_BACKLOG: Backlog = { dueLists: 0, unfinishedRows: 0, fieldsToFill: 0 };
 
-/**
- * @param history whether versions are kept: without them it is not known what was burnt
- * @param isAnnounced a condition of a row `s` of `scope`: it has one for its parent, whose change is a reason to read it
- *   soon
- */
-export async function readWorkload(
-  db: Db,
-  history: boolean,
-  isAnnounced: RawBuilder<boolean>,
-): Promise<Workload> {
+export async function readWorkload(db: Db, { history }: Pick<Config, 'history'>): Promise<Workload> {
   const size = await db.sql<{ bytes: number }>`
     select pg_database_size(current_database())::float8 as bytes`;
   return {
     databaseBytes: onlyRow(size).bytes,
-    backlogs: await backlogsOf(db, isAnnounced),
-    credits: await creditsOf(db, history),
+    backlogs: await backlogsOf(db),
+    credits: await creditsOf(db, history.kept),
   };
 }
 
-async function backlogsOf(db: Db, isAnnounced: RawBuilder<boolean>): Promise<ReadonlyMap<string, Backlog>> {
+async function backlogsOf(db: Db): Promise<ReadonlyMap<string, Backlog>> {
   const { rows } = await db.sql<{ _user_id: string; collection: string } & Backlog>`
     select b._user_id, b.collection, sum(b.lists)::float8 as "dueLists", sum(b.rows)::float8 as "unfinishedRows",
       sum(b.fields)::float8 as "fieldsToFill"
     from (
       select s._user_id, s.collection, count(*) as lists, 0 as rows, 0 as fields
       from ${db.stateTable('scope')} as s
-      where s.parent <> '' and ${isAnnounced} and s.gone_at is null group by s._user_id, s.collection
+      where s.parent <> '' and ${isAnnounced('s', sql`now()`, LONGEST_MS)} and s.gone_at is null group by s._user_id, s.collection
       union all
       select u._user_id, u.collection, 0, count(*), 0
       from ${db.stateTable('unsettled')} as u group by u._user_id, u.collection

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readWorkload } from '../../../../src/db/status/workload.ts';
-import { isAnnounced } from '../../../../src/mirror/scope/scope-store.ts';
+import { readWorkload } from '../../../../src/app/status/workload.ts';
+import type { Config } from '../../../../src/config/config.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** As the status asks. */
-const ANNOUNCED = isAnnounced('s', sql`now()`, 86_400_000);
+const KEPT = { history: { kept: true } } as unknown as Pick<Config, 'history'>;
 
 const run = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
 
@@ -37,7 +37,7 @@ async function credits(...values: readonly (readonly [hoursAgo: number, credits:
 }
 
 it('knows how large the database is', async () => {
-  const { databaseBytes } = await readWorkload(database.db, true, ANNOUNCED);
+  const { databaseBytes } = await readWorkload(database.db, KEPT);
   expect(databaseBytes).toBeGreaterThan(1_000_000);
 });
 
@@ -53,7 +53,7 @@ it('says what of each collection is still to be done', async () => {
   await run(`
     insert into mirror_sync.backfill (_user_id, collection, field, done_through, until)
     values (2, 'watchlist', 'score', 0, 1), (2, 'watchlist', 'name', 0, 1)`);
-  const { backlogs } = await readWorkload(database.db, true, ANNOUNCED);
+  const { backlogs } = await readWorkload(database.db, KEPT);
   expect(Object.fromEntries(backlogs)).toEqual({
     '1/list_items': { dueLists: 2, unfinishedRows: 1, fieldsToFill: 0 },
     '1/research_jobs': { dueLists: 0, unfinishedRows: 2, fieldsToFill: 0 },
@@ -67,7 +67,7 @@ it('counts no lists whose row has changed without them again and again, unless t
     insert into mirror_sync.scope (_user_id, collection, parent, due_at, last_read_at, false_alarms)
     values (3, 'list_items', '7', now(), now() - interval '1 hour', 9),
       (3, 'list_items', '8', now(), now() - interval '25 hours', 9), (3, 'list_items', '9', now(), now(), 1)`);
-  const { backlogs } = await readWorkload(database.db, true, ANNOUNCED);
+  const { backlogs } = await readWorkload(database.db, KEPT);
   expect(backlogs.get('3/list_items')?.dueLists).toBe(2);
   await run('delete from mirror_sync.scope where _user_id = 3');
 });
@@ -78,11 +78,11 @@ it('knows the credits, and by how much they fell in the last day, top-ups aside'
   await run(`
     insert into mirror.account (_user_id, credits, _first_seen_at, _changed_at, _change_id, _hash, _raw)
     values (2, null, now(), now(), 1, '', '{}'), (3, 7, now(), now(), 1, '', '{}')`);
-  const { credits: found } = await readWorkload(database.db, true, ANNOUNCED);
+  const { credits: found } = await readWorkload(database.db, KEPT);
   expect(Object.fromEntries(found)).toEqual({
     1: { left: '1459.5', burntLastDay: '40.5' },
     3: { left: '7', burntLastDay: '0' },
   });
-  const without = await readWorkload(database.db, false, ANNOUNCED);
+  const without = await readWorkload(database.db, { history: { ...KEPT.history, kept: false } });
   expect(without.credits.get('1')).toEqual({ left: '1459.5', burntLastDay: null });
 });
