@@ -11,6 +11,7 @@ const MOST_WORDS = 25;
 const PUBLIC = new Set(
   [
     'MIRROR_SETTLE held heldDeletions held_deletions held_at held_why candidate unsettled doubt doubts',
+    'submissions_held submissions_on_hold',
     // A database that may be a copy puts its submissions on hold.
     'Hold hold HoldRow HoldStatus holdFor currentHold readHold onHold ON_HOLD',
     // Of a JavaScript promise.
