@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
 import { FREE_ROWS, FREE_SHARE } from '../../mirror/deletion/brake.ts';
 import type { CollectionName } from '../../model/collections.ts';
@@ -31,32 +32,46 @@ const ENTRIES = 100;
 /** A second reading that was due so long ago (ms) has taken place. */
 const READ_BY_MS = 60_000;
 
-/** All suspected deletions in groups. One look at each: 200,000 at most come of one observation. */
+/** All suspected deletions by what they wait for. One look at each: 200,000 at most come of one observation. */
 export async function readSuspects(db: Db, now: Date, gracePeriodMs: number): Promise<SuspectedRows[]> {
+  const suspects = db.stateTable('candidate');
   const readAgain = new Date(now.getTime() - gracePeriodMs - READ_BY_MS);
+  const part = sql`case
+    when c.proven_at is not null then case when c.refused_at is null then 'proven' else 'refused' end
+    when c.kind in ('snapshot', 'interval') and c.at < ${readAgain}::timestamptz then c.kind || ' read again'
+    else c.kind end`;
   // An item without ID spoils each answer that is the whole list, and each whole walk; of others only its own page.
   const { rows } = await db.sql<SuspectedRows>`
-    select s._user_id as "userId", s.collection, s.cause, count(*)::float8 as rows, min(s.at) as since,
-      max(s.at) as latest, min(s.refused) as why, (array_agg(s.key))[1:${EXAMPLES}::int] as examples
+    select g._user_id as "userId", g.collection, g.cause, g.rows, g.since, g.latest, g.why, array(
+        select case when c.parent = '' then c.key else c.parent || ':' || c.key end
+        from ${suspects} as c
+        where c._user_id = g._user_id and c.collection = g.collection and c.parent = any(g.parents)
+          and c.parent || ' ' || ${part} = any(g.parts)
+        limit ${EXAMPLES}) as examples
     from (
-      select c._user_id, c.collection, c.at, c.refused,
-        case when c.parent = '' then c.key else c.parent || ':' || c.key end as key,
-        case
-          when c.proven_at is not null and c.refused_at is not null then 'refused'
-          when c.proven_at is not null and f.held_deletions > 0 then 'brake'
-          when c.proven_at is not null or c.kind = 'returned' then 'second_proof'
-          when q.parent is not null and (c.kind <> 'interval' or c.at < ${readAgain}::timestamptz)
-            then 'item_without_id'
-          when c.kind = 'pair' or c.at < ${readAgain}::timestamptz then 'full_walk'
-          else 'second_proof'
-        end as cause
-      from ${db.stateTable('candidate')} as c
-      join ${db.table('_collections')} as f on f._user_id = c._user_id and f.collection = c.collection
-      left join (
-        select distinct _user_id, collection, parent from ${db.table('quarantine')} where key is null
-      ) as q on q._user_id = c._user_id and q.collection = c.collection and q.parent = c.parent
-    ) as s
-    group by s._user_id, s.collection, s.cause order by s._user_id, s.collection, s.cause`;
+      select s._user_id, s.collection, s.cause, sum(s.rows)::float8 as rows, min(s.since) as since,
+        max(s.latest) as latest, min(s.why) as why, (array_agg(s.parent order by s.parent))[1:${EXAMPLES}::int] as parents,
+        array_agg(s.parent || ' ' || s.part) as parts
+      from (
+        select p.*,
+          case
+            when p.part = 'refused' then 'refused'
+            when p.part = 'proven' and f.held_deletions > 0 then 'brake'
+            when p.part in ('proven', 'returned') then 'second_proof'
+            when q.parent is not null and p.part <> 'interval' then 'item_without_id'
+            when p.part in ('snapshot', 'interval') then 'second_proof'
+            else 'full_walk'
+          end as cause
+        from (
+          select c._user_id, c.collection, c.parent, ${part} as part, count(*) as rows, min(c.at) as since,
+            max(c.at) as latest, min(c.refused) as why
+          from ${suspects} as c group by c._user_id, c.collection, c.parent, 4) as p
+        left join ${db.table('_collections')} as f on f._user_id = p._user_id and f.collection = p.collection
+        left join (
+          select distinct _user_id, collection, parent from ${db.table('quarantine')} where key is null
+        ) as q on q._user_id = p._user_id and q.collection = p.collection and q.parent = p.parent
+      ) as s group by s._user_id, s.collection, s.cause) as g
+    order by g._user_id, g.collection, g.cause`;
   return rows;
 }
 
