@@ -70,11 +70,7 @@ export function judge(facts: Facts, { unready, keys = [], clockBackMs = 0 }: Fur
   const findings: FoundProblem[] = [...keys, ...deletions.flatMap(refusedDeletion)];
   const notes: string[] = [];
   if (recovery?.open === true) {
-    findings.push({
-      cause: 'database_went_back',
-      what: recovery.reason,
-      since: recovery.at,
-    });
+    findings.push({ cause: 'database_went_back', what: recovery.reason, since: recovery.at });
   } else if (recovery !== null) {
     notes.push(
       `${recovery.at}: ${recovery.reason}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`,
@@ -221,8 +217,8 @@ function wrongIn(
   if (each.state !== 'overdue' || state === 'stopped' || unready !== undefined) return found;
   for (const [cause, what, field, boundMs] of LATE) {
     const since = each[field];
-    if (since !== null && now - Date.parse(since) > boundMs)
-      found.push({ cause, what, since, where, ...start });
+    if (since === null || now - Date.parse(since) <= boundMs) continue;
+    found.push({ cause, what, since, where, ...start });
   }
   // Nothing is late by a clock that went back: all next runs lie ahead of it.
   if (each.polledAt !== null && Date.parse(each.polledAt) > now) {
