@@ -24,7 +24,7 @@ it.each([
   ['PostgreSQL', '19.1', 'warning', ': 15 to 18 are tested, this one is not'],
   ['PostgreSQL', '19beta1', 'warning', ': 15 to 18 are tested, this one is not'],
 ] as const)('says of %s %s: %s', (runtime, version, state, words) => {
-  const [judged, found, { remedy }] = judgeVersion(runtime, version, 'update it');
+  const { state: judged, found, remedy } = judgeVersion(runtime, version, 'update it');
   expect([judged, found]).toEqual([
     state,
     expect.stringContaining(`${runtime} ${version}${words.startsWith('of') ? ' ' : ''}${words}`),

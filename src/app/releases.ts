@@ -1,5 +1,5 @@
 import { TESTED } from '@research-mirror/embedded-postgres/binaries';
-import type { CheckState, Mend } from './doctor/check.ts';
+import { type CheckFinding, ok, warning } from './doctor/check.ts';
 
 // Which versions run, of when they are, and what is known to be mended since. `npm run -s versions-table -- --write`
 // writes it into SECURITY.md; `test/runtimes.test.ts` fails when it was looked up before the release.
@@ -48,24 +48,24 @@ export function lacking(runtime: Runtime, version: string): readonly string[] {
  * What doctor says of a version that runs.
  * @param update how to get a newer one
  */
-export function judgeVersion(runtime: Runtime, version: string, update: string): [CheckState, string, Mend] {
+export function judgeVersion(runtime: Runtime, version: string, update: string): CheckFinding {
   const { on } =
     [PINNED[runtime]].find((pinned) => pinned.version === version) ??
     SECURITY_RELEASES[runtime].find(({ versions }) => versions.includes(version)) ??
     {};
   const found = `${runtime} ${version}${on === undefined ? '' : ` of ${on}`}`;
   if (runtime === 'PostgreSQL' && majorOf(version) > TESTED.newest) {
-    return ['warning', `${found}: ${TESTED.oldest} to ${TESTED.newest} are tested, this one is not`, {}];
+    return warning(`${found}: ${TESTED.oldest} to ${TESTED.newest} are tested, this one is not`);
   }
   const missing = lacking(runtime, version);
   if (missing.length > 0) {
-    return ['warning', `${found} lacks the security fixes of ${missing.join(', ')}`, { remedy: update }];
+    return warning(`${found} lacks the security fixes of ${missing.join(', ')}`, { remedy: update });
   }
   const lines = SECURITY_RELEASES[runtime].flatMap(({ versions }) => versions.map(majorOf));
   if (majorOf(version) < Math.max(...lines) && !lines.includes(majorOf(version))) {
-    return ['warning', `${found} gets no security fixes any more`, { remedy: update }];
+    return warning(`${found} gets no security fixes any more`, { remedy: update });
   }
-  return ['ok', `${found}; no security release since is known (looked up on ${LOOKED_UP})`, {}];
+  return ok(`${found}; no security release since is known (looked up on ${LOOKED_UP})`);
 }
 
 function majorOf(version: string): number {

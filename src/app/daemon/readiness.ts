@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { concernsWholeDatabase, failureMessage, sqlState } from '../../db/connection/sql-state.ts';
 import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
-import { missingWriteRights } from '../../db/inspection/owner-rights.ts';
+import { missingRights } from '../../db/inspection/owner-rights.ts';
 import { tryWriting } from '../../db/inspection/write-trial.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
@@ -71,7 +71,7 @@ export class WriteHealth {
   /** One trial: what it finds replaces what was refused. */
   async tryOut(db: Db): Promise<void> {
     try {
-      const [right] = await missingWriteRights(db, MIGRATIONS);
+      const [right] = await missingRights(db, MIGRATIONS, true);
       const lacks =
         (await whatIsMissing(db, MIGRATIONS, false)) ??
         (right && `the database's user ${right.what}: ${right.sql}`);

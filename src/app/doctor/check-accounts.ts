@@ -1,186 +1,107 @@
-import { quote, serviceMessage } from '../../api/service-message.ts';
-import { createTransport } from '../../api/transport.ts';
-import type { ServiceConfig } from '../../config/config.ts';
-import { originOf, otherOwner, otherService } from '../../db/accounts/account-identity.ts';
+import { otherOwner, otherService } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
-import type { Db } from '../../db/connection/db.ts';
 import { messageOf } from '@research-mirror/runtime/message';
+import type { Secret } from '../../config/secret.ts';
 import { leftAlone, nothingThere } from '../../webhooks/registration/remedies.ts';
+import { readWebhook } from '../../webhooks/registration/read-webhook.ts';
 import { hostOf, sameUrl } from '../../webhooks/registration/same-url.ts';
-import { askWhatIsRegistered } from '../../webhooks/registration/service-calls.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
-import { programVersion } from '../program-files.ts';
-import { isOfDatabase } from '../status/problems.ts';
-import type { Pinged } from './ask-service.ts';
-import type { ServiceSurroundings } from './check-service.ts';
-import type { Report } from './check.ts';
+import { broken, type Check, type CheckFinding, ok, unknown, warning } from './check.ts';
+import { keyPlaces } from './check-service.ts';
+import type { Context, Ping } from './context.ts';
+
+/** They rest on what the service and the database have told. */
+export const ACCOUNT_CHECKS: readonly Check<Context>[] = [
+  { name: 'accounts', after: ['base_url', 'objects'], run: identity },
+  { name: 'failing', after: ['writable', 'objects'], run: failing },
+  { name: 'registration', after: ['base_url'], run: registration },
+];
 
 /** Whether keys and service are still those that each account was mirrored with. */
-export async function checkIdentity(
-  db: Db,
-  config: ServiceConfig,
-  pings: readonly Pinged[],
-  report: Report,
-): Promise<void> {
-  const stored = new Map(
-    (
-      await knownKeys(
-        db,
-        pings.map(({ key }) => hashOfKey(key)),
-      )
-    ).map(({ keyHash, userId }) => [keyHash, userId]),
-  );
-  let good = true;
-  const move = (userId: string, why: string): void => {
-    good = false;
-    report('accounts', 'broken', why, {
-      remedy: 'where it is right, with the daemon stopped',
-      command: `research-mirror accounts move ${userId}`,
-    });
-  };
-  for (const { key, owner, place } of pings) {
-    const before = stored.get(hashOfKey(key));
-    if (owner === undefined || before === undefined || before === owner) continue;
-    move(before, `${place}: ${otherOwner(before, hashOfKey(key), owner)}`);
+async function identity(context: Context): Promise<readonly CheckFinding[]> {
+  const [db, pings] = [await context.mirror(), await context.pings()];
+  const owners = ownersOf(pings);
+  if (db === undefined || owners.size === 0) return [];
+  const hashes = pings.map(({ key }) => hashOfKey(key));
+  const known = new Map((await knownKeys(db, hashes)).map(({ keyHash, userId }) => [keyHash, userId]));
+  const moves = pings.flatMap((ping) => {
+    const [hash, owner] = [hashOfKey(ping.key), ping.owner];
+    const before = known.get(hash);
+    if (owner === undefined || before === undefined || before === owner) return [];
+    return move(before, `${keyPlaces([ping], pings.length)}: ${otherOwner(before, hash, owner)}`);
+  });
+  const url = context.config.service.url;
+  const { rows: accounts } = await db.sql<{ userId: string; origin: string | null; retired: boolean }>`
+    select _user_id::text as "userId", origin, state = 'retired' as retired
+    from ${db.stateTable('account')} order by _user_id`;
+  const stayed = new Set([...known.values(), ...owners.keys()]);
+  for (const { userId, origin, retired } of accounts) {
+    if (owners.has(userId) && origin !== null && origin !== url)
+      moves.push(move(userId, otherService(userId, origin, url)));
+    if (stayed.has(userId) || retired) continue;
+    moves.push(
+      warning(`account ${userId} is mirrored, and MIRROR_API_KEY has no key of it`, {
+        remedy: `put its key there; where another daemon has it, that is fine; where it is to be mirrored no more, "research-mirror accounts retire ${userId}"`,
+      }),
+    );
   }
-  for (const owner of ownersOf(pings)) {
-    const origin = await originOf(db, owner);
-    if (origin !== null && origin !== config.service.url)
-      move(owner, otherService(owner, origin, config.service.url));
-  }
-  for (const userId of await withoutKey(db, new Set([...stored.values(), ...ownersOf(pings)]))) {
-    good = false;
-    report('accounts', 'warning', `account ${userId} is mirrored, and MIRROR_API_KEY has no key of it`, {
-      remedy: `put its key there; where another daemon has it, that is fine; where it is to be mirrored no more, "research-mirror accounts retire ${userId}"`,
-    });
-  }
-  if (good) report('accounts', 'ok', 'keys and service are those of the mirrored accounts');
+  return moves.length > 0 ? moves : [ok('keys and service are those of the mirrored accounts')];
 }
 
-/** Accounts that no configured key is of, as far as keys are known. */
-async function withoutKey(db: Db, owners: ReadonlySet<string | undefined>): Promise<string[]> {
-  const { rows } = await db.sql<{ userId: string }>`
-    select _user_id::text as "userId" from ${db.stateTable('account')} where state <> 'retired' order by _user_id`;
-  return rows.map(({ userId }) => userId).filter((userId) => !owners.has(userId));
+function move(userId: string, why: string): CheckFinding {
+  return broken(why, {
+    remedy: 'where it is right, with the daemon stopped',
+    command: `research-mirror accounts move ${userId}`,
+  });
 }
 
-/**
- * The last error of each collection that is failing, as `status` has it, and rows that Postgres refuses.
- * @param writable false: another check says why the database takes no writes, and failures by that are left out
- */
-export async function checkFailing(db: Db, writable: boolean, report: Report): Promise<void> {
-  const { rows } = await db.sql<{ what: string; places: string | null; refused: boolean }>`
-    select last_error as what, string_agg(format('%s/%s', _user_id, collection), ', ' order by _user_id, collection) as places,
+/** Each account once, in the order of its first key, with that key. */
+function ownersOf(pings: readonly Ping[]): ReadonlyMap<string, Secret> {
+  const owners = new Map<string, Secret>();
+  for (const { owner, key } of pings) if (owner !== undefined && !owners.has(owner)) owners.set(owner, key);
+  return owners;
+}
+
+/** The last error of each collection that is failing, as `status` has it, and rows that Postgres refuses. */
+async function failing({ mirror }: Context): Promise<readonly CheckFinding[]> {
+  const db = await mirror();
+  if (db === undefined) return [];
+  const { rows } = await db.sql<{ found: string; refused: boolean }>`
+    select string_agg(format('%s/%s', _user_id, collection), ', ' order by _user_id, collection) || ': ' || last_error as found,
       false as refused
     from ${db.table('freshness')} where state = 'failing' group by last_error
     union all
-    select format('%s/%s: Postgres refuses the newest version of %s rows (mirror.stale_rows)', _user_id, collection, stale_rows), null, true
+    select format('%s/%s: Postgres refuses the newest version of %s rows (mirror.stale_rows)', _user_id, collection, stale_rows), true
     from ${db.table('data_quality')} where stale_rows > 0
     union all
-    select format('%s/%s: Postgres refuses to delete %s rows: %s', _user_id, collection, count(*), min(refused)), null, true
+    select format('%s/%s: Postgres refuses to delete %s rows: %s', _user_id, collection, count(*), min(refused)), true
     from ${db.stateTable('candidate')} where refused is not null group by _user_id, collection
-    order by refused, what`;
+    order by refused, found`;
   const remedy =
     'take away what refuses them (a constraint, a foreign key, a trigger); then "research-mirror sync --full"';
-  const told = rows.filter(({ what, refused }) => refused || writable || !isOfDatabase(what));
-  for (const { what, places, refused } of told)
-    report('failing', 'broken', places === null ? what : `${places}: ${what}`, refused ? { remedy } : {});
-  if (told.length > 0) return;
-  const by = writable ? 'when it was read last' : 'by anything but the database';
-  report('failing', 'ok', `no collection failed ${by}`);
-}
-
-/** As far as the mirror knows them: the service is not asked. */
-export async function checkCredits(
-  db: Db,
-  config: ServiceConfig,
-  pings: readonly Pinged[],
-  report: Report,
-): Promise<void> {
-  const floor = config.submit.creditsFloor ?? '0';
-  for (const owner of ownersOf(pings)) {
-    const { rows } = await db.sql<{ credits: string | null; few: boolean | null }>`
-      select credits::text as credits, credits <= 0 or credits < ${floor}::numeric as few from ${db.table('account')}
-      where _user_id = ${owner}::bigint and _deleted_at is null`;
-    const { credits = null, few = null } = rows[0] ?? {};
-    const found = `account ${owner} has ${credits ?? 'an unknown number of'} credits, as far as mirrored`;
-    if (few === true) {
-      report(
-        'credits',
-        'warning',
-        `${found}: submissions ${floor === '0' ? 'may be rejected' : `wait (MIRROR_CREDITS_FLOOR=${floor})`}`,
-        {
-          remedy: 'top them up at the service, or lower MIRROR_CREDITS_FLOOR',
-        },
-      );
-    } else report('credits', 'ok', found);
-  }
+  if (rows.length === 0) return [ok('no collection failed when it was read last')];
+  return rows.map(({ found, refused }) => broken(found, refused ? { remedy } : {}));
 }
 
 /** What is registered at the service: a request for each account, where a public URL is set. */
-export async function checkRegistration(
-  config: ServiceConfig & { readonly webhook: { readonly publicUrl: string } },
-  pings: readonly Pinged[],
-  { clock, scrub }: ServiceSurroundings,
-  daemonLives: boolean,
-  report: Report,
-  signal: AbortSignal,
-): Promise<void> {
-  const { webhook, service, proxy } = config;
-  const transport = createTransport({
-    baseUrl: service.url,
-    clock,
-    userAgent: `research-mirror/${programVersion()}`,
-    proxy,
-  });
-  try {
-    for (const owner of ownersOf(pings)) {
-      const key = pings.find((ping) => ping.owner === owner)?.key.reveal() ?? '';
-      const seen = await askWhatIsRegistered(
-        {
-          ask: ({ path }) => transport.get(path, key, signal, 'item'),
-          // It has just been answered.
-          keyIsGood: () => Promise.resolve(true),
-          said: (text) => quote(serviceMessage(text), scrub),
-        },
-        signal,
-      ).catch((error: unknown) => {
-        signal.throwIfAborted();
-        report('registration', 'unknown', `account ${owner}: ${messageOf(error)}`);
-        return undefined;
-      });
-      if (seen === undefined) continue;
-      const wanted = `${webhook.publicUrl}/webhooks/${owner}`;
-      const soon = daemonLives ? 'the daemon sees to it within 15 minutes' : 'the next start sees to it';
-      const active = seen !== 'none' && seen.active !== false;
-      if (active && sameUrl(seen.url, wanted))
-        report('registration', 'ok', `account ${owner}: at ${hostOf(wanted)}`);
-      else if (!active && webhook.takeover === 'never') {
-        report('registration', 'warning', `account ${owner}: ${nothingThere()}`);
-      } else if (!active) {
-        report(
-          'registration',
-          daemonLives ? 'warning' : 'ok',
-          `account ${owner}: none is registered; ${soon}`,
-        );
-      } else if (webhook.takeover === 'always' || hostOf(seen.url) === hostOf(wanted)) {
-        report(
-          'registration',
-          'ok',
-          `account ${owner}: it leads to ${hostOf(seen.url)}, and is replaced: ${soon}`,
-        );
-      } else {
-        report('registration', 'warning', `account ${owner}: ${leftAlone(seen, webhook.takeover)}`, {
-          command: 'export MIRROR_WEBHOOK_TAKEOVER=always',
-        });
-      }
-    }
-  } finally {
-    await transport.close();
+async function registration(context: Context): Promise<readonly CheckFinding[]> {
+  const { publicUrl, takeover } = context.config.webhook;
+  if (publicUrl === undefined) return [];
+  const soon = 'the next start sees to it, or a daemon that runs within 15 minutes';
+  const judge = async (owner: string, key: Secret): Promise<CheckFinding> => {
+    const seen = readWebhook(await context.get(key, '/v1/webhooks', true));
+    const wanted = `${publicUrl}/webhooks/${owner}`;
+    if (seen === 'none' || seen.active === false)
+      return takeover === 'never' ? warning(nothingThere()) : ok(`none is registered; ${soon}`);
+    if (sameUrl(seen.url, wanted)) return ok(`at ${hostOf(wanted)}`);
+    if (takeover === 'always' || hostOf(seen.url) === hostOf(wanted))
+      return ok(`it leads to ${hostOf(seen.url)}, and is replaced; ${soon}`);
+    return warning(leftAlone(seen, takeover), { command: 'export MIRROR_WEBHOOK_TAKEOVER=always' });
+  };
+  const findings: CheckFinding[] = [];
+  for (const [owner, key] of ownersOf(await context.pings())) {
+    const { found, ...rest } = await judge(owner, key).catch((error: unknown) => unknown(messageOf(error)));
+    findings.push({ found: `account ${owner}: ${found}`, ...rest });
   }
-}
-
-/** Each account once, in the order of its first key. */
-export function ownersOf(pings: readonly Pinged[]): readonly string[] {
-  return [...new Set(pings.flatMap(({ owner }) => owner ?? []))];
+  return findings;
 }

@@ -1,241 +1,305 @@
-import { READ_ONLY } from '../daemon/readiness.ts';
-import { MIGRATIONS, programVersion } from '../program-files.ts';
-import type { Db } from '../../db/connection/db.ts';
-import { serverFacts, type ServerFacts } from '../../db/inspection/server-facts.ts';
+import { access, statfs } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname } from 'node:path';
+import { findBinaries } from '@research-mirror/embedded-postgres/binaries';
+import { databaseFolder } from '@research-mirror/embedded-postgres/embedded-state';
+import { isPortFree, nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
+import { explainFailure } from '@research-mirror/embedded-postgres/start-failure';
+import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { messageOf } from '@research-mirror/runtime/message';
+import type { DatabaseConfig } from '../../config/config.ts';
+import { databaseTime } from '../../db/connection/database-time.ts';
+import { type Db, onlyRow } from '../../db/connection/db.ts';
+import { readDsn, systemUser } from '../../db/connection/dsn.ts';
 import { quotedName } from '../../db/connection/quoted.ts';
-import { checkServer, pendingMigrations } from '../../db/migrations/run-migrations.ts';
+import { concernsWholeDatabase, failureMessage, sqlState } from '../../db/connection/sql-state.ts';
 import { hindrances } from '../../db/inspection/hindrances.ts';
 import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
 import { missingRights } from '../../db/inspection/owner-rights.ts';
-import { groupRoles, mayMakeRoles, roleId } from '../../db/roles/roles.ts';
 import { tryWriting } from '../../db/inspection/write-trial.ts';
-import { concernsWholeDatabase, failureMessage, sqlState } from '../../db/connection/sql-state.ts';
-import { oldReaders } from '../../db/inspection/oldest-readers.ts';
-import type { Clock } from '@research-mirror/runtime/clock';
-import { Unusable } from '@research-mirror/runtime/errors';
-import { countOf, formatSpan } from '@research-mirror/runtime/figures';
-import { messageOf } from '@research-mirror/runtime/message';
-import type { Report } from './check.ts';
+import { checkServer } from '../../db/migrations/run-migrations.ts';
+import { listenWorks } from '../../db/notify/wakeups.ts';
+import { groupRoles, mayMakeRoles, roleId } from '../../db/roles/roles.ts';
+import { READ_ONLY } from '../daemon/readiness.ts';
+import { MIGRATIONS } from '../program-files.ts';
 import { judgeVersion } from '../releases.ts';
-import { CLOCK_REMEDY, clockSkew, describeSkew } from './clock-skew.ts';
+import { broken, type Check, type CheckFinding, type Mend, ok, shellWord, warning } from './check.ts';
+import { clockSkew, judgeClock } from './check-service.ts';
+import type { Context } from './context.ts';
 
-/** Of a database that is reached. */
-export const INSIDE_CHECKS = [
-  'server',
-  'writable',
-  'rights',
-  'migrations',
-  'objects',
-  'foreign_objects',
-  'roles',
-  'durability',
-  'database_clock',
-  'vacuum',
-] as const;
+/** Bytes of free space: below the first nothing goes on, below the second it is worth a look. */
+const FULL_BYTES = 256 * 1024 * 1024;
+const LITTLE_BYTES = 2 * 1024 * 1024 * 1024;
 
-/** Older transactions keep vacuum from its work (ms). */
-const OLD_READER_MS = 10 * 60_000;
+/** A check of a database that is there, with a mirror in it or not. */
+const inside =
+  (
+    look: (db: Db, context: Context) => Promise<CheckFinding | readonly CheckFinding[]>,
+  ): Check<Context>['run'] =>
+  async (context) =>
+    context.server === 'absent' ? [] : look((await context.database()).db, context);
 
-/**
- * What can be seen of the database from within. Changes nothing in it.
- * @param update how to get a newer server
- * @param oldReaderMs how old a transaction may be
- */
-export async function checkInside(
-  db: Db,
-  clock: Clock,
-  update: string,
-  report: Report,
-  oldReaderMs = OLD_READER_MS,
-): Promise<ServerFacts> {
-  const askedAt = clock.now();
-  const facts = await serverFacts(db);
-  const answeredAt = clock.now();
-  if (!(await checkVersion(db, facts, update, report))) return facts;
-  const migrated = await checkMigrations(db, report);
-  await checkWritable(db, facts, migrated, report);
-  await checkRights(db, facts, report);
-  await checkObjects(db, migrated, report);
-  await checkRoles(db, report);
-  checkDurability(facts, report);
-  const skew = clockSkew({ said: facts.now, resolutionMs: 0, askedAt, answeredAt });
-  const wrong = describeSkew("the database's clock", skew);
-  if (wrong === undefined) report('database_clock', 'ok', "as this machine's");
-  else report('database_clock', 'warning', wrong, { remedy: CLOCK_REMEDY });
-  await checkVacuum(db, facts, oldReaderMs, report);
-  return facts;
+export const DATABASE_CHECKS: readonly Check<Context>[] = [
+  { name: 'data_folder', run: dataFolder },
+  { name: 'disk', after: ['data_folder'], run: disk },
+  { name: 'database', after: ['data_folder'], run: reach },
+  { name: 'server', after: ['database'], run: version },
+  { name: 'durability', after: ['server'], run: inside(durability) },
+  { name: 'database_clock', after: ['server'], run: inside(clock) },
+  { name: 'rights', after: ['server'], run: inside(rights) },
+  { name: 'roles', after: ['server'], run: inside(roles) },
+  { name: 'migrations', after: ['server'], run: inside(migrations) },
+  { name: 'objects', after: ['migrations'], run: objects },
+  { name: 'foreign_objects', after: ['server'], run: inside(foreignObjects) },
+  { name: 'writable', after: ['migrations'], run: inside(writable) },
+  { name: 'pooler', after: ['writable'], run: inside(pooler) },
+];
+
+/** The folder itself, or the nearest above it that is there. */
+async function nearestPresent(path: string): Promise<string> {
+  for (let at = path; ; at = dirname(at)) {
+    const there = await access(at).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+    );
+    if (there || dirname(at) === at) return at;
+  }
 }
 
-async function checkVersion(
-  db: Db,
-  { version, encoding, database, user }: ServerFacts,
-  update: string,
-  report: Report,
-) {
+/** Whether the folder can be written, or made. A file appears in it for a moment. */
+async function dataFolder({ config }: Context): Promise<CheckFinding | readonly CheckFinding[]> {
+  if (config.database.kind === 'external') return [];
+  const { dataDir } = config.database;
+  const folder = await nearestPresent(dataDir);
+  try {
+    await ensureWritableFolder(folder);
+    return ok(`${dataDir} can be ${folder === dataDir ? 'written' : 'made'}`);
+  } catch (error) {
+    const { code } = (error as Error).cause as NodeJS.ErrnoException;
+    if (code !== 'EACCES' && code !== 'EPERM')
+      return broken(messageOf(error), { command: 'export MIRROR_DATA_DIR="$HOME/research-mirror-data"' });
+    const [user, place] = [shellWord(userInfo().username), shellWord(folder)];
+    return broken(messageOf(error), {
+      remedy: 'or let this user write it, as root',
+      command: `chown -R ${user} ${place} && chmod u+rwx ${place}`,
+    });
+  }
+}
+
+async function disk({ config, server }: Context): Promise<CheckFinding | readonly CheckFinding[]> {
+  if (config.database.kind === 'external') return [];
+  const { dataDir } = config.database;
+  const folder = server === 'absent' ? await nearestPresent(dataDir) : await databaseFolder(dataDir);
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const found = `${formatCount(Math.round(free / 1024 / 1024))} MB free for ${folder}`;
+  const mend = {
+    remedy: 'make room, or set MIRROR_DATA_DIR to a larger disk',
+    command: `df -h ${shellWord(folder)}`,
+  };
+  if (free < FULL_BYTES) return broken(`the disk is full: ${found}`, mend);
+  return free < LITTLE_BYTES ? warning(`only ${found}`, mend) : ok(found);
+}
+
+async function reach(context: Context): Promise<CheckFinding> {
+  const { database } = context.config;
+  try {
+    if (database.kind === 'external' || context.server !== 'absent')
+      return ok((await context.database()).reached.words);
+    await findBinaries(database.pgBin);
+    if (database.port === 0 || (await isPortFree(database.port)))
+      return ok('none yet: the first start makes it');
+    const why = explainFailure('Address already in use', database.port, '');
+    throw new Unusable(`the embedded PostgreSQL could not start: ${why}`);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    return broken(messageOf(error), await mendOfReach(database, error));
+  }
+}
+
+async function mendOfReach(database: DatabaseConfig, error: unknown): Promise<Mend> {
+  if (database.kind === 'embedded') {
+    if (!/could not start: port |did not start: port /.test(messageOf(error))) return {};
+    return { command: `export MIRROR_PG_PORT=${await nonEphemeralPort()}` };
+  }
+  const dsn = readDsn(database.url.reveal(), database.variables());
+  const user = dsn.user ?? systemUser();
+  switch (sqlState(error)) {
+    case '28P01':
+      return {
+        remedy: "or give the user that password, as a DBA, with psql's variable password",
+        sql: `alter role ${quotedName(user)} login password :'password';`,
+      };
+    case '3D000':
+      return { remedy: 'as a DBA', sql: createDatabase(dsn.database ?? user, user) };
+    case undefined:
+      return {
+        remedy: `see that the server runs at ${dsn.host}:${dsn.port}, and mend host and port in DATABASE_URL`,
+      };
+    default:
+      return {};
+  }
+}
+
+/** SQL that makes a database in which a mirror can be. */
+function createDatabase(name: string, owner: string): string {
+  return `create database ${quotedName(name)} owner ${quotedName(owner)} template template0 encoding 'UTF8';`;
+}
+
+async function version(context: Context): Promise<CheckFinding> {
+  const where = context.config.database;
+  const update =
+    where.kind === 'external'
+      ? 'update the server'
+      : where.pgBin === undefined
+        ? 'let MIRROR_PG_BIN name the folder of an up-to-date PostgreSQL of the same major version, or set DATABASE_URL to such a server'
+        : 'update the PostgreSQL of MIRROR_PG_BIN';
+  if (where.kind === 'embedded' && context.server === 'absent') {
+    const { version: full } = await findBinaries(where.pgBin);
+    return judgeVersion('PostgreSQL', full.split('.', 2).join('.'), update);
+  }
+  const { db } = await context.database();
+  // Debian's says more: `15.18 (Debian 15.18-0+deb12u1)`.
+  const { number, encoding, database, user } = onlyRow(
+    await db.sql<{ number: string; encoding: string; database: string; user: string }>`
+      select split_part(current_setting('server_version'), ' ', 1) as number,
+        current_setting('server_encoding') as encoding, current_database() as database, current_user as user`,
+  );
   try {
     await checkServer(db);
+    return judgeVersion('PostgreSQL', number, update);
   } catch (error) {
-    const wrongEncoding = encoding !== 'UTF8';
-    report('server', 'broken', messageOf(error), {
-      remedy: wrongEncoding
-        ? 'make a database beside it, as a DBA, and name that one in DATABASE_URL'
-        : 'set DATABASE_URL to a newer server',
-      ...(wrongEncoding ? { sql: createDatabaseSql(`${database}_utf8`, user) } : {}),
+    if (encoding === 'UTF8')
+      return broken(messageOf(error), { remedy: 'set DATABASE_URL to a newer server' });
+    return broken(messageOf(error), {
+      remedy: 'make a database beside it, as a DBA, and name that one in DATABASE_URL',
+      sql: createDatabase(`${database}_utf8`, user),
     });
-    return false;
   }
-  // Debian's says more: `15.18 (Debian 15.18-0+deb12u1)`.
-  report('server', ...judgeVersion('PostgreSQL', version.replace(/ .*/, ''), update));
-  return true;
 }
 
-/** One in which a mirror can be. */
-export function createDatabaseSql(database: string, owner: string): string {
-  return `create database ${quotedName(database)} owner ${quotedName(owner)} template template0 encoding 'UTF8';`;
-}
-
-async function checkWritable(db: Db, facts: ServerFacts, migrated: boolean, report: Report): Promise<void> {
-  if (!facts.readOnly && !facts.standby) {
-    // Without its schemas there is no place for a trial.
-    const refusal: unknown = migrated ? await tryWriting(db).catch((error: unknown) => error) : undefined;
-    // What it lacks may be a right: `rights` names it.
-    if (refusal === undefined || sqlState(refusal) === '42501') report('writable', 'ok', 'takes writes');
-    else {
-      const why = `a trial table of a page's size can't be written: ${failureMessage(refusal)}`;
-      // Where no more than tables can't be made, as where DDL is frozen, `foreign_objects` names it.
-      report('writable', concernsWholeDatabase(refusal) ? 'broken' : 'warning', why);
-    }
-    return;
-  }
-  if (facts.standby) {
-    report('writable', 'broken', READ_ONLY, { remedy: 'it is a standby: set DATABASE_URL to its primary' });
-    return;
-  }
-  const [user, database] = [quotedName(facts.user), quotedName(facts.database)];
-  const places: Readonly<Record<string, string>> = {
-    user: `alter role ${user}`,
-    database: `alter database ${database}`,
-    'database user': `alter role ${user} in database ${database}`,
-  };
-  const place = places[facts.readOnlySource];
-  report('writable', 'broken', READ_ONLY, {
-    remedy: `default_transaction_read_only is set (${facts.readOnlySource}): take it away, as a DBA`,
-    // The DBA's own session may be read-only, too. ALTER SYSTEM is for no transaction, and needs none.
-    sql:
-      place === undefined
-        ? 'alter system reset default_transaction_read_only; select pg_reload_conf();'
-        : `begin read write; ${place} reset default_transaction_read_only; commit;`,
+async function durability(db: Db): Promise<CheckFinding> {
+  const { commit, sql } = onlyRow(
+    await db.sql<{ commit: string; sql: string }>`
+      select current_setting('synchronous_commit') as commit,
+        format('alter role %I in database %I set synchronous_commit = on;', current_user, current_database()) as sql`,
+  );
+  if (commit !== 'off') return ok(`synchronous_commit is ${commit}`);
+  return warning('synchronous_commit is off: a crash loses commits, and everything is read again', {
+    remedy: 'where that is not meant, for this user',
+    sql,
   });
 }
 
-/** What the migrations made and is gone; what somebody added to it that can refuse writes. */
-async function checkObjects(db: Db, migrated: boolean, report: Report): Promise<void> {
-  const missing = migrated ? await whatIsMissing(db, MIGRATIONS) : undefined;
-  if (missing !== undefined) report('objects', 'broken', missing);
-  else report('objects', 'ok', migrated ? 'all that migrations made is there' : 'migrations come first');
-  const found = await hindrances(db, MIGRATIONS);
-  for (const { state, what, sql } of found)
-    report('foreign_objects', state, what, { remedy: 'where it is not meant, as a DBA', sql });
-  if (found.length === 0)
-    report('foreign_objects', 'ok', 'no trigger, rule or setting is in the way of writes');
+async function clock(db: Db, context: Context): Promise<CheckFinding> {
+  const askedAt = context.clock.now();
+  const said = (await databaseTime(db)).getTime();
+  return judgeClock("the database's clock", clockSkew(said, 0, askedAt, context.clock.now()));
 }
 
-async function checkRights(db: Db, { user }: ServerFacts, report: Report): Promise<void> {
+async function rights(db: Db): Promise<CheckFinding> {
   const missing = await missingRights(db, MIGRATIONS);
-  if (missing.length === 0) {
-    report('rights', 'ok', `${user} may make, own and write all that the mirror needs`);
-    return;
-  }
-  report('rights', 'broken', `${user} ${missing.map(({ what }) => what).join('; ')}`, {
+  if (missing.length === 0) return ok('the user may make, own and write all that the mirror needs');
+  return broken(`the user ${missing.map(({ what }) => what).join('; ')}`, {
     remedy: 'as a DBA',
     sql: missing.map(({ sql }) => sql).join(' '),
   });
 }
 
-/** @returns whether the database is of this version */
-async function checkMigrations(db: Db, report: Report): Promise<boolean> {
+async function roles(db: Db): Promise<CheckFinding> {
+  const missing: string[] = [];
+  for (const { name } of groupRoles(db.schema)) if ((await roleId(db, name)) === null) missing.push(name);
+  if (missing.length === 0) return ok('all are there');
+  if (await mayMakeRoles(db)) return ok(`${missing.join(', ')}: made at the next start`);
+  return warning(`there is no ${missing.join(', no ')}, and this user may make none: nobody else reads`, {
+    remedy: 'as a DBA; the next start, or migrate, gives them their rights',
+    sql: missing.map((name) => `create role ${quotedName(name)} nologin;`).join(' '),
+  });
+}
+
+async function migrations({ schema }: Db, context: Context): Promise<CheckFinding> {
   try {
-    const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
-    if (pending.length === 0) report('migrations', 'ok', `schema ${db.schema} is of this version`);
-    else {
-      report(
-        'migrations',
-        'warning',
-        `schema ${db.schema} is behind by ${countOf(pending.length, 'migration')}`,
-        {
-          remedy: 'start and sync bring it up by themselves; so does',
-          command: 'research-mirror migrate',
-        },
-      );
-    }
-    return pending.length === 0;
+    const { length } = await context.pending();
+    if (length === 0) return ok(`schema ${schema} is of this version`);
+    return warning(`schema ${schema} is behind by ${countOf(length, 'migration')}`, {
+      remedy: 'start and sync bring it up by themselves; so does',
+      command: 'research-mirror migrate',
+    });
   } catch (error) {
     if (!(error instanceof Unusable)) throw error;
-    report('migrations', 'broken', messageOf(error));
-    return false;
+    return broken(messageOf(error));
   }
 }
 
-async function checkRoles(db: Db, report: Report): Promise<void> {
-  const roles = groupRoles(db.schema).map(({ name }) => name);
-  const missing: string[] = [];
-  for (const name of roles) if ((await roleId(db, name)) === null) missing.push(name);
-  if (missing.length === 0) report('roles', 'ok', `${roles.join(', ')} are there`);
-  else if (await mayMakeRoles(db)) report('roles', 'ok', `${missing.join(', ')}: made at the next start`);
-  else {
-    report(
-      'roles',
-      'warning',
-      `there is no ${missing.join(', no ')}, and this user may make none: nobody else reads`,
-      {
-        remedy: 'as a DBA; the next start, or migrate, gives them their rights',
-        sql: missing.map((name) => `create role ${quotedName(name)} nologin;`).join(' '),
-      },
-    );
-  }
+/** What the migrations made and is gone. */
+async function objects({ mirror }: Context): Promise<CheckFinding> {
+  const db = await mirror();
+  const missing = db && (await whatIsMissing(db, MIGRATIONS));
+  if (missing !== undefined) return broken(missing);
+  return ok(db === undefined ? 'migrations come first' : 'all that migrations made is there');
 }
 
-function checkDurability({ synchronousCommit, user, database }: ServerFacts, report: Report): void {
-  if (synchronousCommit !== 'off') {
-    report('durability', 'ok', `synchronous_commit is ${synchronousCommit}`);
-    return;
+/** What was added to the mirror's tables and can refuse writes. */
+async function foreignObjects(db: Db): Promise<CheckFinding | readonly CheckFinding[]> {
+  const found = await hindrances(db, MIGRATIONS);
+  if (found.length === 0) return ok('no trigger, rule or setting is in the way of writes');
+  const remedy = 'where it is not meant, as a DBA';
+  return found.map(({ state, what, sql }) => ({ state, found: what, remedy, sql }));
+}
+
+/** Exported for a test. */
+export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Promise<CheckFinding> {
+  const { standby, readOnly, source, sql } = onlyRow(
+    await db.sql<{ standby: boolean; readOnly: boolean; source: string; sql: string }>`
+      select pg_is_in_recovery() as standby, current_setting('transaction_read_only')::boolean as "readOnly", source,
+        -- The DBA's own session may be read-only, too. ALTER SYSTEM is for no transaction, and needs none.
+        case when place is null then 'alter system reset default_transaction_read_only; select pg_reload_conf();'
+          else format('begin read write; %s reset default_transaction_read_only; commit;', place) end as sql
+      from pg_settings, lateral (select case source
+        when 'user' then format('alter role %I', current_user)
+        when 'database' then format('alter database %I', current_database())
+        when 'database user' then format('alter role %I in database %I', current_user, current_database())
+        end as place) as p
+      where name = 'default_transaction_read_only'`,
+  );
+  if (standby) return broken(READ_ONLY, { remedy: 'it is a standby: set DATABASE_URL to its primary' });
+  if (readOnly) {
+    const remedy = `default_transaction_read_only is set (${source}): take it away, as a DBA`;
+    return broken(READ_ONLY, { remedy, sql });
   }
-  report(
-    'durability',
-    'warning',
-    'synchronous_commit is off: a crash loses commits, and everything is read again',
+  // Without its schemas there is no place for a trial.
+  const place = await mirror();
+  const refusal: unknown = place && (await tryWriting(place).catch((error: unknown) => error));
+  // What it lacks may be a right: `rights` names it.
+  if (refusal === undefined || sqlState(refusal) === '42501') return ok('takes writes');
+  const why = `a trial table of a page's size can't be written: ${failureMessage(refusal)}`;
+  // Where no more than tables can't be made, as where DDL is frozen, `foreign_objects` names it.
+  return concernsWholeDatabase(refusal) ? broken(why) : warning(why);
+}
+
+/** Whether wake-ups arrive: behind a transaction pooler LISTEN hears nothing. */
+async function pooler(db: Db, context: Context): Promise<CheckFinding | readonly CheckFinding[]> {
+  const { database, schema } = context.config;
+  if (database.kind === 'embedded') return [];
+  const variable = database.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_URL_DIRECT';
+  const connection = (await context.database()).reached.direct;
+  if (await listenWorks({ connection, schema, clock: context.clock }, context.signal))
+    return ok(`LISTEN works by ${variable}: the daemon is woken at once`);
+  const server = onlyRow(
+    await db.sql<{ host: string; port: number; database: string; user: string }>`
+      select coalesce(host(inet_server_addr()), 'localhost') as host, coalesce(inet_server_port(), 5432) as port,
+        current_database() as database, current_user as user`,
+  );
+  const url = new URL(`postgres://${server.host}:${server.port}`);
+  url.username = readDsn(database.url.reveal(), database.variables()).user ?? server.user;
+  url.pathname = `/${server.database}`;
+  return warning(
+    `${variable} leads through a transaction pooler, where LISTEN hears nothing: the daemon looks each second instead`,
     {
-      remedy: 'where that is not meant, for this user',
-      sql: `alter role ${quotedName(user)} in database ${quotedName(database)} set synchronous_commit = on;`,
+      remedy: 'name the way around it, with PGPASSWORD set, or the password in the URL',
+      command: `export DATABASE_URL_DIRECT=${shellWord(url.href)}`,
     },
   );
-}
-
-async function checkVacuum(
-  db: Db,
-  { user }: ServerFacts,
-  oldReaderMs: number,
-  report: Report,
-): Promise<void> {
-  const { found, hidden } = await oldReaders(db, oldReaderMs);
-  const [oldest] = found;
-  if (oldest !== undefined) {
-    const who = `${oldest.program === '' ? 'a session' : oldest.program} of ${oldest.user}`;
-    const more = found.length > 1 ? `, and ${found.length - 1} more` : '';
-    report(
-      'vacuum',
-      'warning',
-      `a transaction has been open for ${formatSpan(oldest.ageMs)} (${who}${more}): vacuum removes nothing meanwhile, and tables grow`,
-      {
-        remedy: 'end it, and give that login an idle_in_transaction_session_timeout and a statement_timeout',
-        sql: found.map(({ pid }) => `select pg_terminate_backend(${pid});`).join(' '),
-      },
-    );
-    return;
-  }
-  const unseen =
-    hidden === 0
-      ? ''
-      : `; of ${countOf(hidden, 'session')} nothing can be seen (grant pg_read_all_stats to ${quotedName(user)})`;
-  report('vacuum', 'ok', `no transaction is open for more than ${formatSpan(oldReaderMs)}${unseen}`);
 }

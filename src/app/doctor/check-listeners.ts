@@ -1,102 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { access } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Config } from '../../config/config.ts';
-import { listenProblem, type Listener } from '../../model/webhook/listen-problem.ts';
-import { isLoopbackName } from '../../status/access.ts';
-import type { STATUS_PAGE } from '../../status/server.ts';
-import type { DELIVERIES } from '../../webhooks/receive/webhook-server.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { Report } from './check.ts';
+import { listenProblem } from '../../model/webhook/listen-problem.ts';
+import { isLoopbackName } from '../../status/access.ts';
+import { STATUS_PAGE } from '../../status/server.ts';
+import { DELIVERIES } from '../../webhooks/receive/webhook-server.ts';
+import { LISTENER_ANSWER, whyAstray } from '../process/public-url.ts';
+import { broken, type Check, type CheckFinding, ok, warning } from './check.ts';
+import type { Context } from './context.ts';
 
-/** A listener of the daemon's, as it is now. */
-export type PortState =
-  /** Nobody's: doctor listens there itself, until `close`. */
-  | { readonly state: 'free'; readonly port: number; close(): Promise<void> }
-  /** A daemon of this mirror has it. */
-  | { readonly state: 'ours' }
-  | { readonly state: 'taken' };
+export const LISTENER_CHECKS: readonly Check<Context>[] = [
+  { name: 'status_port', run: (context) => port(context.config.http, STATUS_PAGE, context) },
+  { name: 'status_token', run: statusToken },
+  {
+    name: 'webhook_port',
+    run: async (context) => {
+      const { webhook } = context.config;
+      return webhook.publicUrl === undefined ? [] : port(webhook, DELIVERIES, context);
+    },
+  },
+  { name: 'public_url', after: ['webhook_port'], run: publicUrl },
+];
 
-/** What doctor's own listener answers to everything. */
-export type Reply = string;
-
-/**
- * Listens where the daemon does, to find out whether it could. It is closed again before doctor ends.
- * @param daemonLives a daemon of this mirror runs: who is in the way, and answers like one, is it
- */
-export async function tryPort(
-  check: string,
-  where: Pick<Listener, 'host' | 'port'>,
+/** Whether the daemon could listen there, or does. */
+async function port(
+  where: { readonly host: string; readonly port: number },
   what: typeof STATUS_PAGE | typeof DELIVERIES,
-  daemonLives: boolean,
-  reply: Reply,
-  report: Report,
-): Promise<PortState> {
-  const { host, port } = where;
-  const place = `${host}:${port}`;
+  context: Context,
+): Promise<CheckFinding> {
+  const place = `${where.host}:${where.port}`;
   try {
-    const server = await listen(host, port, reply);
-    report(check, 'ok', port === 0 ? 'any free port' : `${place} is free`);
-    const { port: open } = server.address() as AddressInfo;
-    return { state: 'free', port: open, close: () => closed(server) };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE' && daemonLives) {
-      report(check, 'ok', `${place} is in use, and a daemon of this mirror runs`);
-      return { state: 'ours' };
-    }
-    const problem = listenProblem(error as NodeJS.ErrnoException, { ...what, ...where });
-    const another = { command: `export ${what.portVariable}=${await nonEphemeralPort()}` };
-    const ofPort = code === 'EADDRINUSE' || code === 'EACCES';
-    report(check, 'broken', messageOf(problem), ofPort ? another : {});
-    return { state: 'taken' };
-  }
-}
-
-function listen(host: string, port: number, reply: Reply): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = createServer((request, response) => {
-      request.resume();
-      response.setHeader('content-type', 'text/plain');
-      response.end(reply);
-    });
-    server.once('error', reject);
-    server.listen(port, host, () => resolve(server));
-  });
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
-}
-
-/** Whether others than this machine could read the status page without the operator's token. */
-export async function checkToken({ http, dataDir }: Config, report: Report): Promise<void> {
-  const file = join(dataDir, 'status-token');
-  if (http.token !== undefined) report('status_token', 'ok', 'MIRROR_STATUS_TOKEN is asked for');
-  else if (isLoopbackName(http.host))
-    report('status_token', 'ok', `none: ${http.host} is for this machine only`);
-  else if (await isThere(file)) report('status_token', 'ok', `the one in ${file} is asked for`);
-  else {
-    report(
-      'status_token',
-      'warning',
-      `others can reach ${http.host}, and MIRROR_STATUS_TOKEN is not set: the first start makes one`,
-      {
-        remedy: `it is shown once in the log, and kept in ${file}; or choose one`,
-        command: 'export MIRROR_STATUS_TOKEN="$(openssl rand -hex 24)"',
-      },
+    await closed(await listen(where, ''));
+    return ok(where.port === 0 ? 'any free port' : `${place} is free`);
+  } catch (failure) {
+    const error = failure as NodeJS.ErrnoException;
+    if (error.code === 'EADDRINUSE' && (await context.daemonLives()))
+      return ok(`${place} is in use, and a daemon of this mirror runs`);
+    const ofPort = error.code === 'EADDRINUSE' || error.code === 'EACCES';
+    return broken(
+      messageOf(listenProblem(error, { ...what, ...where })),
+      ofPort ? { command: `export ${what.portVariable}=${await nonEphemeralPort()}` } : {},
     );
   }
 }
 
-function isThere(file: string): Promise<boolean> {
-  return access(file).then(
+/** Listens where the daemon does, and answers `reply` to everything. @throws as the system refuses it */
+async function listen({ host, port }: { host: string; port: number }, reply: string): Promise<Server> {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.setHeader('content-type', 'text/plain').end(reply);
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  return server;
+}
+
+async function closed(server: Server): Promise<void> {
+  const closing = server[Symbol.asyncDispose]();
+  server.closeAllConnections();
+  await closing;
+}
+
+/** Whether others than this machine could read the status page without the operator's token. */
+async function statusToken({ config: { http, dataDir } }: Context): Promise<CheckFinding> {
+  if (http.token !== undefined) return ok('MIRROR_STATUS_TOKEN is asked for');
+  if (isLoopbackName(http.host)) return ok(`none: ${http.host} is for this machine only`);
+  const file = join(dataDir, 'status-token');
+  const isMade = await access(file).then(
     () => true,
     () => false,
   );
+  if (isMade) return ok(`the one in ${file} is asked for`);
+  return warning(
+    `others can reach ${http.host}, and MIRROR_STATUS_TOKEN is not set: the first start makes one`,
+    {
+      remedy: `it is shown once in the log, and kept in ${file}; or choose one`,
+      command: 'export MIRROR_STATUS_TOKEN="$(openssl rand -hex 24)"',
+    },
+  );
+}
+
+/** Whether the public URL leads to this daemon's listener: to the one that runs, else to doctor's own in its place. */
+async function publicUrl({ config, signal }: Context): Promise<CheckFinding | readonly CheckFinding[]> {
+  const { publicUrl: url, host, port: wanted } = config.webhook;
+  if (url === undefined) return [];
+  // So that no other program's answer is taken for ours.
+  const reply = randomBytes(16).toString('hex');
+  const own = await listen(config.webhook, reply).catch(() => undefined);
+  try {
+    const place = `${host}:${own === undefined ? wanted : (own.address() as AddressInfo).port}`;
+    const astray = await whyAstray(url, place, own === undefined ? LISTENER_ANSWER : reply, signal);
+    signal.throwIfAborted();
+    if (astray === undefined) return ok(`${url} leads to ${place}, seen from here`);
+    return broken(astray.found, { remedy: astray.remedy });
+  } finally {
+    if (own !== undefined) await closed(own);
+  }
 }

@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { connect } from 'node:tls';
+import { readObject, readPage, servedBy } from '../../api/envelope.ts';
 import { isTlsProblem } from '../../api/network-problem.ts';
-import { createTransport } from '../../api/transport.ts';
-import type { ServiceConfig } from '../../config/config.ts';
+import { readRateHeaders } from '../../budget/evidence/rate-headers.ts';
+import type { ProxyConfig } from '../../config/config.ts';
+import { COLLECTIONS } from '../../model/collections.ts';
 import {
   KeyRefused,
   MalformedAnswer,
@@ -8,245 +13,251 @@ import {
   RequestRefused,
   TransportError,
 } from '../../model/errors.ts';
-import type { Clock } from '@research-mirror/runtime/clock';
+import type { Page } from '../../model/page.ts';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
-import { countOf } from '@research-mirror/runtime/figures';
+import { countOf, formatSpan, ordinal } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
-import { programVersion } from '../program-files.ts';
-import { pingOnce, type Pinged, readEndpoints } from './ask-service.ts';
-import { certificateNames } from './certificate.ts';
-import type { Report } from './check.ts';
-import { CLOCK_REMEDY, clockSkew, describeSkew } from './clock-skew.ts';
-import { keyPlace, keyPlaces } from './key-places.ts';
-import { proxyFor, whyProxyFails } from './proxy.ts';
+import { broken, type Check, type CheckFinding, ok, unknown, warning } from './check.ts';
+import { AT_A_TIME, type Context, isAnswered, type Ping } from './context.ts';
 
-/** They take one ping for each key, and with good ones a request for each collection. */
-export const SERVICE_CHECKS = [
-  'network',
-  'tls',
-  'base_url',
-  'keys',
-  'endpoints',
-  'rate_limit',
-  'service_clock',
-] as const;
-
-/** Milliseconds: somebody waits for the answer. */
-const LIMITS = { connectMs: 5_000, headersMs: 8_000, totalMs: 10_000 };
-/** Keys that are used at a time. */
-const AT_A_TIME = 5;
 /** Good keys, which may have different rights, with which every endpoint is read: so many at most. */
 const READ_WITH = 20;
 /** Requests a minute, where no answer says how many. */
 const ASSUMED_LIMIT = 60;
 
-export interface ServiceSurroundings {
-  readonly clock: Clock;
-  readonly scrub: (text: string) => string;
-}
+/** What one ping for each key shows, and with good keys a request for each collection. */
+export const SERVICE_CHECKS: readonly Check<Context>[] = [
+  { name: 'network', run: network },
+  { name: 'tls', after: ['network'], run: tls },
+  { name: 'base_url', after: ['tls'], run: baseUrl },
+  { name: 'keys', after: ['base_url'], run: async (context) => judgeKeys(await context.pings()) },
+  { name: 'endpoints', after: ['base_url'], run: endpoints },
+  { name: 'rate_limit', after: ['base_url'], run: rateLimit },
+  { name: 'service_clock', after: ['base_url'], run: serviceClock },
+];
 
-/** Asks the service whose each key is, and says what the answers show. @returns what is known of each key, in order */
-export async function checkService(
-  config: ServiceConfig,
-  { clock, scrub }: ServiceSurroundings,
-  report: Report,
-  signal: AbortSignal,
-): Promise<readonly Pinged[]> {
-  const { url, keys } = config.service;
-  const transport = createTransport({
-    baseUrl: url,
-    clock,
-    userAgent: `research-mirror/${programVersion()}`,
-    limits: LIMITS,
-    proxy: config.proxy,
-  });
-  try {
-    const [firstKey, ...others] = keys;
-    if (firstKey === undefined) return [];
-    const context = { transport, clock, scrub };
-    // The first one finds out whether there is a service at all.
-    const first = await pingOnce(context, firstKey, keyPlace(0, keys.length), signal);
-    if (!(await checkWay(config, first, report, signal))) return [first];
-    if (!checkBaseUrl(config, first, report)) return [first];
-    const pings = new Map<number, Pinged>([[0, first]]);
-    await forEachConcurrently([...others.entries()], AT_A_TIME, async ([at, key]) => {
-      pings.set(at + 1, await pingOnce(context, key, keyPlace(at + 1, keys.length), signal));
-    });
-    const all = keys.flatMap((_, at) => pings.get(at) ?? []);
-    checkKeys(all, report);
-    await checkEndpoints(all, (ping) => readEndpoints(context, ping, config.collections, signal), report);
-    checkRate(all, config.budgetShare, report);
-    checkClock(all, report);
-    return all;
-  } finally {
-    await transport.close();
-  }
-}
-
-/** Whether an answer came at all: name, connection, proxy, certificate. */
-async function checkWay(
-  config: ServiceConfig,
-  { error }: Pinged,
-  report: Report,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { url } = config.service;
-  const { host, protocol } = new URL(url);
-  const proxy = proxyFor(url, config.proxy);
-  const by = proxy === undefined ? '' : `, by way of the proxy ${proxy.host} (${proxy.variable})`;
-  if (!(error instanceof TransportError)) {
-    report('network', 'ok', `${host} answers${by}`);
-    report(
-      'tls',
-      'ok',
-      protocol === 'https:' ? 'the certificate is trusted' : 'none: the service is at loopback',
+async function network(context: Context): Promise<CheckFinding> {
+  const { service, proxy: proxies } = context.config;
+  const [first] = await context.pings();
+  const proxy = proxyFor(service.url, proxies);
+  const { host } = new URL(service.url);
+  if (!(first?.error instanceof TransportError) || isTlsProblem(first.error.code))
+    return ok(
+      `${host} is reached${proxy === undefined ? '' : ` by the proxy ${proxy.host} (${proxy.variable})`}`,
     );
-    return true;
-  }
-  const found = messageOf(error);
-  if (isTlsProblem(error.code)) {
-    report('network', 'ok', `${host} is reached${by}`);
-    report('tls', 'broken', found, await mendOfTls(url, error.code, signal));
-    return false;
-  }
-  const proxyFails = proxy === undefined ? undefined : await whyProxyFails(proxy, signal);
-  if (proxyFails !== undefined) {
-    report('network', 'broken', proxyFails, {
-      remedy: `mend ${proxy?.variable ?? ''}, or take it away where no proxy is needed`,
-      command: `unset ${proxy?.variable ?? ''}`,
-    });
-  } else {
-    report('network', 'broken', `${found}${by}`, {
+  const found = messageOf(first.error);
+  if (proxy === undefined) {
+    return broken(found, {
       remedy:
         'mend the host in MIRROR_API_URL, or the way there (name server, firewall); where only a proxy leads out, set HTTPS_PROXY',
     });
   }
-  return false;
+  // Nothing else was connected.
+  return broken(`the proxy of ${proxy.variable} fails: ${found.replace(host, proxy.host)}`, {
+    remedy: `mend ${proxy.variable}, or take it away where no proxy is needed`,
+    command: `unset ${proxy.variable}`,
+  });
 }
 
-async function mendOfTls(
+/** The proxy by which requests to `url` go; undefined: none, or one that can't be read. NO_PROXY may except the host. */
+export function proxyFor(
   url: string,
-  code: string | undefined,
-  signal: AbortSignal,
-): Promise<{ readonly remedy: string; readonly command?: string }> {
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const base = new URL(url);
-    const names = await certificateNames(base.hostname, Number(base.port || 443), signal);
-    const name = names.find((each) => !each.startsWith('*'));
-    if (name === undefined) return { remedy: 'set MIRROR_API_URL to a name that its certificate has' };
-    base.hostname = name;
-    return {
-      remedy: `its certificate is for ${names.join(', ')}: where that is the service, use that name`,
-      command: `export MIRROR_API_URL=${base.href.replace(/\/+$/, '')}`,
-    };
-  }
-  if (code === 'CERT_HAS_EXPIRED') return { remedy: 'whoever runs the service has to renew it' };
-  if (code === 'CERT_NOT_YET_VALID') return { remedy: CLOCK_REMEDY };
-  return {
-    remedy: "get the authority's certificate (PEM) from whoever runs the service, and name its file",
-    command: 'export NODE_EXTRA_CA_CERTS=authority.pem',
-  };
+  { http, https, except }: ProxyConfig,
+): { readonly variable: string; readonly host: string } | undefined {
+  const { protocol, hostname } = new URL(url);
+  const [variable, given] =
+    protocol === 'https:' ? (['HTTPS_PROXY', https] as const) : (['HTTP_PROXY', http] as const);
+  // As undici reads it: names with everything below them, `*` for all.
+  const excepted = (except ?? '').split(/[,\s]+/).some((each) => {
+    const name = each.replace(/^\*?\.|:\d+$/g, '').toLowerCase();
+    return name !== '' && (name === '*' || `.${hostname}`.endsWith(`.${name}`));
+  });
+  const proxy = excepted ? null : URL.parse(given ?? '');
+  return proxy === null ? undefined : { variable, host: proxy.host };
 }
 
-/** Whether it is the service that answers. A refused key is its answer, too. */
-function checkBaseUrl(config: ServiceConfig, { error }: Pinged, report: Report): boolean {
+async function tls({ config, pings, signal }: Context): Promise<CheckFinding> {
+  const error = (await pings())[0]?.error;
+  const base = new URL(config.service.url);
+  if (!(error instanceof TransportError))
+    return ok(base.protocol === 'https:' ? 'the certificate is trusted' : 'none: the service is at loopback');
+  const found = messageOf(error);
+  if (error.code === 'CERT_HAS_EXPIRED')
+    return broken(found, { remedy: 'the operator of the service has to renew it' });
+  if (error.code === 'CERT_NOT_YET_VALID') return broken(found, { remedy: CLOCK_REMEDY });
+  if (error.code !== 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return broken(found, {
+      remedy: "get the authority's certificate (PEM) from the operator of the service, and name its file",
+      command: 'export NODE_EXTRA_CA_CERTS=authority.pem',
+    });
+  }
+  const names = await certificateNames(base, signal);
+  const name = names.find((each) => !each.startsWith('*'));
+  if (name === undefined)
+    return broken(found, { remedy: 'set MIRROR_API_URL to a name that its certificate has' });
+  base.hostname = name;
+  return broken(found, {
+    remedy: `its certificate is for ${names.join(', ')}: where that is the service, use that name`,
+    command: `export MIRROR_API_URL=${base.href.replace(/\/+$/, '')}`,
+  });
+}
+
+/** Names for which the server's certificate is, whoever signed it; none where it shows none. Nothing is sent to it. */
+async function certificateNames({ hostname, port }: URL, signal: AbortSignal): Promise<readonly string[]> {
+  const socket = connect({
+    host: hostname,
+    port: Number(port || 443),
+    // Only looked at: no request follows on a connection to a server that proved nothing.
+    rejectUnauthorized: false,
+    ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
+  });
+  try {
+    await once(socket, 'secureConnect', { signal });
+    // `DNS:a.example.com, IP Address:127.0.0.1`
+    const { subjectaltname = '' } = socket.getPeerCertificate();
+    return [...subjectaltname.matchAll(/(?:DNS|IP Address):([^,\s]+)/g)].flatMap(([, name]) => name ?? []);
+  } catch {
+    return [];
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function baseUrl({ config, pings }: Context): Promise<CheckFinding> {
   const { url } = config.service;
+  const error = (await pings())[0]?.error;
+  if (isAnswered(error)) return ok(url);
   if (error instanceof MalformedAnswer || (error instanceof RequestRefused && error.status < 500)) {
-    report('base_url', 'broken', `something else than the service answers at ${url}: ${messageOf(error)}`, {
+    return broken(`something else than the service answers at ${url}: ${messageOf(error)}`, {
       remedy: 'set MIRROR_API_URL to the address of the service, without /v1 and what follows it',
     });
-    return false;
   }
-  if (error instanceof Error && !(error instanceof KeyRefused) && !(error instanceof RateLimited)) {
-    report('base_url', 'unknown', messageOf(error), { remedy: 'the service is in trouble: try again later' });
-    return false;
-  }
-  report('base_url', 'ok', url);
-  return true;
+  return unknown(messageOf(error), { remedy: 'the service is in trouble: try again later' });
 }
 
-/** A line for each account, with its keys, and one for each key that is of no use. */
-function checkKeys(pings: readonly Pinged[], report: Report): void {
-  const byOwner = new Map<string, number[]>();
-  for (const [at, { place, owner, error }] of pings.entries()) {
-    if (owner !== undefined) byOwner.set(owner, [...(byOwner.get(owner) ?? []), at]);
-    else if (error instanceof KeyRefused) {
-      report('keys', 'broken', `${place} is refused: ${messageOf(error)}`, {
-        remedy:
-          pings.length === 1
-            ? "make a key on the account's page /api-keys, and put it there"
-            : "take it out of MIRROR_API_KEY, or put a new one there (the account's page /api-keys)",
-      });
-    } else {
-      report('keys', 'unknown', `${place}: ${messageOf(error)}`, { remedy: 'try again in a minute' });
-    }
-  }
-  for (const [owner, places] of byOwner) {
-    const verb = places.length === 1 ? 'is' : 'are';
-    report('keys', 'ok', `${keyPlaces(places, pings.length)} ${verb} account ${owner}'s`);
-  }
+/** One finding for each account, with its keys, and one for each key that is of no use. */
+function judgeKeys(pings: readonly Ping[]): readonly CheckFinding[] {
+  const useless = pings.flatMap((ping) => {
+    const { error } = ping;
+    const place = keyPlaces([ping], pings.length);
+    if (error === undefined) return [];
+    if (!(error instanceof KeyRefused))
+      return unknown(`${place}: ${messageOf(error)}`, { remedy: 'try again in a minute' });
+    return broken(`${place} is refused: ${messageOf(error)}`, {
+      remedy:
+        pings.length === 1
+          ? "make a key on the account's page /api-keys, and put it there"
+          : "take it out of MIRROR_API_KEY, or put a new one there (the account's page /api-keys)",
+    });
+  });
+  const owned = [...Map.groupBy(pings, ({ owner }) => owner)].flatMap(([owner, keys]) => {
+    if (owner === undefined) return [];
+    return ok(`${keyPlaces(keys, pings.length)} ${keys.length === 1 ? 'is' : 'are'} account ${owner}'s`);
+  });
+  return [...useless, ...owned];
+}
+
+/**
+ * Where keys stand in MIRROR_API_KEY, in words that show nothing of them: `the 1st and 3rd of MIRROR_API_KEY`.
+ * @param count of all keys
+ */
+export function keyPlaces(keys: readonly Pick<Ping, 'at'>[], count: number): string {
+  if (count === 1) return 'the key in MIRROR_API_KEY';
+  const places = new Intl.ListFormat('en-GB').format(keys.map(({ at }) => ordinal(at + 1)));
+  return `the ${places} of MIRROR_API_KEY`;
 }
 
 /** A key may be good, and not permitted to read everything. */
-async function checkEndpoints(
-  pings: readonly Pinged[],
-  read: (ping: Pinged) => Promise<readonly unknown[]>,
-  report: Report,
-): Promise<void> {
+async function endpoints(context: Context): Promise<readonly CheckFinding[]> {
+  const pings = await context.pings();
   const good = pings.filter(({ owner }) => owner !== undefined);
   const tried = good.slice(0, READ_WITH);
-  let refused = 0;
+  const findings: CheckFinding[] = [];
   await forEachConcurrently(tried, AT_A_TIME, async (ping) => {
-    for (const error of await read(ping)) {
-      refused += 1;
+    for (const error of await unreadable(context, ping)) {
+      const found = `${keyPlaces([ping], pings.length)}: ${messageOf(error)}`;
       const lasts = [KeyRefused, RequestRefused, MalformedAnswer].some((each) => error instanceof each);
-      report('endpoints', lasts ? 'broken' : 'unknown', `${ping.place}: ${messageOf(error)}`, {
-        remedy: lasts
-          ? 'have the service permit it, or leave the collection out of MIRROR_COLLECTIONS'
-          : 'try again in a minute',
-      });
+      const remedy = lasts
+        ? 'have the service permit it, or leave the collection out of MIRROR_COLLECTIONS'
+        : 'try again in a minute';
+      findings.push((lasts ? broken : unknown)(found, { remedy }));
     }
   });
-  if (refused === 0 && tried.length > 0)
-    report('endpoints', 'ok', `all can be read with ${tried.length} of ${countOf(good.length, 'good key')}`);
+  if (findings.length > 0 || tried.length === 0) return findings;
+  return [ok(`all can be read with ${tried.length} of ${countOf(good.length, 'good key')}`)];
 }
 
-function checkRate(pings: readonly Pinged[], share: number, report: Report): void {
-  const limited = pings.filter(({ error }) => error instanceof RateLimited);
+/** Reads one item of each collection; of lists' items those of the first list. @returns why some can't be read */
+async function unreadable(context: Context, { key }: Ping): Promise<readonly unknown[]> {
+  const errors: unknown[] = [];
+  let list: string | undefined;
+  for (const each of COLLECTIONS.filter(({ name }) => context.config.collections.includes(name))) {
+    if (each.name === 'list_items' && list === undefined) continue;
+    try {
+      if (each.kind === 'single') await context.read(key, each.path(), readObject);
+      else {
+        const { keyField, keyType } = each;
+        const read = (text: string): Page => readPage(text, keyField, keyType);
+        const { items } = await context.read(key, `${each.path(list ?? '')}?limit=1`, read);
+        if (each.name === 'lists') list = items[0]?.key;
+      }
+    } catch (error) {
+      context.signal.throwIfAborted();
+      errors.push(error);
+    }
+  }
+  return errors;
+}
+
+async function rateLimit({ config, pings }: Context): Promise<CheckFinding> {
+  const all = await pings();
+  const limited = all.filter(({ error }) => error instanceof RateLimited);
   if (limited.length > 0) {
-    const places = limited.map(({ place }) => place).join(', ');
-    report('rate_limit', 'warning', `used up (429) for ${places}`, {
+    return warning(`used up (429) for ${keyPlaces(limited, all.length)}`, {
       remedy:
         'another program uses the key: leave it more by a lower MIRROR_BUDGET_SHARE, or give it a key of its own',
     });
-    return;
   }
-  const known = pings.flatMap(({ rate }) =>
-    rate?.limit === undefined ? [] : [{ ...rate, limit: rate.limit }],
+  const limits = all.flatMap(
+    ({ headers = {}, answeredAt }) => readRateHeaders(headers, answeredAt).limit ?? [],
   );
-  const limit = Math.min(...known.map((rate) => rate.limit));
-  if (known.length === 0) {
-    report('rate_limit', 'ok', `no answer names one: ${ASSUMED_LIMIT} requests a minute and key are assumed`);
-    return;
-  }
-  const left = Math.min(...known.map((rate) => rate.remaining ?? rate.limit));
-  const used = Math.max(1, Math.floor(limit * share));
-  report(
-    'rate_limit',
-    'ok',
-    `${limit} requests a minute and key, ${left} left now; MIRROR_BUDGET_SHARE=${share} uses up to ${used}`,
+  if (limits.length === 0)
+    return ok(`no answer names one: ${ASSUMED_LIMIT} requests a minute and key are assumed`);
+  const limit = Math.min(...limits);
+  const used = Math.max(1, Math.floor(limit * config.budgetShare));
+  return ok(
+    `${limit} requests a minute and key; MIRROR_BUDGET_SHARE=${config.budgetShare} uses up to ${used}`,
   );
 }
 
-function checkClock(pings: readonly Pinged[], report: Report): void {
-  const [dated] = pings.flatMap(({ date, ...rest }) => (date === undefined ? [] : [{ ...rest, date }]));
-  if (dated === undefined) {
-    report('service_clock', 'ok', 'no answer says the time');
-    return;
+async function serviceClock({ pings }: Context): Promise<CheckFinding> {
+  for (const { headers = {}, askedAt, answeredAt } of await pings()) {
+    const { date, ageMs } = servedBy(headers);
+    // A copy of a cache's tells an earlier time. HTTP dates have whole seconds.
+    if (date !== undefined && ageMs === 0)
+      return judgeClock("the service's clock", clockSkew(date, 1_000, askedAt, answeredAt));
   }
-  // HTTP dates have whole seconds.
-  const skew = clockSkew({ ...dated, said: dated.date, resolutionMs: 1_000 });
-  const wrong = describeSkew("the service's clock", skew);
-  if (wrong === undefined) report('service_clock', 'ok', "as this machine's");
-  else report('service_clock', 'warning', wrong, { remedy: CLOCK_REMEDY });
+  return ok('no answer says the time');
+}
+
+/**
+ * By how much another clock is certainly ahead of ours (positive) or behind it, in milliseconds; 0 where both may be
+ * the same: its answer was true at some time between question and answer (Cristian 1989).
+ * @param said what it said; its true time was up to `resolutionMs` more
+ */
+export function clockSkew(said: number, resolutionMs: number, askedAt: number, answeredAt: number): number {
+  return Math.max(0, said - answeredAt) + Math.min(0, said + resolutionMs - askedAt);
+}
+
+/** What is less (ms) may come from the network. */
+const TOLERANCE_MS = 5_000;
+
+const CLOCK_REMEDY =
+  'let NTP set this machine’s clock (timedatectl set-ntp true); where it is right, tell the operator of the other machine';
+
+/** @param whose `the service's clock` @param skew as `clockSkew` gives it */
+export function judgeClock(whose: string, skew: number): CheckFinding {
+  if (Math.abs(skew) < TOLERANCE_MS) return ok("as this machine's");
+  const found = `${whose} is ${formatSpan(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} this machine's`;
+  return warning(found, { remedy: CLOCK_REMEDY });
 }

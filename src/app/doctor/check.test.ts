@@ -2,57 +2,67 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { runGroup, shellWord } from './check.ts';
+import { broken, type Check, ok, runChecks, shellWord } from './check.ts';
 
-const group = { checks: ['a', 'b', 'c'], boundMs: 1_000 };
-const never = new Promise<never>(() => {});
+const boundMs = 1_000;
 const signal = new AbortController().signal;
+const fine = { run: () => Promise.resolve(ok('fine')) };
+const gone = { run: () => Promise.resolve(broken('it is gone', { remedy: 'put it back' })) };
 
-describe('a group of checks', () => {
-  it('reports each of its checks, in its order; after a broken one, those that need it are not found out', async () => {
-    const found = await runGroup(group, { clock: systemClock, signal }, (report) => {
-      report('b', 'broken', 'it is gone', { remedy: 'put it back' });
-      report('a', 'ok', 'fine');
-      return Promise.resolve();
-    });
-    expect(found.map(({ check, state, found: words }) => [check, state, words])).toEqual([
-      ['a', 'ok', 'fine'],
-      ['b', 'broken', 'it is gone'],
-      ['c', 'unknown', 'not looked at, because of b'],
+async function told(checks: readonly Check<undefined>[], clock = systemClock): Promise<string[]> {
+  const found = await runChecks(checks, undefined, { clock, signal, boundMs });
+  return found.map(({ check, state, found: words }) => `${check} ${state}: ${words}`);
+}
+
+describe('checks', () => {
+  it('are reported in their order; what rests on a failed one is not looked at, and says which failed', async () => {
+    const checks = [
+      { name: 'a', ...fine },
+      { name: 'b', after: ['a'], ...gone },
+      { name: 'c', after: ['a', 'b'], ...fine },
+      { name: 'd', after: ['c'], ...fine },
+      { name: 'e', after: ['a'], ...fine },
+    ];
+    expect(await told(checks)).toEqual([
+      'a ok: fine',
+      'b broken: it is gone',
+      'c unknown: not looked at: b failed',
+      'd unknown: not looked at: b failed',
+      'e ok: fine',
     ]);
   });
 
-  it('ends when its time is over, and takes nothing that comes later', async () => {
+  it('may find several things, or nothing', async () => {
+    const several = { name: 'a', run: () => Promise.resolve([ok('one'), ok('two')]) };
+    const nothing = { name: 'b', run: () => Promise.resolve([]) };
+    expect(await told([several, nothing, { name: 'c', after: ['b'], ...fine }])).toEqual([
+      'a ok: one',
+      'a ok: two',
+      'c ok: fine',
+    ]);
+  });
+
+  it('end when their time is over', async () => {
     const clock = new VirtualClock();
-    let late = (): void => {};
-    const running = runGroup(group, { clock, signal }, async (report, signal) => {
-      report('a', 'ok', 'fine');
-      late = () => report('b', 'ok', 'late');
-      signal.addEventListener('abort', () => late());
-      await never;
-    });
-    await clock.advance(1_000);
-    expect((await running).map(({ state, found }) => `${state}: ${found}`)).toEqual([
-      'ok: fine',
-      'unknown: no answer within 1 s',
-      'unknown: no answer within 1 s',
+    const never = { name: 'b', run: () => new Promise<never>(() => {}) };
+    const running = told([{ name: 'a', ...fine }, never, { name: 'c', after: ['b'], ...fine }], clock);
+    await clock.advance(boundMs);
+    expect(await running).toEqual([
+      'a ok: fine',
+      'b unknown: no answer within 1 s',
+      'c unknown: not looked at: b failed',
     ]);
   });
 
-  it('says an error of the work, and throws an interruption', async () => {
-    const failing = await runGroup(group, { clock: systemClock, signal }, () =>
-      Promise.reject(new Error('odd')),
-    );
-    expect(failing.map(({ found }) => found)).toEqual(['odd', 'odd', 'odd']);
+  it('say an error, and throw an interruption', async () => {
+    const failing = { name: 'a', run: () => Promise.reject(new Error('odd')) };
+    expect(await told([failing])).toEqual(['a unknown: odd']);
     const interrupt = new AbortController();
-    let closed = false;
-    const broken = runGroup(group, { clock: systemClock, signal: interrupt.signal }, async (_, signal) => {
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      closed = true;
-    });
+    const never = { name: 'a', run: () => new Promise<never>(() => {}) };
+    const bounds = { clock: systemClock, signal: interrupt.signal, boundMs };
+    const running = runChecks([never], undefined, bounds);
     interrupt.abort(new Stopped('research-mirror'));
-    await expect(broken).rejects.toBeInstanceOf(Stopped);
-    expect(closed).toBe(true);
+    await expect(running).rejects.toBeInstanceOf(Stopped);
   });
 });
 

@@ -9,88 +9,92 @@ import { messageOf } from '@research-mirror/runtime/message';
  */
 export type CheckState = 'ok' | 'warning' | 'broken' | 'unknown';
 
-/** One thing that was looked at, with what to do about it. */
-export interface Check {
-  /** Its name, the same in every version: `rights`. Of some there are several, such as one for each refused key. */
-  readonly check: string;
-  readonly state: CheckState;
-  /** What was found, and why it is so: one line, without secrets. */
-  readonly found: string;
-  /** What to do, in words; null: nothing, or `found` has it. */
-  readonly remedy: string | null;
-  /** What to type into a shell; variables that it exports may go to `.env` instead. */
-  readonly command: string | null;
-  /** What to run in psql on the mirror's database, by somebody who may. Passwords are psql's variables. */
-  readonly sql: string | null;
-}
-
 /** What mends it. */
 export interface Mend {
+  /** What to do, in words; left out: nothing, or `found` has it. */
   readonly remedy?: string;
+  /** What to type into a shell; variables that it exports may go to `.env` instead. */
   readonly command?: string;
+  /** What to run in psql on the mirror's database, as a user who may. Passwords are psql's variables. */
   readonly sql?: string;
 }
 
-export function checked(check: string, state: CheckState, found: string, mend: Mend = {}): Check {
-  const { remedy = null, command = null, sql = null } = mend;
-  return { check, state, found, remedy, command, sql };
+/** What a check found: one line, without secrets. */
+export interface CheckFinding extends Mend {
+  readonly state: CheckState;
+  readonly found: string;
 }
 
-/** Takes what a group of checks finds, as soon as it is found. */
-export type Report = (check: string, state: CheckState, found: string, mend?: Mend) => void;
+const finding =
+  (state: CheckState) =>
+  (found: string, mend: Mend = {}): CheckFinding => ({ state, found, ...mend });
+export const ok = finding('ok');
+export const warning = finding('warning');
+export const broken = finding('broken');
+export const unknown = finding('unknown');
 
-/** Checks that need one another, and run one after another. */
-export interface CheckGroup {
-  /** In the order in which they are shown. */
-  readonly checks: readonly string[];
-  /** Milliseconds for all of them; what is not found out by then is `unknown`. */
-  readonly boundMs: number;
+/** One thing to look at. */
+export interface Check<C> {
+  /** The same in every version: `rights`. */
+  readonly name: string;
+  /** Names of earlier checks; where one of them fails, this one is not looked at. */
+  readonly after?: readonly string[];
+  /** @returns one finding for each thing that it looked at; none where there is nothing to look at */
+  readonly run: (context: C) => Promise<CheckFinding | readonly CheckFinding[]>;
 }
 
-export interface GroupSurroundings {
+/** A finding, and the check that found it. */
+export interface NamedFinding extends CheckFinding {
+  readonly check: string;
+}
+
+export interface CheckBounds {
   readonly clock: Clock;
   /** Aborted when the user interrupts the program. */
   readonly signal: AbortSignal;
+  /** Milliseconds for all checks; what is not found out by then is `unknown`. */
+  readonly boundMs: number;
 }
 
 /**
- * Does the work of a group. Each of its checks is in the result: what the work left out is `unknown`, with the reason
- * (an earlier check is broken, an error, the time).
+ * Runs checks side by side; each waits for those that it rests on.
+ * @returns their findings, in the checks' order
  * @throws the signal's reason
  */
-export async function runGroup(
-  { checks, boundMs }: CheckGroup,
-  { clock, signal }: GroupSurroundings,
-  work: (report: Report, signal: AbortSignal) => Promise<void>,
-): Promise<readonly Check[]> {
-  const found: Check[] = [];
-  let open = true;
-  const report: Report = (...args) => {
-    // What comes after the time is over was reported as unknown.
-    if (open) found.push(checked(...args));
-  };
-  const over = new AbortController();
+export async function runChecks<C>(
+  checks: readonly Check<C>[],
+  context: C,
+  { clock, signal, boundMs }: CheckBounds,
+): Promise<readonly NamedFinding[]> {
   const ended = new AbortController();
   const late = clock.sleep(boundMs, AbortSignal.any([signal, ended.signal])).then(
-    () => `no answer within ${boundMs / 1000} s`,
-    () => undefined,
+    () => unknown(`no answer within ${boundMs / 1000} s`),
+    () => unknown('interrupted'),
   );
-  const done = work(report, AbortSignal.any([signal, over.signal])).then(
-    () => undefined,
-    (error: unknown) => messageOf(error),
-  );
-  const failure = await Promise.race([done, late]);
-  // What the work has opened, it closes.
-  if (signal.aborted) await done;
+  const outcomes = new Map<string, Promise<Outcome>>();
+  const outcomeOf = async ({ name, after = [], run }: Check<C>): Promise<Outcome> => {
+    for (const each of after) {
+      const failed = (await outcomes.get(each))?.failed;
+      if (failed !== undefined) return { failed, findings: [unknown(`not looked at: ${failed} failed`)] };
+    }
+    const running = run(context).catch((error: unknown) => unknown(messageOf(error)));
+    const findings = [await Promise.race([running, late])].flat();
+    const fails = findings.some(({ state }) => state === 'broken' || state === 'unknown');
+    return { failed: fails ? name : undefined, findings };
+  };
+  for (const check of checks) outcomes.set(check.name, outcomeOf(check));
+  const found: NamedFinding[] = [];
+  for (const [check, outcome] of outcomes)
+    found.push(...(await outcome).findings.map((each) => ({ check, ...each })));
   signal.throwIfAborted();
-  open = false;
   ended.abort();
-  over.abort(new Error('the time for this check is over'));
-  const broken = found.find(({ state }) => state === 'broken' || state === 'unknown');
-  const why = failure ?? `not looked at, because of ${broken?.check ?? 'an earlier check'}`;
-  const missing = checks.filter((name) => !found.some(({ check }) => check === name));
-  const all = [...found, ...missing.map((name) => checked(name, 'unknown', why))];
-  return checks.flatMap((name) => all.filter(({ check }) => check === name));
+  return found;
+}
+
+interface Outcome {
+  readonly findings: readonly CheckFinding[];
+  /** The check whose failure it is: this one, or one that it rests on. */
+  readonly failed: string | undefined;
 }
 
 /** Text as one word of a shell. */

@@ -47,7 +47,7 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     return [found, await readSuspects(trx, found.now, config.gracePeriodMs)] as const;
   });
   const { now, processes, errors, held, recovery, clockBackMs } = stored;
-  const { databaseBytes, backlogs, credits } = await sources.workload();
+  const { databaseBytes, backlogs, credits, oldReaders } = await sources.workload();
   const lastDay = await sources.activity?.();
   const budgets = budgetsInMemory(running, now);
   const accounts = stored.accounts.map((account): AccountStatus => ({
@@ -79,7 +79,7 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     recovery,
   };
   const why = unready === undefined ? undefined : unreadyDatabase(unready);
-  return { ...facts, ...judge(facts, { unready: why, keys: keys.findings, clockBackMs }) };
+  return { ...facts, ...judge(facts, { unready: why, keys: keys.findings, clockBackMs, oldReaders }) };
 }
 
 /** Of a database that has not the tables, or not those of this program. @param why the one problem */

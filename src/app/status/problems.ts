@@ -1,5 +1,6 @@
-import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { refusalIn } from '../../db/connection/sql-state.ts';
+import type { OldReader } from '../../db/inspection/oldest-readers.ts';
 import { wordsOfStep } from '../../db/ownership/clock-step.ts';
 import { SERVICE_DOWN } from '../../model/errors.ts';
 import { type Problem, PROBLEM_CAUSES, PROBLEMS } from '../../model/status/problem.ts';
@@ -29,6 +30,8 @@ interface Further {
   readonly keys?: readonly FoundProblem[];
   /** How far the database's clock is behind what it showed before; some seconds are no step. */
   readonly clockBackMs?: number;
+  /** Transactions that keep vacuum from its work. */
+  readonly oldReaders?: readonly OldReader[];
 }
 
 /** Readings that may be late, and by how much (ms) it is a problem; the view freshness says what is overdue. */
@@ -63,7 +66,7 @@ const NO_DAEMON = { byItself: 'nothing: no daemon runs', remedy: '"research-mirr
  * Whether a mirror is healthy: judged by what readers get, not by what runs. A mirror is still healthy just after its
  * daemon has stopped; a dead daemon shows by late polls.
  */
-export function judge(facts: Facts, { unready, keys = [], clockBackMs = 0 }: Further = {}): Judgement {
+export function judge(facts: Facts, { unready, keys = [], clockBackMs = 0, oldReaders = [] }: Further = {}): Judgement {
   const { accounts, processes, held, recovery, deletions } = facts;
   const now = Date.parse(facts.at);
   const running = processes.some(({ alive }) => alive);
@@ -102,6 +105,7 @@ export function judge(facts: Facts, { unready, keys = [], clockBackMs = 0 }: Fur
   if (clockBackMs >= 60_000) {
     notes.push(`${wordsOfStep(-clockBackMs)}: it is behind what it showed to a daemon before`);
   }
+  notes.push(...oldReaders.map(openTransaction));
   const problems = groupProblems(oneServiceDown(findings));
   return { healthy: problems.length === 0, problems, notes };
 }
@@ -315,4 +319,12 @@ function notesOn({ userId, webhook, submissions }: AccountStatus): string[] {
     );
   }
   return notes;
+}
+
+export function openTransaction({ pid, user, program, ageMs }: OldReader): string {
+  const whose = `${user}${program === '' ? '' : ` (${program})`}`;
+  return (
+    `a transaction of ${whose} is open for ${formatSpan(ageMs)}: vacuum removes nothing that it may still see. ` +
+    `To end it: select pg_terminate_backend(${pid})`
+  );
 }

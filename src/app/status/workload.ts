@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Config } from '../../config/config.ts';
 import { type Db, onlyRow } from '../../db/connection/db.ts';
+import { type OldReader, oldReaders } from '../../db/inspection/oldest-readers.ts';
 import { isAnnounced } from '../../mirror/scope/scope-store.ts';
 import type { Backlog, CreditsStatus } from '../../model/status/status-report.ts';
 import { LONGEST_MS } from '../../plan/change-rate.ts';
@@ -12,7 +13,12 @@ export interface Workload {
   readonly backlogs: ReadonlyMap<string, Backlog>;
   /** By account. */
   readonly credits: ReadonlyMap<string, CreditsStatus>;
+  /** Transactions that have been open for ten minutes. */
+  readonly oldReaders: readonly OldReader[];
 }
+
+/** How long (ms) a transaction is open before `status` names it. */
+const OLD_READER_MS = 600_000;
 
 export const NO_BACKLOG: Backlog = { dueLists: 0, unfinishedRows: 0, fieldsToFill: 0 };
 
@@ -23,6 +29,7 @@ export async function readWorkload(db: Db, { history }: Pick<Config, 'history'>)
     databaseBytes: onlyRow(size).bytes,
     backlogs: await backlogsOf(db),
     credits: await creditsOf(db, history.kept),
+    oldReaders: await oldReaders(db, OLD_READER_MS),
   };
 }
 

@@ -1,13 +1,16 @@
-import { checked, type Check } from '../../app/doctor/check.ts';
+import { readFileSync } from 'node:fs';
+import { countOf } from '@research-mirror/runtime/figures';
+import { broken, type CheckState, type NamedFinding } from '../../app/doctor/check.ts';
 import { runDoctor } from '../../app/doctor/run-doctor.ts';
-import { scriptFor } from './script-for.ts';
+import type { Config } from '../../config/config.ts';
 import { InvalidConfig } from '../../config/invalid.ts';
 import { loadConfig } from '../../config/load.ts';
+import { readDsn } from '../../db/connection/dsn.ts';
 import { makeLog } from '../steps/log.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
+import { printable } from '../terminal/text-table.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { describeChecks } from './doctor-text.ts';
 
 interface DoctorCommandOptions {
   readonly sql?: boolean;
@@ -24,9 +27,8 @@ export async function doctorAction(shell: Shell, { sql, json }: DoctorCommandOpt
 
 async function lookAround(shell: Shell, json: boolean): Promise<ExitCode> {
   const { clock, signal, scrubber, out } = shell;
-  const print = (checks: readonly Check[]): void => {
-    const text = json ? `${JSON.stringify({ checks }, undefined, 2)}\n` : describeChecks(checks);
-    out.write(scrubber.scrub(text));
+  const print = (checks: readonly NamedFinding[]): void => {
+    out.write(scrubber.scrub(json ? jsonOf(checks) : describeChecks(checks)));
   };
   try {
     const config = loadConfig(shell.env, 'service');
@@ -42,13 +44,65 @@ async function lookAround(shell: Shell, json: boolean): Promise<ExitCode> {
     return checks.some(({ state }) => state === 'unknown') ? EXIT.FAILED : EXIT.DONE;
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error;
-    print(
-      error.problems.map((problem) =>
-        checked('configuration', 'broken', problem, {
-          remedy: 'mend that variable, in the environment or in .env',
-        }),
-      ),
-    );
+    const remedy = 'mend that variable, in the environment or in .env';
+    print(error.problems.map((problem) => ({ check: 'configuration', ...broken(problem, { remedy }) })));
     return EXIT.USAGE;
   }
+}
+
+/** Each finding has all fields; null: nothing. */
+function jsonOf(findings: readonly NamedFinding[]): string {
+  const nothing = { remedy: null, command: null, sql: null };
+  const checks = findings.map(({ check, state, found, ...mend }) => ({
+    check,
+    state,
+    found,
+    ...nothing,
+    ...mend,
+  }));
+  return `${JSON.stringify({ checks }, undefined, 2)}\n`;
+}
+
+/** A line for each finding, and one that counts. */
+export function describeChecks(checks: readonly NamedFinding[]): string {
+  const widest = Math.max(...checks.map(({ check }) => check.length));
+  const lines = checks.map(
+    (each) => `${each.state.padEnd('warning'.length)}  ${each.check.padEnd(widest)}  ${describe(each)}\n`,
+  );
+  const count = (state: CheckState): number => checks.filter((each) => each.state === state).length;
+  const [isBroken, warnings, unknown] = [count('broken'), count('warning'), count('unknown')];
+  const sum = [
+    ...(isBroken > 0 ? [`${isBroken} broken`] : []),
+    ...(warnings > 0 ? [countOf(warnings, 'warning')] : []),
+    ...(unknown > 0 ? [`${unknown} not found out`] : []),
+  ];
+  return `${lines.join('')}${sum.length === 0 ? 'all fine' : sum.join(', ')}\n`;
+}
+
+/** What was found; behind the arrow what to do, and what to type there. */
+function describe({ found, remedy, command, sql }: NamedFinding): string {
+  const run = command === undefined ? sql && `psql> ${sql}` : `$ ${command}`;
+  const todo = [remedy, run].filter((part) => part !== undefined).join(': ');
+  return `${printable(found)}${todo === '' ? '' : ` → ${printable(todo)}`}`;
+}
+
+/**
+ * What a DBA runs for this configuration: dba.sql, below psql's variables that it needs. Login and database are those of
+ * DATABASE_URL; without it (or what it leaves out) `<schema>_owner` and `<schema>`. Asks no database.
+ */
+function scriptFor({ database, schema }: Config): string {
+  const dsn = database.kind === 'external' ? readDsn(database.url.reveal(), database.variables()) : undefined;
+  const variables = {
+    schema,
+    owner: dsn?.user ?? `${schema}_owner`,
+    database: dsn?.database ?? dsn?.user ?? schema,
+  };
+  const set = Object.entries(variables).map(([name, value]) => `\\set ${name} ${psqlText(value)}\n`);
+  return `${set.join('')}\n${readFileSync(new URL('dba.sql', import.meta.url), 'utf8')}`;
+}
+
+/** A text as an argument of a command of psql's: there backslashes escape, and only a line break ends it. */
+function psqlText(text: string): string {
+  const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', "'": "''", '\n': '\\n', '\r': '\\r' };
+  return `'${text.replaceAll(/[\\'\n\r]/g, (unit) => escapes[unit] ?? unit)}'`;
 }

@@ -9,8 +9,8 @@ export function sqlLogin(schema: string): string {
 }
 
 /** The login's connections at most, and after how long a statement ends by default. */
-export const LOGIN_CONNECTIONS = 20;
-export const LOGIN_TIMEOUT = '60s';
+const LOGIN_CONNECTIONS = 20;
+const LOGIN_TIMEOUT = '60s';
 
 /**
  * Makes the login of `sql`: a member of `<schema>_reader` that can become no other role (from PostgreSQL 16 on). It could change its settings

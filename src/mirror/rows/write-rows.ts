@@ -70,7 +70,7 @@ export async function writeRows(
   const [result] = await allSent(insert, archive);
   const written = Number(result.numAffectedRows ?? 0n);
   if (written !== rows.length) {
-    // As if it had refused them: `status` names whose doing it is by this text (judge-status.ts).
+    // As if it had refused them: `status` names whose doing it is by this text (problems.ts).
     throw new RowsNotWritten(
       `the database refuses (02000 ${table.name}: ${rows.length} rows were sent, ${written} were written): a rule or trigger of the table takes them away`,
     );

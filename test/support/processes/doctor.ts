@@ -1,17 +1,22 @@
 import { execFile } from 'node:child_process';
 import pg from 'pg';
-import type { Check, CheckState } from '../../../src/app/doctor/check.ts';
+import type { CheckState, NamedFinding as Found } from '../../../src/app/doctor/check.ts';
 import type { Environment } from './system.ts';
 import { runProgram, type Outcome } from './program.ts';
 
 const LACKING = 'lacks the security fixes of';
 
+/** A finding as JSON has it: null where there is nothing to do, type or run. */
+type NamedFinding = Required<{
+  readonly [Field in keyof Found]: undefined extends Found[Field] ? string | null : Found[Field];
+}>;
+
 /** What `doctor` said, and how to do what it said. */
 export interface Examination {
   readonly code: number | null;
-  readonly checks: readonly Check[];
+  readonly checks: readonly NamedFinding[];
   /** The only check of that name. @throws where there are none, or several */
-  the(check: string): Check;
+  the(check: string): NamedFinding;
   /** Names of those in that state. */
   in(state: CheckState): string[];
 }
@@ -28,7 +33,7 @@ export async function examine({ cwd, env }: DoctorSetting): Promise<Examination>
 
 export function readExamination({ code, stdout, stderr }: Outcome): Examination {
   if (!stdout.startsWith('{')) throw new Error(`doctor ended with ${code}: ${stdout}${stderr}`);
-  const told = JSON.parse(stdout) as { checks: Check[] };
+  const told = JSON.parse(stdout) as { checks: NamedFinding[] };
   // What tests run on falls behind with each release of Node and PostgreSQL: src/app/releases.test.ts judges that.
   const checks = told.checks.map((each) =>
     each.found.includes(LACKING) ? { ...each, state: 'ok' as const } : each,
@@ -49,7 +54,7 @@ export function readExamination({ code, stdout, stderr }: Outcome): Examination 
  * Types the command of a check into a shell.
  * @returns the environment as it leaves it: what it exports and unsets is what an operator would put into `.env`
  */
-export function typed({ command }: Check, { cwd, env }: DoctorSetting): Promise<Environment> {
+export function typed({ command }: NamedFinding, { cwd, env }: DoctorSetting): Promise<Environment> {
   if (command === null) throw new Error('there is no command to type');
   const set = { PATH: process.env['PATH'] ?? '', HOME: cwd, ...present(env) };
   const script = `set -e\n${command}\nenv -0`;
@@ -69,7 +74,7 @@ export function typed({ command }: Check, { cwd, env }: DoctorSetting): Promise<
 
 /** Runs the SQL of a check as a DBA does, each statement by itself, with psql's variables filled in. */
 export async function ran(
-  { sql }: Check,
+  { sql }: NamedFinding,
   url: string,
   variables: Readonly<Record<string, string>> = {},
 ): Promise<void> {

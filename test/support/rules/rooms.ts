@@ -44,7 +44,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     doctor: {
       has: 'what start needs, looked at one by one, each with its remedy',
-      imports: ['accounts', 'daemon', 'process', 'status'],
+      imports: ['accounts', 'daemon', 'process'],
     },
   },
   config: {
@@ -111,7 +111,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       imports: ['connection', 'events', 'installation', 'ownership'],
     },
     inspection: {
-      has: 'what doctor looks at: the server, what its user may do, who is in the way',
+      has: 'what doctor and readiness look at: what the user may do, what is missing, what is in the way',
       imports: ['connection', 'migrations'],
     },
     status: {

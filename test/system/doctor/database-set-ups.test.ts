@@ -99,7 +99,7 @@ describe('doctor says the cause and the remedy of', () => {
     });
     expect(found.the('rights')).toMatchObject({
       state: 'unknown',
-      found: 'not looked at, because of database',
+      found: 'not looked at: database failed',
     });
   });
 
@@ -267,9 +267,7 @@ describe.runIf(isPgbouncerTested())('doctor through pgbouncer', () => {
       expect(found.in('warning')).toEqual(['pooler']);
       const around = await examine({ ...through, env: await typed(found.the('pooler'), through) });
       expect(around.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
-      expect(around.the('pooler').found).toBe(
-        'DATABASE_URL leads through a pooler; DATABASE_URL_DIRECT leads past it',
-      );
+      expect(around.the('pooler').found).toMatch(/^LISTEN works by DATABASE_URL_DIRECT/);
     } finally {
       await pooler.stop();
     }

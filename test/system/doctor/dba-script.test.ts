@@ -150,6 +150,18 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
     expect(await system.run(['sync'], daemon())).toMatchObject({ code: 0 });
   });
 
+  it('takes names as odd as they come', async () => {
+    const [owner, place] = [`${SCHEMA}o'd"d\\n :x`, `${SCHEMA}d'b"\\n'y'`];
+    const url = `postgres://${encodeURIComponent(owner)}@db.invalid/${encodeURIComponent(place)}`;
+    const { stdout } = await system.run(['doctor', '--sql'], { DATABASE_URL: url, MIRROR_SCHEMA: SCHEMA });
+    await writeFile(script, stdout);
+    await psql(WORDS);
+    const own = `select datname as place, rolname as owner from pg_database join pg_roles r on r.oid = datdba where datname ~ '^${SCHEMA}d''b'`;
+    expect(await ask(superuser, own)).toEqual([{ place, owner }]);
+    await ask(superuser, `drop database ${pg.escapeIdentifier(place)}`);
+    await ask(superuser, `drop role ${pg.escapeIdentifier(owner)}`);
+  });
+
   it('leaves a superuser alone whom DATABASE_URL names', async () => {
     const { stdout } = await system.run(['doctor', '--sql'], {
       DATABASE_URL: superuser,

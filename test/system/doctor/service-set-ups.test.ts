@@ -174,7 +174,7 @@ describe('doctor says the cause and the remedy of', () => {
     expect(found.the('base_url').remedy).toContain('set MIRROR_API_URL');
     expect(found.the('keys')).toMatchObject({
       state: 'unknown',
-      found: 'not looked at, because of base_url',
+      found: 'not looked at: base_url failed',
     });
   });
 

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { broken, ok, unknown } from '../../app/doctor/check.ts';
+import { describeChecks } from './doctor-action.ts';
+
+it('prints a line for each check, with what to type, and counts', () => {
+  const text = describeChecks([
+    { check: 'network', ...ok('api answers') },
+    { check: 'rights', ...broken('it may not', { remedy: 'as a DBA', sql: 'grant all;' }) },
+    { check: 'status_port', ...broken('in use', { command: 'export MIRROR_HTTP_PORT=1' }) },
+    { check: 'disk', ...unknown('a\nb') },
+  ]);
+  expect(text).toBe(
+    `ok       network      api answers
+broken   rights       it may not → as a DBA: psql> grant all;
+broken   status_port  in use → $ export MIRROR_HTTP_PORT=1
+unknown  disk         a\\nb
+2 broken, 1 not found out
+`,
+  );
+  expect(describeChecks([{ check: 'network', ...ok('api answers') }])).toBe(
+    'ok       network  api answers\nall fine\n',
+  );
+});
