@@ -91,6 +91,12 @@ describe('the package', () => {
     expect(new Set(agents)).toEqual(new Set([`research-mirror/${version}`]));
   });
 
+  it('prints what a DBA runs, from the SQL that lies beside the program', async () => {
+    const { code, stdout } = await runProgram(['doctor', '--sql'], installed);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\\set schema 'mirror'\n[^]*\ncreate schema if not exists :"schema" /);
+  });
+
   it('runs the demo: emulated service, embedded Postgres, daemon, page and metrics', async () => {
     const demo = startProgram(['demo'], installed);
     await demo.until('Ctrl-C ends it');

@@ -289,8 +289,9 @@ async function pooler(db: Db, context: Context): Promise<CheckFinding | readonly
     return ok(`LISTEN works by ${variable}: the daemon is woken at once`);
   const server = onlyRow(
     await db.sql<{ host: string; port: number; database: string; user: string }>`
-      select coalesce(host(inet_server_addr()), 'localhost') as host, coalesce(inet_server_port(), 5432) as port,
-        current_database() as database, current_user as user`,
+      select case family(inet_server_addr()) when 4 then host(inet_server_addr())
+          when 6 then format('[%s]', host(inet_server_addr())) else 'localhost' end as host,
+        coalesce(inet_server_port(), 5432) as port, current_database() as database, current_user as user`,
   );
   const url = new URL(`postgres://${server.host}:${server.port}`);
   url.username = readDsn(database.url.reveal(), database.variables()).user ?? server.user;

@@ -10,7 +10,7 @@ import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { KeyRefused, MalformedAnswer, RateLimited } from '../../model/errors.ts';
 import { ownerOf } from '../../sync/ownership/owner-of.ts';
-import { type EmbeddedState, embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import type { EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import type { Logger } from '@research-mirror/runtime/logger';
@@ -68,7 +68,7 @@ export class Context {
   readonly #ended = new AbortController();
   #opening: Promise<CheckedDatabase> | undefined;
 
-  private constructor(config: ServiceConfig, options: DoctorOptions, server: EmbeddedState) {
+  constructor(config: ServiceConfig, options: DoctorOptions, server: EmbeddedState) {
     this.config = config;
     this.clock = options.clock;
     this.signal = AbortSignal.any([options.signal, this.#ended.signal]);
@@ -81,15 +81,6 @@ export class Context {
       limits: REQUEST_LIMITS,
       proxy: config.proxy,
     });
-  }
-
-  static async make(config: ServiceConfig, options: DoctorOptions): Promise<Context> {
-    const { database } = config;
-    const server =
-      database.kind === 'external'
-        ? 'running'
-        : embeddedState(database.dataDir).catch(() => 'stopped' as const);
-    return new Context(config, options, await server);
   }
 
   /** Ends what is still under way, and closes everything. */

@@ -1,4 +1,5 @@
 import type { ServiceConfig } from '../../config/config.ts';
+import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { countOf } from '@research-mirror/runtime/figures';
 import { judgeVersion } from '../releases.ts';
 import { type Check, type NamedFinding, ok, runChecks } from './check.ts';
@@ -38,8 +39,13 @@ export async function runDoctor(
   config: ServiceConfig,
   options: DoctorOptions,
 ): Promise<readonly NamedFinding[]> {
-  const context = await Context.make(config, options);
-  const boundMs = context.server === 'stopped' ? BOUND_WITH_START_MS : BOUND_MS;
+  const { database } = config;
+  const server =
+    database.kind === 'external'
+      ? 'running'
+      : await embeddedState(database.dataDir).catch(() => 'stopped' as const);
+  const context = new Context(config, options, server);
+  const boundMs = server === 'stopped' ? BOUND_WITH_START_MS : BOUND_MS;
   try {
     return await runChecks(CHECKS, context, { ...options, boundMs });
   } finally {
