@@ -11,8 +11,8 @@ export interface GroupRole {
 /** `<schema>_reader` and `<schema>_submitter`. */
 export function groupRoles(schema: string): readonly GroupRole[] {
   return [
-    { name: `${schema}_reader`, calls: /_as_of$|_since$/ },
-    { name: `${schema}_submitter`, calls: /_as_of$|_since$|^submit$|^cancel_submission$/ },
+    { name: `${schema}_reader`, calls: /_as_of$|_since$|^row_story$/ },
+    { name: `${schema}_submitter`, calls: /_as_of$|_since$|^row_story$|^submit$|^cancel_submission$/ },
   ];
 }
 

@@ -1,62 +1,53 @@
+import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { readRowStory } from '../../../../src/mirror/lookup/read-row-story.ts';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
-import type { CollectionName } from '../../../../src/model/collections.ts';
-import type { CutText, RowStory, TimelineEntry } from '../../../../src/model/lookup/row-story.ts';
 import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+import { createReaderLogin } from '../../../support/postgres/reader-login.ts';
 
 const make = testAccounts();
 
-function story(
+interface Line {
+  readonly what: string;
+  readonly field: string | null;
+  readonly before: unknown;
+  readonly after: Record<string, string | number | null> | null;
+  readonly by: string | null;
+}
+
+/** `mirror.row_story` of the account's row, each line in words. */
+async function story(
   account: MirroredAccount,
-  collection: CollectionName,
-  key: readonly string[],
-  entries = 100,
-): Promise<RowStory | undefined> {
-  return readRowStory(account.database.db, { userId: account.fence.userId, collection, key }, entries);
+  collection: string,
+  key: string,
+  more = '',
+): Promise<string[]> {
+  const { schema } = account.database.db;
+  const lines = await account.query<Line>(
+    `select * from ${schema}.row_story(${account.fence.userId}, '${collection}', '${key.replaceAll("'", "''")}'${more})`,
+  );
+  return lines.map(inWords);
 }
 
-/** The timeline, the oldest first, each entry in a line. */
-const told = (row: RowStory | undefined): string[] => (row?.timeline ?? []).map(inWords).toReversed();
-
-function inWords(entry: TimelineEntry): string {
-  switch (entry.what) {
-    case 'queued':
-    case 'sent':
-      return `${entry.what} ${entry.operation} ${entry.idempotencyKey}`;
-    case 'answered':
-    case 'ended':
-      return `${entry.what}: ${entry.state} ${entry.responseStatus}`;
-    case 'event':
-      return `event ${entry.type}`;
-    case 'mirrored':
-      return `mirrored by ${entry.walk}`;
-    case 'changed':
-      return `changed ${entry.fields.map((each) => `${each.field}: ${textOf(each.before)} → ${textOf(each.after)}`).join()}`;
-    case 'suspected':
-      return `suspected${entry.proven ? ', proven' : ''}${entry.returned ? ', returned' : ''}`;
-    case 'created':
-    case 'deleted':
-    case 'undeleted':
-      return entry.what;
-  }
+function inWords({ what, field, before, after, by }: Line): string {
+  const told = field === null ? Object.values(after ?? {}).filter((each) => each !== null) : [];
+  const change = field === null ? '' : `${field}: ${JSON.stringify(before)} → ${JSON.stringify(after)}`;
+  return [what, by, change, ...told].filter((each) => each !== null && each !== '').join(' ');
 }
 
-const textOf = (value: CutText | null): string => (value === null ? 'nothing' : value.text);
-
-describe('the story of a job', () => {
-  it('goes from its submission by its event to its changes', async () => {
+describe('mirror.row_story', () => {
+  it('goes from a job’s submission by its event to its changes, and the walks that brought them', async () => {
     const account = await make();
     const { userId } = account.fence;
     await account.query(`
-      insert into mirror.submissions (_user_id, operation, payload, idempotency_key, state, response, response_status,
-        created_at, sent_at, done_at)
-      select ${userId}, 'research', '{}', k, 'accepted', response::jsonb, 202, at, at + '1s', at + '2s'
-      from (values ('mine', '{"data":{"job_id":17}}', now() - interval '1 h'),
-        ('a list of the same number', '{"list_id":17}', now() - interval '2 h'),
-        ('another', '{"job_id":18}', now())) as x (k, response, at)`);
+      insert into mirror.submissions (_user_id, submission_id, operation, payload, idempotency_key, state, response,
+        response_status, created_at, sent_at, done_at)
+      overriding system value
+      select ${userId}, n, 'research', '{}', k, 'accepted', response::jsonb, 202, at, at + '1s', at + '2s'
+      from (values (1, 'mine', '{"data":{"job_id":17}}', now() - interval '1 h'),
+        (2, 'a list of the same number', '{"list_id":17}', now() - interval '2 h'),
+        (3, 'another', '{"job_id":18}', now())) as x (n, k, response, at)`);
     await account.page(
       'research_jobs',
       '[{"job_id":17,"status":"queued","created_at":"2020-01-01T00:00:00.5Z"}]',
@@ -64,8 +55,9 @@ describe('the story of a job', () => {
     await account.query(`
       insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
         inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
-      select ${userId}, n, c, k, now() - interval '1 min', now() + interval '1 min', 'done', 1, 1, i, 0, 0, 0, 0, 1, 0
-      from (values (1, 'research_jobs', 'poll', 1), (2, 'research_jobs', 'full', 0), (3, 'lists', 'full', 1)) as x (n, c, k, i)`);
+      select ${userId}, n, c, k, now() - interval '1 min', now() + interval '1 min', 'done', 1, 1, i, u, 0, 0, 0, 1, 0
+      from (values (1, 'research_jobs', 'poll', 1, 0), (2, 'research_jobs', 'full', 0, 1), (3, 'lists', 'full', 1, 1))
+        as x (n, c, k, i, u)`);
     await account.page(
       'research_jobs',
       '[{"job_id":17,"status":"done","score":1.0,"created_at":"2020-01-01T00:00:00.5Z"}]',
@@ -75,116 +67,154 @@ describe('the story of a job', () => {
         (${userId}, 'evt_1', 'research.completed', (select _first_seen_at from mirror.research_jobs where _user_id = ${userId}),
           '{}', 'research_jobs', '17'),
         (${userId}, 'evt_2', 'list.analyzed', now(), '{}', 'lists', '17')`);
-    const row = await story(account, 'research_jobs', ['17']);
-    expect(told(row)).toEqual([
+    await account.query(`
+      insert into mirror.quarantine (_user_id, collection, item_hash, item, key, reason, first_seen_at, last_seen_at)
+      values (${userId}, 'research_jobs', '', '{}', '17', 'has no place', now(), '2030-01-01Z')`);
+    await account.query(`
+      insert into mirror._collections (_user_id, collection, polled_at, complete_as_of)
+      values (${userId}, 'research_jobs', '2031-01-02Z', '2031-01-01Z')
+      on conflict (_user_id, collection) do update set polled_at = excluded.polled_at, complete_as_of = excluded.complete_as_of`);
+    expect(await story(account, 'research_jobs', '017')).toEqual([
       'created',
-      'queued research mine',
-      'sent research mine',
-      'answered: accepted 202',
-      'event research.completed',
-      'mirrored by poll',
-      'changed score: nothing → 1.0,status: "queued" → "done"',
+      ...['queued', 'sent', 'answered'].map((what) => `${what} submission 1 accepted research mine 202`),
+      'event event evt_1 research.completed',
+      'mirrored poll 1',
+      'changed full 2 score: null → 1',
+      'changed full 2 status: "queued" → "done"',
+      'quarantined has no place 2030-01-01T00:00:00+00:00',
+      'read',
+      'polled',
     ]);
-    expect(row?.timeline.at(-1)?.at).toBe('2020-01-01T00:00:00.500000Z');
-    expect(row).toMatchObject({ state: 'live', deletedAt: null, more: false });
-    expect(row?.columns.map(({ name }) => name).slice(0, 4)).toEqual([
-      'job_id',
-      'status',
-      'created_at',
-      'score',
-    ]);
-    expect(row?.columns.map(({ name }) => name)).not.toContain('_hash');
-    expect(row?.columns.find(({ name }) => name === 'score')?.value.text).toBe('1.0');
+    const [line] = await account.query<{ after: string }>(
+      `select after::text from mirror.row_story(${userId}, 'research_jobs', '17') where field = 'score'`,
+    );
+    expect(line).toEqual({ after: '1.0' });
   });
 
-  it('begins before it is mirrored, and is unknown where nothing names it', async () => {
+  it('begins before the row is mirrored, and has no line where nothing names it', async () => {
     const account = await make();
     const { userId } = account.fence;
     await account.query(`
-      insert into mirror.submissions (_user_id, operation, payload, target_id, state, created_at, done_at) values
-        (${userId}, 'sequence', '{}', '77', 'queued', now(), null),
-        (${userId}, 'list_analyze', '{}', '78', 'cancelled', now(), now())`);
-    const row = await story(account, 'research_jobs', ['77']);
-    expect(row).toMatchObject({ state: 'absent', columns: [], raw: null });
-    expect(told(row)).toEqual(['queued sequence null']);
-    expect(await story(account, 'research_jobs', ['78'])).toBeUndefined();
-    expect(told(await story(account, 'lists', ['78']))).toEqual([
-      'queued list_analyze null',
-      'ended: cancelled null',
+      insert into mirror.submissions (_user_id, submission_id, operation, payload, target_id, state, created_at, done_at)
+      overriding system value values
+        (${userId}, 1, 'sequence', '{}', '77', 'queued', now(), null),
+        (${userId}, 2, 'list_analyze', '{}', '78', 'cancelled', now(), now())`);
+    expect(await story(account, 'research_jobs', '77')).toEqual(['queued submission 1 queued sequence']);
+    expect(await story(account, 'research_jobs', '78')).toEqual([]);
+    expect(await story(account, 'lists', '78')).toEqual([
+      'queued submission 2 cancelled list_analyze',
+      'ended submission 2 cancelled list_analyze',
     ]);
   });
-});
 
-describe('the story of a row', () => {
-  it('tells deletion and return, and what is suspected', async () => {
+  it('tells deletion and return', async () => {
     const account = await make({ gracePeriodMs: 0 });
     await openHistory(account.database.db, account.fence, ['lists'], true);
     await account.observe('lists', '[{"list_id":1,"name":"a"}]');
-    await account.observe('lists', '[]', { proof: { kind: 'snapshot' } });
-    expect(told(await story(account, 'lists', ['1']))).toEqual(['mirrored by null', 'suspected']);
-    await account.observe('lists', '[]', { proof: { kind: 'snapshot' } });
+    for (let n = 0; n < 2; n += 1) await account.observe('lists', '[]', { proof: { kind: 'snapshot' } });
     await account.applyDeletions('lists', { accept: true });
-    const gone = await story(account, 'lists', ['1']);
-    expect(told(gone)).toEqual(['mirrored by null', 'deleted']);
-    expect(gone?.state).toBe('deleted');
-    await account.observe('lists', '[{"list_id":1,"name":"a"}]');
-    await account.observe('lists', '[{"list_id":1,"name":"a"}]');
-    expect(told(await story(account, 'lists', ['1']))).toEqual(['mirrored by null', 'deleted', 'undeleted']);
+    expect(await story(account, 'lists', '1')).toEqual(['mirrored', 'deleted deletion 1']);
+    for (let n = 0; n < 2; n += 1) await account.observe('lists', '[{"list_id":1,"name":"a"}]');
+    expect(await story(account, 'lists', '1')).toEqual(['mirrored', 'deleted deletion 1', 'undeleted']);
+  });
+
+  it('has an end where MIRROR_DELETES=hard removed the row, as far as its history is kept', async () => {
+    for (const history of [true, false]) {
+      const account = await make({ deletes: 'hard', gracePeriodMs: 0, history });
+      await account.observe('watchlist', '[{"id":"w","n":1}]');
+      await account.observe('watchlist', '[{"id":"w","n":2}]');
+      // Without history nobody knows which field changed, nor anything of a removed row.
+      expect(await story(account, 'watchlist', 'w')).toEqual([
+        'mirrored',
+        history ? 'changed n: 1 → 2' : 'changed',
+      ]);
+      for (let n = 0; n < 2; n += 1)
+        await account.observe('watchlist', '[]', { proof: { kind: 'snapshot' } });
+      await account.applyDeletions('watchlist', { accept: true });
+      expect(await story(account, 'watchlist', 'w')).toEqual(
+        history ? ['mirrored', 'changed n: 1 → 2', 'deleted deletion 1'] : [],
+      );
+    }
   });
 
   it.each([
-    ['account', [], 'account', ''],
-    ['bulk_research_jobs', ['5'], 'bulk_research_jobs', ''],
-    ['list_items', ['7', "it's a:b/%"], 'list_items', '7'],
-    ['watchlist', ["it's a:b/%"], 'watchlist', ''],
-  ] as const)('is there for every table: %s', async (collection, key, _, parent) => {
+    ['account', '', ''],
+    ['bulk_research_jobs', '5', ''],
+    ['list_items', "it's a:b/%", '7'],
+    ['watchlist', "it's a:b/%", ''],
+  ] as const)('is there for every table: %s', async (collection, name, parent) => {
     const account = await make();
     const { userId } = account.fence;
     const ids = { account: 'user_id', bulk_research_jobs: 'bulk_job_id', list_items: 'id', watchlist: 'id' };
-    const id = collection === 'account' ? userId : (key.at(-1) ?? '');
+    const id = collection === 'account' ? userId : name;
     const number = collection === 'account' || collection === 'bulk_research_jobs';
     const item = (n: number) => `[{"${ids[collection]}":${number ? id : JSON.stringify(id)},"n":${n}}]`;
     await account.page(collection, item(1), { parent });
     await account.page(collection, item(2), { parent });
-    const row = await story(account, collection, key);
-    expect(told(row)).toEqual(['mirrored by null', 'changed n: 1 → 2']);
-    const other = await make();
-    expect(await story(other, collection, key)).toBeUndefined();
+    const key = parent === '' ? id : `${parent}:${id}`;
+    expect(await story(account, collection, key)).toEqual(['mirrored', 'changed n: 1 → 2']);
+    expect(await story(await make(), collection, key)).toEqual([]);
   });
 
-  it('is bounded: the newest entries, the beginning of long values', async () => {
+  it('gives so many superseded versions as are asked for, the newest, and when the row came', async () => {
     const account = await make();
-    const page = (n: number) =>
-      account.page('watchlist', `[{"id":"w","n":${n},"text":"${'é'.repeat(30_000)}"}]`);
-    for (let n = 1; n <= 5; n += 1) await page(n);
-    const row = await story(account, 'watchlist', ['w'], 3);
-    expect(told(row)).toEqual(['changed n: 2 → 3', 'changed n: 3 → 4', 'changed n: 4 → 5']);
-    expect(row?.more).toBe(true);
-    expect((await story(account, 'watchlist', ['w'], 5))?.more).toBe(false);
-    const text = row?.columns.find(({ name }) => name === 'text')?.value;
-    expect(text).toEqual({ text: 'é'.repeat(2_000), characters: 30_000 });
-    expect(row?.raw?.text).toHaveLength(20_000);
-    expect(row?.raw?.characters).toBeGreaterThan(30_000);
+    for (let n = 1; n <= 5; n += 1) await account.page('watchlist', `[{"id":"w","n":${n}}]`);
+    expect(await story(account, 'watchlist', 'w', ', 2')).toEqual([
+      'mirrored',
+      'changed n: 2 → 3',
+      'changed n: 3 → 4',
+      'changed n: 4 → 5',
+    ]);
   });
 
-  it('has an end where the row is removed, as far as its history is kept', async () => {
-    const account = await make({ deletes: 'hard', gracePeriodMs: 0 });
-    await account.observe('watchlist', '[{"id":"w","n":1}]');
-    await account.observe('watchlist', '[{"id":"w","n":2}]');
-    await account.observe('watchlist', '[]', { proof: { kind: 'snapshot' } });
-    await account.observe('watchlist', '[]', { proof: { kind: 'snapshot' } });
-    await account.applyDeletions('watchlist', { accept: true });
-    const row = await story(account, 'watchlist', ['w']);
-    expect(row?.state).toBe('deleted');
-    expect(row?.deletedAt).toMatch(/Z$/);
-    expect(told(row)).toEqual(['mirrored by null', 'changed n: 1 → 2', 'deleted']);
-    expect(row?.columns.find(({ name }) => name === 'n')?.value.text).toBe('2');
+  it.each([
+    ['secrets', '7', "row_story: there is no collection 'secrets'"],
+    ['research_jobs', 'seven', "row_story: no row of research_jobs can have the key 'seven'"],
+    ['list_items', '7', "row_story: no row of list_items can have the key '7'"],
+    ['watchlist', '', "row_story: no row of watchlist can have the key ''"],
+    ['lists', '9223372036854775808', 'out of range for type bigint'],
+  ])('says what is wrong with a row of %s that is called %s', async (collection, key, problem) => {
+    await expect(story(await make(), collection, key)).rejects.toThrow(problem);
+  });
+
+  it('passes over moments that no calendar has', async () => {
+    const account = await make();
+    for (const [n, at] of ['2020-13-45T00:00:00Z', 'Tomorrow+00', '2020-01-01', 'x'].entries()) {
+      await account.page('research_jobs', `[{"job_id":${n},"created_at":"${at}"}]`);
+      expect(await story(account, 'research_jobs', String(n))).toEqual(['mirrored']);
+    }
+  });
+
+  it('is for readers, and shows them nothing that they may not read', async () => {
+    const account = await make();
+    const { userId } = account.fence;
+    await account.page('research_jobs', '[{"job_id":1,"n":1}]');
+    await account.page('research_jobs', '[{"job_id":1,"n":2}]');
+    const asked = `select what, field from mirror.row_story(${userId}, 'research_jobs', '1')`;
+    for (const group of ['mirror_reader', 'mirror_submitter']) {
+      const login = await createReaderLogin(account.database.url, group);
+      const client = new pg.Client({ connectionString: login.url });
+      await client.connect();
+      expect((await client.query(asked)).rows).toEqual([
+        { what: 'mirrored', field: null },
+        { what: 'changed', field: 'n' },
+      ]);
+      await client.end();
+      await login.drop();
+    }
+    await account.query('create role nobody_known login');
+    const strange = account.database.db.transaction(async (trx) => {
+      await trx.sql`set local role nobody_known`;
+      await trx.raw(asked);
+    });
+    await expect(strange).rejects.toThrow('permission denied');
+    await account.query('drop role nobody_known');
   });
 
   it('is in whatever schema the mirror is in', () =>
     inOwnDatabase(async (own) => {
       const account = await MirroredAccount.make(own, '42');
       await account.page('lists', '[{"list_id":7}]');
-      expect(told(await story(account, 'lists', ['7']))).toEqual(['mirrored by null']);
+      expect(await story(account, 'lists', '7')).toEqual(['mirrored']);
     }));
 });
