@@ -21,6 +21,7 @@ const LANDED = [
   'migrations/0010_retired.sql',
   'migrations/0011_served.sql',
   'migrations/0012_clock.sql',
+  'migrations/0021_lookup.sql',
 ];
 
 /** All text of the repository, by path. A test needs no git: a checkout may have come as an archive. */

@@ -10,7 +10,7 @@ import type { Service } from '@research-mirror/runtime/service';
 import { isLoopbackName } from './access.ts';
 import { answersOf, type Ready } from './answers.ts';
 import { takeRequest } from './http/take-request.ts';
-import { fewLookups, type Lookups } from './lookup/lookups.ts';
+import type { Lookups } from './lookup/lookup-routes.ts';
 import type { Metrics } from './metrics.ts';
 import { createRoutes } from './routes.ts';
 
@@ -61,7 +61,7 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
   const server = listener('status server', { host, port, clock, explain, onRefused }, (stopped) => {
     const routes = createRoutes({
       answers: answersOf(options),
-      lookups: fewLookups(options.lookups, clock),
+      lookups: options.lookups,
       metrics: options.metrics,
       token,
       onlyLoopbackNames: token === undefined,

@@ -33,7 +33,8 @@ async function open(report: () => StatusReport, path = ''): Promise<Page> {
       results: query === 'nothing' ? [] : [sampleFound()],
       more: false,
     }),
-    row: async (address) => (address.key[0] === '404' ? undefined : sampleStory(address)),
+    rows: async (asked) => ({ ...asked, at: AT, rows: [{ ...sampleFound(), changeId: '8' }], next: '7' }),
+    row: async (address) => (address.key === '404' ? undefined : sampleStory(address)),
   });
   const server = await servePage(report, { lookups });
   servers.push(server);
@@ -57,6 +58,7 @@ describe.runIf(isBrowserTested())('axe-core finds nothing', () => {
     ['nothing found', 'search?q=nothing'],
     ['a row', 'rows/42/research_jobs/7'],
     ['no such row', 'rows/42/research_jobs/404'],
+    ['rows', 'rows?user=42&collection=research_jobs&state=completed'],
   ])('in the state %s, light and dark, wide and narrow', async (state, path) => {
     const page = await open(PAGE_STATES[state] ?? sampleReport, path);
     for (const colorScheme of ['light', 'dark'] as const) {

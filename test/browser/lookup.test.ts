@@ -9,7 +9,8 @@ import { servePage } from './served-page.ts';
 // Search and rows as people use them: typed, followed, read, in a real browser.
 
 const ID = `../it's "a"/50%?#~ 名`;
-const found = sampleFound({ collection: 'list_items', key: ['7', ID] });
+const row = { userId: '42', collection: 'list_items', key: `7:${ID}` } as const;
+const found = sampleFound(row);
 
 const servers: StatusServer[] = [];
 afterEach(async () => {
@@ -19,7 +20,8 @@ afterEach(async () => {
 async function serve(): Promise<string> {
   const lookups = sampleLookups({
     search: async (query) => ({ query, at: AT, results: query === ID ? [found] : [], more: false }),
-    row: async (address) => (rowPath(address) === rowPath(found) ? sampleStory(address) : undefined),
+    rows: async (asked) => ({ ...asked, at: AT, rows: [{ ...found, changeId: '8' }], next: null }),
+    row: async (address) => (rowPath(address) === rowPath(row) ? sampleStory(address) : undefined),
   });
   const server = await servePage(() => sampleReport(), { lookups });
   servers.push(server);
@@ -51,6 +53,7 @@ describe.runIf(isBrowserTested()).each([
     expect(await page.locator('h1').innerText()).toBe(`list_items ${ID} of list 7`);
     const story = await page.locator('.story > li').allInnerTexts();
     expect(story.map((text) => /(\w+)( |:|$)/.exec(text.split('\n').at(2) ?? '')?.[1])).toEqual([
+      'Next',
       'Changed',
       'Event',
       'Mirrored',
@@ -62,6 +65,10 @@ describe.runIf(isBrowserTested()).each([
     await long.locator('summary').focus();
     await page.keyboard.press('Enter');
     expect(await long.getAttribute('open')).toBe('');
+    await page.getByRole('link', { name: 'all list_items' }).click();
+    await page.getByRole('heading', { name: 'list_items of account 42' }).waitFor();
+    await page.getByRole('link', { name: 'completed' }).first().click();
+    await page.getByText('with the state completed').waitFor();
     await page.getByRole('link', { name: 'research-mirror' }).click();
     expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
     // Whoever leaves the status page ends its stream.
@@ -84,7 +91,8 @@ describe.runIf(isBrowserTested()).each([
       `search?q=${encodeURIComponent(ID)}`,
       'search',
       'rows/42/lists/9',
-      rowPath(found),
+      rowPath(row),
+      'rows?user=42&collection=research_jobs',
     ]) {
       const { page } = await browser.open(url + path);
       for (const width of [360, 400, 760, 1400]) {

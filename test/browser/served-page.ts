@@ -3,7 +3,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import type { StatusReport } from '../../src/model/status/status-report.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { sampleLookups } from '../support/processes/sample-lookups.ts';
-import type { Lookups } from '../../src/status/lookup/lookups.ts';
+import type { Lookups } from '../../src/status/lookup/lookup-routes.ts';
 import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
 
 /** The status page as a daemon serves it, of what `status` and `lookups` give. @param port 0: a free one */

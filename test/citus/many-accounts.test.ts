@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '@research-mirror/runtime/clock';
 import { dueWork } from '../../src/db/due-work.ts';
 import { searchMirror } from '../../src/mirror/lookup/search-mirror.ts';
 import { OwnedAccounts } from '../../src/db/ownership/owned-accounts.ts';
-import { readRowStory } from '../../src/mirror/lookup/read-row-story.ts';
+import { newestRows } from '../../src/mirror/lookup/newest-rows.ts';
+import { readRow } from '../../src/mirror/lookup/read-row.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 
@@ -33,19 +33,19 @@ describe('on a distributed mirror', () => {
     expect(nextRunAt).toEqual(at('2026-01-03Z'));
   });
 
-  it('the story of a row has its columns with their types', async () => {
+  it('a row has its columns and its story, and its collection its rows', async () => {
     const account = await MirroredAccount.make(database, '10');
-    await account.page('research_jobs', JSON.stringify([{ job_id: 17, status: 'done' }]));
-    const story = await readRowStory(
-      database.db,
-      { userId: '10', collection: 'research_jobs', key: ['17'] },
-      10,
-    );
-    expect(story?.columns).toContainEqual({
-      name: 'status',
-      type: 'text',
-      value: { text: 'done', characters: 4 },
-    });
+    for (const status of ['queued', 'done']) {
+      await account.page('research_jobs', JSON.stringify([{ job_id: 17, status }]));
+    }
+    await account.query(`
+      insert into mirror.submissions (_user_id, operation, payload, state, response, created_at)
+      values (10, 'research', '{}', 'accepted', '{"job_id": 17}', now() - interval '1 h')`);
+    const row = await readRow(database.db, { userId: '10', collection: 'research_jobs', key: '17' }, 10);
+    expect(row?.columns).toContainEqual({ name: 'status', value: 'done' });
+    expect(row?.timeline.map(({ what }) => what)).toEqual(['changed', 'mirrored', 'queued']);
+    const asked = { userId: '10', collection: 'research_jobs', state: 'done', before: undefined } as const;
+    expect((await newestRows(database.db, asked)).rows).toMatchObject([{ id: '17' }]);
   });
 
   it('a process gives up accounts that name it while it does not work on them, and ends its work on others', async () => {
@@ -74,7 +74,7 @@ describe('on a distributed mirror', () => {
       const account = await MirroredAccount.make(database, userId);
       await account.page('research_jobs', JSON.stringify([{ job_id: 18, domain: 'found.example' }]));
     }
-    const { results } = await searchMirror(database.db, 'found.example', systemClock);
+    const { results } = await searchMirror(database.db, 'found.example');
     const found = results.map(({ kind, userId }) => `${kind} of ${userId}`);
     expect(found.toSorted()).toEqual(['company of 11', 'company of 12', 'row of 11', 'row of 12']);
   });

@@ -4,7 +4,7 @@ import { commitDurably } from '../../db/connection/durable-commit.ts';
 import { beginChangeIds, endChangeIds, takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { forgetSuspects } from '../../mirror/deletion/save-suspects.ts';
 import { forgottenAmong } from '../../mirror/page/forgotten-keys.ts';
-import { TARGETS } from '../../mirror/lookup/find-others.ts';
+import { TARGETS } from '../../mirror/lookup/search-mirror.ts';
 import { countRows } from '../../mirror/rows/counters.ts';
 import { keyColumn } from '../../mirror/rows/key-order.ts';
 import { dataTable, inParent, keyTypeName, ofScope, tableOf } from '../../mirror/table.ts';

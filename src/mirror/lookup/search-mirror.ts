@@ -1,76 +1,131 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
-import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { COLLECTIONS } from '../../model/collections.ts';
-import type { Found, SearchAnswer } from '../../model/lookup/search-answer.ts';
-import { searchTerms } from '../../model/lookup/search-terms.ts';
-import { accountsBy, companiesOf, eventsById, submissionsBy } from './find-others.ts';
-import { rowsByDomain, rowsById } from './find-rows.ts';
-import { lookupSnapshot, STATEMENT_MS } from './lookup-snapshot.ts';
+import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
+import { rowsOfAnswer } from '../../model/hint.ts';
+import type { Found, SearchAnswer } from '../../model/lookup/lookup-answers.ts';
+import { type SearchTerms, searchTerms } from '../../model/lookup/search-terms.ts';
+import { dataTable, DOMAIN_COLUMN, tableOf } from '../table.ts';
+import { hasDomain, lookupSnapshot, shown } from './shown-row.ts';
 
 /** Results of one search, at most. */
 export const MOST_RESULTS = 50;
 
+/** Operations whose target is a row (specification 4.4), and its table. */
+export const TARGETS: Readonly<Record<string, CollectionName>> = {
+  sequence: 'research_jobs',
+  list_analyze: 'lists',
+};
+
+type Line = Found & { readonly response: string | null };
+
 /**
- * Searches all accounts for what has the query as ID, domain, e-mail address or idempotency key, on one snapshot. What
- * is meant most likely comes first: IDs before domains, live rows before deleted ones.
+ * Searches all accounts for what has the query as ID, domain, e-mail address or idempotency key. IDs come before
+ * domains, live rows before deleted ones, what changed last before the rest.
  * @throws DatabaseUnavailable, also where it takes too long
  */
-export async function searchMirror(
-  db: Db,
-  query: string,
-  clock: { readonly monotonic: () => number },
-): Promise<SearchAnswer> {
-  const began = clock.monotonic();
+export async function searchMirror(db: Db, query: string): Promise<SearchAnswer> {
   const terms = searchTerms(query);
-  const most = MOST_RESULTS + 1;
-  const lists = COLLECTIONS.filter((each) => each.kind === 'list');
-  const ids = [
-    (trx: Db) => accountsBy(trx, terms, most),
-    ...lists.map((list) => (trx: Db) => {
-      const integer = terms.integer === undefined ? [] : [terms.integer];
-      return rowsById(trx, list.name, list.keyType === 'bigint' ? integer : terms.texts, most);
-    }),
-    (trx: Db) => submissionsBy(trx, terms, most),
-    (trx: Db) => eventsById(trx, terms.texts, most),
-  ];
-  const { domain } = terms;
-  const domains =
-    domain === undefined
-      ? []
-      : (['live', 'deleted'] as const).flatMap((which) =>
-          lists.map((list) => (trx: Db) => rowsByDomain(trx, list.name, domain, which, most)),
-        );
+  const places = [...rowsWith(db, terms), ...othersWith(db, terms)];
   return lookupSnapshot(db, async (trx) => {
     const at = (await databaseTime(trx)).toISOString();
-    const gather = async (finders: readonly ((trx: Db) => Promise<readonly Found[]>)[]): Promise<Found[]> => {
-      const found: Found[] = [];
-      for (const find of finders) {
-        // All but the last statement take no longer than one may.
-        if (clock.monotonic() - began > STATEMENT_MS)
-          throw new DatabaseUnavailable('the search takes too long');
-        if (found.length < most) found.push(...(await find(trx)));
-      }
-      return found;
-    };
-    const byId = (await gather(ids)).toSorted((a, b) => Number(isDeleted(a)) - Number(isDeleted(b)));
-    // A row whose ID is a domain is found by both.
-    const known = new Set(byId.map(nameOf));
-    const byDomain = (await gather(domains)).filter((each) => !known.has(nameOf(each)));
-    const users = new Set(
-      [...byId.filter((each) => each.kind === 'row'), ...byDomain].map(({ userId }) => userId),
-    );
-    const companies =
-      domain === undefined ? [] : await companiesOf(trx, domain, [...users].slice(0, MOST_RESULTS));
-    const all = [...byId, ...companies, ...byDomain];
+    const { rows } = await trx.sql<Line>`
+      select f.kind, f."userId", f.id, f.collection, f.key, f.name, f.state, to_json(f.at) as at, f.by, f.response
+      from (${sql.join(places, sql` union all `)}) as f
+      order by f.by = 'domain', f.state is not distinct from 'deleted', f.at desc nulls last limit ${MOST_RESULTS + 1}`;
+    // A row may be found by its ID and its domain, and removed more than once.
+    const nameOf = ({ kind, userId, id, collection }: Line): string =>
+      `${kind} ${userId} ${collection} ${id}`;
+    const lines = [...new Map(rows.toReversed().map((line) => [nameOf(line), line])).values()].toReversed();
+    const all = lines.map(found);
+    const companies = await companiesOf(trx, terms, new Set(lines.map(({ userId }) => userId)));
+    all.splice(lines.filter(({ by }) => by === 'id').length, 0, ...companies);
     return { query, at, results: all.slice(0, MOST_RESULTS), more: all.length > MOST_RESULTS };
   });
 }
 
-function isDeleted(found: Found): boolean {
-  return found.kind === 'row' && found.deletedAt !== null;
+/** A submission leads to the row that its answer names, else to its target. */
+function found({ response, ...line }: Line): Found {
+  if (line.kind !== 'submission') return line;
+  const named = response === null ? undefined : rowsOfAnswer(response).find(({ key }) => key !== '');
+  const target = { collection: TARGETS[line.name ?? ''] ?? null, key: line.key };
+  const { collection, key } = named ?? target;
+  return { ...line, collection, key };
 }
 
-function nameOf(found: Found): string {
-  return found.kind === 'row' ? JSON.stringify([found.userId, found.collection, found.key]) : '';
+/** Rows by ID, also what MIRROR_DELETES=hard left of removed ones; and by domain, live and deleted ones by an index each. */
+function rowsWith(db: Db, { integer = '', domain, texts }: SearchTerms): RawBuilder<unknown>[] {
+  return COLLECTIONS.flatMap((entry) => {
+    if (entry.kind === 'single') return [];
+    const table = tableOf(db.schema, entry.name);
+    const isKey =
+      entry.keyType === 'bigint' ? sql`nullif(${integer}, '')::bigint` : sql`any(${[...texts]}::text[])`;
+    const inList = entry.parent === undefined ? sql`` : sql`and r.list_id = p.list_id`;
+    const hasId = sql`r.${sql.id(entry.keyField)} = ${isKey} ${inList}`;
+    const ofDomain = sql`r.${sql.id(DOMAIN_COLUMN)} = ${domain} and r._deleted_at`;
+    const byId = [hasId, sql`${hasId} and r._op = 'delete'`];
+    const byDomain =
+      domain === undefined || !hasDomain(table)
+        ? []
+        : [sql`${ofDomain} is null`, sql`${ofDomain} is not null`];
+    return [...byId, ...byDomain].map((which, n) => {
+      const suffix = n === 1 ? '_history' : '';
+      const source = sql`select ${shown(table, suffix)}, ${n < 2 ? 'id' : 'domain'}::text as by
+        from ${dataTable(table, suffix)} as r where r._user_id = a._user_id and ${which}`;
+      return inEachAccount(db, source, n < 2 && entry.parent !== undefined);
+    });
+  });
+}
+
+/** Submissions, events and accounts. */
+function othersWith(db: Db, { integer = '', email = '', texts }: SearchTerms): RawBuilder<unknown>[] {
+  const number = sql`nullif(${integer}, '')::bigint`;
+  const ids = sql`${[...texts]}::text[]`;
+  const submissions = sql`
+    select 'submission' as kind, s._user_id::text as "userId", s.submission_id::text as id, null as collection,
+      s.target_id as key, s.operation as name, s.state, s.created_at as at,
+      coalesce(s._verbatim, s.response::text) as response, 'id' as by
+    from ${db.table('submissions')} as s`;
+  return [
+    sql`(${submissions} where s.submission_id = ${number} limit ${MOST_RESULTS + 1})`,
+    inEachAccount(db, sql`${submissions} where s._user_id = a._user_id and s.idempotency_key = any(${ids})`),
+    inEachAccount(
+      db,
+      sql`select 'event' as kind, e._user_id::text as "userId", e.id, e._collection as collection, e._key as key,
+          e.type as name, null as state, e.received_at as at, null as response, 'id' as by
+        from ${db.table('events')} as e where e._user_id = a._user_id and e.id = any(${ids})`,
+    ),
+    sql`(select 'account' as kind, a._user_id::text as "userId", a._user_id::text as id,
+        case when r._user_id is not null then 'account' end as collection, a._user_id::text as key, r.email as name,
+        null as state, r._changed_at as at, null as response, 'id' as by
+      from ${db.stateTable('account')} as a left join ${db.table('account')} as r on r._user_id = a._user_id
+      where a._user_id = ${number} or lower(r.email) = lower(nullif(${email}, '')) limit ${MOST_RESULTS + 1})`,
+  ];
+}
+
+/**
+ * Primary keys begin with the account: each one's rows are looked up apart, items in each of its lists `p`. The limit
+ * within keeps the planner from joining the whole table to the accounts.
+ */
+function inEachAccount(db: Db, source: RawBuilder<unknown>, inLists = false): RawBuilder<unknown> {
+  const lists = sql`cross join lateral (
+    select l.list_id from ${db.table('lists')} as l where l._user_id = a._user_id
+    union
+    select h.list_id from ${db.table('lists_history')} as h where h._user_id = a._user_id and h._op = 'delete') as p`;
+  return sql`(select f.* from ${db.stateTable('account')} as a ${inLists ? lists : sql``}
+    cross join lateral (${source} limit ${MOST_RESULTS + 1}) as f limit ${MOST_RESULTS + 1})`;
+}
+
+/** The companies of these accounts that have the domain, and what is mirrored of each. */
+async function companiesOf(db: Db, { domain }: SearchTerms, users: ReadonlySet<string>): Promise<Found[]> {
+  if (domain === undefined || users.size === 0) return [];
+  const { rows } = await db.sql<Found>`
+    select 'company' as kind, 'domain' as by, v._user_id::text as "userId", v.domain as id, null as collection, null as key,
+      concat_ws(', ', 'research jobs: ' || v.research_jobs, 'list items: ' || v.list_items, 'lists: ' || v.lists,
+        case when v.watched then 'watched' end, 'score: ' || v.latest_score) as name,
+      left(v.last_job_status, 100) as state, to_json(v.last_researched_at) as at
+    from ${db.table('companies')} as v
+    where v._user_id = any(${[...users]}::bigint[]) and v.domain = ${domain}
+    order by v._user_id`;
+  return rows;
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { runs } from '../../../test/support/effort.ts';
-import { COLLECTION_NAMES } from '../collections.ts';
-import { keyOf, keyTypes, readRowPath, type RowAddress, rowPath } from './row-address.ts';
+import { COLLECTION_NAMES, type CollectionName } from '../collections.ts';
+import { keyOf, readRowPath, type RowAddress, rowPath } from './row-address.ts';
 
 const integer = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String);
 const hostile = fc.constantFrom(
@@ -29,13 +29,22 @@ const text = fc
     fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }),
   )
   .filter((value) => keyOf('text', value) === value);
-const address: fc.Arbitrary<RowAddress> = fc.constantFrom(...COLLECTION_NAMES).chain((collection) =>
-  fc.record({
-    userId: integer,
-    collection: fc.constant(collection),
-    key: fc.tuple(...keyTypes(collection).map((type) => (type === 'bigint' ? integer : text))),
-  }),
-);
+const numbered: ReadonlySet<CollectionName> = new Set(['research_jobs', 'bulk_research_jobs', 'lists']);
+const keyIn = (collection: CollectionName): fc.Arbitrary<string> =>
+  numbered.has(collection)
+    ? integer
+    : collection === 'list_items'
+      ? fc.tuple(integer, text).map((parts) => parts.join(':'))
+      : text;
+const address: fc.Arbitrary<RowAddress> = fc
+  .tuple(fc.constantFrom(...COLLECTION_NAMES), integer)
+  .chain(([collection, userId]) =>
+    fc.record({
+      userId: fc.constant(userId),
+      collection: fc.constant(collection),
+      key: collection === 'account' ? fc.constant(userId) : keyIn(collection),
+    }),
+  );
 
 it('leads from a row to its path and back, through whatever a browser makes of the path', () => {
   fc.assert(

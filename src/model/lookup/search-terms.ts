@@ -17,7 +17,7 @@ export interface SearchTerms {
 
 export function searchTerms(query: string): SearchTerms {
   const text = query.trim();
-  const email = /^[^\s@/]+@[^\s@/]+$/.test(text) ? text : undefined;
+  const email = /^[^\s@/\0]+@[^\s@/\0]+$/.test(text) ? text : undefined;
   return {
     texts: [...new Set([text, query])].filter((each) => keyOf('text', each) !== undefined),
     integer: keyOf('bigint', text),

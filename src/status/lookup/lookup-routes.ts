@@ -1,115 +1,126 @@
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
-import { readRowPath, rowPath } from '../../model/lookup/row-address.ts';
-import type { RowStory } from '../../model/lookup/row-story.ts';
-import type { Found, SearchAnswer } from '../../model/lookup/search-answer.ts';
+import { COLLECTION_NAMES } from '../../model/collections.ts';
+import type {
+  Found,
+  RowsAnswer,
+  RowsAsked,
+  RowStory,
+  SearchAnswer,
+} from '../../model/lookup/lookup-answers.ts';
+import { keyOf, readRowPath, type RowAddress, rowName, rowPath } from '../../model/lookup/row-address.ts';
 import { LONGEST_QUERY } from '../../model/lookup/search-terms.ts';
 import { contentPolicy } from '../content-policy.ts';
-import { type PageQuestion, htmlReply, jsonReply, type PageReply, type Route } from '../http/page-reply.ts';
+import { htmlReply, jsonReply, type Route } from '../http/page-reply.ts';
 import type { Html } from '../page/page-figures.ts';
-import { type StillPage, stillPage } from '../page/status-page.ts';
-import type { Lookups } from './lookups.ts';
-import { notFoundView, problemView } from './problem-view.ts';
+import { stillPage } from '../page/status-page.ts';
+import { noticeView, resultsView, rowOf, rowsView } from './found-view.ts';
 import { rowView } from './row-view.ts';
-import { resultsView, rowInFound, searchHelpView } from './search-view.ts';
-import { rowName } from './row-name.ts';
+
+/** What viewers look up. Each rejects with DatabaseUnavailable where it can't be answered now. */
+export interface Lookups {
+  readonly search: (query: string) => Promise<SearchAnswer>;
+  /** @param entries of the timeline, at most. @returns undefined: nothing has this address */
+  readonly row: (address: RowAddress, entries: number) => Promise<RowStory | undefined>;
+  readonly rows: (asked: RowsAsked) => Promise<RowsAnswer>;
+}
 
 /** Entries of a timeline: where nothing else is asked for, and at most. */
 const ENTRIES = 100;
 const MOST_ENTRIES = 1_000;
 
+const HELP =
+  'What can be found: the whole ID of a job, bulk job, list, list item, watchlist entry, event, submission or account; ' +
+  'an idempotency key; a company’s domain or address; an account’s e-mail address.';
+
+/** An answer, for people and for programs. */
+interface Shown {
+  readonly status: number;
+  readonly title: string;
+  /** @param root the way to the status page's folder */
+  readonly view: (root: string) => Html;
+  readonly json: unknown;
+  /** Where programs get another one. */
+  readonly apiStatus?: number;
+}
+
 /**
- * `/search` and `/rows/…` for people, and the same under `/api` as JSON.
+ * `/search`, `/rows` and `/rows/…` for people, and the same under `/api` as JSON.
  * @returns which of them answers for a path; undefined: none
  */
 export function lookupRoutes(lookups: Lookups): (path: string) => Route | undefined {
-  const story = (path: string, entries: number): Promise<RowStory | undefined> => {
-    const address = readRowPath(path);
-    return address === undefined ? Promise.resolve(undefined) : lookups.row(address, entries);
-  };
   return (path) => {
-    if (path === '/api/search') return (asked) => searchForPrograms(lookups, asked);
-    if (path === '/search') return (asked) => searchForPeople(lookups, asked);
-    if (path.startsWith('/api/rows/')) return (asked) => rowForPrograms(story, asked);
-    if (path.startsWith('/rows/')) return (asked) => rowForPeople(story, asked);
-    return undefined;
+    const isApi = path.startsWith('/api/');
+    const own = path.slice(isApi ? '/api/'.length : 1);
+    const answer =
+      own === 'search' ? searched : own === 'rows' ? listed : own.startsWith('rows/') ? told : undefined;
+    if (answer === undefined) return undefined;
+    return async ({ query }) => {
+      const shown = await answer(lookups, query, own).catch(unanswered);
+      if (isApi) return jsonReply(shown.json, shown.apiStatus ?? shown.status);
+      const { nonce, policy } = contentPolicy();
+      const root = '../'.repeat(own.split('/').length - 1);
+      const asked = (query.get('q') ?? '').slice(0, LONGEST_QUERY);
+      const frame = { title: `${shown.title} – research-mirror`, root, query: asked };
+      return htmlReply(String(await stillPage(shown.view(root), nonce, frame)), policy, shown.status);
+    };
   };
 }
 
-type Story = (path: string, entries: number) => Promise<RowStory | undefined>;
-
-async function searchForPrograms(lookups: Lookups, { query: asked }: PageQuestion): Promise<PageReply> {
+async function searched(lookups: Lookups, asked: URLSearchParams): Promise<Shown> {
   const query = asked.get('q') ?? '';
-  if (query.trim() === '') return jsonReply({ error: 'nothing is asked for: /api/search?q=…' }, 400);
-  if (query.length > LONGEST_QUERY) return jsonReply({ error: TOO_LONG }, 400);
-  const answer = await answered(lookups.search(query));
-  return 'why' in answer ? jsonReply({ error: answer.why }, 503) : jsonReply(withPaths(answer.value));
-}
-
-async function searchForPeople(lookups: Lookups, { query: asked }: PageQuestion): Promise<PageReply> {
-  const query = asked.get('q') ?? '';
-  const frame = { title: 'Search – research-mirror', root: '', query };
-  if (query.trim() === '') return pageReply(200, searchHelpView(), frame);
+  if (query.trim() === '') return { ...notice(200, 'Search', HELP), apiStatus: 400 };
   if (query.length > LONGEST_QUERY) {
-    return pageReply(400, problemView('This is too long', TOO_LONG), { ...frame, query: '' });
+    return notice(400, 'This is too long', `No ID has more than ${LONGEST_QUERY} characters.`);
   }
-  const answer = await answered(lookups.search(query));
-  return 'why' in answer
-    ? pageReply(503, problemView('The search can’t be answered now', answer.why), frame)
-    : pageReply(200, resultsView(answer.value), frame);
+  const answer = await lookups.search(query);
+  const json = { ...answer, results: answer.results.map(withPath) };
+  if (answer.results.length > 0)
+    return { status: 200, title: 'Search', view: () => resultsView(answer), json };
+  return { ...notice(200, 'Nothing found', `Nothing has the ID or domain ${query.trim()}. ${HELP}`), json };
 }
 
-async function rowForPrograms(story: Story, asked: PageQuestion): Promise<PageReply> {
-  const answer = await answered(story(asked.path.slice('/api/'.length), entriesOf(asked)));
-  if ('why' in answer) return jsonReply({ error: answer.why }, 503);
-  return answer.value === undefined
-    ? jsonReply({ error: 'nothing is mirrored under this path: see /api/search?q=…' }, 404)
-    : jsonReply(answer.value);
+async function listed(lookups: Lookups, asked: URLSearchParams): Promise<Shown> {
+  const userId = keyOf('bigint', asked.get('user') ?? '');
+  const collection = COLLECTION_NAMES.find((each) => each === asked.get('collection'));
+  if (userId === undefined || collection === undefined) {
+    const why = `Say whose, and which: rows?user=…&collection=…, one of ${COLLECTION_NAMES.join(', ')}.`;
+    return notice(400, 'Which rows?', why);
+  }
+  const state = keyOf('text', asked.get('state') ?? '');
+  const before = keyOf('bigint', asked.get('before') ?? '');
+  const answer = await lookups.rows({ userId, collection, state, before });
+  const json = { ...answer, rows: answer.rows.map(withPath) };
+  return { status: 200, title: `${collection} of account ${userId}`, view: () => rowsView(answer), json };
 }
 
-async function rowForPeople(story: Story, asked: PageQuestion): Promise<PageReply> {
-  const path = asked.path.slice(1);
-  const root = '../'.repeat(path.split('/').length - 1);
-  const frame = { title: 'Row – research-mirror', root, query: '' };
-  const entries = entriesOf(asked);
-  const answer = await answered(story(path, entries));
-  if ('why' in answer) return pageReply(503, problemView('The row can’t be read now', answer.why), frame);
-  const { value } = answer;
-  if (value === undefined) return pageReply(404, notFoundView(root), frame);
+async function told(lookups: Lookups, asked: URLSearchParams, path: string): Promise<Shown> {
+  const address = readRowPath(path);
+  const wanted = Number(asked.get('entries') ?? ENTRIES);
+  const entries = Number.isInteger(wanted) && wanted > 0 ? Math.min(wanted, MOST_ENTRIES) : ENTRIES;
+  const row = address === undefined ? undefined : await lookups.row(address, entries);
+  if (row === undefined) {
+    const why =
+      'Nothing is mirrored under this address: no account, table or key of it, or the row was removed or forgotten. ' +
+      'Search for its ID.';
+    return notice(404, 'There is no such row', why);
+  }
   const older = entries < MOST_ENTRIES ? MOST_ENTRIES : undefined;
-  const title = `${rowName(value)} – research-mirror`;
-  return pageReply(200, rowView(value, { root, older }), { ...frame, title });
+  return { status: 200, title: rowName(row), view: (root) => rowView(row, root, older), json: row };
 }
 
-const TOO_LONG = `No ID has more than ${LONGEST_QUERY} characters.`;
-
-async function pageReply(status: number, view: Html, frame: StillPage): Promise<PageReply> {
-  const { nonce, policy } = contentPolicy();
-  return htmlReply(String(await stillPage(view, nonce, frame)), policy, status);
+/** Anything but a classified error is a defect: the log gets it. */
+function unanswered(error: unknown): Shown {
+  if (!(error instanceof ClassifiedError)) throw error;
+  return notice(503, 'It can’t be answered now', messageOf(error));
 }
 
-function entriesOf({ query }: PageQuestion): number {
-  const entries = Number(query.get('entries') ?? ENTRIES);
-  return Number.isInteger(entries) && entries > 0 ? Math.min(entries, MOST_ENTRIES) : ENTRIES;
+function notice(status: number, title: string, why: string): Shown {
+  return { status, title, view: (root) => noticeView(title, why, root), json: { error: why } };
 }
 
-async function answered<T>(asked: Promise<T>): Promise<{ readonly value: T } | { readonly why: string }> {
-  try {
-    return { value: await asked };
-  } catch (error) {
-    // Anything else is a defect: the log gets it.
-    if (!(error instanceof ClassifiedError)) throw error;
-    return { why: messageOf(error) };
-  }
-}
-
-/** Each result with the path of its row's page, which under `/api` is the row's JSON; null where it has none. */
-function withPaths(answer: SearchAnswer): Omit<SearchAnswer, 'results'> & {
-  readonly results: readonly (Found & { readonly path: string | null })[];
-} {
-  const results = answer.results.map((found) => {
-    const row = rowInFound(found);
-    return { ...found, path: row === null ? null : `/${rowPath(row)}` };
-  });
-  return { ...answer, results };
+/** With the path of its row's page, which under `/api` is the row's JSON; null where it has none. */
+function withPath(found: Found): Found & { readonly path: string | null } {
+  const row = rowOf(found);
+  return { ...found, path: row === undefined ? null : `/${rowPath(row)}` };
 }

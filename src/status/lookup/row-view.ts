@@ -1,89 +1,113 @@
 import { html } from 'hono/html';
-import { rowPath } from '../../model/lookup/row-address.ts';
-import type { CutText, RowStory } from '../../model/lookup/row-story.ts';
-import { absolute, count, relative, type Html } from '../page/page-figures.ts';
-import { chip } from '../page/page-table.ts';
-import { rowName } from './row-name.ts';
-import { timeline, valueOf } from './timeline-view.ts';
+import type { RowStory, StoryEntry } from '../../model/lookup/lookup-answers.ts';
+import { keyParts, rowName, rowPath } from '../../model/lookup/row-address.ts';
+import { relative, type Html } from '../page/page-figures.ts';
+import { chip, time } from '../page/page-table.ts';
 
-/** What a row's page needs besides the row. */
-export interface RowFrame {
-  /** The way to the status page's folder. */
-  readonly root: string;
-  /** Entries of the longest timeline that may be asked for; undefined: this is it. */
-  readonly older: number | undefined;
-}
+const STATES = {
+  live: chip('current', 'mirrored'),
+  deleted: chip('failing', 'deleted'),
+  absent: chip('new', 'not mirrored, but named by what follows'),
+};
 
-/** A row: what happened to it, and what it is now. */
-export function rowView(row: RowStory, { root, older }: RowFrame): Html {
-  const domain = row.columns.find(({ name }) => name === '_domain')?.value.text;
+/**
+ * A row: what happened to it, what is to come, and what it is now.
+ * @param root the way to the status page's folder
+ * @param older entries of the longest timeline; undefined: this is it
+ */
+export function rowView(row: RowStory, root: string, older: number | undefined): Html {
+  const { userId, collection, state, columns } = row;
+  const domain = columns.find(({ name }) => name === '_domain')?.value;
+  const [list, ...item] = keyParts(row);
+  const link = (path: string, text: string): Html => html`<a href="${root}${path}">${text}</a> `;
   return html`<main id="content" tabindex="-1">
-    <section class="headline ${row.state === 'live' ? 'good' : ''}">
+    <section class="headline ${state === 'live' ? 'good' : ''}">
       <h1>${rowName(row)}</h1>
       <p>
-        of account <a href="${root}rows/${row.userId}/account">${row.userId}</a> ${state(row)}
-        <a href="${root}api/${rowPath(row)}">JSON</a>
-        ${
-          domain === undefined
-            ? ''
-            : html`<a href="${root}search?q=${encodeURIComponent(domain)}">all of ${domain}</a>`
-        }
-        ${row.collection === 'list_items' ? html`<a href="${root}${listPath(row)}">its list</a>` : ''}
+        ${STATES[state]} ${link(`rows/${userId}/account`, `account ${userId}`)}
+        ${item.length === 0 ? '' : link(`rows/${userId}/lists/${list}`, `list ${list}`)}
+        ${link(`rows?user=${userId}&collection=${collection}`, `all ${collection}`)}
+        ${domain === undefined ? '' : link(`search?q=${encodeURIComponent(domain)}`, `all of ${domain}`)}
+        ${link(`api/${rowPath(row)}`, 'JSON')}
       </p>
     </section>
     <section>
       <h2>What happened</h2>
-      ${timeline(row)} ${row.more ? olderEntries(row, root, older) : ''}
+      <ol class="story">
+        ${row.timeline.map((entry) => happening(entry, row.at))}
+      </ol>
+      ${
+        row.more
+          ? html`<p>
+              There are older entries: the function <code>row_story</code> tells all.
+              ${older === undefined ? '' : link(`${rowPath(row)}?entries=${older}`, 'Older entries')}
+            </p>`
+          : ''
+      }
     </section>
-    ${row.columns.length === 0 ? '' : columnsSection(row)} ${row.raw === null ? '' : itemSection(row.raw)}
+    <section>
+      <h2>${state === 'live' ? 'The row now' : 'The row at its end'}</h2>
+      <dl class="columns">${columns.map(({ name, value }) => pair(name, valueOf(value)))}</dl>
+      <details>
+        <summary>The whole item</summary>
+        <pre class="item"><code>${row.raw}</code></pre>
+      </details>
+    </section>
     <footer class="quiet"><p>Moments are UTC.</p></footer>
   </main>`;
 }
 
-function state({ state: is, deletedAt, at }: RowStory): Html {
-  if (is === 'live') return chip('current', 'mirrored');
-  if (is === 'absent') return chip('new', 'not mirrored, but named by what follows');
-  const when = deletedAt ?? at;
-  return html`${chip('failing', 'deleted')}
-    <time datetime="${when}" title="${absolute(when, at)}">${relative(when, at)}</time>`;
+const WORDS: Readonly<Record<string, string>> = {
+  created: 'Made at the service',
+  queued: 'Queued here',
+  sent: 'Sent to the service',
+  answered: 'Answered',
+  ended: 'Ended without an answer',
+  event: 'Event received',
+  mirrored: 'Mirrored',
+  changed: 'Changed',
+  deleted: 'Deleted: the service has it no more',
+  undeleted: 'Came back: the service has it again',
+  quarantined: 'A version of it could not be mirrored',
+  polled: 'Its collection was polled: changes of unfinished rows are here',
+  read: 'Read, with all of its collection',
+  suspected: 'In doubt: a second observation decides whether the service still has it',
+  hinted: 'To be read again, since an event or an answer named it',
+  next_poll: 'Next poll of its collection',
+  next_full: 'Next reading of all of its collection',
+};
+
+function happening({ what, at, by, more, fields }: StoryEntry, now: string): Html {
+  const told = Object.entries(more ?? {}).filter(([, value]) => value !== null);
+  return html`<li data-what="${what}">
+    ${time(at, relative(at, now), now)}
+    <div>
+      <b>${WORDS[what] ?? what}</b>
+      <small
+        >${by}
+        ${told.map(([name, value]) => html`${name.replaceAll('_', ' ')} <code>${String(value)}</code> `)}</small
+      >
+      ${what === 'changed' && fields.length === 0 ? html`<small>in no field, or what it was before is not kept</small>` : ''}
+      <dl class="fields">
+        ${fields.map(({ field, before, after }) => pair(field ?? '', html`${valueOf(before)} → ${valueOf(after)}`))}
+      </dl>
+    </div>
+  </li>`;
 }
 
-function listPath({ userId, key }: RowStory): string {
-  return rowPath({ userId, collection: 'lists', key: key.slice(0, 1) });
+function pair(name: string, value: Html): Html {
+  return html`<dt><code>${name}</code></dt>
+    <dd>${value}</dd>`;
 }
 
-function olderEntries(row: RowStory, root: string, older: number | undefined): Html {
-  if (older === undefined) {
-    return html`<p class="quiet">
-      There are older entries: query the tables <code>changes</code>, <code>events</code> and
-      <code>submissions</code>.
-    </p>`;
-  }
-  return html`<p>
-    <a href="${root}${rowPath(row)}?entries=${older}">Older entries, up to ${count(older)}</a>
-  </p>`;
-}
-
-function columnsSection({ columns, state: is }: RowStory): Html {
-  return html`<section>
-    <h2>${is === 'live' ? 'The row now' : 'The row at its end'}</h2>
-    <dl class="columns">
-      ${columns.map(
-        ({ name, type, value }) =>
-          html`<dt title="${type}"><code>${name}</code></dt>
-            <dd>${valueOf(value)}</dd>`,
-      )}
-    </dl>
-  </section>`;
-}
-
-function itemSection(raw: CutText): Html {
-  const left = raw.characters - Array.from(raw.text).length;
-  return html`<section>
-    <details>
-      <summary><h2>The whole item</h2></summary>
-      <pre class="item"><code>${raw.text}</code></pre>
-      ${left > 0 ? html`<p class="quiet">and ${count(left)} characters more: column <code>_raw</code></p>` : ''}
-    </details>
-  </section>`;
+/** A value; one of more than some words is folded. */
+function valueOf(value: string | null): Html {
+  if (value === null) return html`<span class="quiet">nothing</span>`;
+  const whole = html`<span class="value">${value}</span>`;
+  const beginning = Array.from(value).slice(0, 120).join('');
+  if (beginning === value) return whole;
+  return html`<details>
+    <summary>${beginning}…</summary>
+    ${whole}
+  </details>`;
 }

@@ -2,7 +2,7 @@ import { countOf } from '@research-mirror/runtime/figures';
 import { html } from 'hono/html';
 import type { CollectionName } from '../../model/collections.ts';
 import { type ChangeOp, type LatestChange, manyRows } from '../../model/status/latest-change.ts';
-import { changedRow, rowPath } from '../../model/lookup/row-address.ts';
+import { rowPath } from '../../model/lookup/row-address.ts';
 import { shortened } from '../../model/status/shortened.ts';
 import { count, type Html } from './page-figures.ts';
 import { chip, moment, type PageColumn, table } from './page-table.ts';
@@ -41,9 +41,7 @@ export function changesSection(changes: readonly LatestChange[], at: string, sev
 
 /** A link to the row's own page. @param key as in the view `changes` */
 export function rowLink(userId: string, collection: CollectionName, key: string): Html {
-  return html`<a class="key" href="${rowPath(changedRow(userId, collection, key))}"
-    >${shortened(key, KEY)}</a
-  >`;
+  return html`<a class="key" href="${rowPath({ userId, collection, key })}">${shortened(key, KEY)}</a>`;
 }
 
 function rowOf(change: LatestChange): Html {

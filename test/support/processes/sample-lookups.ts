@@ -1,7 +1,6 @@
+import type { Found, RowStory } from '../../../src/model/lookup/lookup-answers.ts';
 import type { RowAddress } from '../../../src/model/lookup/row-address.ts';
-import type { RowStory } from '../../../src/model/lookup/row-story.ts';
-import type { FoundRow } from '../../../src/model/lookup/search-answer.ts';
-import type { Lookups } from '../../../src/status/lookup/lookups.ts';
+import type { Lookups } from '../../../src/status/lookup/lookup-routes.ts';
 import { AT, before } from './status-report.ts';
 
 /** Lookups that find nothing; tests change what they are about. */
@@ -9,64 +8,62 @@ export function sampleLookups(changes: Partial<Lookups> = {}): Lookups {
   return {
     search: async (query) => ({ query, at: AT, results: [], more: false }),
     row: async () => undefined,
+    rows: async (asked) => ({ ...asked, at: AT, rows: [], next: null }),
     ...changes,
   };
 }
 
-export function sampleFound(changes: Partial<FoundRow> = {}): FoundRow {
+export function sampleFound(changes: Partial<Found> = {}): Found {
   return {
     kind: 'row',
-    by: 'id',
     userId: '42',
+    id: '17',
     collection: 'research_jobs',
-    key: ['17'],
-    name: 'Acme',
-    status: 'completed',
-    domain: 'acme.example',
-    changedAt: before(60),
-    deletedAt: null,
+    key: '17',
+    name: 'Acme, acme.example',
+    state: 'completed',
+    at: before(60),
     ...changes,
   };
 }
 
 /** A job's story from its submission on. */
 export function sampleStory(address: RowAddress, changes: Partial<RowStory> = {}): RowStory {
-  const cut = (text: string, characters = text.length) => ({ text, characters });
+  const entry = { by: null, more: null, fields: [] };
   const submission = {
-    submissionId: '5',
-    operation: 'research',
-    idempotencyKey: 'order-5',
-    state: 'accepted',
-    responseStatus: 202,
+    ...entry,
+    by: 'submission 5',
+    more: { operation: 'research', state: 'accepted', response_status: 202, idempotency_key: 'order-5' },
   };
   return {
     ...address,
     at: AT,
     state: 'live',
-    deletedAt: null,
     timeline: [
+      { ...entry, at: before(-60), what: 'next_poll', by: 'daemon' },
       {
+        ...entry,
         at: before(60),
         what: 'changed',
-        changeId: '9',
+        by: 'poll 4',
         fields: [
-          { field: 'status', before: cut('"queued"'), after: cut('"completed"') },
-          { field: 'summary', before: null, after: cut(`"${'long '.repeat(400)}`, 12_345) },
+          { field: 'status', before: '"queued"', after: '"completed"' },
+          { field: 'summary', before: null, after: `"${'long '.repeat(400)}… (12345 characters)` },
         ],
       },
-      { at: before(61), what: 'event', eventId: 'evt_1', type: 'research.completed', createdAt: before(62) },
-      { at: before(110), what: 'mirrored', walkId: '3', walk: 'poll' },
-      { at: before(118), what: 'answered', ...submission },
-      { at: before(119), what: 'sent', ...submission },
-      { at: before(120), what: 'queued', ...submission },
+      { ...entry, at: before(61), what: 'event', by: 'event evt_1', more: { type: 'research.completed' } },
+      { ...entry, at: before(110), what: 'mirrored', by: 'poll 3' },
+      { ...submission, at: before(118), what: 'answered' },
+      { ...submission, at: before(119), what: 'sent' },
+      { ...submission, at: before(120), what: 'queued' },
     ],
     more: false,
     columns: [
-      { name: 'job_id', type: 'bigint', value: cut('17') },
-      { name: 'status', type: 'text', value: cut('completed') },
-      { name: '_user_id', type: 'bigint', value: cut('42') },
+      { name: 'job_id', value: '17' },
+      { name: 'status', value: 'completed' },
+      { name: '_user_id', value: '42' },
     ],
-    raw: cut('{\n    "job_id": 17\n}'),
+    raw: '{\n    "job_id": 17\n}',
     ...changes,
   };
 }

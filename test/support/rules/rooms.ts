@@ -140,7 +140,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       has: 'one page: what is stored or forgotten under its keys, writing it, comparing it',
       imports: ['columns', 'deletion', 'quarantine', 'rows', 'scope'],
     },
-    lookup: { has: 'what the status page finds: rows by ID and domain, what happened to one', imports: [] },
+    lookup: {
+      has: 'what the status page finds: rows by ID and domain, the newest of a collection, one with its story',
+      imports: [],
+    },
   },
   sync: {
     ownership: { has: 'whose data a key answers with: proofs, claims that rest on them', imports: [] },
@@ -186,7 +189,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
   status: {
     http: { has: 'requests taken, answers written', imports: [] },
     page: { has: 'the status page', imports: [] },
-    lookup: { has: 'the search, and the page of a row', imports: ['http', 'page'] },
+    lookup: { has: 'the search, lists of rows, and the page of a row', imports: ['http', 'page'] },
   },
   webhooks: {
     signature: { has: 'schemes and their strength', imports: [] },
