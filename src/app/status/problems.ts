@@ -66,7 +66,10 @@ const NO_DAEMON = { byItself: 'nothing: no daemon runs', remedy: '"research-mirr
  * Whether a mirror is healthy: judged by what readers get, not by what runs. A mirror is still healthy just after its
  * daemon has stopped; a dead daemon shows by late polls.
  */
-export function judge(facts: Facts, { unready, keys = [], clockBackMs = 0, oldReaders = [] }: Further = {}): Judgement {
+export function judge(
+  facts: Facts,
+  { unready, keys = [], clockBackMs = 0, oldReaders = [] }: Further = {},
+): Judgement {
   const { accounts, processes, held, recovery, deletions } = facts;
   const now = Date.parse(facts.at);
   const running = processes.some(({ alive }) => alive);

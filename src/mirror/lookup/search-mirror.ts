@@ -55,13 +55,18 @@ function found({ response, ...line }: Line): Found {
 
 /** Rows by ID, also what MIRROR_DELETES=hard left of removed ones; and by domain, live and deleted ones by an index each. */
 function rowsWith(db: Db, { integer = '', domain, texts }: SearchTerms): RawBuilder<unknown>[] {
+  const [text = null, other = text] = texts;
   return COLLECTIONS.flatMap((entry) => {
     if (entry.kind === 'single') return [];
     const table = tableOf(db.schema, entry.name);
-    const isKey =
-      entry.keyType === 'bigint' ? sql`nullif(${integer}, '')::bigint` : sql`any(${[...texts]}::text[])`;
+    const key = sql.id('r', entry.keyField);
     const inList = entry.parent === undefined ? sql`` : sql`and r.list_id = p.list_id`;
-    const hasId = sql`r.${sql.id(entry.keyField)} = ${isKey} ${inList}`;
+    // By equality, which a unique index serves: for any(…) PostgreSQL 15 may read all of a list.
+    const isKey =
+      entry.keyType === 'bigint'
+        ? sql`${key} = nullif(${integer}, '')::bigint`
+        : sql`(${key} = ${text} or ${key} = ${other})`;
+    const hasId = sql`${isKey} ${inList}`;
     const ofDomain = sql`r.${sql.id(DOMAIN_COLUMN)} = ${domain} and r._deleted_at`;
     const byId = [hasId, sql`${hasId} and r._op = 'delete'`];
     const byDomain =
