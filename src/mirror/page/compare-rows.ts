@@ -5,12 +5,12 @@ import type { Scope } from '../../model/collections.ts';
 import type { Item } from '../../model/page.ts';
 import { shortened } from '../../model/status/shortened.ts';
 import { type KeyedItem, sortPage } from '../rows/classify.ts';
-import { type ColumnRegistry, readRegistry } from '../columns/column-registry.ts';
+import { readRegistry } from '../columns/column-registry.ts';
 import { liveAmong } from '../rows/live-rows.ts';
 import { contentHash, contentRule, type ContentRule, isComparable } from '../rows/content-hash.ts';
 import { forgottenAmong } from './forgotten-keys.ts';
 import { itemHash, quarantinedAmong, storableText } from '../quarantine/update-quarantine.ts';
-import { payloadText, rowContent, type RowContent } from '../rows/row-payload.ts';
+import { type FieldColumn, payloadText, rowContent, type RowContent } from '../rows/row-payload.ts';
 import { inScope, keyTypeName, dataTable, type Table, tableOf } from '../table.ts';
 import { isDataError } from '../quarantine/write-carefully.ts';
 import { columnExpression } from '../rows/write-rows.ts';
@@ -69,232 +69,165 @@ export async function compareItems(
   db: Db,
   scope: Scope,
   items: readonly Item[],
-  { ignore, exclude }: StorageRules,
+  rules: StorageRules,
 ): Promise<ComparedItems> {
+  const { ignore, exclude } = rules;
   const table = tableOf(db.schema, scope.collection);
   const rule = contentRule(ignore, exclude);
   const page = sortPage(items, rule, () => undefined);
   // In this order: a column that is added in between is not compared, and an older one is known as not yet filled.
-  const registry = await readRegistry(db, table);
-  const filled = await unfilledColumns(db, scope);
-  const payloads = page.keyed.map((row) => ({
-    row,
-    ...rowContent(row, exclude, table.name, registry.columns),
-  }));
-  const compared = await comparePayloads(db, { table, scope, registry, filled, ignore }, payloads);
-
-  const unequal = page.keyed.flatMap((row) => judge(row, compared, rule, ignore.size > 0));
-  const keyless = page.bad.map(({ item }): Unequal => ({
-    item,
-    found: {
-      key: item.key,
-      source: contentHash(item.source, rule),
-      kind: 'missing',
-      row: undefined,
-      fields: [],
-    },
-  }));
+  const { columns } = await readRegistry(db, table);
+  const values = await columnValues(db, scope, columns, ignore);
+  const sent = page.keyed.map((row) => ({ row, ...rowContent(row, exclude, table.name, columns) }));
+  const found = await unequalRows(db, { table, scope, values, ignore }, sent);
+  const rows = new Map(found.map((row) => [row.key, row]));
+  const unequal = page.keyed.flatMap((keyed) => {
+    const row = rows.get(keyed.key);
+    const fields = row?.live === true ? differences(row.fields ?? [], keyed.hash, rule, ignore) : [];
+    if (row === undefined || (row.live && fields.length === 0)) return [];
+    const { key, hash: source, item } = keyed;
+    const kind = row.live ? 'different' : 'missing';
+    return [{ item, found: { key, source, kind, row: row.change_id ?? undefined, fields } } as const];
+  });
+  const keyless = page.bad.map(({ item }) => {
+    const source = contentHash(item.source, rule);
+    return { item, found: { key: item.key, source, kind: 'missing', row: undefined, fields: [] } } as const;
+  });
   const keys = page.keyed.map(({ key }) => key);
   return { keys, unequal: await setApart(db, scope, [...unequal, ...keyless], exclude) };
 }
 
-interface Unequal {
-  readonly item: Item;
-  readonly found: UnequalItem;
+/** Of a live row: what differs, as it is shown; nothing where that is no difference. */
+function differences(
+  found: readonly FieldDifference[],
+  hash: string,
+  rule: ContentRule,
+  ignore: ReadonlySet<string>,
+): FieldDifference[] {
+  // `_verbatim` keeps the item's spelling when it was last written: the order of fields and white space may differ
+  // today. If fields are ignored, one of those may be the only reason for having `_verbatim`.
+  const fields = found.filter(({ name, source, mirror }) => {
+    if (name !== '_verbatim') return true;
+    return source === null || mirror === null ? ignore.size === 0 : contentHash(mirror, rule) !== hash;
+  });
+  // A hash by another rule (MIRROR_IGNORE_FIELDS was changed) is replaced when the row is read next: no difference.
+  if (fields.every(({ name, mirror }) => name === '_hash' && isComparable(mirror ?? ''))) return [];
+  const shown = (value: string | null): string | null => value && shortened(value, SHOWN);
+  return fields.map(({ name, source, mirror }) => ({ name, source: shown(source), mirror: shown(mirror) }));
 }
 
-/** One item's row, as the statement below found it. */
-interface Compared {
-  readonly row: string | undefined;
+/** The row of an item that is not as it should be. */
+interface UnequalRow {
+  readonly key: string;
+  /** Null: there is no row. */
+  readonly change_id: string | null;
   readonly live: boolean;
-  readonly fields: readonly FieldDifference[];
+  /** Where a live row differs. */
+  readonly fields: readonly FieldDifference[] | null;
 }
 
 interface Comparison {
   readonly table: Table;
   readonly scope: Scope;
-  readonly registry: ColumnRegistry;
-  readonly filled: ReadonlyMap<string, UnfilledRows>;
+  /** Of each column: its name, the value that it should have, and the one that it has. */
+  readonly values: readonly RawBuilder<unknown>[];
   readonly ignore: ReadonlySet<string>;
 }
 
-function judge(
-  { item, key, hash }: KeyedItem,
-  compared: ReadonlyMap<string, Compared>,
-  rule: ContentRule,
-  someIgnored: boolean,
-): Unequal[] {
-  const found = compared.get(key);
-  if (found === undefined) return [];
-  const { row, live } = found;
-  if (row === undefined || !live) {
-    return [{ item, found: { key, source: hash, kind: 'missing', row, fields: [] } }];
-  }
-  const different = found.fields.filter((field) => !isSameVerbatim(field, hash, rule, someIgnored));
-  // A hash by another rule (MIRROR_IGNORE_FIELDS was changed) is replaced when the row is read next: no difference.
-  if (different.every(({ name, mirror }) => name === '_hash' && isComparable(mirror ?? ''))) return [];
-  const fields = different.map(({ name, source, mirror }) => ({
-    name,
-    source: shown(source),
-    mirror: shown(mirror),
-  }));
-  return [{ item, found: { key, source: hash, kind: 'different', row, fields } }];
-}
-
-/**
- * `_verbatim` keeps the item's spelling when it was last written: the order of fields and white space may differ
- * today. If fields are ignored, one of those may be the only reason for having `_verbatim`.
- */
-function isSameVerbatim(
-  { name, source, mirror }: FieldDifference,
-  hash: string,
-  rule: ContentRule,
-  someIgnored: boolean,
-): boolean {
-  if (name !== '_verbatim') return false;
-  if (source === null || mirror === null) return someIgnored;
-  return contentHash(mirror, rule) === hash;
-}
-
-function shown(value: string | null): string | null {
-  return value === null ? null : shortened(value, SHOWN);
-}
-
-interface ComparedItem extends RowContent {
-  readonly row: KeyedItem;
-}
-
 /** Halves what Postgres can't read until the bad item is alone: a live row of its key is another version. */
-async function comparePayloads(
+async function unequalRows(
   db: Db,
   comparison: Comparison,
-  payloads: readonly ComparedItem[],
-): Promise<Map<string, Compared>> {
-  const [first] = payloads;
-  if (first === undefined) return new Map();
+  sent: readonly (RowContent & { readonly row: KeyedItem })[],
+): Promise<readonly UnequalRow[]> {
+  const [first] = sent;
+  if (first === undefined) return [];
   try {
-    return await comparePart(db, comparison, payloads);
+    return await readAccount(db, comparison.scope.userId, unequalQuery(comparison, sent));
   } catch (error) {
     if (!isDataError(error)) throw error;
-    if (payloads.length === 1) {
-      const { key, item } = first.row;
-      const row = (await liveAmong(db, comparison.scope, [key])).get(key);
-      const fields = [{ name: '_raw', source: item.source, mirror: 'an older version' }];
-      return new Map([[key, { row, live: row !== undefined, fields }]]);
+    if (sent.length > 1) {
+      const half = Math.ceil(sent.length / 2);
+      const before = await unequalRows(db, comparison, sent.slice(0, half));
+      return [...before, ...(await unequalRows(db, comparison, sent.slice(half)))];
     }
-    const half = Math.ceil(payloads.length / 2);
-    return new Map([
-      ...(await comparePayloads(db, comparison, payloads.slice(0, half))),
-      ...(await comparePayloads(db, comparison, payloads.slice(half))),
-    ]);
+    const { key, item } = first.row;
+    const row = (await liveAmong(db, comparison.scope, [key])).get(key);
+    const fields = [{ name: '_raw', source: item.source, mirror: 'an older version' }];
+    return [{ key, change_id: row ?? null, live: row !== undefined, fields }];
   }
 }
 
-interface DifferenceRow {
-  readonly key: string;
-  readonly change_id: string | null;
-  readonly live: boolean | null;
-  readonly name: string | null;
-  readonly source: string | null;
-  readonly mirror: string | null;
-}
-
-/** @returns only the items that are not as they should be */
-async function comparePart(
-  db: Db,
-  { table, scope, registry, filled, ignore }: Comparison,
-  payloads: readonly ComparedItem[],
-): Promise<Map<string, Compared>> {
-  const columns = registry.columns
-    .filter(({ field, derived }) => !(derived?.from ?? [field]).some((each) => ignore.has(each)))
-    .map((column) => {
-      const { field, name, type } = column;
-      const stored = sql`t.${sql.id(name)}::text`;
-      const pending = filled.get(field);
-      // A list of cases, so that of all expressions only those of this row are computed.
-      const expected = sql`(${columnExpression({ field, name, type })})::text`;
-      return pending === undefined
-        ? sql`(${name}::text, ${expected}, ${stored})`
-        : sql`(${name}::text, case when t._change_id > ${pending.after}::bigint and t._change_id <= ${pending.until}::bigint
-            then ${stored} else ${expected} end, ${stored})`;
-    });
+function unequalQuery(
+  { table, scope, values, ignore }: Comparison,
+  sent: readonly RowContent[],
+): RawBuilder<UnequalRow> {
   const meta = [
     sql`('_hash', x.h, encode(t._hash, 'hex'))`,
     sql`('_verbatim', x.v, t._verbatim)`,
     sql`('_raw', jsonb_typeof(x.r), jsonb_typeof(t._raw))`,
   ];
-  const ignored = sql`${[...ignore]}::text[]`;
   const fieldsOf = (raw: RawBuilder<unknown>): RawBuilder<unknown> =>
-    sql`case when jsonb_typeof(${raw}) = 'object' then ${raw} - ${ignored} else '{}' end`;
-  const query = sql<DifferenceRow>`
-    select x.k::text as key, t._change_id as change_id, t._deleted_at is null as live, d.name, d.source, d.mirror
-    from jsonb_to_recordset(${payloadText(payloads, 0n)}::text::jsonb)
+    sql`case when jsonb_typeof(${raw}) = 'object' then ${raw} - ${[...ignore]}::text[] else '{}' end`;
+  const ofKey = table.key === undefined ? sql`` : sql`and t.${sql.id(table.key.column)} = x.k`;
+  return sql<UnequalRow>`
+    select x.k::text as key, t._change_id as change_id, t._user_id is not null and t._deleted_at is null as live, d.fields
+    from jsonb_to_recordset(${payloadText(sent, 0n)}::text::jsonb)
       as x (k ${keyTypeName(table)}, h text, o jsonb, v text, r jsonb)
     left join lateral (
-      select t.* from ${dataTable(table)} as t where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t on true
+      select t.* from ${dataTable(table)} as t where ${inScope(table, scope)} ${ofKey} offset 0) as t on true
     left join lateral (
-      select v.name, v.source, v.mirror from (values ${sql.join([...meta, ...columns])}) as v (name, source, mirror)
-      where v.source is distinct from v.mirror
-      union all
-      select '_raw.' || coalesce(f.key, g.key), f.value::text, g.value::text
-      from jsonb_each(${fieldsOf(sql`x.r`)}) as f full join jsonb_each(${fieldsOf(sql`t._raw`)}) as g on g.key = f.key
-      where f.value::text is distinct from g.value::text) as d on t._user_id is not null and t._deleted_at is null
-    where t._user_id is null or t._deleted_at is not null or d.name is not null`;
-  const rows = await readAccount(db, scope.userId, query);
-  const compared = new Map<string, Compared>();
-  for (const { key, change_id: row, live, name, source, mirror } of rows) {
-    const before = compared.get(key)?.fields ?? [];
-    const fields = name === null ? before : [...before, { name, source, mirror }];
-    compared.set(key, { row: row ?? undefined, live: row !== null && live === true, fields });
-  }
-  return compared;
+      select json_agg(d) as fields from (
+        select v.name, v.source, v.mirror from (values ${sql.join([...meta, ...values])}) as v (name, source, mirror)
+        where v.source is distinct from v.mirror
+        union all
+        select '_raw.' || coalesce(f.key, g.key), f.value::text, g.value::text
+        from jsonb_each(${fieldsOf(sql`x.r`)}) as f full join jsonb_each(${fieldsOf(sql`t._raw`)}) as g on g.key = f.key
+        where f.value::text is distinct from g.value::text) as d) as d on t._user_id is not null and t._deleted_at is null
+    where t._user_id is null or t._deleted_at is not null or d.fields is not null`;
 }
 
-function ofKey(table: Table): RawBuilder<unknown> {
-  return table.key === undefined ? sql`` : sql`and t.${sql.id(table.key.column)} = x.k`;
-}
-
-/** Rows that a new column does not cover yet: change IDs above `after`, up to `until`. */
-interface UnfilledRows {
-  readonly after: string;
-  readonly until: string;
-}
-
-async function unfilledColumns(db: Db, { userId, collection }: Scope): Promise<Map<string, UnfilledRows>> {
-  const { rows } = await db.sql<{ field: string; done_through: string; until: string }>`
-    select b.field, b.done_through, b.until from ${db.stateTable('backfill')} as b
+/** As `Comparison.values`, of the columns that are compared. */
+async function columnValues(
+  db: Db,
+  { userId, collection }: Scope,
+  columns: readonly FieldColumn[],
+  ignore: ReadonlySet<string>,
+): Promise<RawBuilder<unknown>[]> {
+  // A new column does not cover yet the rows with change IDs above `after`, up to `until`.
+  const { rows } = await db.sql<{ field: string; after: string; until: string }>`
+    select b.field, b.done_through as after, b.until from ${db.stateTable('backfill')} as b
     where b._user_id = ${userId}::bigint and b.collection = ${collection}`;
-  return new Map(rows.map(({ field, done_through: after, until }) => [field, { after, until }]));
+  return columns
+    .filter(({ field, derived }) => !(derived?.from ?? [field]).some((each) => ignore.has(each)))
+    .map((column) => {
+      const stored = sql`t.${sql.id(column.name)}::text`;
+      const expected = sql`(${columnExpression(column)})::text`;
+      const pending = rows.find(({ field }) => field === column.field);
+      if (pending === undefined) return sql`(${column.name}::text, ${expected}, ${stored})`;
+      // A list of cases, so that of all expressions only those of this row are computed.
+      return sql`(${column.name}::text, case when t._change_id > ${pending.after}::bigint and t._change_id <= ${pending.until}::bigint
+          then ${stored} else ${expected} end, ${stored})`;
+    });
 }
 
+/** Tells apart what the mirror knows, and is right to have no row of, or an older one. */
 async function setApart(
   db: Db,
   scope: Scope,
-  unequal: readonly Unequal[],
+  unequal: readonly { readonly item: Item; readonly found: UnequalItem }[],
   exclude: ReadonlySet<string>,
 ): Promise<UnequalItem[]> {
   if (unequal.length === 0) return [];
-  const hashed = unequal.map(({ item, found }) => ({
-    found,
-    hash: itemHash(storableText(item.source, exclude)),
-  }));
-  const kept = await quarantinedAmong(
-    db,
-    scope,
-    hashed.map(({ hash }) => hash),
-  );
-  const forgotten = await forgottenAmong(
-    db,
-    scope,
-    unequal.map(({ found }) => found),
-  );
-  const isForgotten = ({ key, kind }: UnequalItem): boolean =>
-    kind === 'missing' && (forgotten.parent || (key !== undefined && forgotten.keys.has(key)));
-  return hashed.map(({ found, hash }) => {
-    if (isForgotten(found)) return { ...found, kind: 'forgotten', fields: [] };
-    if (!kept.has(hash)) return found;
-    return found.kind === 'different'
-      ? { ...found, stale: true }
-      : { ...found, kind: 'quarantined', fields: [] };
+  const found = unequal.map((each) => each.found);
+  const hashes = unequal.map(({ item }) => itemHash(storableText(item.source, exclude)));
+  const kept = await quarantinedAmong(db, scope, hashes);
+  const forgotten = await forgottenAmong(db, scope, found);
+  return found.map((each, at) => {
+    const isMissing = each.kind === 'missing';
+    if (isMissing && (forgotten.parent || forgotten.keys.has(each.key ?? '')))
+      return { ...each, kind: 'forgotten' };
+    if (!kept.has(hashes[at] ?? '')) return each;
+    return isMissing ? { ...each, kind: 'quarantined' } : { ...each, stale: true };
   });
 }
