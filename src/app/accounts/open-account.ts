@@ -80,6 +80,7 @@ export interface OpenAccount {
   readonly mirror: Mirror;
   readonly reader: AccountReader;
   readonly clock: Clock;
+  readonly keys: KeyStore;
   /** Stores what the budgets learnt, and releases the account; may be called after the lease was lost, too. */
   close(): Promise<void>;
 }
@@ -131,6 +132,7 @@ export async function openAccount(
     source,
     store,
     clock: context.clock,
+    keys: context.keys,
     mirror,
     reader,
     close: async () => {

@@ -2,10 +2,9 @@ import type { CommandHandler } from '../../commands/command-service.ts';
 import type { Config, ServiceConfig } from '../../config/config.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { collection, type CollectionName } from '../../model/collections.ts';
-import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import type { Sample } from '../../mirror/rows/live-rows.ts';
 import { notVerified, type VerifiedCollection, type VerifyProgress } from '../../sync/verify/report.ts';
-import { type AccountVerification, verifyAccount } from '../../sync/verify/verify-account.ts';
-import type { OpenAccount } from '../accounts/open-account.ts';
+import { verifyAccount } from '../../sync/verify/verify-account.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { type AccountCommand, type Asked, commandHandler } from '../process/account-command.ts';
 import { type RunOptions, type UnknownKey, workOnAccounts } from '../process/account-work.ts';
@@ -17,10 +16,15 @@ export const VERIFY: AccountCommand<VerifiedCollection> = {
   notDone: notVerified,
 };
 
-export interface VerifyOptions extends RunOptions<VerifyProgress>, Asked {}
+interface VerifyAsked extends Asked {
+  /** Null, or left out by an older version: everything is compared. */
+  readonly sample?: Sample | null;
+}
+
+export interface VerifyOptions extends RunOptions<VerifyProgress>, VerifyAsked {}
 
 export interface VerifyReport {
-  /** Every collection was read, and nothing is missing, extra or different. */
+  /** Every collection was read, and nothing that was compared is missing, extra or different. */
   readonly equal: boolean;
   readonly collections: readonly VerifiedCollection[];
   readonly unknownKeys: readonly UnknownKey[];
@@ -32,12 +36,12 @@ export interface VerifyReport {
  * @throws what keeps all of it from being read; the signal's reason
  */
 export async function runVerify(config: ServiceConfig, options: VerifyOptions): Promise<VerifyReport> {
-  const { collections, signal, onProgress } = options;
+  const { collections, sample = null, signal, onProgress } = options;
   const { results, unknownKeys } = await workOnAccounts(config, options, {
     command: VERIFY,
-    asked: { collections },
-    work: (account, { db, link: { clock } }) =>
-      verify(account, { config, db, clock }, { collections, signal, onProgress }),
+    asked: { collections, sample },
+    work: (context, { db }) =>
+      verifyAccount({ context, db, config, collections, sample, signal, onProgress }),
   });
   const equal =
     unknownKeys.length === 0 &&
@@ -53,12 +57,12 @@ export function verifyHandler(
   db: Db,
   runners: () => readonly AccountRunner[],
 ): CommandHandler {
-  return commandHandler<Asked, VerifiedCollection, VerifyProgress>(
+  return commandHandler<VerifyAsked, VerifiedCollection, VerifyProgress>(
     config,
     runners,
     VERIFY,
-    (account, { collections }, doing) => {
-      const { reader } = account;
+    (context, { collections, sample = null }, doing) => {
+      const { reader } = context;
       const catchUp = async (name: CollectionName): Promise<void> => {
         const found = collection(name);
         // What fails here fails in the daemon's own polls, too, which report it.
@@ -67,23 +71,8 @@ export function verifyHandler(
         else await reader.read(name, { what: 'poll', signal: doing.signal });
       };
       return reader.belowPolls(() =>
-        verify(account, { config, db, clock: systemClock }, { ...doing, collections, catchUp }),
+        verifyAccount({ context, db, config, ...doing, collections, sample, catchUp }),
       );
     },
   );
-}
-
-/** Verifies an account that this process owns. @throws as `verifyAccount` */
-function verify(
-  { fence, source, store }: OpenAccount,
-  { config, db, clock }: { readonly config: Config; readonly db: Db; readonly clock: Clock },
-  options: Omit<AccountVerification, 'context' | 'db' | 'rules'>,
-): Promise<VerifiedCollection[]> {
-  const { ignoreFields, excludeFields } = config;
-  return verifyAccount({
-    context: { fence, source, store, clock },
-    db,
-    rules: (name) => ({ ignore: new Set(ignoreFields[name]), exclude: new Set(excludeFields[name]) }),
-    ...options,
-  });
 }

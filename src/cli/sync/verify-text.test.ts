@@ -12,6 +12,8 @@ const lineOf = (fields: Fields): string | undefined =>
       collections: [
         {
           userId: '1',
+          sample: null,
+          estimate: { requests: 1, seconds: 1 },
           collection: 'lists',
           items: 1,
           rows: 1,

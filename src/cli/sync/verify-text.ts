@@ -4,7 +4,7 @@ import type {
   VerifyProgress,
   VerifyReport,
 } from '../../app/verify/run-verify.ts';
-import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { formatTable, printable } from '../terminal/text-table.ts';
 
 /** Discrepancies of a collection that are printed for people; `--json` has more. */
@@ -12,53 +12,57 @@ const PRINTED = 20;
 /** Differing fields of a row that are printed. */
 const PRINTED_FIELDS = 5;
 
-/** How far a verification is, in one line: sums over all accounts by collection. */
+/** How long a verification may take, and how far it is, in one line: sums over all accounts by collection. */
 export function verifyingLine(progress: Iterable<VerifyProgress>): string {
-  const sums = new Map<string, { items: number; unequal: number }>();
-  for (const { collection, items, unequal } of progress) {
-    const before = sums.get(collection) ?? { items: 0, unequal: 0 };
-    sums.set(collection, { items: before.items + items, unequal: before.unequal + unequal });
+  const items = new Map<string, number>();
+  let [requests, seconds] = [0, 0];
+  for (const each of progress) {
+    items.set(each.collection, (items.get(each.collection) ?? 0) + each.items);
+    requests += each.estimate.requests;
+    seconds += each.estimate.seconds;
   }
-  const parts = [...sums].map(
-    ([collection, { items, unequal }]) =>
-      `${collection} ${formatCount(items)}${unequal > 0 ? ` (${formatCount(unequal)} to look at again)` : ''}`,
-  );
-  return `comparing: ${parts.length === 0 ? '…' : parts.join(' · ')}`;
+  if (items.size === 0) return 'comparing: …';
+  const span = seconds < 60 ? 'less than a minute' : `about ${formatSpan(seconds * 1000)}`;
+  const parts = [...items].map(([collection, count]) => `${collection} ${formatCount(count)}`);
+  return `comparing, about ${countOf(requests, 'request')}, ${span}: ${parts.join(' · ')}`;
 }
 
 export function describeVerification(report: VerifyReport, width: number | undefined): string {
-  const some = report.collections.some(({ forgotten }) => forgotten > 0);
-  const figures = [...COUNTED, ...(some ? ['forgotten'] : []), 'took'];
+  const { collections } = report;
+  // Most mirrors have no forgotten rows.
+  const counted = FIGURES.filter(({ of }) => of !== 'forgotten' || sumOf(collections, of) > 0);
   const table = formatTable(
     [
       { title: 'account', align: 'right' },
       { title: 'collection', align: 'left' },
-      ...figures.map((title) => ({ title, align: 'right' }) as const),
+      ...[...counted, { title: 'took' }].map(({ title }) => ({ title, align: 'right' }) as const),
       { title: '', align: 'left' },
     ],
-    report.collections.map((each) => [
+    collections.map((each) => [
       each.userId,
       each.collection,
-      ...figuresOf(each, some),
+      ...counted.map(({ of }) => formatCount(each[of])),
+      `${(each.milliseconds / 1000).toFixed(1)} s`,
       each.error ?? '',
     ]),
     width,
   );
-  const requests = report.collections.reduce((sum, each) => sum + each.requests, 0);
-  const rows = report.collections.map(describeRows).join('');
-  return `${table}${rows}${countOf(requests, 'request')}; ${conclusion(report)}\n`;
+  const requests = countOf(sumOf(collections, 'requests'), 'request');
+  return `${table}${collections.map(describeRows).join('')}${requests}; ${conclusion(report)}\n`;
 }
 
-const COUNTED = ['service', 'mirror', 'missing', 'extra', 'different', 'changed', 'quarantined'];
+const FIGURES = [
+  { title: 'service', of: 'items' },
+  { title: 'mirror', of: 'rows' },
+  ...(['missing', 'extra', 'different', 'changed', 'quarantined', 'forgotten'] as const).map(
+    (of) => ({ title: of, of }) as const,
+  ),
+] as const;
 
-/** @param some whether any collection has forgotten rows: most mirrors have none */
-function figuresOf(each: VerifiedCollection, some: boolean): string[] {
-  const { items, rows, missing, extra, different, changed, quarantined, forgotten, milliseconds } = each;
-  return [
-    ...[items, rows, missing, extra, different, changed, quarantined].map(formatCount),
-    ...(some ? [formatCount(forgotten)] : []),
-    `${(milliseconds / 1000).toFixed(1)} s`,
-  ];
+type Counted = (typeof FIGURES)[number]['of'] | 'requests';
+
+function sumOf(collections: readonly VerifiedCollection[], ...counted: readonly Counted[]): number {
+  return collections.reduce((sum, each) => counted.reduce((all, of) => all + each[of], sum), 0);
 }
 
 function describeRows(verified: VerifiedCollection): string {
@@ -84,14 +88,18 @@ function describeRow({ kind, list, key, fields, note }: Discrepancy): string {
 }
 
 function conclusion({ equal, collections, unknownKeys }: VerifyReport): string {
-  const sum = (of: (each: VerifiedCollection) => number): number =>
-    collections.reduce((total, each) => total + of(each), 0);
-  const unlike = sum(({ missing, extra, different }) => missing + extra + different);
-  const changed = sum((each) => each.changed);
-  const open = changed === 0 ? '' : ` (${countOf(changed, 'row')} changed while reading: not judged)`;
-  if (equal) return `the mirror equals the service${open}`;
-  if (unlike > 0)
-    return `${countOf(unlike, 'row')} differ${unlike === 1 ? 's' : ''} (service ≠ mirror)${open}`;
+  const unlike = sumOf(collections, 'missing', 'extra', 'different');
+  const changed = sumOf(collections, 'changed');
   const unread = collections.filter(({ error }) => error !== null).length + unknownKeys.length;
-  return `no difference found, but ${unread} could not be read${open}`;
+  const sampled = collections.filter(({ sample }) => sample !== null);
+  let said = `no difference found, but ${unread} could not be read`;
+  if (unlike > 0) said = `${countOf(unlike, 'row')} differ${unlike === 1 ? 's' : ''} (service ≠ mirror)`;
+  else if (equal) said = sampled.length > 0 ? 'no difference in the sample' : 'the mirror equals the service';
+  if (changed > 0) said += ` (${countOf(changed, 'row')} changed while reading: not judged)`;
+  if (sampled.length === 0) return said;
+  const compared = `${formatCount(sumOf(sampled, 'items'))} of about ${countOf(sumOf(sampled, 'rows'), 'row')}`;
+  return (
+    `${said}\nThis was a sample: ${compared} were compared. It says nothing of the others, nor of rows that the mirror ` +
+    'lacks elsewhere; without --sample all are compared.'
+  );
 }

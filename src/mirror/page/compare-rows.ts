@@ -51,12 +51,6 @@ export interface UnequalItem {
   readonly stale?: boolean;
 }
 
-export interface ComparedItems {
-  /** Keys of all items that have one, each once. */
-  readonly keys: readonly string[];
-  readonly unequal: readonly UnequalItem[];
-}
-
 /** Characters of a value that are shown. */
 const SHOWN = 120;
 
@@ -64,14 +58,14 @@ const SHOWN = 120;
  * Compares items with their rows in the mirror, by the very expressions that write them: every column that the daemon
  * fills, `_raw` field by field and digit by digit, `_hash`, `_verbatim`, `_deleted_at`. An equal hash is not enough:
  * somebody may have changed the row without it. Writes nothing.
+ * @returns those that differ, each once
  */
 export async function compareItems(
   db: Db,
   scope: Scope,
   items: readonly Item[],
-  rules: StorageRules,
-): Promise<ComparedItems> {
-  const { ignore, exclude } = rules;
+  { ignore, exclude }: StorageRules,
+): Promise<readonly UnequalItem[]> {
   const table = tableOf(db.schema, scope.collection);
   const rule = contentRule(ignore, exclude);
   const page = sortPage(items, rule, () => undefined);
@@ -81,20 +75,19 @@ export async function compareItems(
   const sent = page.keyed.map((row) => ({ row, ...rowContent(row, exclude, table.name, columns) }));
   const found = await unequalRows(db, { table, scope, values, ignore }, sent);
   const rows = new Map(found.map((row) => [row.key, row]));
-  const unequal = page.keyed.flatMap((keyed) => {
-    const row = rows.get(keyed.key);
-    const fields = row?.live === true ? differences(row.fields ?? [], keyed.hash, rule, ignore) : [];
+  const keyless = page.bad.map(({ item }) => ({
+    item,
+    key: undefined,
+    hash: contentHash(item.source, rule),
+  }));
+  const unequal = [...page.keyed, ...keyless].flatMap(({ key, hash: source, item }) => {
+    const row = key === undefined ? NO_ROW : rows.get(key);
+    const fields = row?.live === true ? differences(row.fields ?? [], source, rule, ignore) : [];
     if (row === undefined || (row.live && fields.length === 0)) return [];
-    const { key, hash: source, item } = keyed;
     const kind = row.live ? 'different' : 'missing';
     return [{ item, found: { key, source, kind, row: row.change_id ?? undefined, fields } } as const];
   });
-  const keyless = page.bad.map(({ item }) => {
-    const source = contentHash(item.source, rule);
-    return { item, found: { key: item.key, source, kind: 'missing', row: undefined, fields: [] } } as const;
-  });
-  const keys = page.keyed.map(({ key }) => key);
-  return { keys, unequal: await setApart(db, scope, [...unequal, ...keyless], exclude) };
+  return setApart(db, scope, unequal, exclude);
 }
 
 /** Of a live row: what differs, as it is shown; nothing where that is no difference. */
@@ -125,6 +118,9 @@ interface UnequalRow {
   /** Where a live row differs. */
   readonly fields: readonly FieldDifference[] | null;
 }
+
+/** Of an item that has no usable key. */
+const NO_ROW = { live: false, change_id: null, fields: null };
 
 interface Comparison {
   readonly table: Table;

@@ -80,3 +80,32 @@ export async function nextParent(
   );
   return rows[0]?.parent;
 }
+
+/** Rows of a collection that are chosen at random: by the same `seed`, an integer, the same ones. JSON. */
+export interface Sample {
+  readonly rows: number;
+  readonly seed: number;
+}
+
+/** Keys of a sample of live rows, by parent: '' outside lists. Reads all rows of the account in the table. */
+export async function sampleKeys(
+  db: Db,
+  userId: string,
+  collection: CollectionName,
+  { rows: size, seed }: Sample,
+): Promise<Map<string, string[]>> {
+  const table = tableOf(db.schema, collection);
+  const parent = table.parent === undefined ? sql`''` : sql`t.${sql.id(table.parent.column)}::text`;
+  const key = sql`${keyColumn(table)}::text`;
+  const rows = await readAccount(
+    db,
+    userId,
+    sql<{ parent: string; keys: string[] }>`
+    select s.parent, array_agg(s.key) as keys from (
+      select ${parent} as parent, ${key} as key from ${dataTable(table)} as t
+      where t._user_id = ${userId}::bigint and t._deleted_at is null
+      order by hashtextextended(${parent} || ' ' || ${key}, ${seed}::bigint) limit ${size}) as s
+    group by s.parent`,
+  );
+  return new Map(rows.map(({ parent: list, keys }) => [list, keys]));
+}

@@ -11,8 +11,6 @@ import type { CollectionName } from '../../model/collections.ts';
  */
 export type DiscrepancyKind = 'missing' | 'extra' | 'different' | 'changed';
 
-export const DISCREPANCY_KINDS: readonly DiscrepancyKind[] = ['missing', 'extra', 'different', 'changed'];
-
 export interface Discrepancy {
   readonly kind: DiscrepancyKind;
   /** The list that the row belongs to; '' outside lists. */
@@ -25,60 +23,55 @@ export interface Discrepancy {
   readonly note: string;
 }
 
-/** How one collection of one account compares. */
+/** What a first reading is expected to take. */
+export interface Estimate {
+  readonly requests: number;
+  /** At the rate that the account has. */
+  readonly seconds: number;
+}
+
+/** How one collection of one account compares; it is counted on while the collection is read. */
 export interface VerifiedCollection {
   readonly userId: string;
   readonly collection: CollectionName;
-  /** Items that the service has. */
-  readonly items: number;
+  /** How many rows were chosen, whose pages alone were read; null: all of them were. */
+  readonly sample: number | null;
+  readonly estimate: Estimate;
+  /** Items that the service has; of a sample those that were compared. */
+  items: number;
   /** Live rows of the mirror. */
-  readonly rows: number;
-  readonly missing: number;
-  readonly extra: number;
-  readonly different: number;
-  readonly changed: number;
+  rows: number;
+  missing: number;
+  extra: number;
+  different: number;
+  changed: number;
   /** Items of the service that can't be mirrored: they are in quarantine. */
-  readonly quarantined: number;
+  quarantined: number;
   /** Items of the service that were erased here on request, and are kept out. */
-  readonly forgotten: number;
+  forgotten: number;
   /** How many of all these were read only once, since there are too many. */
-  readonly readOnce: number;
-  /** The first ones; `changed` ones last. */
-  readonly discrepancies: readonly Discrepancy[];
-  readonly requests: number;
-  readonly rateLimited: number;
-  readonly milliseconds: number;
+  readOnce: number;
+  /** The first 1,000; `changed` ones last. */
+  discrepancies: Discrepancy[];
+  requests: number;
+  rateLimited: number;
+  milliseconds: number;
   /** Why it could not be read to its end; null when it was. */
-  readonly error: string | null;
+  error: string | null;
 }
 
-/** How far a collection is read; sums. */
-export interface VerifyProgress {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  readonly items: number;
-  /** Rows that differ so far, by one reading. */
-  readonly unequal: number;
-}
+/** How far a collection is read. */
+export type VerifyProgress = Pick<VerifiedCollection, 'userId' | 'collection' | 'items' | 'estimate'>;
 
-/** A verification that did not take place. */
-export function notVerified(userId: string, collection: CollectionName, error: string): VerifiedCollection {
-  return {
-    userId,
-    collection,
-    items: 0,
-    rows: 0,
-    missing: 0,
-    extra: 0,
-    different: 0,
-    changed: 0,
-    quarantined: 0,
-    forgotten: 0,
-    readOnce: 0,
-    discrepancies: [],
-    requests: 0,
-    rateLimited: 0,
-    milliseconds: 0,
-    error,
-  };
+/** A verification that has not taken place. */
+export function notVerified(
+  userId: string,
+  collection: CollectionName,
+  error: string | null,
+  estimate = { requests: 0, seconds: 0 },
+  sample: number | null = null,
+): VerifiedCollection {
+  const counts = { items: 0, rows: 0, missing: 0, extra: 0, different: 0, changed: 0 };
+  const others = { quarantined: 0, forgotten: 0, readOnce: 0, requests: 0, rateLimited: 0, milliseconds: 0 };
+  return { userId, collection, sample, estimate, ...counts, ...others, discrepancies: [], error };
 }

@@ -1,33 +1,31 @@
-import type { Db } from '../../db/connection/db.ts';
-import type { Exchange } from '../../api/api.ts';
-import type { StorageRules } from '../../mirror/page/compare-rows.ts';
-import { nextParent } from '../../mirror/rows/live-rows.ts';
+import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
+import { messageOf } from '@research-mirror/runtime/message';
+import { isStopped } from '@research-mirror/runtime/service';
+import { rateGroup } from '../../budget/rate-groups.ts';
+import type { MirrorOptions } from '../../mirror/mirror.ts';
+import { nextParent, type Sample, sampleKeys } from '../../mirror/rows/live-rows.ts';
+import { readScope } from '../../mirror/scope/scope-store.ts';
 import {
   childrenOf,
+  type Collection,
   collection,
   COLLECTION_NAMES,
   type CollectionName,
-  type ListCollection,
-  parentsOf,
 } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
-import { messageOf } from '@research-mirror/runtime/message';
-import { isStopped } from '@research-mirror/runtime/service';
-import type { ReadingContext } from '../reader/reading-context.ts';
-import { Findings } from './findings.ts';
-import { notVerified, type VerifiedCollection, type VerifyProgress } from './report.ts';
-import { verifyScope } from './verify-scope.ts';
-import { verifySingle } from './verify-single.ts';
+import { readMemory } from '../../walk/memory/memory.ts';
+import { itemsOfFullPage } from '../../walk/memory/page-limit.ts';
+import { type Estimate, notVerified, type VerifiedCollection, type VerifyProgress } from './report.ts';
+import { MOST_LISTED, type ScopeVerification, verifyScope } from './verify-scope.ts';
 
 /** Lists that are read side by side. The budget decides the pace; this only hides latency. */
 const LIST_WORKERS = 4;
 
-export interface AccountVerification {
-  readonly context: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock'>;
-  readonly db: Db;
-  readonly rules: (name: CollectionName) => StorageRules;
+export interface AccountVerification extends Pick<ScopeVerification, 'context' | 'db' | 'signal'> {
+  readonly config: Pick<MirrorOptions, 'ignoreFields' | 'excludeFields'>;
   readonly collections: readonly CollectionName[];
-  readonly signal: AbortSignal;
+  /** Null: everything is compared. */
+  readonly sample: Sample | null;
   readonly onProgress: (progress: VerifyProgress) => void;
   /**
    * Polls the collection before differing rows are read again, so that rows since the last poll are no difference.
@@ -36,11 +34,14 @@ export interface AccountVerification {
   readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
 
-/** The verification of a collection without parent; `keys` are the service's, collected where it has lists. */
-interface Begun {
-  readonly verified: Promise<VerifiedCollection>;
+/** What was read of a collection. */
+interface Verified {
+  readonly tally: VerifiedCollection;
+  /** Keys that the service has, where rows of another collection hang on them. */
   readonly keys: ReadonlySet<string>;
 }
+
+type Verify = (name: CollectionName) => Promise<Verified>;
 
 /**
  * Reads an account's collections again within its budget, side by side, and compares them with the mirror, which it
@@ -48,167 +49,94 @@ interface Begun {
  * @throws LeaseLost, KeyRefused; the signal's reason
  */
 export async function verifyAccount(of: AccountVerification): Promise<VerifiedCollection[]> {
-  const chosen = COLLECTION_NAMES.filter((name) => of.collections.includes(name));
-  const begun = new Map<CollectionName, Begun>();
-  const begin = (name: CollectionName): Begun => {
-    const keys = new Set<string>();
-    const wanted = childrenOf(name).some((child) => chosen.includes(child.name));
-    const made = begun.get(name) ?? {
-      verified: verifyCollection(of, name, wanted ? (key) => keys.add(key) : undefined),
-      keys,
-    };
-    begun.set(name, made);
-    return made;
+  const begun = new Map<CollectionName, Promise<Verified>>();
+  const verify: Verify = (name) => {
+    const verified = begun.get(name) ?? verifyCollection(of, collection(name), verify);
+    begun.set(name, verified);
+    return verified;
   };
-  const verified = chosen.map(async (name) => {
-    const found = collection(name);
-    if (found.kind === 'single' || found.parent === undefined) return begin(name).verified;
-    const parents = begin(parentsOf(found).table);
-    const { error } = await parents.verified;
-    if (error !== null) return notVerified(of.context.fence.userId, name, error);
-    return verifyLists(of, found, parents.keys);
-  });
-  const ended = await Promise.allSettled(verified);
-  const rejected = ended.find((each) => each.status === 'rejected');
-  if (rejected !== undefined) throw rejected.reason;
-  return ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const all = COLLECTION_NAMES.filter((name) => of.collections.includes(name)).map(verify);
+  await Promise.allSettled(all);
+  return (await Promise.all(all)).map(({ tally }) => tally);
 }
 
 async function verifyCollection(
   of: AccountVerification,
-  name: CollectionName,
-  onKey: ((key: string) => void) | undefined,
-): Promise<VerifiedCollection> {
-  const found = collection(name);
-  return measured(of, name, async (tally) => {
-    if (found.kind === 'list') return verifyOne(of, found, '', tally, onKey);
-    const { context, db, signal } = of;
-    const { findings, onExchange } = tally;
-    const rules = of.rules(name);
-    const verification = {
-      context,
-      userId: context.fence.userId,
-      collection: found,
-      db,
-      rules,
-      signal,
-    };
-    const { rows } = await verifySingle({ ...verification, findings, onExchange });
-    tally.onPage({ items: 1, unequal: 0 });
-    return rows;
-  });
-}
-
-/** Verifies every list of the service, and every other one that has live items in the mirror. */
-async function verifyLists(
-  of: AccountVerification,
-  lists: ListCollection,
-  keys: ReadonlySet<string>,
-): Promise<VerifiedCollection> {
-  return measured(of, lists.name, async (tally) => {
-    const left = parentsToRead(of, lists, keys);
-    let rows = 0;
-    const work = async (): Promise<void> => {
-      try {
-        for (let next = await left.next(); next.done !== true; next = await left.next()) {
-          const read = await verifyOne(of, lists, next.value, tally);
-          rows += read;
-        }
-      } catch (error) {
-        // The other workers find nothing more to do.
-        await left.return(undefined);
-        throw error;
-      }
-    };
-    const ended = await Promise.allSettled(Array.from({ length: LIST_WORKERS }, work));
-    const rejected = ended.find((each) => each.status === 'rejected');
-    if (rejected !== undefined) throw rejected.reason;
-    return rows;
-  });
-}
-
-async function* parentsToRead(
-  { db, context }: AccountVerification,
-  lists: ListCollection,
-  keys: ReadonlySet<string>,
-): AsyncGenerator<string, undefined> {
-  yield* keys;
+  found: Collection,
+  verify: Verify,
+): Promise<Verified> {
+  const { context, config, signal, onProgress, catchUp } = of;
+  const { name } = found;
   const { userId } = context.fence;
-  let last = await nextParent(db, userId, lists.name, undefined);
-  while (last !== undefined) {
-    if (!keys.has(last)) yield last;
-    last = await nextParent(db, userId, lists.name, last);
-  }
-  return undefined;
-}
-
-/** @returns live rows of the mirror */
-function verifyOne(
-  of: AccountVerification,
-  list: ListCollection,
-  parent: string,
-  { findings, onPage, onExchange }: Tally,
-  onKey?: (key: string) => void,
-): Promise<number> {
-  const { context, db, signal, catchUp } = of;
-  const scope = { userId: context.fence.userId, collection: list.name, parent };
-  return verifyScope({
-    reading: { context, scope, collection: list, signal, onExchange },
-    db,
-    rules: of.rules(list.name),
-    findings,
-    onPage,
-    ...(catchUp === undefined ? {} : { catchUp: () => catchUp(list.name) }),
-    ...(onKey === undefined ? {} : { onKey }),
-  });
-}
-
-/** What is counted on the way. */
-interface Tally {
-  readonly findings: Findings;
-  readonly onPage: (page: { readonly items: number; readonly unequal: number }) => void;
-  readonly onExchange: (exchange: Exchange) => void;
-}
-
-/** @param verify returns the mirror's live rows */
-async function measured(
-  { context, onProgress, signal }: AccountVerification,
-  collection: CollectionName,
-  verify: (tally: Tally) => Promise<number>,
-): Promise<VerifiedCollection> {
-  const { userId } = context.fence;
+  const sample = found.kind === 'list' ? of.sample : null;
   const begin = context.clock.monotonic();
-  const findings = new Findings();
-  let [items, unequal, requests, rateLimited, rows] = [0, 0, 0, 0, 0];
-  let error: string | null = null;
+  const { liveRows } = await context.store.standingOf(name);
+  const tally = notVerified(userId, name, null, await estimateOf(of, found, liveRows), sample?.rows);
+  const keys = new Set<string>();
+  const onPage = (read: readonly string[]): void => {
+    if (childrenOf(name).length > 0) for (const key of read) keys.add(key);
+    onProgress({ userId, collection: name, items: tally.items, estimate: tally.estimate });
+  };
+  onPage([]);
+  const rules = { ignore: new Set(config.ignoreFields[name]), exclude: new Set(config.excludeFields[name]) };
+  const shared = { ...of, rules, tally, onPage, catchUp: catchUp && (() => catchUp(name)) };
   try {
-    rows = await verify({
-      findings,
-      onPage: (page) => {
-        items += page.items;
-        unequal += page.unequal;
-        onProgress({ userId, collection, items, unequal });
-      },
-      onExchange: ({ status }) => {
-        requests += 1;
-        if (status === 429) rateLimited += 1;
-      },
-    });
+    if (sample !== null) tally.rows = liveRows;
+    const scopes = await scopesOf(of, found, verify);
+    await forEachConcurrently([...scopes], LIST_WORKERS, ([parent, chosen]) =>
+      verifyScope({ ...shared, scope: { userId, collection: name, parent }, sample: chosen }),
+    );
   } catch (cause) {
     signal.throwIfAborted();
     if (cause instanceof LeaseLost || cause instanceof KeyRefused || isStopped(cause)) throw cause;
-    error = messageOf(cause);
+    tally.error = messageOf(cause);
   }
-  return {
-    userId,
-    collection,
-    items,
-    rows,
-    ...findings.counts(),
-    discrepancies: findings.listed(),
-    requests,
-    rateLimited,
-    milliseconds: Math.round(context.clock.monotonic() - begin),
-    error,
-  };
+  const isOpen = ({ kind }: { readonly kind: string }): number => (kind === 'changed' ? 1 : 0);
+  tally.discrepancies = tally.discrepancies.toSorted((a, b) => isOpen(a) - isOpen(b)).slice(0, MOST_LISTED);
+  tally.milliseconds = Math.round(context.clock.monotonic() - begin);
+  return { tally, keys };
+}
+
+/** What is read of a collection, by parent: keys of the rows that were chosen; undefined: all of it. */
+async function scopesOf(
+  { context, db, sample }: AccountVerification,
+  found: Collection,
+  verify: Verify,
+): Promise<ReadonlyMap<string, ScopeVerification['sample']>> {
+  const { name } = found;
+  const { userId } = context.fence;
+  if (found.kind === 'single') return new Map([['', undefined]]);
+  if (sample !== null) {
+    const chosen = await sampleKeys(db, userId, name, sample);
+    // The first page is read anyway: of a collection that the mirror has nothing of, too.
+    return found.parent !== undefined || chosen.size > 0 ? chosen : new Map([['', []]]);
+  }
+  if (found.parent === undefined) return new Map([['', undefined]]);
+  // Every list of the service, and every other one that has live items in the mirror.
+  const parents = await verify(found.parent.collection);
+  if (parents.tally.error !== null) throw new Error(parents.tally.error);
+  const keys = new Set(parents.keys);
+  let last = await nextParent(db, userId, name, undefined);
+  for (; last !== undefined; last = await nextParent(db, userId, name, last)) keys.add(last);
+  return new Map([...keys].map((key) => [key, undefined]));
+}
+
+/** What the first reading takes: rows by the rows of a page, and a page for each list at least. */
+async function estimateOf(
+  { context, db, sample }: AccountVerification,
+  found: Collection,
+  rows: number,
+): Promise<Estimate> {
+  const { store, source, fence } = context;
+  let requests = 1;
+  if (found.kind === 'list') {
+    const stored = await readScope(db, { userId: fence.userId, collection: found.name, parent: '' });
+    const { value, widest, fits } = readMemory(stored?.memory ?? {}, found.keyType).limit;
+    const lists = found.parent === undefined ? 1 : (await store.standingOf(found.parent.collection)).liveRows;
+    const pages = Math.ceil(rows / (fits ?? (widest || itemsOfFullPage(value))));
+    requests = Math.max(lists, lists - 1 + pages);
+    // The first page of a list is read, too.
+    if (sample !== null) requests = Math.min(requests, sample.rows + 1);
+  }
+  return { requests, seconds: Math.ceil((requests * 60) / source.sizeOf(rateGroup('GET', found.route))) };
 }

@@ -1,245 +1,280 @@
-import type { Db } from '../../db/connection/db.ts';
+import type { Exchange } from '../../api/api.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
-import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
+import type { Db } from '../../db/connection/db.ts';
 import { suspectsAmong } from '../../mirror/deletion/stored-suspects.ts';
+import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
 import { liveAmong, liveRows } from '../../mirror/rows/live-rows.ts';
 import { readScope } from '../../mirror/scope/scope-store.ts';
-import { type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
+import { collection, type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
 import { RequestRefused } from '../../model/errors.ts';
 import type { Item } from '../../model/page.ts';
+import { stateOf } from '../../model/row-state.ts';
 import { beginConfirm } from '../../walk/kinds/confirm.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
-import { readMemory, type ScopeMemory, usableDirection } from '../../walk/memory/memory.ts';
+import { readMemory, type ScopeMemory } from '../../walk/memory/memory.ts';
+import { limitToAsk } from '../../walk/memory/page-limit.ts';
+import { step } from '../../walk/step.ts';
 import type { End, Step } from '../../walk/walk.ts';
-import type { Findings, SetApart } from './findings.ts';
-import { KeySet } from './verify-keys.ts';
-import { type Sighting, verdict } from './row-verdict.ts';
-import { type QuietReading, walkQuietly } from './verify-walk.ts';
+import type { ReadingContext } from '../reader/reading-context.ts';
+import { type AskedPage, askPage, type PageAsk } from '../walk-run/ask-page.ts';
+import type { DiscrepancyKind, VerifiedCollection } from './report.ts';
 
 /** Rows that are read a second time, at most: what is remembered of each takes some 200 bytes. */
 const READ_AGAIN = 100_000;
+/** Discrepancies of a collection that are listed one by one, at most; all are counted. */
+export const MOST_LISTED = 1_000;
 
-/** A scope's verification. */
+/** What is read of an account, and by what. */
+export type VerifyContext = Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock' | 'keys'>;
+
+/** A scope of the service and of the mirror. */
 export interface ScopeVerification {
-  readonly reading: Omit<QuietReading, 'priority'>;
+  readonly context: VerifyContext;
   readonly db: Db;
+  readonly scope: Scope;
   readonly rules: StorageRules;
-  readonly findings: Findings;
-  /** Called for each page of the first reading. */
-  readonly onPage: (page: { readonly items: number; readonly unequal: number }) => void;
-  /** Lets the mirror catch up with the service before differing rows are read again; left out: it stays as it is. */
-  readonly catchUp?: () => Promise<void>;
-  /** Called for each key that the service has. */
-  readonly onKey?: (key: string) => void;
+  readonly signal: AbortSignal;
+  readonly tally: VerifiedCollection;
+  /** Keys of the rows whose pages alone are read; undefined: everything is. */
+  readonly sample: readonly string[] | undefined;
+  /** Called with the keys of each page of the first reading. */
+  readonly onPage: (keys: readonly string[]) => void;
+  /** Lets the mirror catch up with the service before unequal rows are read again; undefined: it stays as it is. */
+  readonly catchUp: (() => Promise<void>) | undefined;
 }
 
-/** Rows that were not equal at the first reading, by key; an item without key is under its hash. */
-type SecondLook = Map<string, Sighting & { readonly key: string | undefined }>;
-
-/** Said of a row whose newest version Postgres refuses. */
-export const STALE = 'Postgres refuses its newest version: mirror.stale_rows says why';
-
-/** What the second reading found. */
-type Again = Map<string, Sighting & Pick<UnequalItem, 'fields' | 'stale'>>;
+/** What one reading of both sides says of a row that is not equal. */
+export interface Sighting
+  extends Pick<UnequalItem, 'key' | 'row'>, Partial<Pick<UnequalItem, 'fields' | 'stale'>> {
+  readonly kind: UnequalItem['kind'] | 'extra';
+  /** Content hash of the service's item; undefined: the service does not have it. */
+  readonly source: string | undefined;
+}
 
 /**
- * Compares one scope with the service: all pages, and the mirror's live rows that were on none of them. Unequal rows
- * are read again on both sides before they are reported.
- * @returns live rows of the mirror
- * @throws RequestRefused where the service can't be read to the end; what requests throw
+ * Compares one scope with the service: its pages, and the mirror's live rows that should have been on them. A row that
+ * was not equal is a suspect, and is read again on both sides: what the first reading said counts only where the second
+ * one says the same. Nothing is stored.
+ * @throws RequestRefused where the service can't be read to the end; what requests throw; the signal's reason
  */
-export async function verifyScope(verification: ScopeVerification): Promise<number> {
-  return new ScopeReadings(verification).run();
-}
-
-class ScopeReadings {
-  readonly #verification: ScopeVerification;
-  readonly #reading: QuietReading;
-  readonly #scope: Scope;
-  readonly #collection: ListCollection;
-  readonly #seen = new KeySet();
-  /** The service has them, and the mirror has them apart. */
-  readonly #apart: Readonly<Record<SetApart, KeySet>> = {
-    quarantined: new KeySet(),
-    forgotten: new KeySet(),
-  };
-  readonly #toReadAgain: SecondLook = new Map();
-  readonly #again: Again = new Map();
-
-  constructor(verification: ScopeVerification) {
-    const { reading } = verification;
-    this.#verification = verification;
-    this.#scope = reading.scope;
-    this.#collection = reading.collection;
-    this.#reading = {
-      ...reading,
-      priority: reading.scope.parent === '' ? PRIORITY.FULL : PRIORITY.LISTS,
-    };
-  }
-
-  async run(): Promise<number> {
-    const memory = await this.#readFirst();
-    const rows = await this.#readRows();
-    if (this.#toReadAgain.size > 0) {
-      await this.#verification.catchUp?.();
-      await this.#readAgain(memory);
-      await this.#judge();
-    }
-    const { findings } = this.#verification;
-    findings.setApart('quarantined', this.#apart.quarantined.size);
-    findings.setApart('forgotten', this.#apart.forgotten.size);
-    return rows;
-  }
-
-  async #readFirst(): Promise<ScopeMemory> {
-    const { db, onPage, onKey } = this.#verification;
-    const stored = await readScope(db, this.#scope);
-    const memory = readMemory(stored?.memory ?? {}, this.#collection.keyType);
-    const read = await this.#walk(await this.#whole(memory), async (items) => {
-      const { keys, unequal } = await this.#compare(items);
-      const missing = new Set<string>();
-      for (const { key, kind, source, row } of unequal) {
-        if (kind === 'missing' && key !== undefined) missing.add(key);
-        this.#note({ key, kind, source, row });
-      }
-      const names = [...keys, ...unequal.filter(({ key }) => key === undefined).map(nameOf)];
-      const fresh = names.filter((name) => !this.#seen.has(name));
-      for (const name of fresh) this.#seen.add(name);
-      for (const key of keys) onKey?.(key);
-      onPage({ items: fresh.length, unequal: unequal.length });
-      return (key) => !missing.has(key);
-    });
-    return read;
-  }
-
-  /** Live rows that were on no page. @returns how many live rows there are */
-  async #readRows(): Promise<number> {
-    const { db, onPage } = this.#verification;
-    let rows = 0;
-    for await (const batch of liveRows(db, this.#scope)) {
-      this.#reading.signal.throwIfAborted();
-      rows += batch.length;
-      const unseen = batch.filter(({ key }) => !this.#seen.has(key));
-      for (const { key, changeId } of unseen) {
-        this.#note({ key, kind: 'extra', source: undefined, row: changeId });
-      }
-      onPage({ items: 0, unequal: unseen.length });
-    }
-    return rows;
-  }
-
-  #note(seen: Sighting & { readonly key: string | undefined }): void {
-    const { findings } = this.#verification;
-    if (seen.kind === 'equal') return;
-    if (seen.kind === 'quarantined' || seen.kind === 'forgotten') this.#apart[seen.kind].add(nameOf(seen));
-    else if (this.#toReadAgain.size < READ_AGAIN) this.#toReadAgain.set(nameOf(seen), seen);
-    else findings.addReadOnce(seen.kind, 1);
-  }
-
-  /** The second reading: the fewest pages where the order is known, else all of them. */
-  async #readAgain(memory: ScopeMemory): Promise<void> {
-    const names = [...this.#toReadAgain.values()].map(({ key }) => key);
-    const keys = names.filter((key) => key !== undefined);
-    const onPage = async (items: readonly Item[]): Promise<(key: string) => boolean> => {
-      const asked = items.filter(({ key }) => key === undefined || this.#toReadAgain.has(key));
-      const { keys: read, unequal } = await this.#compare(asked);
-      for (const key of read) this.#again.set(key, { kind: 'equal', source: '', row: undefined, fields: [] });
-      for (const found of unequal) this.#again.set(nameOf(found), found);
-      return () => true;
-    };
-    if (usableDirection(memory) !== null && keys.length === names.length) {
-      const now = this.#reading.context.clock.now();
-      const { end } = await walkQuietly(this.#reading, beginConfirm(memory, { keys, now }), onPage);
-      if (end.outcome === 'reached' || end.outcome === 'complete') return;
-      this.#again.clear();
-    }
-    await this.#walk(await this.#whole(memory), onPage);
-  }
-
-  async #judge(): Promise<void> {
-    const { db, findings } = this.#verification;
-    const unseen = [...this.#toReadAgain.values()].flatMap(({ key }) =>
-      key === undefined || this.#again.has(key) ? [] : [key],
-    );
-    const live = await liveAmong(db, this.#scope, unseen);
-    const suspectsHere = await suspectsAmong(db, this.#scope, [...this.#toReadAgain.keys()]);
-    for (const [name, first] of this.#toReadAgain) {
-      const second = this.#again.get(name) ?? unseenAgain(live.get(name));
-      const suspicion = suspectsHere.get(name);
-      const kind = verdict(first, second, suspicion === 'waiting');
-      if (kind === 'quarantined' || kind === 'forgotten') {
-        this.#apart[kind].add(name);
+export async function verifyScope(verification: ScopeVerification): Promise<void> {
+  const { db, scope, tally, sample, onPage, catchUp } = verification;
+  const reader = new ScopeReader(verification);
+  const suspects = new Map<string, Sighting>();
+  for await (const { items, keys, rows, unequal } of reader.read(sample)) {
+    tally.items += items;
+    if (sample === undefined) tally.rows += rows;
+    for (const { key, kind, source, row } of unequal) {
+      const isSuspect = kind !== 'quarantined' && kind !== 'forgotten';
+      if (isSuspect && suspects.size < READ_AGAIN) {
+        suspects.set(nameOf({ key, source }), { key, kind, source, row });
         continue;
       }
-      findings.add(kind, () => ({
-        list: this.#scope.parent,
-        key: first.key,
-        fields: kind === 'different' ? second.fields : [],
-        note: second.stale === true ? STALE : noteOn(kind, first, second, suspicion),
-      }));
+      tally[kind] += 1;
+      if (isSuspect) tally.readOnce += 1;
     }
+    onPage(keys);
+  }
+  if (suspects.size === 0) return;
+  await catchUp?.();
+  const keyed = [...suspects.values()].flatMap(({ key }) => key ?? []);
+  // An item without key comes again only where everything does, or the whole sample.
+  const cover = keyed.length === suspects.size ? keyed : sample && [...sample, ...keyed];
+  const again = new Map<string, Sighting>();
+  for await (const { unequal } of reader.read(cover, suspects)) {
+    for (const found of unequal) again.set(nameOf(found), found);
+  }
+  const doubts = await suspectsAmong(db, scope, [...suspects.keys()]);
+  for (const [name, first] of suspects) {
+    const [second, doubt] = [again.get(name), doubts.get(name)];
+    const kind = verdict(first, second, doubt === 'waiting');
+    tally[kind] += 1;
+    // So that certain ones find room behind `changed` ones.
+    const room = kind === 'changed' ? MOST_LISTED : 2 * MOST_LISTED;
+    if (kind === 'quarantined' || kind === 'forgotten' || tally.discrepancies.length >= room) continue;
+    const key = first.key === '' ? scope.userId : first.key;
+    const fields = kind === 'different' ? (second?.fields ?? []) : [];
+    const note = noteOn(kind, first, second, doubt);
+    tally.discrepancies.push({ kind, list: scope.parent, key, fields, note });
+  }
+}
+
+/** What a page, or a batch of the mirror's live rows, shows. */
+interface Shown {
+  /** Items that no page has shown before. */
+  readonly items: number;
+  readonly keys: readonly string[];
+  /** Live rows. */
+  readonly rows: number;
+  readonly unequal: readonly Sighting[];
+}
+
+type Compare = (items: readonly Item[]) => Promise<Shown>;
+
+/** Reads a scope on a copy of its memory: the mirror's own walks are not affected. */
+class ScopeReader {
+  readonly #of: ScopeVerification;
+  #memory: ScopeMemory | undefined;
+
+  constructor(of: ScopeVerification) {
+    this.#of = of;
   }
 
-  #compare(items: readonly Item[]): ReturnType<typeof compareItems> {
-    const { db, rules } = this.#verification;
-    return compareItems(db, this.#scope, items, rules);
-  }
-
-  async #whole(memory: ScopeMemory): Promise<Step> {
-    const { context } = this.#reading;
-    const liveRows = await context.store.liveRows(this.#scope);
-    return beginFull(memory, { liveRows, now: context.clock.now() });
-  }
-
-  async #walk(begun: Step, onPage: Parameters<typeof walkQuietly>[2]): Promise<ScopeMemory> {
-    const { end, memory } = await walkQuietly(this.#reading, begun, onPage);
-    if (end.outcome !== 'complete' && !isGone(this.#scope, end)) {
-      throw new RequestRefused(
-        `${scopeName(this.#scope)}: ${end.reason ?? 'could not be read'}`,
-        end.status ?? 0,
+  /**
+   * @param keys undefined: everything is read; else as few pages as show them
+   * @param only by name: the rows that are compared; left out: all
+   */
+  async *read(
+    keys: readonly string[] | undefined,
+    only?: ReadonlyMap<string, unknown>,
+  ): AsyncGenerator<Shown, undefined> {
+    const { context, db, scope, rules, signal } = this.#of;
+    const isSingle = collection(scope.collection).kind === 'single';
+    const seen = context.keys.open();
+    const compare: Compare = async (items) => {
+      const asked =
+        only === undefined ? items : items.filter(({ key }) => key === undefined || only.has(key));
+      const keysOf = asked.flatMap(({ key }) => key ?? []);
+      const unequal = new Map(
+        (await compareItems(db, scope, asked, rules)).map((each) => [nameOf(each), each]),
       );
+      const names = [...new Set([...keysOf, ...unequal.keys()])];
+      const fresh = names.filter((name) => seen.keep(name, '') === undefined);
+      const found = fresh.flatMap((name) => unequal.get(name) ?? []);
+      const rows = isSingle && found.every(({ kind }) => kind === 'different') ? 1 : 0;
+      return { items: fresh.length, keys: keysOf, rows, unequal: found };
+    };
+    try {
+      const isCovered = yield* this.#pages(keys, compare);
+      if (seen.lost) throw new Error('there is no room, in memory or on disk, for the keys that were read');
+      if (!isCovered || isSingle) return;
+      const given = keys === undefined ? undefined : [...(await liveAmong(db, scope, keys))];
+      const some = given?.map(([key, changeId]) => ({ key, changeId }));
+      for await (const rows of some === undefined ? liveRows(db, scope) : [some]) {
+        signal.throwIfAborted();
+        const unseen = rows.filter(({ key }) => !seen.has(key) && (only?.has(key) ?? true));
+        const extra = unseen.map(
+          ({ key, changeId: row }) => ({ key, kind: 'extra', source: undefined, row }) as const,
+        );
+        yield { items: 0, keys: [], rows: rows.length, unequal: extra };
+      }
+    } finally {
+      seen.close();
     }
-    return memory;
   }
+
+  /**
+   * A list in key order says where keys are. In any other one a sample is one page after each of its rows.
+   * @returns whether the service has none of the keys that were on no page
+   */
+  async *#pages(keys: readonly string[] | undefined, compare: Compare): AsyncGenerator<Shown, boolean> {
+    const { context, db, scope, sample } = this.#of;
+    const list = collection(scope.collection);
+    if (list.kind === 'single') {
+      const waiting = { signal: new AbortController().signal, stop: this.#of.signal };
+      const asked = { path: list.path(), route: list.route, priority: PRIORITY.FULL, ...waiting };
+      const { source, fields } = await context.source.object({ ...asked, onExchange: this.#onExchange });
+      yield await compare([{ source, state: stateOf(fields), key: '', problem: undefined }]);
+      return true;
+    }
+    this.#memory ??= readMemory((await readScope(db, scope))?.memory ?? {}, list.keyType);
+    const now = context.clock.now();
+    if (keys !== undefined) {
+      const { outcome } = yield* this.#walk(list, beginConfirm(this.#memory, { keys, now }), compare);
+      if (outcome === 'complete' || outcome === 'reached') return true;
+      if (sample !== undefined && outcome === 'full-needed') {
+        const { limit } = this.#memory;
+        for (const cursor of sample) {
+          const ask = { type: 'page', cursor, limit: limitToAsk(limit, limit.value) } as const;
+          // It is refused where the row before it is gone at the service.
+          const { page } = await this.#ask(list, ask);
+          if (page !== undefined) yield await compare(page.items);
+        }
+        return false;
+      }
+    }
+    const full = beginFull(this.#memory, { liveRows: await context.store.liveRows(scope), now });
+    const { outcome, reason = 'could not be read', status = 0 } = yield* this.#walk(list, full, compare);
+    // A list that the service does not know has no items.
+    if (outcome === 'complete' || (scope.parent !== '' && outcome === 'failed' && status === 404))
+      return true;
+    throw new RequestRefused(`${scopeName(scope)}: ${reason}`, status);
+  }
+
+  async *#walk(list: ListCollection, begun: Step, compare: Compare): AsyncGenerator<Shown, End> {
+    const { context, scope } = this.#of;
+    let { walk, memory, ask } = begun;
+    while (ask.type !== 'end') {
+      if (ask.type === 'predecessor') {
+        const key = await context.store.predecessor(scope, ask.direction, ask.of, ask.nth);
+        ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, context.clock.now()));
+        continue;
+      }
+      const asked = await this.#ask(list, ask);
+      ({ walk, memory, ask } = step(walk, memory, asked, context.clock.now()));
+      if (asked.page === undefined) continue;
+      const shown = await compare(asked.page.items);
+      yield shown;
+      // Rows that the mirror lacks are more than it had when the walk began: too many items are a circle.
+      const missing = shown.unequal.filter(({ kind }) => kind === 'missing').length;
+      memory = { ...memory, rows: memory.rows + missing };
+    }
+    this.#memory = memory;
+    return ask;
+  }
+
+  #ask(list: ListCollection, ask: PageAsk): Promise<AskedPage> {
+    const { context, scope, signal } = this.#of;
+    signal.throwIfAborted();
+    const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
+    const reading = { collection: list, scope, priority: PRIORITY.FULL, signal, broken };
+    return askPage(context, ask, { ...reading, onExchange: this.#onExchange });
+  }
+
+  readonly #onExchange = ({ status }: Exchange): void => {
+    this.#of.tally.requests += 1;
+    if (status === 429) this.#of.tally.rateLimited += 1;
+  };
 }
 
-/** A list that the service does not know has no items. */
-function isGone(scope: Scope, end: End): boolean {
-  return scope.parent !== '' && end.outcome === 'failed' && end.status === 404;
-}
-
-function nameOf({
-  key,
-  source,
-}: {
-  readonly key: string | undefined;
-  readonly source: string | undefined;
-}): string {
+/** By what an item is known again: its key, else its content. The account's own row has the key ''. */
+function nameOf({ key, source }: Pick<Sighting, 'key' | 'source'>): string {
   return key ?? `without key: ${source ?? ''}`;
 }
 
-/** A row whose item was not seen at the second reading. */
-function unseenAgain(row: string | undefined): Sighting & Pick<UnequalItem, 'fields' | 'stale'> {
-  return { kind: row === undefined ? 'equal' : 'extra', source: undefined, row, fields: [] };
+/**
+ * What two readings say together: only what both say of the same item and the same version of the row counts. A
+ * mirror that stays behind its service looks the same twice: it is different. A mirror that caught up between the
+ * readings, or a service that changed meanwhile, does not.
+ * @param second undefined: equal, or gone on both sides
+ * @param suspected the mirror suspects the row's deletion, and waits for the second proof
+ */
+export function verdict(
+  first: Sighting,
+  second: Sighting | undefined,
+  suspected: boolean,
+): DiscrepancyKind | 'quarantined' | 'forgotten' {
+  if (second === undefined) return 'changed';
+  if (second.kind === 'quarantined' || second.kind === 'forgotten') return second.kind;
+  const same = first.kind === second.kind && first.source === second.source && first.row === second.row;
+  return same && !suspected ? second.kind : 'changed';
 }
 
 function noteOn(
-  kind: ReturnType<typeof verdict>,
+  kind: DiscrepancyKind,
   first: Sighting,
-  second: Sighting,
-  suspicion: 'waiting' | 'proven' | undefined,
+  second: Sighting | undefined,
+  doubt: 'waiting' | 'proven' | undefined,
 ): string {
-  if (kind === 'missing') {
-    return second.row === undefined ? 'no row in the mirror' : 'marked deleted in the mirror';
-  }
+  if (second?.stale === true) return 'Postgres refuses its newest version: mirror.stale_rows says why';
+  if (kind === 'different') return '';
+  if (kind === 'missing') return `${first.row === undefined ? 'no row' : 'marked deleted'} in the mirror`;
   if (kind === 'extra') {
-    return suspicion === 'proven'
-      ? 'the service does not have it; its deletion is proven, and held back ("research-mirror status" says by what)'
-      : 'the service does not have it';
+    const held = '; its deletion is proven, and held back ("research-mirror status" says by what)';
+    return `the service does not have it${doubt === 'proven' ? held : ''}`;
   }
-  if (kind !== 'changed') return '';
-  if (suspicion === 'waiting') return 'the mirror has it in doubt, and waits for a second proof';
-  return second.kind === 'equal'
+  if (doubt === 'waiting') return 'the mirror has it in doubt, and waits for a second proof';
+  return second === undefined
     ? `${first.kind} at first, equal when read again`
     : 'read twice, with two answers';
 }

@@ -20,7 +20,7 @@ async function differences(
   itemsJson: string,
 ): Promise<unknown> {
   const items = itemsOf(name, itemsJson);
-  return (await compareItems(own.db, account.scope(name), items, none)).unequal;
+  return await compareItems(own.db, account.scope(name), items, none);
 }
 
 describe('the domain of a row', () => {

@@ -194,7 +194,7 @@ describe('a row that is forgotten', () => {
   it('is no difference to verify', async () => {
     await fill();
     await forget('research_jobs', ['7']);
-    const { unequal } = await compareItems(
+    const unequal = await compareItems(
       database.db,
       account.scope('research_jobs'),
       itemsOf('research_jobs', '[{"job_id": 7}, {"job_id": 99}]'),

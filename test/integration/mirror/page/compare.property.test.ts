@@ -32,8 +32,7 @@ async function unequal(
   json: string,
   { name = 'research_jobs', rules = NO_RULES }: { name?: CollectionName; rules?: StorageRules } = {},
 ): Promise<readonly UnequalItem[]> {
-  const compared = await compareItems(database.db, account.scope(name), itemsOf(name, json), rules);
-  return compared.unequal;
+  return compareItems(database.db, account.scope(name), itemsOf(name, json), rules);
 }
 
 const JOB =

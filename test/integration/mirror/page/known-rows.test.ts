@@ -11,6 +11,7 @@ import {
   predecessorQuery,
   unfinishedRows,
 } from '../../../../src/mirror/page/known-rows.ts';
+import { sampleKeys } from '../../../../src/mirror/rows/live-rows.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -107,5 +108,43 @@ describe('known rows', () => {
     await forgetFailed(db, scope, new Date(later));
     expect(await keys(0, 0)).toEqual(['10', '100']);
     expect(await liveCount(db, scope)).toBe(4);
+  });
+});
+
+describe('a sample', () => {
+  const numbers = Array.from({ length: 40 }, (_, index) => index + 1);
+
+  it('is of live rows, and the same ones for a seed, whatever changes around them', async () => {
+    const account = await newAccount();
+    const { db, kysely } = account.database;
+    const { userId } = account.fence;
+    const chosen = async (rows: number, seed: number): Promise<string[]> =>
+      (await sampleKeys(db, userId, 'research_jobs', { rows, seed })).get('')?.toSorted() ?? [];
+    expect(await chosen(5, 1)).toEqual([]);
+    await account.page('research_jobs', `[${numbers.map((key) => `{"job_id":${key}}`).join()}]`);
+    const first = await chosen(5, 1);
+    expect(first).toHaveLength(5);
+    expect(await chosen(5, 1)).toEqual(first);
+    const seeds = await Promise.all(numbers.map((seed) => chosen(1, seed)));
+    expect(new Set(seeds.flat()).size).toBeGreaterThan(10);
+    expect(await chosen(100, 1)).toEqual(numbers.map(String).toSorted());
+    await sql`update mirror.research_jobs set _deleted_at = now()
+      where _user_id = ${userId} and not job_id::text = any(${first}::text[])`.execute(kysely);
+    expect(await chosen(100, 2)).toEqual(first);
+  });
+
+  it('is told by list', async () => {
+    const account = await newAccount();
+    for (const parent of ['7', '8']) await account.page('list_items', '[{"id":"a"},{"id":"b"}]', { parent });
+    const { database, fence } = account;
+    const all = await sampleKeys(database.db, fence.userId, 'list_items', { rows: 10, seed: 3 });
+    expect(new Map([...all].map(([list, keys]) => [list, keys.toSorted()]))).toEqual(
+      new Map([
+        ['7', ['a', 'b']],
+        ['8', ['a', 'b']],
+      ]),
+    );
+    const one = await sampleKeys(database.db, fence.userId, 'list_items', { rows: 1, seed: 3 });
+    expect([...one.values()].flat()).toHaveLength(1);
   });
 });

@@ -25,7 +25,7 @@ async function stale(account: MirroredAccount): Promise<{ rows: unknown[]; count
 async function compared(account: MirroredAccount, name: CollectionName, item: string, parent = '') {
   const rules = { ignore: new Set<string>(), exclude: new Set<string>() };
   const items = itemsOf(name, `[${item}]`);
-  const { unequal } = await compareItems(account.database.db, account.scope(name, parent), items, rules);
+  const unequal = await compareItems(account.database.db, account.scope(name, parent), items, rules);
   return unequal.map(({ kind, stale: isStale, fields }) => ({
     kind,
     stale: isStale === true,
