@@ -2,14 +2,22 @@ import type { UnknownKey } from '../../app/process/account-work.ts';
 import type { WorkOptions } from '../../app/process/process.ts';
 import type { Config } from '../../config/config.ts';
 import type { CollectionName } from '../../model/collections.ts';
+import { formatCount } from '@research-mirror/runtime/figures';
 import { makeLog } from '../steps/log.ts';
 import { Progress } from '../terminal/progress.ts';
 import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { formatTable } from '../terminal/text-table.ts';
 
 /** How far an account's collection is. */
 interface State {
   readonly userId: string;
   readonly collection: CollectionName;
+}
+
+/** How its pass ended. */
+interface Outcome {
+  readonly milliseconds: number;
+  readonly error: string | null;
 }
 
 /** A pass over the accounts of the configured keys, and how it is shown. */
@@ -59,4 +67,32 @@ export async function showPass<
     shell.err.write(shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}; ${remedy}\n`));
   }
   return report;
+}
+
+/**
+ * A row for each collection of each account: figures, how long it took, and why it could not be read.
+ * @param figures titles, and the fields that they are of
+ */
+export function passTable<Field extends string>(
+  passes: readonly (State & Outcome & Readonly<Record<Field, number>>)[],
+  figures: readonly (readonly [title: string, of: Field])[],
+  width: number | undefined,
+): string {
+  const titles = [...figures.map(([title]) => title), 'took'];
+  return formatTable(
+    [
+      { title: 'account', align: 'right' },
+      { title: 'collection', align: 'left' },
+      ...titles.map((title) => ({ title, align: 'right' }) as const),
+      { title: '', align: 'left' },
+    ],
+    passes.map((pass) => [
+      pass.userId,
+      pass.collection,
+      ...figures.map(([, of]) => formatCount(pass[of])),
+      `${(pass.milliseconds / 1000).toFixed(1)} s`,
+      pass.error ?? '',
+    ]),
+    width,
+  );
 }

@@ -8,8 +8,7 @@ import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { serviceConfig } from '../steps/service-config.ts';
 import { SET_A_KEY } from '../steps/failure.ts';
 import { readingLine } from './reading-line.ts';
-import { showPass } from './show-pass.ts';
-import { formatTable } from '../terminal/text-table.ts';
+import { passTable, showPass } from './show-pass.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import type { Shell } from '../terminal/shell.ts';
 
@@ -80,30 +79,21 @@ function asOf({ completeAsOf }: CollectionPass): string {
   return completeAsOf === null ? 'never complete so far' : `complete as of ${completeAsOf}`;
 }
 
+const FIGURES = [
+  ['read', 'items'],
+  ['new', 'inserted'],
+  ['changed', 'updated'],
+  ['deleted', 'deleted'],
+  ['unchanged', 'unchanged'],
+  ['quarantined', 'quarantined'],
+] as const;
+
 function describe(report: SyncReport, width: number | undefined, full: boolean): string {
-  const figures = ['read', 'new', 'changed', 'deleted', 'unchanged', 'quarantined', 'took'];
-  const table = formatTable(
-    [
-      { title: 'account', align: 'right' },
-      { title: 'collection', align: 'left' },
-      ...figures.map((title) => ({ title, align: 'right' }) as const),
-      { title: '', align: 'left' },
-    ],
-    report.collections.map((each) => [each.userId, each.collection, ...figuresOf(each), each.error ?? '']),
-    width,
-  );
+  const table = passTable(report.collections, FIGURES, width);
   const refused =
     report.rateLimited > 0 ? `, ${formatCount(report.rateLimited)} of them answered with 429` : '';
   const stands = report.collections
     .filter(({ complete }) => full && complete === true)
     .map((each) => `${each.userId}/${each.collection}: ${asOf(each)}\n`);
   return `${table}${countOf(report.requests, 'request')}${refused}\n${stands.join('')}`;
-}
-
-function figuresOf(report: CollectionPass): string[] {
-  const { items, inserted, updated, deleted, unchanged, quarantined, milliseconds } = report;
-  return [
-    ...[items, inserted, updated, deleted, unchanged, quarantined].map(formatCount),
-    `${(milliseconds / 1000).toFixed(1)} s`,
-  ];
 }

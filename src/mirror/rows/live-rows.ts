@@ -4,7 +4,7 @@ import { readAccount } from '../../db/ownership/account-plans.ts';
 import { sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
 import { behind, keyColumn, placeOrder } from './key-order.ts';
-import { dataTable, hasKey, inScope, keyTypeName, tableOf, typeName } from '../table.ts';
+import { dataTable, hasKey, inScope, keyTypeName, tableOf } from '../table.ts';
 
 /** A row that is mirrored and not deleted. */
 export interface LiveRow {
@@ -59,26 +59,14 @@ export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): 
   return live;
 }
 
-/** The next parent after `last` (undefined: the first) that has live rows; undefined where none is left. */
-export async function nextParent(
-  db: Db,
-  userId: string,
-  collection: CollectionName,
-  last: string | undefined,
-): Promise<string | undefined> {
+/** The parents that have live rows. @throws RangeError for a collection without parents */
+export async function parentsWithRows(db: Db, userId: string, collection: CollectionName): Promise<string[]> {
   const table = tableOf(db.schema, collection);
   if (table.parent === undefined) throw new RangeError(`${table.name} has no parent`);
-  const column = sql`t.${sql.id(table.parent.column)}`;
-  const beyond = last === undefined ? sql`true` : sql`${column} > ${last}::${typeName(table.parent)}`;
-  const rows = await readAccount(
-    db,
-    userId,
-    sql<{ parent: string }>`
-    select ${column}::text as parent from ${dataTable(table)} as t
-    where t._user_id = ${userId}::bigint and t._deleted_at is null and ${beyond}
-    order by ${column} limit 1`,
-  );
-  return rows[0]?.parent;
+  const { rows } = await db.sql<{ parent: string }>`
+    select distinct t.${sql.id(table.parent.column)}::text as parent from ${dataTable(table)} as t
+    where t._user_id = ${userId}::bigint and t._deleted_at is null`;
+  return rows.map(({ parent }) => parent);
 }
 
 /** Rows of a collection that are chosen at random: by the same `seed`, an integer, the same ones. JSON. */
@@ -97,15 +85,11 @@ export async function sampleKeys(
   const table = tableOf(db.schema, collection);
   const parent = table.parent === undefined ? sql`''` : sql`t.${sql.id(table.parent.column)}::text`;
   const key = sql`${keyColumn(table)}::text`;
-  const rows = await readAccount(
-    db,
-    userId,
-    sql<{ parent: string; keys: string[] }>`
+  const { rows } = await db.sql<{ parent: string; keys: string[] }>`
     select s.parent, array_agg(s.key) as keys from (
       select ${parent} as parent, ${key} as key from ${dataTable(table)} as t
       where t._user_id = ${userId}::bigint and t._deleted_at is null
       order by hashtextextended(${parent} || ' ' || ${key}, ${seed}::bigint) limit ${size}) as s
-    group by s.parent`,
-  );
+    group by s.parent`;
   return new Map(rows.map(({ parent: list, keys }) => [list, keys]));
 }

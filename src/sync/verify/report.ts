@@ -60,8 +60,9 @@ export interface VerifiedCollection {
   error: string | null;
 }
 
-/** How far a collection is read. */
-export type VerifyProgress = Pick<VerifiedCollection, 'userId' | 'collection' | 'items' | 'estimate'>;
+/** How far a collection is read; a daemon of an older version gives no estimate. */
+export type VerifyProgress = Pick<VerifiedCollection, 'userId' | 'collection' | 'items'> &
+  Partial<Pick<VerifiedCollection, 'estimate'>>;
 
 /** A verification that has not taken place. */
 export function notVerified(

@@ -3,7 +3,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';
 import { rateGroup } from '../../budget/rate-groups.ts';
 import type { MirrorOptions } from '../../mirror/mirror.ts';
-import { nextParent, type Sample, sampleKeys } from '../../mirror/rows/live-rows.ts';
+import { parentsWithRows, type Sample, sampleKeys } from '../../mirror/rows/live-rows.ts';
 import { readScope } from '../../mirror/scope/scope-store.ts';
 import {
   childrenOf,
@@ -115,9 +115,7 @@ async function scopesOf(
   // Every list of the service, and every other one that has live items in the mirror.
   const parents = await verify(found.parent.collection);
   if (parents.tally.error !== null) throw new Error(parents.tally.error);
-  const keys = new Set(parents.keys);
-  let last = await nextParent(db, userId, name, undefined);
-  for (; last !== undefined; last = await nextParent(db, userId, name, last)) keys.add(last);
+  const keys = new Set([...parents.keys, ...(await parentsWithRows(db, userId, name))]);
   return new Map([...keys].map((key) => [key, undefined]));
 }
 

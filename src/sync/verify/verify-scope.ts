@@ -59,9 +59,8 @@ export interface Sighting
  */
 export async function verifyScope(verification: ScopeVerification): Promise<void> {
   const { db, scope, tally, sample, onPage, catchUp } = verification;
-  const reader = new ScopeReader(verification);
   const suspects = new Map<string, Sighting>();
-  for await (const { items, keys, rows, unequal } of reader.read(sample)) {
+  for await (const { items, keys, rows, unequal } of readBoth(verification, sample)) {
     tally.items += items;
     if (sample === undefined) tally.rows += rows;
     for (const { key, kind, source, row } of unequal) {
@@ -81,7 +80,7 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
   // An item without key comes again only where everything does, or the whole sample.
   const cover = keyed.length === suspects.size ? keyed : sample && [...sample, ...keyed];
   const again = new Map<string, Sighting>();
-  for await (const { unequal } of reader.read(cover, suspects)) {
+  for await (const { unequal } of readBoth(verification, cover, suspects)) {
     for (const found of unequal) again.set(nameOf(found), found);
   }
   const doubts = await suspectsAmong(db, scope, [...suspects.keys()]);
@@ -111,129 +110,130 @@ interface Shown {
 
 type Compare = (items: readonly Item[]) => Promise<Shown>;
 
-/** Reads a scope on a copy of its memory: the mirror's own walks are not affected. */
-class ScopeReader {
-  readonly #of: ScopeVerification;
-  #memory: ScopeMemory | undefined;
-
-  constructor(of: ScopeVerification) {
-    this.#of = of;
+/**
+ * Reads both sides once.
+ * @param keys undefined: everything is read; else as few pages as show them
+ * @param only by name: the rows that are compared; left out: all
+ */
+async function* readBoth(
+  of: ScopeVerification,
+  keys: readonly string[] | undefined,
+  only?: ReadonlyMap<string, unknown>,
+): AsyncGenerator<Shown, undefined> {
+  const { context, db, scope, rules, signal } = of;
+  const isSingle = collection(scope.collection).kind === 'single';
+  const seen = context.keys.open();
+  const compare: Compare = async (items) => {
+    const asked = only === undefined ? items : items.filter(({ key }) => key === undefined || only.has(key));
+    const unequal = await compareItems(db, scope, asked, rules);
+    const byName = new Map(unequal.map((each) => [nameOf(each), each]));
+    const itemKeys = asked.flatMap(({ key }) => key ?? []);
+    const names = [...new Set([...itemKeys, ...byName.keys()])];
+    const fresh = names.filter((name) => seen.keep(name, '') === undefined);
+    const found = fresh.flatMap((name) => byName.get(name) ?? []);
+    const rows = isSingle && found.every(({ kind }) => kind === 'different') ? 1 : 0;
+    return { items: fresh.length, keys: itemKeys, rows, unequal: found };
+  };
+  try {
+    const isCovered = yield* readPages(of, keys, compare);
+    if (seen.lost) throw new Error('there is no room, in memory or on disk, for the keys that were read');
+    if (!isCovered || isSingle) return;
+    const given = keys && [...(await liveAmong(db, scope, keys))];
+    const some = given?.map(([key, changeId]) => ({ key, changeId }));
+    for await (const rows of some === undefined ? liveRows(db, scope) : [some]) {
+      signal.throwIfAborted();
+      const unseen = rows.filter(({ key }) => !seen.has(key) && (only?.has(key) ?? true));
+      const extra = { kind: 'extra', source: undefined } as const;
+      const unequal = unseen.map(({ key, changeId: row }) => ({ ...extra, key, row }));
+      yield { items: 0, keys: [], rows: rows.length, unequal };
+    }
+  } finally {
+    seen.close();
   }
+}
 
-  /**
-   * @param keys undefined: everything is read; else as few pages as show them
-   * @param only by name: the rows that are compared; left out: all
-   */
-  async *read(
-    keys: readonly string[] | undefined,
-    only?: ReadonlyMap<string, unknown>,
-  ): AsyncGenerator<Shown, undefined> {
-    const { context, db, scope, rules, signal } = this.#of;
-    const isSingle = collection(scope.collection).kind === 'single';
-    const seen = context.keys.open();
-    const compare: Compare = async (items) => {
-      const asked =
-        only === undefined ? items : items.filter(({ key }) => key === undefined || only.has(key));
-      const keysOf = asked.flatMap(({ key }) => key ?? []);
-      const unequal = new Map(
-        (await compareItems(db, scope, asked, rules)).map((each) => [nameOf(each), each]),
-      );
-      const names = [...new Set([...keysOf, ...unequal.keys()])];
-      const fresh = names.filter((name) => seen.keep(name, '') === undefined);
-      const found = fresh.flatMap((name) => unequal.get(name) ?? []);
-      const rows = isSingle && found.every(({ kind }) => kind === 'different') ? 1 : 0;
-      return { items: fresh.length, keys: keysOf, rows, unequal: found };
-    };
-    try {
-      const isCovered = yield* this.#pages(keys, compare);
-      if (seen.lost) throw new Error('there is no room, in memory or on disk, for the keys that were read');
-      if (!isCovered || isSingle) return;
-      const given = keys === undefined ? undefined : [...(await liveAmong(db, scope, keys))];
-      const some = given?.map(([key, changeId]) => ({ key, changeId }));
-      for await (const rows of some === undefined ? liveRows(db, scope) : [some]) {
-        signal.throwIfAborted();
-        const unseen = rows.filter(({ key }) => !seen.has(key) && (only?.has(key) ?? true));
-        const extra = unseen.map(
-          ({ key, changeId: row }) => ({ key, kind: 'extra', source: undefined, row }) as const,
-        );
-        yield { items: 0, keys: [], rows: rows.length, unequal: extra };
+/**
+ * A list in key order says where keys are. In any other one a sample is one page after each of its rows.
+ * @returns whether the service has none of the keys that were on no page
+ */
+async function* readPages(
+  of: ScopeVerification,
+  keys: readonly string[] | undefined,
+  compare: Compare,
+): AsyncGenerator<Shown, boolean> {
+  const { context, db, scope, sample } = of;
+  const list = collection(scope.collection);
+  if (list.kind === 'single') {
+    const waiting = { signal: new AbortController().signal, stop: of.signal, onExchange: counted(of) };
+    const asked = { path: list.path(), route: list.route, priority: PRIORITY.FULL, ...waiting };
+    const { source, fields } = await context.source.object(asked);
+    yield await compare([{ source, state: stateOf(fields), key: '', problem: undefined }]);
+    return true;
+  }
+  let memory = readMemory((await readScope(db, scope))?.memory ?? {}, list.keyType);
+  const now = context.clock.now();
+  if (keys !== undefined) {
+    const confirmed = yield* walk(of, list, beginConfirm(memory, { keys, now }), compare);
+    const { outcome } = confirmed.end;
+    if (outcome === 'complete' || outcome === 'reached') return true;
+    memory = confirmed.memory;
+    if (sample !== undefined && outcome === 'full-needed') {
+      const limit = limitToAsk(memory.limit, memory.limit.value);
+      for (const cursor of sample) {
+        // It is refused where the row before it is gone at the service.
+        const { page } = await ask(of, list, { type: 'page', cursor, limit });
+        if (page !== undefined) yield await compare(page.items);
       }
-    } finally {
-      seen.close();
+      return false;
     }
   }
+  const full = beginFull(memory, { liveRows: await context.store.liveRows(scope), now });
+  const { end } = yield* walk(of, list, full, compare);
+  // A list that the service does not know has no items.
+  if (end.outcome === 'complete' || (scope.parent !== '' && end.status === 404)) return true;
+  throw new RequestRefused(`${scopeName(scope)}: ${end.reason ?? 'could not be read'}`, end.status ?? 0);
+}
 
-  /**
-   * A list in key order says where keys are. In any other one a sample is one page after each of its rows.
-   * @returns whether the service has none of the keys that were on no page
-   */
-  async *#pages(keys: readonly string[] | undefined, compare: Compare): AsyncGenerator<Shown, boolean> {
-    const { context, db, scope, sample } = this.#of;
-    const list = collection(scope.collection);
-    if (list.kind === 'single') {
-      const waiting = { signal: new AbortController().signal, stop: this.#of.signal };
-      const asked = { path: list.path(), route: list.route, priority: PRIORITY.FULL, ...waiting };
-      const { source, fields } = await context.source.object({ ...asked, onExchange: this.#onExchange });
-      yield await compare([{ source, state: stateOf(fields), key: '', problem: undefined }]);
-      return true;
+/** Walks on a copy of the scope's memory: the mirror's own walks are not affected. */
+async function* walk(
+  of: ScopeVerification,
+  list: ListCollection,
+  begun: Step,
+  compare: Compare,
+): AsyncGenerator<Shown, { readonly end: End; readonly memory: ScopeMemory }> {
+  const { store, clock } = of.context;
+  let { walk: walked, memory, ask: next } = begun;
+  while (next.type !== 'end') {
+    if (next.type === 'predecessor') {
+      const key = await store.predecessor(of.scope, next.direction, next.of, next.nth);
+      const answer = { type: 'predecessor', key } as const;
+      ({ walk: walked, memory, ask: next } = step(walked, memory, answer, clock.now()));
+      continue;
     }
-    this.#memory ??= readMemory((await readScope(db, scope))?.memory ?? {}, list.keyType);
-    const now = context.clock.now();
-    if (keys !== undefined) {
-      const { outcome } = yield* this.#walk(list, beginConfirm(this.#memory, { keys, now }), compare);
-      if (outcome === 'complete' || outcome === 'reached') return true;
-      if (sample !== undefined && outcome === 'full-needed') {
-        const { limit } = this.#memory;
-        for (const cursor of sample) {
-          const ask = { type: 'page', cursor, limit: limitToAsk(limit, limit.value) } as const;
-          // It is refused where the row before it is gone at the service.
-          const { page } = await this.#ask(list, ask);
-          if (page !== undefined) yield await compare(page.items);
-        }
-        return false;
-      }
-    }
-    const full = beginFull(this.#memory, { liveRows: await context.store.liveRows(scope), now });
-    const { outcome, reason = 'could not be read', status = 0 } = yield* this.#walk(list, full, compare);
-    // A list that the service does not know has no items.
-    if (outcome === 'complete' || (scope.parent !== '' && outcome === 'failed' && status === 404))
-      return true;
-    throw new RequestRefused(`${scopeName(scope)}: ${reason}`, status);
+    const asked = await ask(of, list, next);
+    ({ walk: walked, memory, ask: next } = step(walked, memory, asked, clock.now()));
+    if (asked.page === undefined) continue;
+    const shown = await compare(asked.page.items);
+    yield shown;
+    // Rows that the mirror lacks are more than it had when the walk began: too many items are a circle.
+    const missing = shown.unequal.filter(({ kind }) => kind === 'missing').length;
+    memory = { ...memory, rows: memory.rows + missing };
   }
+  return { end: next, memory };
+}
 
-  async *#walk(list: ListCollection, begun: Step, compare: Compare): AsyncGenerator<Shown, End> {
-    const { context, scope } = this.#of;
-    let { walk, memory, ask } = begun;
-    while (ask.type !== 'end') {
-      if (ask.type === 'predecessor') {
-        const key = await context.store.predecessor(scope, ask.direction, ask.of, ask.nth);
-        ({ walk, memory, ask } = step(walk, memory, { type: 'predecessor', key }, context.clock.now()));
-        continue;
-      }
-      const asked = await this.#ask(list, ask);
-      ({ walk, memory, ask } = step(walk, memory, asked, context.clock.now()));
-      if (asked.page === undefined) continue;
-      const shown = await compare(asked.page.items);
-      yield shown;
-      // Rows that the mirror lacks are more than it had when the walk began: too many items are a circle.
-      const missing = shown.unequal.filter(({ kind }) => kind === 'missing').length;
-      memory = { ...memory, rows: memory.rows + missing };
-    }
-    this.#memory = memory;
-    return ask;
-  }
+function ask(of: ScopeVerification, list: ListCollection, asked: PageAsk): Promise<AskedPage> {
+  const { context, scope, signal } = of;
+  signal.throwIfAborted();
+  const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
+  const reading = { collection: list, scope, priority: PRIORITY.FULL, signal, broken };
+  return askPage(context, asked, { ...reading, onExchange: counted(of) });
+}
 
-  #ask(list: ListCollection, ask: PageAsk): Promise<AskedPage> {
-    const { context, scope, signal } = this.#of;
-    signal.throwIfAborted();
-    const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
-    const reading = { collection: list, scope, priority: PRIORITY.FULL, signal, broken };
-    return askPage(context, ask, { ...reading, onExchange: this.#onExchange });
-  }
-
-  readonly #onExchange = ({ status }: Exchange): void => {
-    this.#of.tally.requests += 1;
-    if (status === 429) this.#of.tally.rateLimited += 1;
+function counted({ tally }: ScopeVerification): (exchange: Exchange) => void {
+  return ({ status }) => {
+    tally.requests += 1;
+    if (status === 429) tally.rateLimited += 1;
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Discrepancy } from '../../app/verify/run-verify.ts';
-import { describeVerification } from './verify-text.ts';
+import { describeVerification } from './verify-action.ts';
 
 type Fields = Discrepancy['fields'];
 
