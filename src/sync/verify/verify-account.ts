@@ -34,14 +34,10 @@ export interface AccountVerification extends Pick<ScopeVerification, 'context' |
   readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
 
-/** What was read of a collection. */
-interface Verified {
-  readonly tally: VerifiedCollection;
-  /** Keys that the service has, where rows of another collection hang on them. */
-  readonly keys: ReadonlySet<string>;
-}
-
-type Verify = (name: CollectionName) => Promise<Verified>;
+/** Verifies a collection. @returns `keys` that the service has, where rows of another collection hang on them */
+type Verify = (
+  name: CollectionName,
+) => Promise<{ readonly tally: VerifiedCollection; readonly keys: ReadonlySet<string> }>;
 
 /**
  * Reads an account's collections again within its budget, side by side, and compares them with the mirror, which it
@@ -49,7 +45,7 @@ type Verify = (name: CollectionName) => Promise<Verified>;
  * @throws LeaseLost, KeyRefused; the signal's reason
  */
 export async function verifyAccount(of: AccountVerification): Promise<VerifiedCollection[]> {
-  const begun = new Map<CollectionName, Promise<Verified>>();
+  const begun = new Map<CollectionName, ReturnType<Verify>>();
   const verify: Verify = (name) => {
     const verified = begun.get(name) ?? verifyCollection(of, collection(name), verify);
     begun.set(name, verified);
@@ -64,7 +60,7 @@ async function verifyCollection(
   of: AccountVerification,
   found: Collection,
   verify: Verify,
-): Promise<Verified> {
+): ReturnType<Verify> {
   const { context, config, signal, onProgress, catchUp } = of;
   const { name } = found;
   const { userId } = context.fence;

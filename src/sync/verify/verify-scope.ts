@@ -24,12 +24,9 @@ const READ_AGAIN = 100_000;
 /** Discrepancies of a collection that are listed one by one, at most; all are counted. */
 export const MOST_LISTED = 1_000;
 
-/** What is read of an account, and by what. */
-export type VerifyContext = Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock' | 'keys'>;
-
 /** A scope of the service and of the mirror. */
 export interface ScopeVerification {
-  readonly context: VerifyContext;
+  readonly context: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock' | 'keys'>;
   readonly db: Db;
   readonly scope: Scope;
   readonly rules: StorageRules;
