@@ -43,7 +43,6 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
   [/paused_at is not null as paused/, 'collections that are paused'],
   [/pg_walfile_name/, 'which servers the nodes are'],
   [/ as open, exists/, 'whether submissions are open'],
-  [/^insert into \S+activity"/, 'a minute of activity, for charts'],
 ];
 
 /** Where Citus sends a statement. */

@@ -1,8 +1,9 @@
 /**
- * What the status page's latest changes and waiting deletions cost the database (docs/operations.md, "Latest changes, and deletions that wait"):
+ * What the status page's latest changes, last day and waiting deletions cost the database (docs/operations.md, "Latest changes, and deletions that wait"):
  * each is asked again every few seconds while a page is open and rows change. Rows are filled in by SQL: one account
  * with `--jobs` research jobs and a fifth as many list items, 5,000 of the jobs changed since; then a first load of
- * 100,000 rows in the last ten minutes; then `--accounts` more that all change; then 200,000 suspected deletions.
+ * 100,000 rows in the last ten minutes; then `--accounts` more that all change; then a walk of the
+ * first each second; then 200,000 suspected deletions.
  * Medians of nine; `--plans 1` prints the plans, too.
  *
  *     node bench/mirror/latest-changes.ts [--jobs 400000] [--accounts 1000] [--plans 0] [--postgres URL]
@@ -10,8 +11,9 @@
 import { type QueryResult, sql } from 'kysely';
 import { Db } from '../../src/db/connection/db.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
-import { latestMarks, readLatestChanges } from '../../src/db/status/latest-changes.ts';
 import { readSuspects } from '../../src/app/status/deletions.ts';
+import { readLastDay } from '../../src/db/status/last-day.ts';
+import { latestChanges, latestChangesOf } from '../../src/db/status/latest-changes.ts';
 import { migrateTo } from '../../test/support/databases/migrated-database.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
@@ -79,7 +81,7 @@ await onStage(flags.postgres, async (stage) => {
     rows.push([title, String(found), mid.toFixed(1), Math.max(...times).toFixed(1)]);
     claims.check(mid < WITHIN, `${title}: ${mid.toFixed(0)} ms`);
   };
-  const changes = async (db: Db) => readLatestChanges(db, await latestMarks(db));
+  const ofOne = (db: Db) => latestChangesOf(db, '1');
   try {
     await withClient(url, async (client) => {
       const mark = (user: string): Promise<unknown> =>
@@ -97,7 +99,7 @@ await onStage(flags.postgres, async (stage) => {
         cross join lateral (select now() - n * interval '30 seconds' - interval '2 hours' as at) as x`);
       await client.query(changeJobs(1, Math.max(1, Math.round(flags.jobs / 5_000)), '20 + job_id * 0.01'));
       await client.query('vacuum analyze');
-      await measure('one account, 5,000 jobs changed', changes);
+      await measure('one account, 5,000 jobs changed', ofOne);
       await client.query(
         fillJobs(
           'generate_series(1, 1)',
@@ -107,13 +109,22 @@ await onStage(flags.postgres, async (stage) => {
         ),
       );
       await client.query('analyze');
-      await measure('a first load of 100,000 rows', changes);
+      await measure('a first load of 100,000 rows', ofOne);
       const more = `generate_series(2, ${flags.accounts})`;
       await mark(more);
       await client.query(fillJobs(more, 1, 200, 'n * 0.01 + u * 0.0001'));
       await client.query('vacuum analyze');
-      await measure(`${flags.accounts} accounts that all change`, changes);
-      await measure('their last change IDs alone', latestMarks);
+      await measure(`${flags.accounts} accounts that all change`, latestChanges);
+      await client.query(`
+        insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
+          inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
+        select 1, n, 'list_items', 'poll', x.at, x.at, 'complete', 1, 100, 1, 1, 0, 98, 0, 1, 0
+        from generate_series(1, 400000) as n cross join lateral (select now() - n * interval '1 second' as at) as x`);
+      await client.query('vacuum analyze');
+      await measure(
+        'the last day of one account, of 86,400 walks',
+        async (db) => (await readLastDay(db, '1')).changes,
+      );
       await client.query(`
         insert into mirror_sync.candidate (_user_id, collection, parent, key, kind, obs, at)
         select 1, 'research_jobs', '', n::text, 'snapshot', 1, now() from generate_series(1, 150000) as n

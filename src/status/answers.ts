@@ -1,3 +1,4 @@
+import type { AccountDetails } from '../model/status/account-details.ts';
 import type { StatusReport } from '../model/status/status-report.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -5,24 +6,36 @@ import { messageOf } from '@research-mirror/runtime/message';
 /** Whether the database is migrated and can be written. */
 export type Ready = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
+export interface Sources {
+  /** Called at most once a second, however many look on. */
+  readonly status: () => Promise<StatusReport>;
+  /** Called for one account at a time, and for each at most once in five seconds. */
+  readonly account: (userId: string) => Promise<AccountDetails>;
+  readonly ready: () => Promise<Ready>;
+  readonly clock: Clock;
+}
+
 /** What the routes ask for; never rejects, never hangs. */
 export interface Answers {
-  report(): Promise<{ readonly report: StatusReport } | { readonly why: string }>;
+  /** @returns why there is no new report, and the last one */
+  report(): Promise<
+    { readonly report: StatusReport } | { readonly why: string; readonly last: StatusReport | undefined }
+  >;
+  /** @returns undefined: it can't be read now. @param userId of an account of the report */
+  account(userId: string): Promise<AccountDetails | undefined>;
   ready(): Promise<Ready>;
 }
 
 /** A report is given to all who ask within this time, in milliseconds. */
 const FRESH_MS = 1_000;
+/** What an account's page shows besides. */
+const DETAILS_FRESH_MS = 5_000;
 /** That it is not ready, so long: who starts it waits for nothing else, and asks again and again. */
 const UNREADY_MS = 50;
 /** Every answer is given within this time, in milliseconds: probes of orchestrators wait no longer. */
 const PATIENCE_MS = 4_000;
 
-export function answersOf(sources: {
-  readonly status: () => Promise<StatusReport>;
-  readonly ready: () => Promise<Ready>;
-  readonly clock: Clock;
-}): Answers {
+export function answersOf(sources: Sources): Answers {
   const { clock } = sources;
 
   /** `ask`, one at a time, and what it answered as long as it is fresh: many viewers cost the database as much as one. */
@@ -61,14 +74,32 @@ export function answersOf(sources: {
     }
   };
 
+  const details = new Map<string, () => Promise<AccountDetails>>();
+  let inTurn: Promise<unknown> = Promise.resolve();
+  const detailsOf = (userId: string): Promise<AccountDetails> => {
+    const ask = (): Promise<AccountDetails> => {
+      const turn = inTurn.then(() => sources.account(userId));
+      inTurn = turn.catch(() => {});
+      return turn;
+    };
+    const known = details.get(userId) ?? shared(ask, () => DETAILS_FRESH_MS);
+    details.set(userId, known);
+    return known();
+  };
+
   const status = shared(sources.status, () => FRESH_MS);
   const ready = shared(sources.ready, ({ ok }) => (ok ? FRESH_MS : UNREADY_MS));
+  let last: StatusReport | undefined;
   return {
     report: () =>
       patiently(status()).then(
-        (report) => ({ report }),
-        (error: unknown) => ({ why: messageOf(error) }),
+        (report) => {
+          last = report;
+          return { report };
+        },
+        (error: unknown) => ({ why: messageOf(error), last }),
       ),
+    account: (userId) => patiently(detailsOf(userId)).catch(() => undefined),
     ready: () => patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),
   };
 }

@@ -3,11 +3,10 @@ import { isLoopbackHostHeader, tokenCheck } from './access.ts';
 import type { Answers } from './answers.ts';
 import { contentPolicy } from './content-policy.ts';
 import { type PageQuestion, htmlReply, jsonReply, type PageReply, type Route } from './http/page-reply.ts';
-import { liveReply } from './live.ts';
 import { lookupRoutes, type Lookups } from './lookup/lookup-routes.ts';
 import type { Metrics } from './metrics.ts';
 import { statusPage } from './page/status-page.ts';
-import { reportView, unavailable } from './page/view.ts';
+import { reportView, unavailable, wholeAccount } from './page/view.ts';
 
 export interface RoutesOptions {
   readonly answers: Answers;
@@ -22,11 +21,15 @@ export interface RoutesOptions {
   readonly stopped: AbortSignal;
 }
 
+/** Milliseconds between two views of an open page. */
+const EVERY_MS = 2_000;
+
 /**
  * Paths and their answers (docs/operations.md, "Is it healthy"). `/healthz` and `/readyz` need no token: probes have
  * none.
  */
 export function createRoutes(options: RoutesOptions): Route {
+  const { answers } = options;
   const permitted = options.token === undefined ? undefined : tokenCheck(options.token);
   const refusal = ({ header }: PageQuestion): PageReply | undefined => {
     if (options.onlyLoopbackNames && !isLoopbackHostHeader(header('host'))) {
@@ -39,48 +42,96 @@ export function createRoutes(options: RoutesOptions): Route {
       'www-authenticate': 'Basic realm="research-mirror", charset="UTF-8"',
     });
   };
-  const probes = probeRoutes(options);
-  const pages = pageRoutes(options);
   const lookups = lookupRoutes(options.lookups);
-  return (asked) => {
-    const probe = probes[asked.path];
-    if (probe !== undefined) return probe(asked);
+  return async (asked) => {
+    if (asked.path === '/healthz') return jsonReply({ ok: true });
+    if (asked.path === '/readyz') {
+      const ready = await answers.ready();
+      return jsonReply(ready, ready.ok ? 200 : 503);
+    }
     const refused = refusal(asked);
     if (refused !== undefined) return refused;
-    const route = pages[asked.path] ?? lookups(asked.path);
+    const route = pageRoute(asked.path, options) ?? lookups(asked.path);
     return route?.(asked) ?? jsonReply({ error: 'nothing is here: see / or /api/status' }, 404);
   };
 }
 
-function probeRoutes({ answers }: RoutesOptions): Readonly<Partial<Record<string, Route>>> {
+function pageRoute(path: string, options: RoutesOptions): Route | undefined {
+  const { answers, metrics } = options;
+  const [, userId] = /^\/accounts\/(-?\d{1,19})$/.exec(path) ?? [];
+  if (path === '/' || userId !== undefined) {
+    return async () => {
+      const { nonce, policy } = contentPolicy();
+      const { view, status } = await viewOf(answers, userId);
+      return htmlReply(
+        String(await statusPage(view, nonce, userId === undefined ? '' : '../')),
+        policy,
+        status,
+      );
+    };
+  }
+  switch (path) {
+    case '/metrics':
+      return async () => {
+        const [answer, ready] = await Promise.all([answers.report(), answers.ready()]);
+        const body = await metrics.render('report' in answer ? answer.report : undefined, ready.ok);
+        return { status: 200, headers: { 'content-type': metrics.contentType }, body };
+      };
+    case '/api/status':
+      return async () => {
+        const answer = await answers.report();
+        return 'report' in answer ? jsonReply(answer.report) : jsonReply({ error: answer.why }, 503);
+      };
+    case '/live':
+      return ({ query }) => liveReply(query.get('account') ?? undefined, options);
+    default:
+      return undefined;
+  }
+}
+
+/** @param userId of the account whose page it is; undefined: the first page */
+async function viewOf(
+  answers: Answers,
+  userId: string | undefined,
+): Promise<{ readonly view: ReturnType<typeof reportView>; readonly status: number }> {
+  const answer = await answers.report();
+  if ('why' in answer) {
+    const { why, last } = answer;
+    const view =
+      last === undefined
+        ? unavailable(userId, why)
+        : reportView({ report: last, userId, details: undefined, why });
+    return { view, status: 503 };
+  }
+  const { report } = answer;
+  const account = wholeAccount({ report, userId });
+  const details = account === undefined ? undefined : await answers.account(account.userId);
+  const status = userId !== undefined && account === undefined ? 404 : 200;
+  return { view: reportView({ report, userId, details }), status };
+}
+
+/**
+ * Server-sent events for open pages: `view`, the page's content as HTML, each time that it changed. Ends when the
+ * reader goes or the server stops; browsers then try again by themselves.
+ */
+function liveReply(userId: string | undefined, { answers, clock, stopped }: RoutesOptions): PageReply {
   return {
-    '/healthz': () => jsonReply({ ok: true }),
-    '/readyz': async () => {
-      const ready = await answers.ready();
-      return jsonReply(ready, ready.ok ? 200 : 503);
+    status: 200,
+    headers: { 'content-type': 'text/event-stream' },
+    async body(write, gone) {
+      const over = AbortSignal.any([gone, stopped]);
+      let shown = '';
+      while (!over.aborted) {
+        const data = String(await (await viewOf(answers, userId)).view);
+        if (data !== shown) await write(serverSentEvent('view', data));
+        shown = data;
+        await clock.sleep(EVERY_MS, over).catch(() => {});
+      }
     },
   };
 }
 
-function pageRoutes(options: RoutesOptions): Readonly<Partial<Record<string, Route>>> {
-  const { answers, metrics } = options;
-  return {
-    '/metrics': async () => {
-      const [answer, ready] = await Promise.all([answers.report(), answers.ready()]);
-      const body = await metrics.render('report' in answer ? answer.report : undefined, ready.ok);
-      return { status: 200, headers: { 'content-type': metrics.contentType }, body };
-    },
-    '/api/status': async () => {
-      const answer = await answers.report();
-      return 'report' in answer ? jsonReply(answer.report) : jsonReply({ error: answer.why }, 503);
-    },
-    '/': async () => {
-      const answer = await answers.report();
-      const { nonce, policy } = contentPolicy();
-      const view = 'report' in answer ? reportView(answer.report) : unavailable(answer.why);
-      const page = String(await statusPage(view, nonce));
-      return htmlReply(page, policy, 'report' in answer ? 200 : 503);
-    },
-    '/live': () => liveReply(options),
-  };
+function serverSentEvent(event: string, data: string): string {
+  const lines = data.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`);
+  return `event: ${event}\n${lines.join('')}\n`;
 }

@@ -3,18 +3,17 @@ import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serverBehind } from '../../test/support/databases/server-behind.ts';
-import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { sampleLookups } from '../../test/support/processes/sample-lookups.ts';
 import {
   sampleAccount,
   sampleCollection,
+  sampleDetails,
   sampleProblem,
   sampleReport,
 } from '../../test/support/processes/status-report.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { StatusReport } from '../model/status/status-report.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { answersOf } from './answers.ts';
 import { createMetrics } from './metrics.ts';
 import { createStatusServer, type StatusServer, type StatusServerOptions } from './server.ts';
 
@@ -29,6 +28,7 @@ async function start(options: Partial<StatusServerOptions> = {}): Promise<Status
     port: 0,
     token: undefined,
     status: async () => sampleReport(),
+    account: async () => sampleDetails(),
     ready: async () => ({ ok: true }),
     lookups: sampleLookups(),
     metrics: createMetrics('1.2.3'),
@@ -157,7 +157,7 @@ describe('the status server', () => {
   it('asks for the token, but not for health', async () => {
     const url = (await start({ token: 's3cret' })).url();
     const lookups = ['search?q=1', 'api/search?q=1', 'rows/42/lists/7', 'api/rows/42/lists/7'];
-    for (const path of ['', 'api/status', 'metrics', 'live', 'nothing', ...lookups]) {
+    for (const path of ['', 'accounts/42', 'api/status', 'metrics', 'live', 'nothing', ...lookups]) {
       const answer = await ask(url + path);
       expect(answer.status).toBe(401);
       expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
@@ -173,6 +173,7 @@ describe('the status server', () => {
     const url = (await start()).url();
     for (const path of [
       'api/status',
+      'accounts/42',
       'search?q=1',
       'api/search?q=1',
       'rows/42/lists/7',
@@ -193,6 +194,7 @@ describe('the status server', () => {
       'metrics',
       'api/status',
       'live',
+      'accounts/42',
       'search',
       'api/search?q=1',
     ]) {
@@ -264,6 +266,55 @@ describe('the status server', () => {
     expect(text.match(/^event: view$/gm)).toHaveLength(2);
   });
 
+  it('has a page of each account, which goes on by itself', async () => {
+    const accounts = [sampleAccount(), sampleAccount({ userId: '43' })];
+    const url = (await start({ status: async () => sampleReport({ accounts }) })).url();
+    const all = (await ask(url)).body;
+    expect(all).toContain('href="accounts/43"');
+    expect(all).not.toContain('Latest changes');
+    const page = await ask(`${url}accounts/43`);
+    expect(page.body).toMatch(/<h1>Account 43 is healthy[\s\S]*Latest changes/);
+    expect(page.body).toContain('data-live="../live?account=43"');
+    const live = await fetch(`${url}live?account=43`);
+    const { value } = (await live.body?.getReader().read()) ?? {};
+    expect(Buffer.from(value ?? []).toString()).toContain('Account 43 is healthy');
+    for (const [path, status] of [
+      ['44', 404],
+      ['x', 404],
+      ['43/', 404],
+      ['43%2f', 404],
+    ] as const) {
+      expect([path, (await ask(`${url}accounts/${path}`)).status]).toEqual([path, status]);
+    }
+  });
+
+  it('shows the last report while there is no new one, and as of when it is', async () => {
+    let [isAway, now] = [false, 0];
+    const url = (
+      await start({
+        status: async () => {
+          if (isAway) throw new Error('the database is away');
+          return sampleReport();
+        },
+        clock: { ...systemClock, monotonic: () => now },
+      })
+    ).url();
+    expect((await ask(url)).status).toBe(200);
+    [isAway, now] = [true, 1_000];
+    for (const path of ['', 'accounts/42']) {
+      const { status, body } = await ask(url + path);
+      expect(status).toBe(503);
+      expect(body.replaceAll(/<[^>]*>/g, '')).toMatch(
+        /can’t be read now\s+the database is away\s+What follows is old: as of 12:00:00 UTC, ages, too\.[\s\S]*48,210/,
+      );
+      expect(body).not.toContain('is healthy');
+    }
+    expect(await ask(`${url}api/status`)).toMatchObject({
+      status: 503,
+      body: '{"error":"the database is away"}',
+    });
+  });
+
   it('says what to do when its port is taken', async () => {
     const taken = Number(new URL((await start()).url()).port);
     const second = createStatusServer({ ...unstarted, port: taken });
@@ -294,37 +345,10 @@ const unstarted: StatusServerOptions = {
   port: 0,
   token: undefined,
   status: async () => sampleReport(),
+  account: async () => sampleDetails(),
   ready: async () => ({ ok: true }),
   lookups: sampleLookups(),
   metrics: createMetrics('1.2.3'),
   clock: systemClock,
   log: pino({ level: 'silent' }),
 };
-
-describe('answers', () => {
-  it('are shared by all who ask within a second', async () => {
-    const clock = new VirtualClock();
-    let asked = 0;
-    const status = async () => sampleReport({ version: String((asked += 1)) });
-    const answers = answersOf({ clock, status, ready: async () => ({ ok: true }) });
-    await clock.runUntil(Promise.all([answers.report(), answers.report(), answers.report()]));
-    expect(asked).toBe(1);
-    await clock.advance(1_000);
-    expect(await clock.runUntil(answers.report())).toMatchObject({ report: { version: '2' } });
-  });
-
-  it('come in time from a database that hangs, which is asked once', async () => {
-    const clock = new VirtualClock();
-    let asked = 0;
-    const hang = () => {
-      asked += 1;
-      return new Promise<never>(() => {});
-    };
-    const answers = answersOf({ clock, status: hang, ready: async () => await hang() });
-    expect(await clock.runUntil(answers.report())).toEqual({ why: 'the database did not answer within 4 s' });
-    await clock.runUntil(answers.report());
-    expect(asked).toBe(1);
-    expect(await clock.runUntil(answers.ready())).toMatchObject({ ok: false });
-    expect(clock.monotonic()).toBe(12_000);
-  });
-});

@@ -1,31 +1,25 @@
 import type { AddressInfo } from 'node:net';
 import { listenProblem } from '../model/webhook/listen-problem.ts';
-import type { StatusReport } from '../model/status/status-report.ts';
 import { boundedServer, type ServerBounds } from '@research-mirror/runtime/bounded-server';
-import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { listener } from '@research-mirror/runtime/listening';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Service } from '@research-mirror/runtime/service';
 import { isLoopbackName } from './access.ts';
-import { answersOf, type Ready } from './answers.ts';
+import { answersOf, type Sources } from './answers.ts';
 import { takeRequest } from './http/take-request.ts';
 import type { Lookups } from './lookup/lookup-routes.ts';
 import type { Metrics } from './metrics.ts';
 import { createRoutes } from './routes.ts';
 
-export interface StatusServerOptions {
+export interface StatusServerOptions extends Sources {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
   /** Needed for any other host than loopback. */
   readonly token: string | undefined;
-  /** Called at most once a second, however many look on. */
-  readonly status: () => Promise<StatusReport>;
-  readonly ready: () => Promise<Ready>;
   readonly lookups: Lookups;
   readonly metrics: Metrics;
-  readonly clock: Clock;
   readonly log: Logger;
   readonly bounds?: ServerBounds;
 }

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { startBrowser } from '../support/processes/browser.ts';
-import { ASKED, firstLook } from '../support/readme/first-look.ts';
+import { ASKED, firstDetails, firstLook } from '../support/readme/first-look.ts';
 import { ROOT } from '../support/rules/source-files.ts';
 import { servePage } from './served-page.ts';
 
@@ -14,7 +14,7 @@ const SIZE = { width: 1600, height: 850 };
 const PAGE = { width: 1240, height: 1050 };
 
 const browser = await startBrowser({ colorScheme: 'light' });
-const server = await servePage(firstLook);
+const server = await servePage(firstLook, { details: firstDetails() });
 const { page } = await browser.open(server.url());
 await page.setViewportSize(PAGE);
 await page.locator('#live', { hasText: /^live$/ }).waitFor();

@@ -2,43 +2,29 @@ import { type SuspectedRows, waitingDeletions } from '../../src/app/status/delet
 import { judge } from '../../src/app/status/problems.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
 import { SERVICE_DOWN } from '../../src/model/errors.ts';
-import type { LatestChange } from '../../src/model/status/latest-change.ts';
+import type { AccountDetails } from '../../src/model/status/account-details.ts';
 import type { AccountStatus, StatusReport } from '../../src/model/status/status-report.ts';
 import {
   before,
   sampleAccount,
   sampleChange,
   sampleCollection,
+  sampleDetails,
   sampleReport,
 } from '../support/processes/status-report.ts';
 
 const LONG = 'x7Qp'.repeat(60);
 
-const CHANGES: readonly LatestChange[] = [
-  sampleChange({ op: 'update', key: '48210', field: 'status', before: '"running"', after: '"done"' }),
-  sampleChange({ op: 'update', key: '48210', field: 'score', before: null, after: '87.5', moreFields: 7 }),
-  sampleChange({ op: 'insert', key: '48211' }),
-  sampleChange({
-    collection: 'list_items',
-    op: 'update',
-    key: `17:${LONG}`,
-    field: LONG,
-    before: '1',
-    after: `"${LONG}…`,
-  }),
-  sampleChange({ collection: 'list_items', op: 'insert', rows: 12_345, key: null }),
-  sampleChange({ collection: 'list_items', op: 'delete', rows: 20_000, more: true, key: null }),
-  sampleChange({ collection: 'watchlist', op: 'delete', key: 'w/1?#' }),
-  sampleChange({ collection: 'watchlist', op: 'undelete', key: 'w/1?#' }),
-  sampleChange({
-    collection: 'account',
-    op: 'update',
-    key: '42',
-    field: 'credits',
-    before: '1275.75',
-    after: '1200.50',
-  }),
-];
+/** What an account's page has besides, with keys that are hard to show. */
+export const DETAILS: AccountDetails = sampleDetails({
+  latestChanges: [
+    sampleChange({ op: 'update', key: '48210' }),
+    sampleChange({ op: 'insert', key: '48211' }),
+    sampleChange({ collection: 'list_items', op: 'update', key: `17:${LONG}` }),
+    sampleChange({ collection: 'watchlist', op: 'delete', key: 'w/1?#' }),
+    sampleChange({ collection: 'account', op: 'update', key: '42' }),
+  ],
+});
 
 /** Judged as a daemon does. */
 function judged(accounts: readonly AccountStatus[], changes: Partial<StatusReport> = {}): StatusReport {
@@ -107,30 +93,28 @@ function waiting(): StatusReport {
   return judged(accounts, { deletions: waitingDeletions(accounts, missed, true, 60_000) });
 }
 
+function twentyWithOneFailing(): StatusReport {
+  const failing = {
+    state: 'failing',
+    lastError: 'GET /v1/lists was answered 500: no',
+    failingSince: before(300),
+  } as const;
+  return judged(
+    twenty((account, index) => ({
+      ...account,
+      collections: account.collections.map((each) =>
+        index === 13 && each.collection === 'lists' ? { ...each, ...failing } : each,
+      ),
+    })),
+  );
+}
+
 /** What the page may have to show, by name; a state that throws is one in which no report can be made. */
 export const PAGE_STATES: Readonly<Record<string, () => StatusReport>> = {
-  healthy: () => judged([sampleAccount()], { latestChanges: CHANGES }),
-  'twenty-accounts': () =>
-    judged(
-      twenty((account, index) =>
-        index === 13
-          ? {
-              ...account,
-              collections: account.collections.map((each) =>
-                each.collection === 'lists'
-                  ? {
-                      ...each,
-                      state: 'failing',
-                      lastError: 'GET /v1/lists was answered 500: no',
-                      failingSince: before(300),
-                    }
-                  : each,
-              ),
-            }
-          : account,
-      ),
-      { latestChanges: CHANGES.map((each, index) => ({ ...each, userId: String(1_001 + index) })) },
-    ),
+  healthy: () => judged([sampleAccount()]),
+  'twenty-accounts': twentyWithOneFailing,
+  // On that account's own page.
+  'one-of-twenty': twentyWithOneFailing,
   outage: () =>
     judged(
       twenty((account) => ({
@@ -143,5 +127,10 @@ export const PAGE_STATES: Readonly<Record<string, () => StatusReport>> = {
   unreachable: () => {
     throw new Error('the database did not answer within 4 s');
   },
+  // Answered once, and never again.
+  old: () => judged([sampleAccount()]),
   deletions: waiting,
 };
+
+/** The page that shows a state, where it is not the first one. */
+export const PATHS: Readonly<Record<string, string>> = { 'one-of-twenty': 'accounts/1014' };

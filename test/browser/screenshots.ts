@@ -7,7 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startBrowser } from '../support/processes/browser.ts';
 import { PAGE_STATES } from './page-states.ts';
-import { servePage } from './served-page.ts';
+import { serveState } from './served-page.ts';
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
@@ -18,10 +18,10 @@ await mkdir(folder, { recursive: true });
 
 for (const colorScheme of ['light', 'dark'] as const) {
   const browser = await startBrowser({ colorScheme });
-  for (const [name, report] of Object.entries(PAGE_STATES)) {
-    const server = await servePage(report);
+  for (const name of Object.keys(PAGE_STATES)) {
+    const { server, url } = await serveState(name);
     for (const width of [1400, 400]) {
-      const { page } = await browser.open(server.url());
+      const { page } = await browser.open(url);
       await page.setViewportSize({ width, height: 900 });
       const file = join(folder, `${name}-${colorScheme}-${width}.png`);
       await page.screenshot({ path: file, fullPage: true });

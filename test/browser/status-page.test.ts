@@ -32,11 +32,22 @@ async function serve(status: () => StatusReport, port = 0): Promise<StatusServer
 const withRows = (liveRows: number): StatusReport =>
   sampleReport({ accounts: [sampleAccount({ collections: [sampleCollection({ liveRows })] })] });
 
+/** Contrast (WCAG 2.2) of bars with the card that they lie on. */
+const CONTRAST = `(() => {
+  const light = (color) => color.match(/[\\d.]+/g).slice(0, 3)
+    .map((each) => each / 255)
+    .map((each) => (each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, each, index) => sum + each * [0.2126, 0.7152, 0.0722][index], 0);
+  const bars = document.querySelector('.charts path');
+  const two = [getComputedStyle(bars).fill, getComputedStyle(bars.closest('section')).backgroundColor].map(light);
+  return (Math.max(...two) + 0.05) / (Math.min(...two) + 0.05);
+})()`;
+
 describe.runIf(isBrowserTested())('the status page', () => {
   it('shows what is mirrored, how fresh, and what is going on', async () => {
     const { page, complaints } = await browser.open((await serve(() => sampleReport())).url());
     expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
-    const jobs = page.getByRole('row', { name: /^research_jobs/ });
+    const jobs = page.locator('.account').getByRole('row', { name: /^research_jobs/ });
     expect(await jobs.innerText()).toMatch(/current\s+48,210\s+20 s ago\s+11:59:40 UTC\s+2 h ago/);
     const walk = page.getByRole('row', { name: 'full list_items of list 17' });
     expect(await walk.innerText()).toMatch(/10 s\s+12\s+6,000\s+600/);
@@ -44,23 +55,61 @@ describe.runIf(isBrowserTested())('the status page', () => {
     expect(await page.getByText('GET /v1/watchlist was answered 503: busy').isVisible()).toBe(true);
     const webhook = page.getByRole('row', { name: /^registered mirror\.example\.com/ });
     expect(await webhook.innerText()).toMatch(/45 s ago\s+11:59:15 UTC\s+2$/);
-    expect(await page.getByRole('row', { name: '3 1 0 40 2 0 0' }).isVisible()).toBe(true);
+    expect(await page.getByRole('row', { name: '46 in all 3 1 0 40 2 0 0' }).isVisible()).toBe(true);
     await page.locator('#live', { hasText: /^live$/ }).waitFor();
     expect(complaints).toEqual([]);
   });
 
-  it('follows changes in place: what the reader selected and folded stays', async () => {
+  it('follows changes in place: what the reader selected stays', async () => {
     let report = withRows(100);
     const { page, complaints } = await browser.open((await serve(() => report)).url());
-    await page.getByText('Account 42').click();
     await page.evaluate('window.heading = document.querySelector("h1")');
     report = { ...withRows(101), healthy: false, problems: [sampleProblem({ what: 'the disk is full' })] };
     await page.getByText('the disk is full').waitFor();
     expect(await page.title()).toBe('The mirror needs attention – research-mirror');
     expect(await page.evaluate('window.heading === document.querySelector("h1")')).toBe(true);
-    expect(await page.locator('details').getAttribute('open')).toBeNull();
-    await page.getByText('Account 42').click();
-    expect(await page.getByRole('row', { name: /^research_jobs/ }).innerText()).toContain('101');
+    expect(
+      await page
+        .locator('.account')
+        .getByRole('row', { name: /^research_jobs/ })
+        .innerText(),
+    ).toContain('101');
+    expect(complaints).toEqual([]);
+  });
+
+  it('of an account is a click away, and goes on by itself', async () => {
+    let rows = 100;
+    const report = (): StatusReport =>
+      sampleReport({
+        accounts: ['42', '43'].map((userId) =>
+          sampleAccount({ userId, collections: [sampleCollection({ liveRows: rows })] }),
+        ),
+      });
+    const { page, complaints } = await browser.open((await serve(report)).url());
+    await page.getByRole('link', { name: '43' }).click();
+    await page.getByRole('heading', { name: 'Account 43 is healthy' }).waitFor();
+    rows = 101;
+    await page.locator('.account').getByText('101').waitFor();
+    expect(await page.getByRole('link', { name: '48210' }).getAttribute('href')).toBe(
+      '../rows/42/research_jobs/48210',
+    );
+    await page.getByRole('link', { name: 'All accounts' }).click();
+    await page.getByRole('heading', { name: '2 accounts' }).waitFor();
+    // Whoever leaves a page ends its stream.
+    expect(complaints.filter((each) => !/\/live(\?account=43)? failed$/.test(each))).toEqual([]);
+  });
+
+  it('draws the last day of an account, which is read out, and can be told from its card', async () => {
+    const { page, complaints } = await browser.open((await serve(() => sampleReport())).url());
+    const changes = page.getByRole('img', { name: /^changes in the last 24 hours: [\d,]+, at most/ });
+    const [box, bars] = [await changes.boundingBox(), await changes.locator('path').boundingBox()];
+    expect(bars?.width).toBeGreaterThan((box?.width ?? 0) * 0.95);
+    expect(bars?.height).toBeGreaterThan(30);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect([colorScheme, (await page.evaluate<number>(CONTRAST)) >= 3]).toEqual([colorScheme, true]);
+    }
+    expect(await page.locator('svg[style], path[style]').count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 
@@ -72,6 +121,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     await page.getByText('connection lost, trying again').waitFor();
     await serve(() => withRows(102), Number(new URL(first.url()).port));
     await page
+      .locator('.account')
       .getByRole('row', { name: /^research_jobs/ })
       .getByText('102')
       .waitFor();
@@ -93,6 +143,8 @@ describe.runIf(isBrowserTested())('the status page', () => {
     // Loaded anew meanwhile, it does not say otherwise.
     await page.reload();
     await page.locator('#live.off').waitFor();
+    expect(await page.locator('.headline').innerText()).toContain('What follows is old: as of 12:00:00 UTC');
+    expect(await page.locator('.account').innerText()).toContain('100');
     answers = true;
     await page.locator('#live.on', { hasText: /^live$/ }).waitFor();
   });
@@ -109,7 +161,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     const { page, complaints } = await browser.open((await serve(report)).url());
     await page.locator('#live', { hasText: /^live$/ }).waitFor();
     email = evil;
-    await page.locator('summary').getByText(evil).waitFor();
+    await page.locator('.account').getByText(evil).waitFor();
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.evaluate('window.evil')).toBeUndefined();
     // Even markup that got in would not run.
@@ -141,7 +193,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     await page.setViewportSize({ width: 360, height: 740 });
     const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
     expect(await page.evaluate(overflow)).toBe(0);
-    const jobs = page.getByRole('row', { name: /^research_jobs/ });
+    const jobs = page.locator('.account').getByRole('row', { name: /^research_jobs/ });
     expect((await jobs.boundingBox())?.width).toBeLessThanOrEqual(360);
     expect(complaints).toEqual([]);
   });
@@ -157,7 +209,12 @@ describe.runIf(isBrowserTested())('without script', () => {
   it('the page is whole, and reloads by itself', async () => {
     const { page, complaints } = await plain.open((await serve(() => sampleReport())).url());
     expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
-    expect(await page.getByRole('row', { name: /^research_jobs/ }).innerText()).toContain('48,210');
+    expect(
+      await page
+        .locator('.account')
+        .getByRole('row', { name: /^research_jobs/ })
+        .innerText(),
+    ).toContain('48,210');
     expect(await page.locator('noscript meta[http-equiv=refresh]').count()).toBe(1);
     expect(complaints).toEqual([]);
   });

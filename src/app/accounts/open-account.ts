@@ -97,8 +97,7 @@ export async function openAccount(
   }
   await mendMoments(db, fence);
   const budgetStore = createBudgetStore(db, fence);
-  const onExchange: ServiceLink['onExchange'] = (exchange) => link.onExchange(exchange, fence.userId);
-  const all = await Promise.all(keys.map((key) => linkKey({ ...link, onExchange }, key, budgetStore)));
+  const all = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
   const store = createAccountStore(db, fence);
   const ownership = new Ownership({
     userId: fence.userId,

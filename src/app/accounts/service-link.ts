@@ -25,8 +25,7 @@ export interface ServiceLink {
   readonly clock: Clock;
   readonly random: Random;
   readonly scrub: (text: string) => string;
-  /** @param userId whose it was; undefined: the key's owner was asked for */
-  readonly onExchange: (exchange: Exchange, userId?: string) => void;
+  readonly onExchange: (exchange: Exchange) => void;
   readonly onBudgetEvent: (keyHash: string, event: BudgetEvent) => void;
 }
 

@@ -1,6 +1,5 @@
 import { commandService } from '../../commands/command-service.ts';
 import type { ServiceConfig } from '../../config/config.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
 import { createWakeups } from '../../db/notify/wakeups.ts';
@@ -21,8 +20,6 @@ import { failureLog } from '../failure-log.ts';
 import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
-import { ActivityCount } from './activity-count.ts';
-import { activityKeeper } from './activity-keeper.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
@@ -32,13 +29,13 @@ import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
 import { programVersion } from '../program-files.ts';
 import { readiness, WriteHealth } from './readiness.ts';
 import { askedAtMost } from '../asked-at-most.ts';
-import { followChanges } from '../status/follow-changes.ts';
-import { statusReport, type StatusSources } from '../status/collect-status.ts';
+import { statusReport } from '../status/collect-status.ts';
 import { readWorkload, type Workload } from '../status/workload.ts';
-import { readActivity, storeActivity } from '../../db/status/stored-activity.ts';
+import { readLastDay } from '../../db/status/last-day.ts';
+import { latestChanges, latestChangesOf } from '../../db/status/latest-changes.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
-import type { LatestChange } from '../../model/status/latest-change.ts';
+import type { AccountDetails } from '../../model/status/account-details.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { problemLog } from './problem-log.ts';
 import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
@@ -56,8 +53,6 @@ export interface DaemonOptions extends WorkOptions {
 
 /** How often (ms) the report's dearer part is read, however many look on. */
 const WORKLOAD_EVERY_MS = 60_000;
-/** The charts' part is read for those who see it alone: who comes after a while waits for it. */
-const ACTIVITY_TOO_OLD_MS = 150_000;
 
 /**
  * Runs the daemon until the signal aborts; resolves after a clean stop.
@@ -80,9 +75,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   let listener: WebhookListener | undefined;
   let ownsUntil = (): number => -Infinity;
   let workload: (() => Promise<Workload>) | undefined;
-  let lastDay: StatusSources['activity'];
   let arranged: Promise<void> | undefined;
-  const followed = followChanges(clock);
   const writes = new WriteHealth(log);
   let unreached = 'the database is not reached or not migrated yet';
   const ready = async (): Promise<Ready> =>
@@ -97,15 +90,14 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
     workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => readWorkload(db, config));
-    lastDay ??= askedAtMost(
-      WORKLOAD_EVERY_MS,
-      clock,
-      async () => readActivity(db, await databaseTime(db)),
-      ACTIVITY_TOO_OLD_MS,
-    );
-    const latestChanges = (): Promise<readonly LatestChange[]> => followed(db);
-    const shown = forPeople ? { activity: lastDay, latestChanges } : {};
+    const shown = forPeople ? { latestChanges: () => latestChanges(db) } : {};
     return statusReport({ config, db, words, accounts, workload, ...shown, unready });
+  };
+
+  const account = async (userId: string): Promise<AccountDetails> => {
+    if (mirror === undefined) throw new Error(unreached);
+    const { db } = mirror;
+    return { latestChanges: await latestChangesOf(db, userId), lastDay: await readLastDay(db, userId) };
   };
 
   // The page comes first: while the database can't be reached, it says why.
@@ -118,6 +110,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     log,
     ready,
     status: () => report(true),
+    account,
     lookups: lookupsIn(() => mirror, clock),
   });
   await server.start();
@@ -131,18 +124,14 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     });
     // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
     const failures = failureLog(log, clock, 'daemon', (error) => writes.refused('page', error));
-    const activity = new ActivityCount();
-    const observers: SyncObserver[] = [logObserver(log, failures, clock), metrics, activity, writes.observer];
+    const observers: SyncObserver[] = [logObserver(log, failures, clock), metrics, writes.observer];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
       ...outside,
       config,
       mirror,
       failures,
-      onExchange: (exchange, userId) => {
-        metrics.requestEnded({ ...exchange, ...endpointOf(exchange) });
-        if (userId !== undefined) activity.requestEnded(userId, exchange);
-      },
+      onExchange: (exchange) => metrics.requestEnded({ ...exchange, ...endpointOf(exchange) }),
       onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
       onRegistration: (news) => {
         listener?.registrationChanged(news.userId);
@@ -171,15 +160,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       log,
     });
     const commands = new Doorbell();
-    const keeper = activityKeeper({
-      count: activity,
-      runners,
-      store: (at, work) => storeActivity(context.db, at, work),
-      clock: context.clock,
-      onFailure: (error) => failures.failed('activity', 'what the page’s charts show', error),
-    });
-    // Stopped behind the workers: what these do to their end is stored.
-    const carriers = [heartbeat, notifications, installation, keeper];
+    // Stopped behind the workers, which need them to their end.
+    const carriers = [heartbeat, notifications, installation];
     const workers = [
       ...(listener === undefined ? [] : [listener.server]),
       accounts,

@@ -6,16 +6,18 @@ import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { readStoredStatus } from '../../db/status/stored-status.ts';
-import type { LatestChange } from '../../model/status/latest-change.ts';
+import type { LatestChange } from '../../model/status/account-details.ts';
 import type {
   AccountStatus,
-  ActivityStatus,
+  CollectionStatus,
   Facts,
   KeyBudgetStatus,
   KeyCounts,
   StatusReport,
+  UpcomingReading,
 } from '../../model/status/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
+import { createSchedule, type Schedule } from '../accounts/next-runs.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 import { programVersion } from '../program-files.ts';
 import { readSuspects, waitingDeletions } from './deletions.ts';
@@ -31,8 +33,6 @@ export interface StatusSources {
   readonly accounts: AccountsService | undefined;
   /** What is read less often than the rest. */
   readonly workload: () => Promise<Workload>;
-  /** By account; left out: who asks does not show it. */
-  readonly activity?: (() => Promise<ReadonlyMap<string, ActivityStatus>>) | undefined;
   /** The newest first; left out: who asks does not show them. */
   readonly latestChanges?: (() => Promise<readonly LatestChange[]>) | undefined;
   /** Why the running daemon can't write at the moment. */
@@ -48,16 +48,16 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
   });
   const { now, processes, errors, held, recovery, clockBackMs } = stored;
   const { databaseBytes, backlogs, credits, oldReaders } = await sources.workload();
-  const lastDay = await sources.activity?.();
   const budgets = budgetsInMemory(running, now);
+  const schedule = createSchedule(config);
   const accounts = stored.accounts.map((account): AccountStatus => ({
     ...account,
+    next: nextReading(account, schedule, now),
     collections: account.collections.map((each) => ({
       ...each,
       ...(backlogs.get(`${account.userId}/${each.collection}`) ?? NO_BACKLOG),
     })),
     credits: credits.get(account.userId) ?? null,
-    activity: lastDay?.get(account.userId) ?? null,
     budgets:
       budgets.get(account.userId) ??
       account.budgets.map((each) =>
@@ -80,6 +80,58 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
   };
   const why = unready === undefined ? undefined : unreadyDatabase(unready);
   return { ...facts, ...judge(facts, { unready: why, keys: keys.findings, clockBackMs, oldReaders }) };
+}
+
+/** Why a reading has its moment: its cron line says so, or what was seen says that it is to be earlier. */
+const READINGS = [
+  {
+    field: 'nextPollAt',
+    what: 'poll',
+    line: 'its cron line polls it then',
+    earlier: 'it changes often enough for a poll before its cron line’s',
+  },
+  {
+    field: 'nextFullAt',
+    what: 'full walk',
+    line: 'its cron line reads all of it then, to find deletions',
+    earlier: 'all of it is to be read again before its cron line does',
+  },
+] as const;
+
+/**
+ * What is read of an account next, and why; of what is due a poll comes first. What is being read is left out.
+ * @param schedule of this program: another program's cron lines may differ
+ * @param now the database's time
+ */
+export function nextReading(
+  {
+    userId,
+    state,
+    owner,
+    walks,
+    collections,
+  }: Pick<AccountStatus, 'userId' | 'state' | 'owner' | 'walks'> & {
+    readonly collections: readonly Pick<
+      CollectionStatus,
+      'collection' | 'state' | 'nextPollAt' | 'nextFullAt'
+    >[];
+  },
+  schedule: Pick<Schedule, 'after'>,
+  now: Date,
+): UpcomingReading | null {
+  if (state !== 'active' || owner === null) return null;
+  const runs = READINGS.flatMap(({ field, what, line, earlier }) =>
+    collections.flatMap((each) => {
+      const at = each[field];
+      const isRead = field === 'nextFullAt' && walks.some((walk) => walk.collection === each.collection);
+      if (each.state === 'paused' || at === null || isRead) return [];
+      const byLine = schedule.after(userId, each.collection, new Date(Date.parse(at) - 1))[field];
+      const because = byLine?.getTime() === Date.parse(at) ? line : earlier;
+      return [{ what: `${what} of ${each.collection}`, at, because }];
+    }),
+  );
+  const moment = ({ at }: UpcomingReading): number => Math.max(Date.parse(at), now.getTime());
+  return runs.toSorted((a, b) => moment(a) - moment(b))[0] ?? null;
 }
 
 /** Of a database that has not the tables, or not those of this program. @param why the one problem */

@@ -49,11 +49,11 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
     owner: 'p',
     collections: [collection()],
     walks: [],
+    next: null,
     budgets: [],
     webhook: NO_WEBHOOK,
     submissions: NO_SUBMISSIONS,
     credits: null,
-    activity: null,
     ...changes,
   };
 }

@@ -1,5 +1,5 @@
-import { countOf, formatAge, formatCount } from '@research-mirror/runtime/figures';
-import { type LatestChange, manyRows } from '../../model/status/latest-change.ts';
+import { formatAge, formatCount } from '@research-mirror/runtime/figures';
+import type { LatestChange } from '../../model/status/account-details.ts';
 import type { WaitingDeletion } from '../../model/status/status-report.ts';
 import { printable } from '../terminal/text-table.ts';
 
@@ -18,11 +18,7 @@ export function deletionLine(deletion: WaitingDeletion, now: number): string {
 
 /** One of the latest changes. @param several accounts are mirrored: it is named */
 export function changeLine(change: LatestChange, now: number, several: boolean): string {
-  const { at, userId, collection, op, key, field, before, after, moreFields } = change;
+  const { at, userId, collection, op, key } = change;
   const where = several ? `${userId}/${collection}` : collection;
-  const many = manyRows(change, formatCount);
-  const value = (text: string | null): string => (text === null ? 'nothing' : printable(text));
-  const more = moreFields === 0 ? '' : `, and ${countOf(moreFields, 'field')} more`;
-  const what = field === null ? op : `${printable(field)}: ${value(before)} → ${value(after)}${more}`;
-  return `${formatAge(now - Date.parse(at))}  ${where}  ${many ?? `${printable(key ?? '')}  ${what}`}`;
+  return `${formatAge(now - Date.parse(at))}  ${where}  ${printable(key)}  ${op}`;
 }

@@ -5,12 +5,10 @@ import { reportWithoutTables, statusReport } from '../../app/status/collect-stat
 import { readWorkload } from '../../app/status/workload.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
-import { latestMarks, readLatestChanges } from '../../db/status/latest-changes.ts';
-import { readActivity } from '../../db/status/stored-activity.ts';
+import { latestChanges } from '../../db/status/latest-changes.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { makeLog } from '../steps/log.ts';
 import { reachMirror, type MirrorDatabase } from '../steps/mirror-database.ts';
@@ -34,7 +32,7 @@ export async function statusAction(shell: Shell, options: StatusOptions): Promis
   });
   let report: StatusReport;
   try {
-    report = await readStatus(config, shell, database, options.json === true);
+    report = await readStatus(config, shell, database);
   } finally {
     await database.leave();
   }
@@ -50,7 +48,6 @@ async function readStatus(
   config: Config,
   shell: Shell,
   { connection, words }: MirrorDatabase,
-  json: boolean,
 ): Promise<StatusReport> {
   const database = await openDatabase({ ...connection, schema: config.schema, max: 1 });
   try {
@@ -72,9 +69,7 @@ async function readStatus(
       words,
       accounts: undefined,
       workload: () => readWorkload(db, config),
-      // A text has no charts.
-      activity: json ? async () => readActivity(db, await databaseTime(db)) : undefined,
-      latestChanges: async () => readLatestChanges(db, await latestMarks(db)),
+      latestChanges: () => latestChanges(db),
       unready: await whyReadOnly(db),
     });
   } finally {

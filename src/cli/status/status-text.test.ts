@@ -4,6 +4,7 @@ import {
   NO_SUBMISSIONS,
   NO_WEBHOOK,
   sampleAccount,
+  sampleChange,
   sampleCollection,
   sampleReport,
   sampleWebhook,
@@ -39,18 +40,17 @@ describe('what changed, and what waits', () => {
   it('is a line for each, in words of the page, with nothing that writes to the terminal', () => {
     const report = sampleReport({
       deletions: PAGE_STATES['deletions']?.().deletions ?? [],
-      latestChanges: (PAGE_STATES['healthy']?.().latestChanges ?? []).map((each) =>
-        each.field === 'status' ? { ...each, after: '"x\u001b[2J"' } : each,
-      ),
+      latestChanges: [
+        sampleChange({ key: '48210' }),
+        sampleChange({ op: 'delete', collection: 'watchlist', key: 'x\u001b[2J' }),
+      ],
     });
     const text = describeStatus(report, undefined);
     expect(text).toMatch(
       /42\/research_jobs: 12,000 of 48,210, missed since 2 h ago: the brake holds them: .*; do: .*--accept-deletions; among them 48001, /,
     );
-    expect(text).toContain(String.raw`75 s ago  research_jobs  48210  status: "running" → "x\u001b[2J"`);
-    expect(text).toContain('75 s ago  research_jobs  48210  score: nothing → 87.5, and 7 fields more\n');
-    expect(text).toContain('75 s ago  list_items  12,345 new rows\n');
-    expect(text).toContain('75 s ago  research_jobs  48211  insert\n');
+    expect(text).toContain('75 s ago  research_jobs  48210  update\n');
+    expect(text).toContain(String.raw`75 s ago  watchlist  x\u001b[2J  delete` + '\n');
   });
 });
 

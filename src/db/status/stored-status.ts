@@ -21,7 +21,7 @@ import { AHEAD_MS } from '../ownership/moment-ahead.ts';
 import { registrationState } from '../webhook/webhook-store.ts';
 
 /** An account without what is read less often (workload.ts). */
-interface StoredAccount extends Omit<AccountStatus, 'collections' | 'credits' | 'activity' | 'budgets'> {
+interface StoredAccount extends Omit<AccountStatus, 'collections' | 'next' | 'credits' | 'budgets'> {
   readonly collections: readonly Omit<CollectionStatus, keyof Backlog>[];
   readonly budgets: readonly StoredBudget[];
 }

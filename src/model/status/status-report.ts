@@ -1,6 +1,6 @@
 import type { CollectionFigures } from '../collection-columns.ts';
 import type { CollectionName } from '../collections.ts';
-import type { LatestChange } from './latest-change.ts';
+import type { LatestChange } from './account-details.ts';
 import type { Problem } from './problem.ts';
 import type { SubmissionState } from '../submission.ts';
 import type { RegistrationState } from '../webhook/webhook-secrets.ts';
@@ -43,7 +43,7 @@ export interface Facts {
   readonly errors: readonly ErrorStatus[];
   /** Rows that look deleted and are still there, by collection and cause; those first that need a person, 100 at most. */
   readonly deletions: readonly WaitingDeletion[];
-  /** The last few changes of rows over all accounts, the newest first. */
+  /** The rows that changed last over all accounts, the newest first. */
   readonly latestChanges: readonly LatestChange[];
   /** Submissions are held (after a restore or copy of the database): since when and why; null: they go out. */
   readonly held: HoldStatus | null;
@@ -96,34 +96,23 @@ export interface AccountStatus {
   readonly collections: readonly CollectionStatus[];
   /** Walks under way. */
   readonly walks: readonly WalkStatus[];
+  /** Null: nobody reads the account, or nothing is to come. */
+  readonly next: UpcomingReading | null;
   /** Of keys that another program uses it has what is stored: not what others use, nor what waits. */
   readonly budgets: readonly KeyBudgetStatus[];
   readonly webhook: WebhookStatus;
   readonly submissions: SubmissionCounts;
   /** Null: not mirrored, or the service tells none. As of the last minute. */
   readonly credits: CreditsStatus | null;
-  /** What the last 24 hours looked like, as of the last minute; null: no daemon mirrored the account in them. */
-  readonly activity: ActivityStatus | null;
 }
 
-/**
- * Each list has 288 values, one for each `everySeconds` from `from` on; null: no daemon mirrored the account then. The
- * last one is of the time that goes on: its changes and requests are not all counted yet.
- */
-export interface ActivityStatus {
-  readonly from: string;
-  readonly everySeconds: number;
-  /**
-   * How old (seconds) what polls see was at worst: by `polledAt` of the collection that was polled longest ago, of those
-   * that somebody is asked to mirror. Null also while one of them was never read.
-   */
-  readonly ageSeconds: readonly (number | null)[];
-  /** In the end. */
-  readonly liveRows: readonly (number | null)[];
-  /** Rows that daemons inserted, updated and deleted; not that of `account`, whose credits change with each use. */
-  readonly changes: readonly (number | null)[];
-  /** Requests that daemons sent with all keys of the account. */
-  readonly requests: readonly (number | null)[];
+/** What the schedule has read of an account next. */
+export interface UpcomingReading {
+  /** To follow "next: ": `poll of research_jobs`. */
+  readonly what: string;
+  readonly at: string;
+  /** One clause, to follow "because". */
+  readonly because: string;
 }
 
 export interface CreditsStatus {

@@ -1,5 +1,5 @@
 // Keeps an open page up to date. The server sends the whole view as HTML, with every value escaped; what differs
-// from the document is changed in place, so that selections, scroll position and folds stay.
+// from the document is changed in place, so that selections and the scroll position stay.
 const live = document.querySelector('#live');
 const parser = document.createElement('template');
 
@@ -21,12 +21,9 @@ function update(from, to) {
 
 function updateAttributes(from, to) {
   for (const { name, value } of to.attributes) {
-    if (name !== 'open' && from.getAttribute(name) !== value) from.setAttribute(name, value);
+    if (from.getAttribute(name) !== value) from.setAttribute(name, value);
   }
-  for (const name of from.getAttributeNames()) {
-    // Whether a section is folded is the reader's choice.
-    if (name !== 'open' && !to.hasAttribute(name)) from.removeAttribute(name);
-  }
+  for (const name of from.getAttributeNames()) if (!to.hasAttribute(name)) from.removeAttribute(name);
 }
 
 function show(state, text) {
@@ -45,7 +42,7 @@ function showView({ dataset }) {
   else showOff('the database does not answer, trying again');
 }
 
-const events = new EventSource('live');
+const events = new EventSource(document.querySelector('main').dataset.live);
 events.addEventListener('open', () => showView(document.querySelector('main')));
 events.addEventListener('error', () => showOff('connection lost, trying again'));
 events.addEventListener('view', (event) => {

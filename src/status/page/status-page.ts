@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { html, raw } from 'hono/html';
+import { LONGEST_QUERY } from '../../model/lookup/search-terms.ts';
 import type { Html } from './page-figures.ts';
-import { searchForm } from './search-form.ts';
 
 const STYLE = ['page.css', 'lookup.css'].map((name) =>
   raw(readFileSync(new URL(name, import.meta.url), 'utf8')),
@@ -19,11 +19,12 @@ const ICON = raw(
  * The document around the view of the report. It holds all that it needs; without script it is whole, and reloads by
  * itself.
  * @param nonce the content policy's: style and script of nobody else apply
+ * @param root the way from the page's folder to that of the first page: `../` for each folder between
  */
-export function statusPage(view: Html, nonce: string): Html {
+export function statusPage(view: Html, nonce: string, root: string): Html {
   return page(view, nonce, {
     title: 'research-mirror',
-    root: '',
+    root,
     query: '',
     reload: html`<noscript><meta http-equiv="refresh" content="15" /></noscript>`,
     script: html`<script nonce="${nonce}">
@@ -84,4 +85,22 @@ function page(
         ${view} ${script}
       </body>
     </html>`;
+}
+
+/** The search of every page. */
+function searchForm(root: string, query: string): Html {
+  return html`<form class="search" role="search" action="${root}search">
+    <label for="q">Search</label>
+    <input
+      id="q"
+      name="q"
+      type="search"
+      maxlength="${LONGEST_QUERY}"
+      placeholder="ID, domain or e-mail"
+      autocomplete="off"
+      spellcheck="false"
+      value="${query}"
+    />
+    <button>Find</button>
+  </form>`;
 }

@@ -1,70 +1,138 @@
 import { html } from 'hono/html';
-import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
-import { accountSection } from './account-section.ts';
-import { accountsTable } from './accounts-table.ts';
-import { changesSection } from './changes-section.ts';
-import { deletionsSection } from './deletions-section.ts';
-import { affectedBy } from '../../model/status/problem.ts';
-import { creditsFigure } from './credits-figure.ts';
 import { countOf } from '@research-mirror/runtime/figures';
+import type { AccountDetails } from '../../model/status/account-details.ts';
+import { affectedBy, type Problem } from '../../model/status/problem.ts';
+import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
+import { accountParts } from './account-parts.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
+import { chip, moment, type PageColumn, table } from './page-table.ts';
 
-/** So many accounts are shown unfolded at most: all of them, else those with a problem, else none. */
-const UNFOLDED_ACCOUNTS = 3;
+/** What a page shows of a report. */
+export interface Shown {
+  readonly report: StatusReport;
+  /** The account whose page it is; undefined: the first page. */
+  readonly userId: string | undefined;
+  /** Of the account that is shown whole; undefined: it can't be read now. */
+  readonly details: AccountDetails | undefined;
+  /** Why there is no newer report; undefined: this one is new. */
+  readonly why?: string | undefined;
+}
+
+/** The account that a page shows whole: its own, and on the first page the only one. */
+export function wholeAccount({
+  report,
+  userId,
+}: Pick<Shown, 'report' | 'userId'>): AccountStatus | undefined {
+  const { accounts } = report;
+  if (userId !== undefined) return accounts.find((each) => each.userId === userId);
+  return accounts.length === 1 ? accounts[0] : undefined;
+}
 
 /** The page's content: everything that changes while it is open. */
-export function reportView(report: StatusReport): Html {
-  const { accounts, at, healthy } = report;
-  const state = accounts.length === 0 ? 'waiting' : healthy ? 'good' : 'bad';
-  const headline = {
-    waiting: 'Nothing is mirrored yet',
-    good: 'The mirror is healthy',
-    bad: 'The mirror needs attention',
-  }[state];
-  const looked = accounts.length <= UNFOLDED_ACCOUNTS ? accounts : accounts.filter(troubled);
-  const unfolded = new Set(looked.length <= UNFOLDED_ACCOUNTS ? looked : []);
-  return html`<main id="content" tabindex="-1" data-title="${headline} – research-mirror">
+export function reportView(shown: Shown): Html {
+  const { report, userId, details, why } = shown;
+  const account = wholeAccount(shown);
+  const root = rootOf(userId);
+  if (userId !== undefined && account === undefined) {
+    const more = html`<p>No account has this ID. <a href="../">All accounts</a></p>`;
+    return content(userId, { state: 'bad', words: `There is no account ${userId}`, more }, html``);
+  }
+  const { at } = report;
+  const body = html`${tiles(account === undefined ? report.accounts : [account], at)}
+  ${
+    account === undefined
+      ? accountsTable(report)
+      : accountParts(account, { report, details, root, isOwnPage: userId !== undefined })
+  }
+  ${
+    report.notes.length === 0 || userId !== undefined
+      ? ''
+      : html`<ul class="notes">
+          ${report.notes.map((text) => html`<li>${text}</li>`)}
+        </ul>`
+  }
+  ${errors(report, userId)} ${processes(report)}`;
+  if (why !== undefined) return unreadView(userId, why, at, body);
+  const found = report.problems.filter(({ affects }) => concerns(affects, userId));
+  return content(userId, headline(shown, found), body);
+}
+
+/** What a page shows where no report was ever made. @param why one sentence */
+export function unavailable(userId: string | undefined, why: string): Html {
+  return unreadView(userId, why, undefined, html``);
+}
+
+/** @param at of the last report, which `body` shows; undefined: there was none */
+function unreadView(userId: string | undefined, why: string, at: string | undefined, body: Html): Html {
+  const more = html`<p>${why}</p>
+    <p>
+      ${at === undefined ? '' : html`What follows is old: as of <time datetime="${at}">${absolute(at, at)}</time>, ages, too.`}
+      What was mirrored is safe. This page shows it as soon as the database answers.
+    </p>`;
+  return content(userId, { state: 'bad', words: 'The status can’t be read now', more, isUnread: true }, body);
+}
+
+/** The way from a page's folder to that of the first page. */
+function rootOf(userId: string | undefined): string {
+  return userId === undefined ? '' : '../';
+}
+
+interface Headline {
+  /** A class of page.css. */
+  readonly state: 'waiting' | 'good' | 'bad';
+  readonly words: string;
+  readonly more: Html;
+  readonly isUnread?: boolean;
+}
+
+function content(userId: string | undefined, { state, words, more, isUnread }: Headline, body: Html): Html {
+  const live = `${rootOf(userId)}live${userId === undefined ? '' : `?account=${userId}`}`;
+  return html`<main
+    id="content"
+    tabindex="-1"
+    data-title="${words} – research-mirror"
+    data-live="${live}"
+    ${isUnread === true ? 'data-unread' : ''}
+  >
     <section class="headline ${state}">
-      <div role="status"><h1>${headline}</h1></div>
-      <p>
-        ${report.service === null ? '' : html`${report.service} → `}${report.database}, schema
-        <code>${report.schema}</code>, as of <time datetime="${at}">${absolute(at, at)}</time>
+      <div role="status"><h1>${words}</h1></div>
+      ${more}
+    </section>
+    ${body}
+  </main>`;
+}
+
+function headline({ report, userId }: Shown, found: readonly Problem[]): Headline {
+  const { accounts, at, service, database, schema } = report;
+  const state = accounts.length === 0 ? 'waiting' : found.length === 0 ? 'good' : 'bad';
+  const what = userId === undefined ? 'The mirror' : `Account ${userId}`;
+  return {
+    state,
+    words: {
+      waiting: 'Nothing is mirrored yet',
+      good: `${what} is healthy`,
+      bad: `${what} needs attention`,
+    }[state],
+    more: html`<p>
+        ${userId === undefined ? '' : html`<a href="../">All accounts</a> of `}
+        ${service === null ? '' : html`${service} → `}${database}, schema <code>${schema}</code>, as of
+        <time datetime="${at}">${absolute(at, at)}</time>
       </p>
-      ${problems(report)}
-    </section>
-    ${tiles(report)} ${accounts.length < 2 ? '' : accountsTable(report, troubled)}
-    ${deletionsSection(report.deletions, at, accounts.length > 1)} ${sentences('notes', report.notes)}
-    ${changesSection(report.latestChanges, at, accounts.length > 1)}
-    ${accounts.map((account) => accountSection(account, at, unfolded.has(account)))} ${errors(report)}
-    ${processes(report)}
-  </main>`;
+      ${found.length === 0 ? '' : problems(found, at)}`,
+  };
 }
 
-/** What the page shows while no report can be made. @param why one sentence */
-export function unavailable(why: string): Html {
-  return html`<main id="content" tabindex="-1" data-title="No answer – research-mirror" data-unread>
-    <section class="headline bad">
-      <div role="status"><h1>The status can’t be read now</h1></div>
-      <p>${why}</p>
-    </section>
-    <p class="quiet">What was mirrored is safe. This page shows it as soon as the database answers.</p>
-  </main>`;
+/** @param affects accounts and collections; none: the whole mirror */
+function concerns(affects: readonly string[], userId: string | undefined): boolean {
+  return userId === undefined || affects.length === 0 || affects.some((each) => isOf(each, userId));
 }
 
-function troubled(account: AccountStatus): boolean {
-  return (
-    account.state === 'stopped' ||
-    account.webhook.state === 'suspect' ||
-    account.webhook.state === 'stopped' ||
-    account.submissions.held > 0 ||
-    account.collections.some(
-      ({ state, heldDeletions }) => state === 'failing' || state === 'overdue' || heldDeletions > 0,
-    )
-  );
+/** @param where `42` or `42/lists` */
+function isOf(where: string, userId: string): boolean {
+  return where === userId || where.startsWith(`${userId}/`);
 }
 
-function problems({ problems: all, at }: StatusReport): Html {
-  if (all.length === 0) return html``;
+function problems(all: readonly Problem[], at: string): Html {
   return html`<ul class="problems">
     ${all.map(
       (problem) =>
@@ -79,66 +147,147 @@ function problems({ problems: all, at }: StatusReport): Html {
   </ul>`;
 }
 
-function sentences(kind: 'notes', texts: readonly string[]): Html {
-  if (texts.length === 0) return html``;
-  return html`<ul class="${kind}">
-    ${texts.map((text) => html`<li>${text}</li>`)}
-  </ul>`;
-}
-
-/** The figures that answer "is it all here, and how fresh". */
-function tiles({ accounts, at }: StatusReport): Html {
+/** The figures that answer "is it all here, and how fresh", over some accounts. */
+function tiles(accounts: readonly AccountStatus[], at: string): Html {
+  if (accounts.length === 0) return html``;
   const collections = accounts.flatMap((account) => account.collections);
-  const groups = accounts.flatMap((account) => account.budgets.flatMap((key) => key.groups));
-  const sum = (figures: readonly number[]): number => figures.reduce((total, each) => total + each, 0);
-  const tile = (name: string, figure: string, more: string): Html =>
-    html`<div>
-      <dt>${name}</dt>
-      <dd>
-        <b>${figure}</b>
-        <small>${more}</small>
-      </dd>
-    </div>`;
-  const oldest = (moments: readonly (string | null)[]): string | undefined =>
-    moments.includes(null) ? undefined : moments.map(String).toSorted()[0];
-  const asked = collections.filter((each) => each.state !== 'paused');
-  const polled = oldest(asked.map((each) => each.polledAt));
-  const complete = oldest(asked.map((each) => each.completeAsOf));
-  const credits = creditsFigure(accounts);
   const failing = collections.filter((each) => each.state === 'failing').length;
+  const [polled, complete] = [oldest(accounts, 'polledAt'), oldest(accounts, 'completeAsOf')];
+  const [only] = accounts.length === 1 ? accounts : [];
   return html`<dl class="tiles">
     ${tile(
       'Rows mirrored',
-      count(sum(collections.map((each) => each.liveRows))),
+      count(rowsOf(accounts)),
       `in ${count(collections.length)} collections${failing === 0 ? '' : `, ${count(failing)} failing`}`,
     )}
-    ${tile(
-      'New rows and changes',
-      polled === undefined ? 'not all read yet' : relative(polled, at),
-      polled === undefined ? 'the first poll of each collection is due' : 'the collection polled longest ago',
-    )}
-    ${tile(
-      'Everything, deletions too',
-      complete === undefined ? 'not proven yet' : relative(complete, at),
-      complete === undefined
-        ? 'the first full walk of each collection proves it'
-        : 'the collection proven longest ago',
-    )}
-    ${tile(
-      'Requests in 60 s',
-      `${count(sum(groups.map((each) => each.used)))} of ${count(sum(groups.map((each) => each.size)))}`,
-      `${count(sum(groups.map((each) => each.refused)))} refused with 429`,
-    )}
-    ${credits === undefined ? '' : tile('Credits', credits.figure, credits.more)}
+    ${
+      polled === null
+        ? tile('New rows and changes', 'not all read yet', 'the first poll of each collection is due')
+        : tile('New rows and changes', relative(polled, at), 'the collection polled longest ago')
+    }
+    ${
+      complete === null
+        ? tile(
+            'Everything, deletions too',
+            'not proven yet',
+            'the first full walk of each collection proves it',
+          )
+        : tile('Everything, deletions too', relative(complete, at), 'the collection proven longest ago')
+    }
+    ${tile('Requests in 60 s', requests(accounts), `${count(sumOfGroups(accounts, 'refused'))} refused with 429`)}
+    ${only === undefined || only.credits === null ? '' : tile('Credits', count(Number(only.credits.left)), pace(only.credits))}
   </dl>`;
 }
 
-function errors({ errors, at }: StatusReport): Html {
-  if (errors.length === 0) return html``;
+function tile(name: string, figure: string, more: string): Html {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd>
+      <b>${figure}</b>
+      <small>${more}</small>
+    </dd>
+  </div>`;
+}
+
+/** How long credits last, as they went in the last day. */
+function pace({ left, burntLastDay }: NonNullable<AccountStatus['credits']>): string {
+  const burnt = Number(burntLastDay);
+  if (burntLastDay === null) return 'what a day takes is not known: no history is kept';
+  if (burnt <= 0) return 'none burnt in the last 24 h';
+  const days = Math.max(0, Number(left)) / burnt;
+  return `${count(burnt)} burnt in the last 24 h: ${days < 1 ? 'less than a day' : `${count(Math.floor(days))} d`} left`;
+}
+
+/**
+ * One line for each account, those with trouble first: with many, what is wrong is seen without scrolling. Who reads it
+ * is told where several programs share accounts out.
+ */
+function accountsTable({ accounts, processes, at }: StatusReport): Html {
+  if (accounts.length === 0) return html``;
+  const living = new Map(
+    processes.flatMap(({ alive, processId, host, pid }) =>
+      alive ? [[processId, `${host}, process ${pid}`] as const] : [],
+    ),
+  );
+  const owners = new Set(accounts.map(({ owner }) => owner ?? '').filter((owner) => living.has(owner)));
+  const readBy: PageColumn<AccountStatus> = [
+    'Read by',
+    ({ owner }) => living.get(owner ?? '') ?? 'nobody now',
+  ];
+  return html`<section class="accounts">
+    <h2>${count(accounts.length)} accounts</h2>
+    ${table(
+      'Account',
+      accounts.toSorted((a, b) => Number(isTroubled(b)) - Number(isTroubled(a))),
+      ({ userId, email }) =>
+        html`<a href="accounts/${userId}">${userId}</a>
+          ${email === null ? '' : html`<small>${email}</small>`}`,
+      [
+        ['State', stateOf],
+        ['Rows', (account) => count(rowsOf([account])), true],
+        [
+          'New rows and changes as of',
+          (account) => moment(oldest([account], 'polledAt'), at, 'not all read yet'),
+        ],
+        ['Everything as of', (account) => moment(oldest([account], 'completeAsOf'), at, 'not proven yet')],
+        ['Credits', ({ credits }) => (credits === null ? '–' : count(Number(credits.left))), true],
+        ['Requests in 60 s', (account) => requests([account]), true],
+        ...(owners.size < 2 ? [] : [readBy]),
+      ],
+      'Accounts',
+    )}
+  </section>`;
+}
+
+function stateOf(account: AccountStatus): Html {
+  const { state, collections } = account;
+  if (state !== 'active') return chip(state === 'stopped' ? 'failing' : 'idle', state);
+  const failing = collections.filter((each) => each.state === 'failing').length;
+  if (failing > 0) return chip('failing', `${count(failing)} failing`);
+  if (isTroubled(account)) return chip('overdue', 'needs attention');
+  return collections.some((each) => each.state === 'new') ? chip('new', 'new') : chip('current', 'current');
+}
+
+function isTroubled({ state, webhook, submissions, collections }: AccountStatus): boolean {
+  return (
+    state === 'stopped' ||
+    webhook.state === 'suspect' ||
+    webhook.state === 'stopped' ||
+    submissions.held > 0 ||
+    collections.some(
+      ({ state, heldDeletions }) => ['failing', 'overdue'].includes(state) || heldDeletions > 0,
+    )
+  );
+}
+
+function rowsOf(accounts: readonly AccountStatus[]): number {
+  return accounts.flatMap((each) => each.collections).reduce((sum, { liveRows }) => sum + liveRows, 0);
+}
+
+/** Of what somebody is asked to mirror; null: some of it has none. */
+function oldest(accounts: readonly AccountStatus[], field: 'polledAt' | 'completeAsOf'): string | null {
+  const asked = accounts.flatMap((each) => each.collections).filter(({ state }) => state !== 'paused');
+  const moments = asked.map((each) => each[field]);
+  return moments.includes(null) ? null : (moments.map(String).toSorted()[0] ?? null);
+}
+
+function requests(accounts: readonly AccountStatus[]): string {
+  const size = sumOfGroups(accounts, 'size');
+  return size === 0 ? '–' : `${count(sumOfGroups(accounts, 'used'))} of ${count(size)}`;
+}
+
+function sumOfGroups(accounts: readonly AccountStatus[], field: 'used' | 'size' | 'refused'): number {
+  const groups = accounts.flatMap((account) => account.budgets.flatMap((key) => key.groups));
+  return groups.reduce((sum, each) => sum + each[field], 0);
+}
+
+function errors({ errors: all, at }: StatusReport, userId: string | undefined): Html {
+  const shown = all.filter(({ where }) => userId === undefined || isOf(where, userId));
+  if (shown.length === 0) return html``;
   return html`<section>
     <h2>Last errors</h2>
     <ol class="errors">
-      ${errors.map(
+      ${shown.map(
         (error) =>
           html`<li>
             <time datetime="${error.at}" title="${error.at}">${relative(error.at, at)}</time>
@@ -152,17 +301,13 @@ function errors({ errors, at }: StatusReport): Html {
 
 function processes({ processes, accounts, version, at }: StatusReport): Html {
   return html`<footer class="quiet">
-    ${processes.map(
-      (each) =>
-        html`<p>
-          <code>${each.command}</code> ${each.version} on ${each.host}, process ${each.pid}, running since
-          ${absolute(each.startedAt, at)}${ofAccounts(accounts.filter(({ owner }) => owner === each.processId).length)}${each.alive ? '' : ' (no heartbeat: gone or hanging)'}
-        </p>`,
-    )}
+    ${processes.map(({ processId, command, version, host, pid, startedAt, alive }) => {
+      const owned = accounts.filter(({ owner }) => owner === processId).length;
+      return html`<p>
+        <code>${command}</code> ${version} on ${host}, process ${pid}, running since
+        ${absolute(startedAt, at)}${owned === 0 ? '' : `, reading ${countOf(owned, 'account')}`}${alive ? '' : ' (no heartbeat: gone or hanging)'}
+      </p>`;
+    })}
     <p>Shown by version ${version}. Moments are UTC.</p>
   </footer>`;
-}
-
-function ofAccounts(owned: number): string {
-  return owned === 0 ? '' : `, reading ${countOf(owned, 'account')}`;
 }

@@ -1,10 +1,9 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
-import type { LatestChange } from '../../../src/model/status/latest-change.ts';
+import type { AccountDetails, LatestChange } from '../../../src/model/status/account-details.ts';
 import type { Problem } from '../../../src/model/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type {
   AccountStatus,
-  ActivityStatus,
   CollectionStatus,
   StatusReport,
   SubmissionCounts,
@@ -75,6 +74,7 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
     collections: COLLECTION_NAMES.map((name, index) =>
       sampleCollection({ collection: name, liveRows: [1, 48_210, 312, 60, 6_000, 25][index] ?? 0 }),
     ),
+    next: { what: 'poll of research_jobs', at: before(-40), because: 'its cron line polls it then' },
     walks: [
       {
         collection: 'list_items',
@@ -115,24 +115,23 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
       cancelled: 0,
     },
     credits: { left: '1200.50', burntLastDay: '75.25' },
-    activity: sampleActivity(),
     ...changes,
   };
 }
 
-/** A day in which jobs came by and by, with two hours in the night without a daemon. */
-export function sampleActivity(changes: Partial<ActivityStatus> = {}): ActivityStatus {
-  const day = (value: (part: number) => number): (number | null)[] =>
-    Array.from({ length: 288 }, (_, part) => (part >= 60 && part < 84 ? null : value(part)));
+/** A quiet account's last day, in which jobs came by and by, and two rows that changed last. */
+export function sampleDetails(changes: Partial<AccountDetails> = {}): AccountDetails {
+  const day = (value: (part: number) => number): number[] =>
+    Array.from({ length: 48 }, (_, part) => (part >= 10 && part < 14 ? 0 : Math.round(value(part))));
   return {
-    from: before(287 * 300 + 120),
-    everySeconds: 300,
-    ageSeconds: day((part) => (part === 84 ? 7_230 : 30 + (part % 3))),
-    liveRows: day((part) => 53_000 + 5 * part),
-    changes: day((part) => Math.round(10 * (1 + Math.sin(part / 40))) + (part % 3)),
-    requests: day((part) =>
-      part === 287 ? 11 : 30 + Math.round(8 * (1 + Math.cos(part / 30))) + (part % 2),
-    ),
+    latestChanges: [
+      sampleChange({ key: '48210' }),
+      sampleChange({ op: 'insert', key: '48211', at: before(95) }),
+    ],
+    lastDay: {
+      changes: day((part) => 70 * (1 + Math.sin(part / 6)) + (part % 3)),
+      requests: day((part) => 190 + 60 * (1 + Math.cos(part / 5)) + (part % 2)),
+    },
     ...changes,
   };
 }
@@ -190,20 +189,14 @@ export const NO_FIGURES = Object.fromEntries(
   COLLECTION_COLUMNS.map(({ field, kind }) => [field, kind === 'count' ? 0 : null]),
 ) as CollectionFigures;
 
-/** A change of a row with nothing to say but what is given. */
+/** A row that changed; tests change what they are about. */
 export function sampleChange(changes: Partial<LatestChange>): LatestChange {
   return {
     at: before(75),
     userId: '42',
     collection: 'research_jobs',
     op: 'update',
-    rows: 1,
-    more: false,
-    key: null,
-    field: null,
-    before: null,
-    after: null,
-    moreFields: 0,
+    key: '17',
     changeId: '1772366400000000',
     ...changes,
   };

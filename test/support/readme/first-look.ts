@@ -1,11 +1,10 @@
 import { judge } from '../../../src/app/status/problems.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { LatestChange } from '../../../src/model/status/latest-change.ts';
+import type { AccountDetails, LatestChange } from '../../../src/model/status/account-details.ts';
 import type { StatusReport } from '../../../src/model/status/status-report.ts';
 import {
   before,
   sampleAccount,
-  sampleActivity,
   sampleChange,
   sampleCollection,
   sampleReport,
@@ -73,21 +72,30 @@ export const LIVE_ROWS = {
 } as const;
 
 const CHANGES: readonly Partial<LatestChange>[] = [
-  { key: '4986', field: 'status', before: '"processing"', after: '"completed"', moreFields: 12 },
-  { collection: 'list_items', op: 'delete', rows: 60, key: null },
+  { key: '4986' },
+  { collection: 'list_items', op: 'delete', key: '1097:Z-60' },
   { collection: 'lists', op: 'delete', key: '1097' },
-  { collection: 'watchlist', key: '1042', field: 'score', before: '96.02', after: '22.02' },
-  { collection: 'account', key: '1001', field: 'credits', before: '36611.71', after: '36466.71' },
+  { collection: 'watchlist', key: '1042' },
+  { collection: 'account', key: '1001' },
 ];
 
-/** Figures of a day, five minutes each. */
-function day(value: (part: number) => number): number[] {
-  return Array.from({ length: 288 }, (_, part) => value(part));
+/** What the page of that account has besides. */
+export function firstDetails(): AccountDetails {
+  const day = (value: (part: number) => number): number[] =>
+    Array.from({ length: 48 }, (_, part) => Math.round(value(part)));
+  return {
+    latestChanges: CHANGES.map((change, index) =>
+      sampleChange({ at: before(40 + 17 * index), userId: '1001', ...change }),
+    ),
+    lastDay: {
+      changes: day((part) => 12 + 12 * Math.sin(part / 6) + (part % 3)),
+      requests: day((part) => 190 + 24 * (1 + Math.cos(part / 5)) + (part % 2)),
+    },
+  };
 }
 
 /** The status page of that account. */
 export function firstLook(): StatusReport {
-  const rows = Object.values(LIVE_ROWS).reduce((sum, each) => sum + each, 0);
   const report = sampleReport({
     version: '0.2.0',
     errors: [],
@@ -101,17 +109,8 @@ export function firstLook(): StatusReport {
           sampleCollection({ collection: name, liveRows: LIVE_ROWS[name] }),
         ),
         credits: { left: '36466.71', burntLastDay: '145.00' },
-        activity: sampleActivity({
-          ageSeconds: day((part) => 30 + (part % 3)),
-          liveRows: day((part) => rows - Math.round((287 - part) * 0.7)),
-          changes: day((part) => Math.round(2 + 2 * Math.sin(part / 40)) + (part % 3)),
-          requests: day((part) => 30 + Math.round(4 * (1 + Math.cos(part / 30))) + (part % 2)),
-        }),
       }),
     ],
-    latestChanges: CHANGES.map((change, index) =>
-      sampleChange({ at: before(40 + 17 * index), userId: '1001', ...change }),
-    ),
   });
   return { ...report, ...judge(report) };
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createGateway } from '../../support/network/gateway.ts';
+import type { StatusReport } from '../../../src/model/status/status-report.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 
 const KEY = 'sandbox-key-Zr8_a';
@@ -137,7 +138,10 @@ describe('no secret is in any output, at LOG_LEVEL=trace:', () => {
 
     const output = new Output();
     output.add(asked.stdout, asked.stderr);
-    output.add(await page('/'), await page('/api/status'), await page('/metrics'), await page('/readyz'));
+    const report = await page('/api/status');
+    const { accounts } = JSON.parse(report) as StatusReport;
+    for (const { userId } of accounts) output.add(await page(`/accounts/${userId}`));
+    output.add(await page('/'), report, await page('/metrics'), await page('/readyz'));
     output.add(await (await fetch(`${daemon.statusUrl}/api/status`)).text());
     const beside = await system.run(['sync'], env);
     output.add(beside.stdout, beside.stderr);

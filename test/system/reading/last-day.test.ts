@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import type { StatusReport } from '../../../src/model/status/status-report.ts';
 import { createSystem, type System } from '../../support/processes/system.ts';
 
 let system: System;
@@ -9,18 +8,32 @@ beforeAll(async () => {
 });
 afterAll(() => system.close());
 
-const sum = (values: readonly (number | null)[] | undefined): number =>
-  (values ?? []).reduce<number>((total, each) => total + (each ?? 0), 0);
+/** What the chart of an account's page says. */
+function drawn(page: string, what: 'changes' | 'requests'): number {
+  const [, figure] = new RegExp(`aria-label="${what} in the last 24 hours: ([\\d,]+)`).exec(page) ?? [];
+  return Number(figure?.replace(',', ''));
+}
 
-it('the last day has what daemons did that were stopped, every row and every request', async () => {
-  const env = { MIRROR_POLL_CRON: 'never' };
-  for (const rows of [446, 447]) {
-    const daemon = await system.daemon(env);
-    await eventually('everything is mirrored', async () => {
-      const { rows: found } = await system.db.query<{ rows: string; complete: boolean }>(
-        'select sum(live_rows) as rows, bool_and(polled_at is not null) as complete from mirror.freshness',
+interface Logged {
+  readonly userId: string;
+  readonly changes: number;
+  readonly requests: number;
+}
+
+it('an account’s page has what daemons did in the last day that were stopped, every row and request', async () => {
+  // Without the account's own row, whose credits change all the time; a job that had not ended may change, too.
+  for (const rows of [445, 446]) {
+    const daemon = await system.daemon({ MIRROR_POLL_CRON: 'never' });
+    await eventually(`a page with ${rows} changes or more, as they are logged`, async () => {
+      const { rows: found } = await system.db.query<Logged>(
+        `select _user_id as "userId", sum(requests)::int as requests,
+           sum(inserted + updated) filter (where collection <> 'account')::int as changes
+         from mirror.sync_log group by 1`,
       );
-      return Number(found[0]?.rows) === rows && found[0]?.complete;
+      const [logged] = found;
+      if (logged === undefined || logged.changes < rows) return false;
+      const page = await (await fetch(`${daemon.statusUrl}/accounts/${logged.userId}`)).text();
+      return drawn(page, 'changes') === logged.changes && drawn(page, 'requests') === logged.requests;
     });
     expect((await daemon.stop()).code).toBe(0);
     await system.sandbox.control.mutate({
@@ -29,16 +42,4 @@ it('the last day has what daemons did that were stopped, every row and every req
       fields: { status: 'done' },
     });
   }
-  const { stdout } = await system.run(['status', '--json']);
-  const { accounts } = JSON.parse(stdout) as StatusReport;
-  const activity = accounts[0]?.activity;
-  // With the account's own row, whose credits may have changed until the second start.
-  expect([447, 448]).toContain(sum(activity?.changes));
-  expect(activity?.liveRows.findLast((value) => value !== null)).toBe(447);
-  expect(activity?.ageSeconds.some((value) => value !== null)).toBe(true);
-  const { requests, byRouteAndStatus } = await system.sandbox.control.counters();
-  // The first ping says whose the key is: nobody's account has sent it.
-  const pings = byRouteAndStatus['GET /v1/ping 200'] ?? 0;
-  expect(sum(activity?.requests)).toBeLessThanOrEqual(requests);
-  expect(sum(activity?.requests)).toBeGreaterThanOrEqual(requests - pings);
 });

@@ -1,0 +1,122 @@
+import { type QueryResult, sql } from 'kysely';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Db } from '../../../../src/db/connection/db.ts';
+import { readLastDay } from '../../../../src/db/status/last-day.ts';
+import { latestChanges } from '../../../../src/db/status/latest-changes.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+} from '../../../support/databases/migrated-database.ts';
+import { jobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+
+let database: MigratedDatabase;
+beforeEach(async () => {
+  database = await createMigratedDatabase();
+});
+afterEach(() => database.drop());
+
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
+
+/** Keeps the plan of each statement. */
+class Planned extends Db {
+  readonly plans: string[] = [];
+  statements = 0;
+  override async sql<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<QueryResult<Row>> {
+    const statement = sql<Row>(text, ...values);
+    const { rows } = await sql<Record<'QUERY PLAN', string>>`explain ${statement}`.execute(this);
+    this.statements += 1;
+    this.plans.push(...rows.map((row) => row['QUERY PLAN']));
+    return statement.execute(this);
+  }
+}
+
+it('the latest changes are rows, the newest first, with their keys and what their own columns tell', async () => {
+  const account = await MirroredAccount.make(database, '1', { gracePeriodMs: 0 });
+  await account.observe('lists', JSON.stringify([{ list_id: 7 }]));
+  await account.observe('list_items', JSON.stringify([{ id: 'a:b', note: 'old' }]), { parent: '7' });
+  await account.observe('list_items', JSON.stringify([{ id: 'a:b', note: 'new' }]), { parent: '7' });
+  await account.observe('research_jobs', jobs(17));
+  for (let proof = 0; proof < 2; proof += 1)
+    await account.observe('research_jobs', '[]', { proof: SNAPSHOT });
+  await account.applyDeletions('research_jobs', { accept: true });
+  expect(
+    (await latestChanges(database.db)).map(({ collection, op, key }) => `${collection} ${op} ${key}`),
+  ).toEqual(['research_jobs delete 17', 'list_items update 7:a:b', 'lists insert 7']);
+});
+
+it('the latest changes of all accounts are the newest of them all; no account is asked that can have none', async () => {
+  const [first, second] = [
+    await MirroredAccount.make(database, '1'),
+    await MirroredAccount.make(database, '2'),
+  ];
+  await first.observe('watchlist', '[{"id":"before all others"}]');
+  await second.observe('research_jobs', jobs(...upTo(30)));
+  const all = await latestChanges(database.db);
+  expect(all).toHaveLength(20);
+  expect(new Set(all.map(({ userId }) => userId))).toEqual(new Set(['2']));
+  await first.query('update mirror_sync.account set change_id = 1 where _user_id = 1');
+  const planned = new Planned(database.kysely, 'mirror');
+  expect(await latestChanges(planned)).toEqual(all);
+  expect(planned.statements).toBe(2);
+});
+
+it('the latest changes are read at the ends of indexes, not the tables', async () => {
+  const account = await MirroredAccount.make(database, '2');
+  for (const status of ['running', 'done']) {
+    const all = upTo(5_000).map((id) => ({ job_id: id, status }));
+    await account.observe('research_jobs', JSON.stringify(all));
+  }
+  await account.query('analyze');
+  const planned = new Planned(database.kysely, 'mirror');
+  await latestChanges(planned);
+  expect(planned.plans.join('\n')).toContain('Index Scan Backward using research_jobs_change');
+  expect(planned.plans.filter((line) => /Seq Scan on research_jobs(?:_history)? /.test(line))).toEqual([]);
+});
+
+/** A walk of the account. @param ago when it ended, and how long it took (SQL intervals); its rows, its requests */
+const walk = (
+  id: number,
+  collection: string,
+  ago: string,
+  took: string,
+  rows: number,
+  requests: number,
+): string => `
+  insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
+    inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
+  values (1, ${id}, '${collection}', 'full', now() - interval '${ago}' - interval '${took}', now() - interval '${ago}',
+    'complete', 1, 1, ${rows}, ${rows}, ${rows}, 5, 0, ${requests}, 0)`;
+
+const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);
+
+it('the last day has what the account’s walks of a day did, in the half hours in which they ended', async () => {
+  const account = await MirroredAccount.make(database, '1');
+  await account.query(walk(1, 'research_jobs', '0', '1 minute', 2, 7));
+  await account.query(walk(2, 'account', '0', '1 second', 1, 1));
+  await account.query(walk(3, 'list_items', '3 hours', '5 hours', 10, 100));
+  await account.query(walk(4, 'lists', '25 hours', '1 minute', 1_000, 1_000));
+  const { changes, requests } = await readLastDay(database.db, '1');
+  expect([changes.length, sum(changes), changes.at(-1)]).toEqual([48, 36, 6]);
+  expect([requests.length, sum(requests), requests.at(-1)]).toEqual([48, 108, 8]);
+  expect([changes[41], requests[41]]).toEqual([30, 100]);
+});
+
+it('the last day is nothing where no walk ended', async () => {
+  const { changes, requests } = await readLastDay(database.db, '1');
+  expect([changes, requests]).toEqual([Array(48).fill(0), Array(48).fill(0)]);
+});
+
+it('the last day reads the end of an index, not the whole log', async () => {
+  const account = await MirroredAccount.make(database, '1');
+  await account.query(`
+    insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
+      inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
+    select 1, n, 'lists', 'poll', now() - n * interval '1 minute', now() - n * interval '1 minute', 'complete', 1, 1, 1,
+      0, 0, 0, 0, 1, 0 from generate_series(1, 50000) as n`);
+  await account.query('analyze mirror.sync_log');
+  const planned = new Planned(database.kysely, 'mirror');
+  expect(sum((await readLastDay(planned, '1')).requests)).toBeGreaterThan(1_380);
+  expect(planned.plans.join('\n')).toMatch(/Index Scan (?:Backward )?(?:using|on) sync_log_started/);
+  expect(planned.plans.join('\n')).not.toContain('Seq Scan');
+});
