@@ -1,3 +1,4 @@
+import { raw } from 'hono/html';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { isLoopbackHostHeader, tokenCheck } from './access.ts';
 import type { Answers } from './answers.ts';
@@ -5,6 +6,7 @@ import { contentPolicy } from './content-policy.ts';
 import { type PageQuestion, htmlReply, jsonReply, type PageReply, type Route } from './http/page-reply.ts';
 import { lookupRoutes, type Lookups } from './lookup/lookup-routes.ts';
 import type { Metrics } from './metrics.ts';
+import type { Html } from './page/page-figures.ts';
 import { statusPage } from './page/status-page.ts';
 import { reportView, unavailable, wholeAccount } from './page/view.ts';
 
@@ -64,7 +66,7 @@ function pageRoute(path: string, options: RoutesOptions): Route | undefined {
       const { nonce, policy } = contentPolicy();
       const { view, status } = await viewOf(answers, userId);
       return htmlReply(
-        String(await statusPage(view, nonce, userId === undefined ? '' : '../')),
+        String(await statusPage(raw(view), nonce, userId === undefined ? '' : '../')),
         policy,
         status,
       );
@@ -93,7 +95,9 @@ function pageRoute(path: string, options: RoutesOptions): Route | undefined {
 async function viewOf(
   answers: Answers,
   userId: string | undefined,
-): Promise<{ readonly view: ReturnType<typeof reportView>; readonly status: number }> {
+): Promise<{ readonly view: string; readonly status: number }> {
+  // Indentation would be a third of it.
+  const textOf = async (view: Html): Promise<string> => String(await view).replaceAll(/\n\s+/g, '\n');
   const answer = await answers.report();
   if ('why' in answer) {
     const { why, last } = answer;
@@ -101,13 +105,13 @@ async function viewOf(
       last === undefined
         ? unavailable(userId, why)
         : reportView({ report: last, userId, details: undefined, why });
-    return { view, status: 503 };
+    return { view: await textOf(view), status: 503 };
   }
   const { report } = answer;
   const account = wholeAccount({ report, userId });
   const details = account === undefined ? undefined : await answers.account(account.userId);
   const status = userId !== undefined && account === undefined ? 404 : 200;
-  return { view: reportView({ report, userId, details }), status };
+  return { view: await textOf(reportView({ report, userId, details })), status };
 }
 
 /**
@@ -122,7 +126,7 @@ function liveReply(userId: string | undefined, { answers, clock, stopped }: Rout
       const over = AbortSignal.any([gone, stopped]);
       let shown = '';
       while (!over.aborted) {
-        const data = String(await (await viewOf(answers, userId)).view);
+        const data = (await viewOf(answers, userId)).view;
         if (data !== shown) await write(serverSentEvent('view', data));
         shown = data;
         await clock.sleep(EVERY_MS, over).catch(() => {});

@@ -148,7 +148,7 @@ describe('the status server', () => {
     const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toContain('unsafe');
-    expect(page.body).toContain(`<script nonce="${nonce}">`);
+    expect(page.body).toContain(`<script type="module" nonce="${nonce}">`);
     expect(page.body).not.toMatch(/\sstyle="|\son\w+="|https?:\/\/(?!www\.w3\.org)[a-z]+\.(?!example)/);
     const again = await ask((await start()).url());
     expect(String(again.headers['content-security-policy'])).not.toContain(nonce);

@@ -11,7 +11,7 @@ import { servePage } from './served-page.ts';
 
 const FILE = join(ROOT, 'docs', 'images', 'first-look.png');
 const SIZE = { width: 1600, height: 850 };
-const PAGE = { width: 1240, height: 1050 };
+const PAGE = { width: 1300, height: 1100 };
 
 const browser = await startBrowser({ colorScheme: 'light' });
 const server = await servePage(firstLook, { details: firstDetails() });

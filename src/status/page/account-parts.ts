@@ -1,3 +1,4 @@
+import { countOf } from '@research-mirror/runtime/figures';
 import { html } from 'hono/html';
 import { CELL_COLUMNS, NOTE_COLUMNS } from '../../model/collection-columns.ts';
 import type { CollectionName } from '../../model/collections.ts';
@@ -10,7 +11,6 @@ import type {
   GroupBudgetStatus,
   StatusReport,
   SubmissionCounts,
-  UpcomingReading,
   WaitingDeletion,
   WalkStatus,
   WebhookStatus,
@@ -30,10 +30,10 @@ interface Frame {
 /** Characters of a key that are shown. */
 const KEY = 48;
 
-/** One account: its collections, what changed, what waits, its webhook, submissions and budgets. */
+/** One account: its collections, what else goes on, what waits, what changed. */
 export function accountParts(account: AccountStatus, { report, details, root, isOwnPage }: Frame): Html {
-  const { userId, email, state, error, collections, walks, next, budgets, webhook, submissions } = account;
-  const { at } = report;
+  const { userId, email, state, error, collections } = account;
+  const { at, deletions } = report;
   return html`<section class="account">
       <h2>${isOwnPage ? 'Collections' : `Account ${userId}`}</h2>
       ${email === null ? '' : html`<p class="quiet long">${email}</p>`}
@@ -53,23 +53,20 @@ export function accountParts(account: AccountStatus, { report, details, root, is
         ],
         `Collections of ${userId}`,
       )}
-      ${next === null ? '' : upcoming(next, at)} ${walks.length === 0 ? '' : walkTable(walks, at)}
+      <dl class="facts">
+        ${factsOf(account, at).map(
+          ([name, words]) =>
+            html`<dt>${name}</dt>
+              <dd>${words}</dd>`,
+        )}
+      </dl>
     </section>
     ${deletionsSection(
-      report.deletions.filter((each) => each.userId === userId),
+      deletions.filter((each) => each.userId === userId),
       at,
       root,
     )}
-    ${changesSection(details, at, root)} ${lastDaySection(details, root)}
-    ${connections(webhookTable(webhook, at), submissionsTable(submissions), budgets, at)}`;
-}
-
-function upcoming({ what, at: due, because }: UpcomingReading, at: string): Html {
-  const when =
-    Date.parse(due) <= Date.parse(at)
-      ? 'as soon as it can be'
-      : html`<time datetime="${due}">${relative(due, at)}</time>`;
-  return html`<p class="quiet">Next: ${what} ${when}, because ${because}.</p>`;
+    ${changesSection(details, at, root)} ${lastDaySection(details, root)}`;
 }
 
 /** It leads to the collection's newest rows. */
@@ -105,22 +102,70 @@ function columnCell(
   return isDue ? time(value, 'due', at) : moment(value, at, unknown);
 }
 
-function walkTable(walks: readonly WalkStatus[], at: string): Html {
-  const age = ({ startedAt }: WalkStatus): number => Date.parse(at) - Date.parse(startedAt);
-  return html`<h3>Reading now</h3>
-    ${table(
-      'Walk',
-      walks,
-      ({ kind, collection, listId }) =>
-        html`${kind} <code>${collection}</code>${listId === null ? '' : ` of list ${listId}`}`,
-      [
-        ['For', (walk) => span(age(walk)), true],
-        ['Pages', ({ pages }) => count(pages), true],
-        ['Rows', ({ items }) => count(items), true],
-        ['Rows/s', (walk) => rate(walk.items, age(walk) / 1000), true],
-      ],
-      'Walks under way',
-    )}`;
+/** A name, and what is to be said of it. */
+type Fact = readonly [string, Html | string];
+
+/** What is read next and now, how the account hears of events, what it sends, and how much it may ask. */
+function factsOf({ next, walks, webhook, submissions, budgets }: AccountStatus, at: string): Fact[] {
+  const isDue = next !== null && Date.parse(next.at) <= Date.parse(at);
+  const words =
+    next === null
+      ? ''
+      : `${next.what} ${isDue ? 'as soon as it can be' : relative(next.at, at)}, because ${next.because}`;
+  return [
+    ...(next === null ? [] : [['Next', words] as const]),
+    ...walks.map((walk): Fact => ['Reading now', walkWords(walk, at)]),
+    ...webhookFact(webhook, at),
+    ...submissionsFact(submissions),
+    ...budgets.flatMap(({ key, groups }) =>
+      groups.map((group): Fact => [`Key ${key}…, ${group.group}`, budgetWords(group, at)]),
+    ),
+  ];
+}
+
+function walkWords(walk: WalkStatus, at: string): Html {
+  const { kind, collection, listId, startedAt, pages, items } = walk;
+  const age = Date.parse(at) - Date.parse(startedAt);
+  return html`${kind} walk of <code>${collection}</code>${listId === null ? '' : ` of list ${listId}`} for
+    ${span(age)}: ${countOf(items, 'row')} in ${countOf(pages, 'page')}, ${rate(items, age / 1000)} a second`;
+}
+
+const REGISTRATION: Readonly<Record<WebhookStatus['state'], string>> = {
+  none: 'none: polling only',
+  registering: 'being registered',
+  registered: 'registered',
+  foreign: 'another’s: polling only',
+  suspect: 'suspect: signatures do not fit',
+  stopped: 'stopped: another program takes its place',
+};
+
+/** None where the account never heard of events. */
+function webhookFact({ state, host, error, lastEventAt, hintsWaiting }: WebhookStatus, at: string): Fact[] {
+  if (state === 'none' && error === null && lastEventAt === null) return [];
+  const isBad = state === 'suspect' || state === 'stopped';
+  const kind = state === 'registered' ? 'current' : isBad ? 'failing' : 'waiting';
+  const words = html`${chip(kind, REGISTRATION[state])} ${host ?? ''}, last event
+  ${lastEventAt === null ? 'never' : relative(lastEventAt, at)}, ${count(hintsWaiting)} to be read again
+  ${error === null ? '' : html`<small class="${isBad ? 'error' : 'warn'}">${error}</small>`}`;
+  return [['Webhook', words]];
+}
+
+/** None where no submission waits, or ended in the last day. */
+function submissionsFact(counts: SubmissionCounts): Fact[] {
+  const waiting = ['queued', 'sending', 'held'] as const;
+  const ended = ['accepted', 'rejected', 'unknown', 'cancelled'] as const;
+  if ([...waiting, ...ended].every((state) => counts[state] === 0)) return [];
+  const words = (states: readonly (keyof SubmissionCounts)[]): string =>
+    states.map((state) => `${count(counts[state])} ${state}`).join(', ');
+  return [['Submissions', `${words(waiting)}; in the last 24 h ${words(ended)}`]];
+}
+
+function budgetWords(group: GroupBudgetStatus, at: string): Html {
+  const { used, size, limit, why, until, pausedForMs, foreignUse, waiting, refused } = group;
+  return html`${count(used)} of ${count(size)} requests in 60 s, of the service’s
+  ${count(limit)}${why === null ? '' : `: ${why}`}${until === null ? '' : `, over ${relative(until, at)}`};
+  ${count(foreignUse)} used by others, ${count(waiting)} waiting, ${count(refused)} refused (429)
+  ${pausedForMs > 0 ? chip('failing', `stopped for ${span(pausedForMs)}`) : ''}`;
 }
 
 /** Rows that look deleted and are still there: why, and who has to do what. */
@@ -232,91 +277,3 @@ function chart(title: string, values: readonly number[]): Html {
     <small class="axis" aria-hidden="true"><span>24 h ago</span> <span>now</span></small>
   </div>`;
 }
-
-function connections(
-  webhook: Html | undefined,
-  submissions: Html | undefined,
-  budgets: AccountStatus['budgets'],
-  at: string,
-): Html {
-  if (webhook === undefined && submissions === undefined && budgets.length === 0) return html``;
-  return html`<section>
-    <h2>Webhook, submissions, rate limits</h2>
-    ${webhook ?? ''} ${submissions ?? ''}
-    ${budgets.map(
-      ({ key, groups }) =>
-        html`<h3>Rate limits of key <code>${key}…</code></h3>
-          ${table('Endpoints', groups, groupName, groupColumns(at), `Rate limits of key ${key}…`)}`,
-    )}
-  </section>`;
-}
-
-const REGISTRATION: Readonly<Record<WebhookStatus['state'], string>> = {
-  none: 'none: polling only',
-  registering: 'being registered',
-  registered: 'registered',
-  foreign: 'another’s: polling only',
-  suspect: 'suspect: signatures do not fit',
-  stopped: 'stopped: another program takes its place',
-};
-
-/** How the account hears of events; undefined where it never did. */
-function webhookTable(webhook: WebhookStatus, at: string): Html | undefined {
-  const { state, host, error, lastEventAt, hintsWaiting } = webhook;
-  if (state === 'none' && error === null && lastEventAt === null) return undefined;
-  const isBad = state === 'suspect' || state === 'stopped';
-  const kind = state === 'registered' ? 'current' : isBad ? 'failing' : 'waiting';
-  return html`<h3>Webhook</h3>
-    ${table(
-      'Registration',
-      [webhook],
-      () =>
-        html`${chip(kind, REGISTRATION[state])} ${host === null ? '' : html`<small>${host}</small>`}
-        ${error === null ? '' : html`<small class="${isBad ? 'error' : 'warn'}">${error}</small>`}`,
-      [
-        ['Last event', () => moment(lastEventAt, at, 'never')],
-        ['To be read again', () => count(hintsWaiting), true],
-      ],
-      'Webhook',
-    )}`;
-}
-
-/** Submissions that wait, and those of the last day; undefined where there are none. */
-function submissionsTable(counts: SubmissionCounts): Html | undefined {
-  const states = ['queued', 'sending', 'held', 'accepted', 'rejected', 'unknown', 'cancelled'] as const;
-  if (states.every((state) => counts[state] === 0)) return undefined;
-  return html`<h3>Submissions: waiting, and ended in the last 24 h</h3>
-    ${table(
-      'Submissions',
-      [counts],
-      () => html`${count(states.reduce((sum, state) => sum + counts[state], 0))} in all`,
-      states.map((state): PageColumn<SubmissionCounts> => [state, () => count(counts[state]), true]),
-      'Submissions by state',
-    )}`;
-}
-
-function groupName({ group, pausedForMs }: GroupBudgetStatus): Html {
-  const paused = pausedForMs > 0 ? chip('failing', `stopped for ${span(pausedForMs)}`) : '';
-  return html`<code>${group}</code> ${paused}`;
-}
-
-const groupColumns = (at: string): readonly PageColumn<GroupBudgetStatus>[] => [
-  [
-    'Used in 60 s',
-    ({ size, used }) =>
-      html`<span class="use">
-        <meter aria-hidden="true" min="0" max="${Math.max(1, size)}" value="${used}"></meter>
-        ${count(used)} of ${count(size)}
-      </span>`,
-  ],
-  [
-    'Service’s limit',
-    ({ limit, why, until }) =>
-      html`${count(limit)}
-      ${why === null ? '' : html`<small>${why}${until === null ? '' : `, over ${relative(until, at)}`}</small>`}`,
-    true,
-  ],
-  ['Used by others', ({ foreignUse }) => count(foreignUse), true],
-  ['Waiting', ({ waiting }) => count(waiting), true],
-  ['Refused (429)', ({ refused }) => count(refused), true],
-];

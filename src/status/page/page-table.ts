@@ -1,8 +1,10 @@
-import { html } from 'hono/html';
+import { html, raw } from 'hono/html';
 import { absolute, relative, type Html } from './page-figures.ts';
 
 /** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
 export type PageColumn<Row> = readonly [string, (row: Row) => Html | string, boolean?];
+
+const FIGURE = raw('class="figure"');
 
 /**
  * A table that a phone shows as blocks: its roles are said, since blocks have none of their own.
@@ -23,10 +25,9 @@ export function table<Row>(
     <thead role="rowgroup">
       <tr role="row">
         <th scope="col" role="columnheader">${title}</th>
-        ${columns.map(([title, , figure]) =>
-          figure === true
-            ? html`<th scope="col" role="columnheader" class="figure">${title}</th>`
-            : html`<th scope="col" role="columnheader">${title}</th>`,
+        ${columns.map(
+          ([title, , isFigure]) =>
+            html`<th scope="col" role="columnheader" ${isFigure === true ? FIGURE : ''}>${title}</th>`,
         )}
       </tr>
     </thead>
@@ -35,10 +36,11 @@ export function table<Row>(
         (row) =>
           html`<tr role="row">
             <th scope="row" role="rowheader">${name(row)}</th>
-            ${columns.map(([title, content, figure]) =>
-              figure === true
-                ? html`<td role="cell" data-label="${title}" class="figure">${content(row)}</td>`
-                : html`<td role="cell" data-label="${title}">${content(row)}</td>`,
+            ${columns.map(
+              ([title, content, isFigure]) =>
+                html`<td role="cell" data-label="${title}" ${isFigure === true ? FIGURE : ''}>
+                  ${content(row)}
+                </td>`,
             )}
           </tr>`,
       )}

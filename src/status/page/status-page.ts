@@ -15,48 +15,34 @@ const ICON = raw(
   )}`,
 );
 
-/**
- * The document around the view of the report. It holds all that it needs; without script it is whole, and reloads by
- * itself.
- * @param nonce the content policy's: style and script of nobody else apply
- * @param root the way from the page's folder to that of the first page: `../` for each folder between
- */
-export function statusPage(view: Html, nonce: string, root: string): Html {
-  return page(view, nonce, {
-    title: 'research-mirror',
-    root,
-    query: '',
-    reload: html`<noscript><meta http-equiv="refresh" content="15" /></noscript>`,
-    script: html`<script nonce="${nonce}">
-      ${SCRIPT};
-    </script>`,
-  });
-}
-
-/** What a page that stays as it is has around its view. */
+/** What a page has around its view. */
 export interface StillPage {
   readonly title: string;
-  /** The way from the page's folder to that of the status page: `../` for each folder between. */
+  /** The way from the page's folder to that of the first page: `../` for each folder between. */
   readonly root: string;
   /** What the search field holds. */
   readonly query: string;
 }
 
-/** The document around any other view: it runs no script. */
-export function stillPage(view: Html, nonce: string, frame: StillPage): Html {
-  return page(view, nonce, { ...frame, reload: '', script: '' });
+/** The document around a view of the report. Without script it is whole, too, and reloads by itself. */
+export function statusPage(view: Html, nonce: string, root: string): Html {
+  const live = html`<noscript><meta http-equiv="refresh" content="15" /></noscript>
+    <script type="module" nonce="${nonce}">
+      ${SCRIPT};
+    </script>`;
+  return stillPage(view, nonce, { title: 'research-mirror', root, query: '' }, live);
 }
 
-function page(
+/**
+ * The document around any other view. It holds all that it needs.
+ * @param nonce the content policy's: style and script of nobody else apply
+ * @param live what keeps it up to date; left out: it stays as it is, and runs no script
+ */
+export function stillPage(
   view: Html,
   nonce: string,
-  {
-    title,
-    root,
-    query,
-    reload,
-    script,
-  }: StillPage & { readonly reload: Html | ''; readonly script: Html | '' },
+  { title, root, query }: StillPage,
+  live: Html | '' = '',
 ): Html {
   return html`<!doctype html>
     <html lang="en">
@@ -65,7 +51,7 @@ function page(
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
-        ${reload}
+        ${live}
         <title>${title}</title>
         <link rel="icon" href="${ICON}" />
         <style nonce="${nonce}">
@@ -82,7 +68,7 @@ function page(
             <a href="${root}api/status">JSON</a> <a href="${root}metrics">Metrics</a>
           </nav>
         </header>
-        ${view} ${script}
+        ${view}
       </body>
     </html>`;
 }

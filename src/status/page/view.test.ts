@@ -78,20 +78,34 @@ describe('the page of an account', () => {
   });
 });
 
+describe('an account', () => {
+  it('says what is read of it next, when and why', async () => {
+    const poll = { what: 'poll of lists', because: 'its cron line polls it then' };
+    const words = async (at: string): Promise<string | undefined> =>
+      /<dt>Next<\/dt>\s*<dd>(.*?)<\/dd>/.exec(await viewOf(sampleAccount({ next: { ...poll, at } })))?.[1];
+    expect(await words(before(-40))).toBe('poll of lists in 40 s, because its cron line polls it then');
+    expect(await words(before(4))).toContain('poll of lists as soon as it can be, because');
+    expect(await viewOf(sampleAccount({ next: null }))).not.toContain('<dt>Next');
+  });
+});
+
 describe('the line of an account', () => {
   it('comes first where something is wrong with it, and says what', async () => {
     const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };
     const fine = ['1', '2', '3'].map((userId) => sampleAccount({ ...quiet, userId }));
     const collections = [sampleCollection({ state: 'failing' }), sampleCollection()];
-    const view = await viewOf(...fine, sampleAccount({ ...quiet, userId: '9', collections }));
+    const late = sampleProblem({ affects: ['2/lists (of all)'] });
+    const accounts = [...fine, sampleAccount({ ...quiet, userId: '9', collections })];
+    const problems = [sampleProblem({ affects: ['9/research_jobs'] }), late];
+    const view = await ofReport(sampleReport({ accounts, problems, healthy: false }));
     const lines = [...view.matchAll(/href="accounts\/(\d+)"[\s\S]*?class="chip (\w+)">([^<]*)</g)];
     expect(lines.map(([, user, kind, text]) => `${user} ${kind} ${text?.trim()}`)).toEqual([
+      '2 overdue needs attention',
       '9 failing 1 failing',
       '1 current current',
-      '2 current current',
       '3 current current',
     ]);
-    expect(view).toMatch(/data-label="Credits"[^>]*>1,234\.5</);
+    expect(view).toMatch(/data-label="Credits"[^>]*>\s*1,234\.5\s*</);
   });
 
   it('says who reads it where several programs share accounts out, and their lines how many each', async () => {
@@ -102,7 +116,7 @@ describe('the line of an account', () => {
       sampleAccount({ userId, owner: userId === '3' ? 'p2' : 'p1' }),
     );
     const shared = await ofReport(sampleReport({ processes: [...processes, other], accounts }));
-    expect(shared.match(/data-label="Read by"[^>]*>west, process 77</g)).toHaveLength(1);
+    expect(shared.match(/data-label="Read by"[^>]*>\s*west, process 77\s*</g)).toHaveLength(1);
     expect(shared).toMatch(/process 77, running since[^<]*, reading 1 account\b/);
     const alone = await ofReport(sampleReport({ accounts }));
     expect(alone).not.toContain('Read by');
@@ -118,8 +132,8 @@ describe('what comes next', () => {
   it('is due once its time is past', async () => {
     const collections = [sampleCollection({ nextPollAt: before(45), nextFullAt: before(-7200) })];
     const view = await viewOf(sampleAccount({ collections }));
-    expect(view).toMatch(/data-label="Next poll">\s*<time[^>]*>due /);
-    expect(view).toMatch(/data-label="Next full walk">\s*<time[^>]*>in 2 h /);
+    expect(view).toMatch(/data-label="Next poll"\s*>\s*<time[^>]*>due /);
+    expect(view).toMatch(/data-label="Next full walk"\s*>\s*<time[^>]*>in 2 h /);
   });
 });
 

@@ -153,40 +153,34 @@ function tiles(accounts: readonly AccountStatus[], at: string): Html {
   const collections = accounts.flatMap((account) => account.collections);
   const failing = collections.filter((each) => each.state === 'failing').length;
   const [polled, complete] = [oldest(accounts, 'polledAt'), oldest(accounts, 'completeAsOf')];
-  const [only] = accounts.length === 1 ? accounts : [];
-  return html`<dl class="tiles">
-    ${tile(
+  const credits = accounts.length === 1 ? (accounts[0]?.credits ?? null) : null;
+  const shown: readonly (readonly [name: string, figure: string, more: string])[] = [
+    [
       'Rows mirrored',
       count(rowsOf(accounts)),
       `in ${count(collections.length)} collections${failing === 0 ? '' : `, ${count(failing)} failing`}`,
+    ],
+    polled === null
+      ? ['New rows and changes', 'not all read yet', 'the first poll of each collection is due']
+      : ['New rows and changes', relative(polled, at), 'the collection polled longest ago'],
+    complete === null
+      ? ['Everything, deletions too', 'not proven yet', 'the first full walk of each collection proves it']
+      : ['Everything, deletions too', relative(complete, at), 'the collection proven longest ago'],
+    ['Requests in 60 s', requests(accounts), `${count(sumOfGroups(accounts, 'refused'))} refused with 429`],
+    ...(credits === null ? [] : [['Credits', count(Number(credits.left)), pace(credits)] as const]),
+  ];
+  return html`<dl class="tiles">
+    ${shown.map(
+      ([name, figure, more]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>
+            <b>${figure}</b>
+            <small>${more}</small>
+          </dd>
+        </div>`,
     )}
-    ${
-      polled === null
-        ? tile('New rows and changes', 'not all read yet', 'the first poll of each collection is due')
-        : tile('New rows and changes', relative(polled, at), 'the collection polled longest ago')
-    }
-    ${
-      complete === null
-        ? tile(
-            'Everything, deletions too',
-            'not proven yet',
-            'the first full walk of each collection proves it',
-          )
-        : tile('Everything, deletions too', relative(complete, at), 'the collection proven longest ago')
-    }
-    ${tile('Requests in 60 s', requests(accounts), `${count(sumOfGroups(accounts, 'refused'))} refused with 429`)}
-    ${only === undefined || only.credits === null ? '' : tile('Credits', count(Number(only.credits.left)), pace(only.credits))}
   </dl>`;
-}
-
-function tile(name: string, figure: string, more: string): Html {
-  return html`<div>
-    <dt>${name}</dt>
-    <dd>
-      <b>${figure}</b>
-      <small>${more}</small>
-    </dd>
-  </div>`;
 }
 
 /** How long credits last, as they went in the last day. */
@@ -202,8 +196,10 @@ function pace({ left, burntLastDay }: NonNullable<AccountStatus['credits']>): st
  * One line for each account, those with trouble first: with many, what is wrong is seen without scrolling. Who reads it
  * is told where several programs share accounts out.
  */
-function accountsTable({ accounts, processes, at }: StatusReport): Html {
+function accountsTable({ accounts, processes, problems: found, at }: StatusReport): Html {
   if (accounts.length === 0) return html``;
+  const isTroubled = ({ userId }: AccountStatus): boolean =>
+    found.some(({ affects }) => affects.some((each) => isOf(each, userId)));
   const living = new Map(
     processes.flatMap(({ alive, processId, host, pid }) =>
       alive ? [[processId, `${host}, process ${pid}`] as const] : [],
@@ -223,7 +219,7 @@ function accountsTable({ accounts, processes, at }: StatusReport): Html {
         html`<a href="accounts/${userId}">${userId}</a>
           ${email === null ? '' : html`<small>${email}</small>`}`,
       [
-        ['State', stateOf],
+        ['State', (account) => stateOf(account, isTroubled(account))],
         ['Rows', (account) => count(rowsOf([account])), true],
         [
           'New rows and changes as of',
@@ -239,25 +235,12 @@ function accountsTable({ accounts, processes, at }: StatusReport): Html {
   </section>`;
 }
 
-function stateOf(account: AccountStatus): Html {
-  const { state, collections } = account;
+function stateOf({ state, collections }: AccountStatus, isTroubled: boolean): Html {
   if (state !== 'active') return chip(state === 'stopped' ? 'failing' : 'idle', state);
   const failing = collections.filter((each) => each.state === 'failing').length;
   if (failing > 0) return chip('failing', `${count(failing)} failing`);
-  if (isTroubled(account)) return chip('overdue', 'needs attention');
+  if (isTroubled) return chip('overdue', 'needs attention');
   return collections.some((each) => each.state === 'new') ? chip('new', 'new') : chip('current', 'current');
-}
-
-function isTroubled({ state, webhook, submissions, collections }: AccountStatus): boolean {
-  return (
-    state === 'stopped' ||
-    webhook.state === 'suspect' ||
-    webhook.state === 'stopped' ||
-    submissions.held > 0 ||
-    collections.some(
-      ({ state, heldDeletions }) => ['failing', 'overdue'].includes(state) || heldDeletions > 0,
-    )
-  );
 }
 
 function rowsOf(accounts: readonly AccountStatus[]): number {
