@@ -49,10 +49,10 @@ async function storedRow(
         from json_each_text(f.row) with ordinality as v (key, value, place)
         where v.value is not null and v.key <> all('{_raw,_verbatim,_hash}')) as columns
     from (
-      select row_to_json(r) as row, r._raw, r._verbatim, r._deleted_at is null as live, 0 as removed
+      select row_to_json(r.*) as row, r._raw, r._verbatim, r._deleted_at is null as live, 0 as removed
       from ${dataTable(table)} as r where ${isRow}
       union all
-      (select row_to_json(r), r._raw, r._verbatim, false, 1
+      (select row_to_json(r.*), r._raw, r._verbatim, false, 1
        from ${dataTable(table, '_history')} as r where ${isRow} and r._op = 'delete' order by r._change_id desc limit 1)) as f
     order by f.removed limit 1`;
   return rows[0];

@@ -173,7 +173,7 @@ function unequalQuery(
     left join lateral (
       select t.* from ${dataTable(table)} as t where ${inScope(table, scope)} ${ofKey} offset 0) as t on true
     left join lateral (
-      select json_agg(d) as fields from (
+      select json_agg(d.*) as fields from (
         select v.name, v.source, v.mirror from (values ${sql.join([...meta, ...values])}) as v (name, source, mirror)
         where v.source is distinct from v.mirror
         union all

@@ -42,6 +42,15 @@ it('a row has its columns in their order, its item, and its changes with their f
   expect(row?.raw).toContain('"score": 1.00');
 });
 
+it('a row may have columns that are called as statements call their tables', async () => {
+  const account = await make();
+  const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+  await account.page('research_jobs', `[{"job_id":17,${letters.map((each) => `"${each}":"1"`).join()}}]`);
+  const row = await read(account, 'research_jobs', '17');
+  expect(row?.columns.map(({ name }) => name)).toEqual(expect.arrayContaining(letters));
+  expect(told(row)).toEqual(['mirrored']);
+});
+
 it('what the daemon has still to do about a row is told, and is no row by itself', async () => {
   const account = await make({ gracePeriodMs: 0 });
   const { userId } = account.fence;

@@ -121,6 +121,17 @@ describe('an item that was mirrored', () => {
     ]);
   });
 
+  it('is equal where columns are called as statements call their tables', async () => {
+    const account = await makeAccount();
+    const letters = [...'abcdefghijklmnopqrstuvwxyz'].map((letter) => `"${letter}":"1"`).join();
+    await account.page('research_jobs', `[{"job_id":1,${letters}}]`);
+    expect(await unequal(account, `[{"job_id":1,${letters}}]`)).toEqual([]);
+    await account.query(`update mirror.research_jobs set d = '2' where _user_id = ${account.fence.userId}`);
+    expect(await unequal(account, `[{"job_id":1,${letters}}]`)).toMatchObject([
+      { key: '1', kind: 'different', fields: [{ name: 'd', source: '1', mirror: '2' }] },
+    ]);
+  });
+
   it('is equal whatever is in it', async () => {
     const account = await makeAccount();
     let key = 0;
