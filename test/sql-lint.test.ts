@@ -87,6 +87,7 @@ describe('the lint', () => {
     ['7', 'select pg_notify(${a}, ${b}), x from y'.replace('select', 'select 1,')],
     ['literals', 'comment on column ${table}.a is ${sql.lit(comment)}'],
     ['locks', 'select pg_advisory_xact_lock(1)'],
+    ['names', 'select json_agg(d) from (select 1 as a) as d'],
     ['poolers', 'set statement_timeout = 0'],
   ])('finds what breaks rule %s: %s', (rule, text) => {
     for (const call of [`sql\`${text}\`.execute(db)`, `db.sql<Row>\`${text}\``]) {

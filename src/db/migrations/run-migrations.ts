@@ -192,7 +192,7 @@ export async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
   }
   // As JSON: in a mirror of 0.1.0 the table lacks the column.
   const applied = await db.sql<AppliedMigration>`
-    select name, checksum, to_jsonb(m) ->> 'oldest_program' as "oldestProgram"
+    select name, checksum, to_jsonb(m.*) ->> 'oldest_program' as "oldestProgram"
     from ${sql.id(place, 'migration')} m order by name`;
   return applied.rows;
 }

@@ -80,6 +80,11 @@ export const RULES: readonly Rule[] = [
     broken: ({ text }) => /\bpg_(?:try_)?advisory_\w+\(/.test(text),
   },
   {
+    name: 'names: a whole row is alias.*: a column of that name, which a mirror may have, would be taken in its place',
+    broken: ({ text }) =>
+      /\b(?:jsonb?_agg|array_agg|to_jsonb?|row_to_json|hstore)\((?:distinct )?([a-z])\b *[,)]/.test(text),
+  },
+  {
     name: 'poolers: nothing that belongs to a session',
     broken: ({ text }) =>
       /^(?:set (?!local|transaction|constraints)|listen\b|prepare\b|declare\b.*\bwith hold\b|create temp)/.test(
