@@ -29,7 +29,7 @@ begin
       message = format('row_story: there is no collection %s', coalesce(quote_literal(left(row_story.collection, 100)), 'NULL')),
       hint = 'There are account, research_jobs, bulk_research_jobs, lists, list_items and watchlist.';
   end if;
-  if own !~ (case row_story.collection when 'list_items' then '^-?[0-9]+:.' when 'watchlist' then '.' else '^-?[0-9]+$' end) then
+  if (own ~ case row_story.collection when 'list_items' then '^-?[0-9]+:.' when 'watchlist' then '.' else '^-?[0-9]+$' end) is not true then
     raise exception using errcode = 'invalid_parameter_value',
       message = format('row_story: no row of %s can have the key %L', row_story.collection, left(own, 100)),
       hint = 'A key is written as in the view changes: an item''s is <list_id>:<id>, that of account its _user_id.';
@@ -122,7 +122,8 @@ begin
       union all
       select q.first_seen_at, 'quarantined', null, null, jsonb_build_object('reason', q.reason, 'last_seen_at', q.last_seen_at), null
       from "{schema}".quarantine q
-      where q._user_id = $1 and q.collection = $2 and q.parent = coalesce($3::text, '') and q.key = $4
+      where q._user_id = $1 and q.collection = $2 and q.parent = coalesce($3::text, '')
+        and q.key = case $2 when 'account' then '' else $4 end
       union all
       select e.at, e.what, null, null, null, null
       from "{schema}"._collections c

@@ -19,14 +19,13 @@ interface Line {
 /** `mirror.row_story` of the account's row, each line in words. */
 async function story(
   account: MirroredAccount,
-  collection: string,
-  key: string,
-  more = '',
+  collection: string | null,
+  key: string | null,
+  atMost: number | null = null,
 ): Promise<string[]> {
-  const { schema } = account.database.db;
-  const lines = await account.query<Line>(
-    `select * from ${schema}.row_story(${account.fence.userId}, '${collection}', '${key.replaceAll("'", "''")}'${more})`,
-  );
+  const { db } = account.database;
+  const { rows: lines } = await db.sql<Line>`
+    select * from ${db.table('row_story')}(${account.fence.userId}::bigint, ${collection}, ${key}, ${atMost}::bigint)`;
   return lines.map(inWords);
 }
 
@@ -159,12 +158,31 @@ describe('mirror.row_story', () => {
   it('gives so many superseded versions as are asked for, the newest, and when the row came', async () => {
     const account = await make();
     for (let n = 1; n <= 5; n += 1) await account.page('watchlist', `[{"id":"w","n":${n}}]`);
-    expect(await story(account, 'watchlist', 'w', ', 2')).toEqual([
+    expect(await story(account, 'watchlist', 'w', 2)).toEqual([
       'mirrored',
       'changed n: 2 → 3',
       'changed n: 3 → 4',
       'changed n: 4 → 5',
     ]);
+  });
+
+  it('is for a row that has a version in quarantine, whatever names it there', async () => {
+    const account = await make();
+    const { userId } = account.fence;
+    for (const [collection, id, parent] of [
+      ['account', `"user_id":${userId}`, ''],
+      ['lists', '"list_id":7', ''],
+      ['list_items', '"id":"a:b"', '7'],
+    ] as const) {
+      await account.page(collection, `[{${id},"n":1}]`, { parent });
+      await account.page(collection, `[{${id},"n":1e200000}]`, { parent });
+      const key = { account: userId, lists: '7', list_items: '7:a:b' }[collection];
+      const [mirrored, quarantined] = await story(account, collection, key);
+      expect([mirrored, quarantined]).toEqual([
+        'mirrored',
+        expect.stringMatching(/^quarantined .*overflows/),
+      ]);
+    }
   });
 
   it.each([
@@ -173,6 +191,8 @@ describe('mirror.row_story', () => {
     ['list_items', '7', "row_story: no row of list_items can have the key '7'"],
     ['watchlist', '', "row_story: no row of watchlist can have the key ''"],
     ['lists', '9223372036854775808', 'out of range for type bigint'],
+    ['lists', null, 'row_story: no row of lists can have the key NULL'],
+    [null, '7', 'row_story: there is no collection NULL'],
   ])('says what is wrong with a row of %s that is called %s', async (collection, key, problem) => {
     await expect(story(await make(), collection, key)).rejects.toThrow(problem);
   });
@@ -209,6 +229,38 @@ describe('mirror.row_story', () => {
     });
     await expect(strange).rejects.toThrow('permission denied');
     await account.query('drop role nobody_known');
+  });
+
+  it('obeys the row-level policies of the tables', async () => {
+    const account = await make();
+    const { userId } = account.fence;
+    const { db } = account.database;
+    for (const n of [1, 2]) await account.page('research_jobs', `[{"job_id":1,"n":${n}}]`);
+    await account.query(`
+      insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
+      values (${userId}, 'evt', now(), '{}', 'research_jobs', '1')`);
+    await account.query(`
+      insert into mirror.submissions (_user_id, operation, payload, state, response, created_at)
+      values (${userId}, 'research', '{}', 'accepted', '{"job_id":1}', now())`);
+    const seen: string[][] = [];
+    const undone = new Error('undone');
+    const asReader = db.transaction(async (trx) => {
+      for (const policy of ['true', 'false']) {
+        for (const table of ['research_jobs', 'research_jobs_history', 'events', 'submissions']) {
+          await trx.raw(`alter table mirror.${table} enable row level security`);
+          await trx.raw(`drop policy if exists own on mirror.${table}`);
+          await trx.raw(`create policy own on mirror.${table} using (${policy})`);
+        }
+        await trx.raw('set local role mirror_reader');
+        const { rows } = await trx.sql<Line>`
+          select * from mirror.row_story(${userId}::bigint, 'research_jobs', '1')`;
+        seen.push(rows.map(({ what }) => what));
+        await trx.raw('reset role');
+      }
+      throw undone;
+    });
+    await expect(asReader).rejects.toBe(undone);
+    expect(seen).toEqual([['mirrored', 'changed', 'event', 'queued'], []]);
   });
 
   it('is in whatever schema the mirror is in', () =>
