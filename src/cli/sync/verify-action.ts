@@ -70,14 +70,15 @@ export function verifyingLine(progress: Iterable<VerifyProgress>): string {
   if (items.size === 0) return 'comparing: …';
   const span = seconds < 60 ? 'less than a minute' : `about ${formatSpan(seconds * 1000)}`;
   const parts = [...items].map(([collection, count]) => `${collection} ${formatCount(count)}`);
-  return `comparing, about ${countOf(requests, 'request')}, ${span}: ${parts.join(' · ')}`;
+  return `comparing, about ${countOf(requests, 'request')}, at best ${span}: ${parts.join(' · ')}`;
 }
 
 export function describeVerification(report: VerifyReport, width: number | undefined): string {
   const { collections } = report;
   // Most mirrors have no forgotten rows.
   const figures = FIGURES.filter(([, of]) => of !== 'forgotten' || sumOf(collections, of) > 0);
-  const rows = collections.map(describeRows).join('');
+  const lines = collections.flatMap(describeRows).map((line) => `${printable(line)}\n`);
+  const rows = lines.length === 0 ? '' : `\n${lines.join('')}\n`;
   const requests = countOf(sumOf(collections, 'requests'), 'request');
   return `${passTable(collections, figures, width)}${rows}${requests}; ${conclusion(report)}\n`;
 }
@@ -99,13 +100,13 @@ function sumOf(collections: readonly VerifiedCollection[], ...counted: readonly 
   return collections.reduce((sum, each) => counted.reduce((all, of) => all + each[of], sum), 0);
 }
 
-function describeRows(verified: VerifiedCollection): string {
+function describeRows(verified: VerifiedCollection): string[] {
   const { collection, discrepancies, missing, extra, different, changed, readOnce } = verified;
   const lines = discrepancies.slice(0, PRINTED).map((each) => `${collection} ${describeRow(each)}`);
   const more = missing + extra + different + changed - lines.length;
   if (more > 0) lines.push(`${collection}: ${formatCount(more)} more (--json tells up to 1,000)`);
   if (readOnce > 0) lines.push(`${collection}: ${formatCount(readOnce)} of these were read only once`);
-  return lines.length === 0 ? '' : `\n${lines.map((line) => `${printable(line)}\n`).join('')}\n`;
+  return lines;
 }
 
 function describeRow({ kind, list, key, fields, note }: Discrepancy): string {
