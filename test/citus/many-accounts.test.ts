@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dueWork } from '../../src/db/due-work.ts';
-import { searchMirror } from '../../src/mirror/lookup/search-mirror.ts';
+import { newestRows, searchMirror } from '../../src/mirror/lookup/search-mirror.ts';
 import { OwnedAccounts } from '../../src/db/ownership/owned-accounts.ts';
-import { newestRows } from '../../src/mirror/lookup/newest-rows.ts';
 import { readRow } from '../../src/mirror/lookup/read-row.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';

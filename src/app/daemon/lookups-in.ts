@@ -1,7 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
-import { newestRows } from '../../mirror/lookup/newest-rows.ts';
 import { readRow } from '../../mirror/lookup/read-row.ts';
-import { searchMirror } from '../../mirror/lookup/search-mirror.ts';
+import { newestRows, searchMirror } from '../../mirror/lookup/search-mirror.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Lookups } from '../../status/lookup/lookup-routes.ts';

@@ -4,7 +4,7 @@ import { databaseTime } from '../../db/connection/database-time.ts';
 import type { RowStory, StoryEntry } from '../../model/lookup/lookup-answers.ts';
 import { keyParts, type RowAddress } from '../../model/lookup/row-address.ts';
 import { dataTable, keyColumns, tableOf } from '../table.ts';
-import { lookupSnapshot } from './shown-row.ts';
+import { lookupSnapshot } from './search-mirror.ts';
 
 /** Characters shown of a value, and of the whole item. */
 const VALUE = 2_000;

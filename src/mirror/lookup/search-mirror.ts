@@ -1,15 +1,18 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
-import { COLLECTIONS, type CollectionName } from '../../model/collections.ts';
+import { collection, COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import { rowsOfAnswer } from '../../model/hint.ts';
-import type { Found, SearchAnswer } from '../../model/lookup/lookup-answers.ts';
-import { type SearchTerms, searchTerms } from '../../model/lookup/search-terms.ts';
-import { dataTable, DOMAIN_COLUMN, tableOf } from '../table.ts';
-import { hasDomain, lookupSnapshot, shown } from './shown-row.ts';
+import type { Found, RowsAnswer, RowsAsked, SearchAnswer } from '../../model/lookup/lookup-answers.ts';
+import { type SearchTerms, searchTerms } from '../../model/lookup/row-address.ts';
+import { dataTable, DOMAIN_COLUMN, keyColumns, type Table, tableOf } from '../table.ts';
 
 /** Results of one search, at most. */
 export const MOST_RESULTS = 50;
+/** Rows of a page. */
+const ROWS_AT_ONCE = 50;
+/** Rows that a page of one state looks at: no index has states, and a rare one may be in none of a million rows. */
+const LOOKED_AT = 5_000;
 
 /** Operations whose target is a row (specification 4.4), and its table. */
 export const TARGETS: Readonly<Record<string, CollectionName>> = {
@@ -133,4 +136,64 @@ async function companiesOf(db: Db, { domain }: SearchTerms, users: ReadonlySet<s
     where v._user_id = any(${[...users]}::bigint[]) and v.domain = ${domain}
     order by v._user_id`;
   return rows;
+}
+
+/** Rows of a collection, those that changed last first. @throws DatabaseUnavailable, also where it takes too long */
+export async function newestRows(db: Db, asked: RowsAsked): Promise<RowsAnswer> {
+  const { userId, collection, state, before } = asked;
+  const table = tableOf(db.schema, collection);
+  const rowsOf = sql`from ${dataTable(table)} as r where r._user_id = ${userId}::bigint
+    ${before === undefined ? sql`` : sql`and r._change_id < ${before}::bigint`} order by r._change_id desc`;
+  return lookupSnapshot(db, async (trx) => {
+    const at = (await databaseTime(trx)).toISOString();
+    const { rows } = await trx.sql<Found & { readonly changeId: string }>`
+      select f.kind, f."userId", f.id, f.collection, f.key, f.name, f.state, to_json(f.at) as at, f."changeId"
+      from (
+        select ${shown(table)}, r._change_id as "changeId" ${rowsOf}
+        limit ${state === undefined ? ROWS_AT_ONCE + 1 : LOOKED_AT}) as f
+      ${state === undefined ? sql`` : sql`where f.state = ${state}`}
+      order by f."changeId" desc limit ${ROWS_AT_ONCE + 1}`;
+    const shownRows = rows.slice(0, ROWS_AT_ONCE);
+    let next = rows.length > ROWS_AT_ONCE ? shownRows.at(-1)?.changeId : undefined;
+    if (next === undefined && state !== undefined) {
+      const lookedAt = await trx.sql<{ changeId: string }>`
+        select r._change_id as "changeId" ${rowsOf} offset ${LOOKED_AT - 1} limit 1`;
+      next = lookedAt.rows[0]?.changeId;
+    }
+    return { ...asked, at, rows: shownRows, next: next ?? null };
+  });
+}
+
+/**
+ * Runs `work` on one snapshot, where a statement takes three seconds at most and tables are read by their indexes: what
+ * is looked up is a few rows of many, whatever the statistics say or leave out.
+ * @throws DatabaseUnavailable where a statement takes longer
+ */
+export function lookupSnapshot<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.snapshot(async (trx) => {
+    await trx.raw(
+      'set local statement_timeout = 3000; set local jit = off; set local enable_seqscan = off; ' +
+        'set local enable_hashjoin = off; set local enable_mergejoin = off',
+    );
+    return work(trx);
+  });
+}
+
+/** Columns of `Found`, of a row `r` of the table or of its history. */
+function shown(table: Table, suffix: '' | '_history' = ''): RawBuilder<unknown> {
+  const [user = '', ...key] = keyColumns(table);
+  const parts = (key.length === 0 ? [user] : key).map((column) => sql`${sql.id('r', column)}::text`);
+  const keyText = sql.join(parts, sql` || ':' || `);
+  const domain = hasDomain(table) ? sql.id('r', DOMAIN_COLUMN) : sql`null`;
+  const gone = suffix === '' ? sql`r._deleted_at` : sql`r._valid_to`;
+  return sql`'row' as kind, r._user_id::text as "userId", ${keyText} as id, ${table.name} as collection,
+    ${keyText} as key, nullif(concat_ws(', ', left(r._raw ->> 'name', 200), ${domain}), '') as name,
+    case when ${gone} is null then left(r._raw ->> 'status', 100) else 'deleted' end as state,
+    coalesce(${gone}, r._changed_at) as at, null as response`;
+}
+
+/** Whether rows of the table have a domain (docs/tables.md, "Companies"). */
+function hasDomain({ name }: Table): boolean {
+  const entry = collection(name);
+  return entry.kind === 'list' && entry.domainFields !== undefined;
 }

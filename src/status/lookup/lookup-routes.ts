@@ -8,8 +8,14 @@ import type {
   RowStory,
   SearchAnswer,
 } from '../../model/lookup/lookup-answers.ts';
-import { keyOf, readRowPath, type RowAddress, rowName, rowPath } from '../../model/lookup/row-address.ts';
-import { LONGEST_QUERY } from '../../model/lookup/search-terms.ts';
+import {
+  keyOf,
+  LONGEST_QUERY,
+  readRowPath,
+  type RowAddress,
+  rowName,
+  rowPath,
+} from '../../model/lookup/row-address.ts';
 import { contentPolicy } from '../content-policy.ts';
 import { htmlReply, jsonReply, type Route } from '../http/page-reply.ts';
 import type { Html } from '../page/page-figures.ts';

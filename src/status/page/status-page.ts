@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { html, raw } from 'hono/html';
-import { LONGEST_QUERY } from '../../model/lookup/search-terms.ts';
+import { LONGEST_QUERY } from '../../model/lookup/row-address.ts';
 import type { Html } from './page-figures.ts';
 
 const STYLE = ['page.css', 'lookup.css'].map((name) =>

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../../../src/db/connection/database.ts';
-import { newestRows } from '../../../../src/mirror/lookup/newest-rows.ts';
 import { readRow } from '../../../../src/mirror/lookup/read-row.ts';
-import { searchMirror } from '../../../../src/mirror/lookup/search-mirror.ts';
+import { newestRows, searchMirror } from '../../../../src/mirror/lookup/search-mirror.ts';
 import type { RowAddress } from '../../../../src/model/lookup/row-address.ts';
 import {
   createMigratedTestDatabase,
