@@ -43,19 +43,15 @@ begin
   same_row := format('r._user_id = $1 and r.%I = $3::%s', key_column, case when is_text then 'text' else 'bigint' end)
     || case when list is null then '' else ' and r.list_id = $2' end;
 
-  -- The view changes finds changes by their ID, and by no key. The oldest version tells when the row came.
+  -- The view changes finds changes by their ID, and by no key.
   execute format($versions$
-    select array_agg(distinct v._change_id) filter (where v.newest), min(v._first_seen_at), bool_or(v.is_live),
-      (array_agg(v.made order by v._change_id desc) filter (where v.newest))[1]
+    select array_agg(v._change_id), min(v._first_seen_at), bool_or(v.is_live), (array_agg(v.made order by v._change_id desc))[1]
     from (
-      select r._change_id, r._first_seen_at, r._deleted_at is null as is_live, r._raw ->> 'created_at' as made, true as newest
+      select r._change_id, r._first_seen_at, r._deleted_at is null as is_live, r._raw ->> 'created_at' as made
       from "{schema}".%1$I r where %3$s
       union all
-      (select r._change_id, r._first_seen_at, false, r._raw ->> 'created_at', true
-       from "{schema}".%2$I r where %3$s order by r._change_id desc limit $4)
-      union all
-      (select r._change_id, r._first_seen_at, false, null, false
-       from "{schema}".%2$I r where %3$s order by r._change_id limit 1)) v$versions$,
+      (select r._change_id, r._first_seen_at, false, r._raw ->> 'created_at'
+       from "{schema}".%2$I r where %3$s order by r._change_id desc limit $4)) v$versions$,
     row_story.collection, row_story.collection || '_history', same_row)
   into changes, first_seen, is_live, said using row_story.user_id, list, own, row_story.at_most;
   if said ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T.+(Z|[+-][0-9:]{2,6})$' then
