@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../../../src/db/connection/database.ts';
 import { readRow } from '../../../../src/mirror/lookup/read-row.ts';
 import { newestRows, searchMirror } from '../../../../src/mirror/lookup/search-mirror.ts';
+import { parentsWithRows } from '../../../../src/mirror/rows/live-rows.ts';
 import type { RowAddress } from '../../../../src/model/lookup/row-address.ts';
 import {
   createMigratedTestDatabase,
@@ -150,3 +151,17 @@ it.each(STATISTICS)('the newest rows of a collection are read by their index, %s
   const none = await newestRows(database.db, { ...asked, state: 'running' });
   expect(none).toMatchObject({ rows: [], next: expect.stringMatching(/^\d+$/) });
 });
+
+it.each(STATISTICS)(
+  'verify asks for the lists that have items by a few pages for each, %s',
+  async (_, prepare) => {
+    await run(prepare);
+    const pages = await touchedBy(async () => {
+      const lists = await parentsWithRows(database.db, '1', 'list_items');
+      expect(lists.map(Number).toSorted((a, b) => a - b)).toEqual(
+        Array.from({ length: LISTS }, (__, n) => n + 1),
+      );
+    });
+    expect(Math.max(pages, FEW)).toBe(FEW);
+  },
+);
