@@ -47,18 +47,6 @@ const OF_ONE_PLACE = /\d+\/[a-z_]+(?:\/\S+)?: |\b[A-Z]{3,7} \/\S*|\((?:after "[^
 const SESSION_LOST =
   /^(?:\d+ lists could not be read, the last one: )?the database can't (?:be reached: |do it now \((?:08...|57P0.) )/;
 
-/** What is wrong with a webhook, and what mends it. */
-const WEBHOOK = {
-  suspect: [
-    'deliveries come with signatures that do not fit its secret',
-    'does the service sign as MIRROR_WEBHOOK_SCHEME and MIRROR_WEBHOOK_HEADER say?',
-  ],
-  stopped: [
-    'another program takes its place again and again',
-    'stop that program, or unset MIRROR_PUBLIC_URL, and start again',
-  ],
-} as const;
-
 /** What happens by itself where no daemon runs, and what mends that. */
 const NO_DAEMON = { byItself: 'nothing: no daemon runs', remedy: '"research-mirror start"' } as const;
 
@@ -141,7 +129,7 @@ export function withoutPlace(why: string): string {
  * Whether a failure, as it is stored, says nothing of its collection: the whole database takes no writes, or the session
  * was ended. That can still be stored by another session, just before none can be.
  */
-export function isOfDatabase(said: string): boolean {
+function isOfDatabase(said: string): boolean {
   return SESSION_LOST.test(said) || refusalIn(said)?.whole === true;
 }
 
@@ -263,14 +251,12 @@ function refusedDeletion(waiting: WaitingDeletion): FoundProblem[] {
   return [{ cause: 'deletions_refused', what, since, where, byItself, remedy }];
 }
 
-/** The registration's own message, where it has one, names the remedy. */
+/** The registration's own message (src/webhooks/registration/remedies.ts) names the remedy. */
 function webhookProblem({ userId: where, webhook: { state, error } }: AccountStatus): FoundProblem[] {
-  if (saysAstray(error)) return [{ cause: 'webhook_astray', what: `webhook: ${error ?? ''}`, where }];
-  if (state !== 'suspect' && state !== 'stopped') return [];
-  const cause = state === 'suspect' ? 'webhook_refused' : 'webhook_displaced';
-  if (error !== null) return [{ cause, what: `webhook: ${error}`, where }];
-  const [what, remedy] = WEBHOOK[state];
-  return [{ cause, what: `webhook: ${what}`, where, remedy }];
+  const what = `webhook: ${error ?? state}`;
+  if (saysAstray(error)) return [{ cause: 'webhook_astray', what, where }];
+  if (state === 'suspect') return [{ cause: 'webhook_refused', what, where }];
+  return state === 'stopped' ? [{ cause: 'webhook_displaced', what, where }] : [];
 }
 
 /** Says which of the account's collections no daemon is asked to mirror. */
@@ -301,8 +287,9 @@ function imperfectIn({ userId }: AccountStatus, each: CollectionStatus): string[
 }
 
 /** On events in and operations out. */
-function notesOn({ userId, webhook, submissions }: AccountStatus): string[] {
-  const { state, host, error, renewedSince } = webhook;
+function notesOn(account: AccountStatus): string[] {
+  const { userId, webhook, submissions } = account;
+  const { error, renewedSince } = webhook;
   const of = `webhook of account ${userId}`;
   const notes: string[] = [];
   if (renewedSince !== null) {
@@ -310,11 +297,7 @@ function notesOn({ userId, webhook, submissions }: AccountStatus): string[] {
       `${of}: it was removed or changed at the service (noticed ${renewedSince}), and is registered again`,
     );
   }
-  const other = `another one is registered${host === null ? '' : ` at ${host}`}, so that events do not come here; MIRROR_WEBHOOK_TAKEOVER=always replaces it`;
-  if (state === 'foreign') notes.push(`${of}: ${error ?? other}`);
-  else if (error !== null && state !== 'suspect' && state !== 'stopped' && !saysAstray(error)) {
-    notes.push(`${of}: ${error}`);
-  }
+  if (error !== null && webhookProblem(account).length === 0) notes.push(`${of}: ${error}`);
   if (submissions.unknown > 0) {
     notes.push(
       `${countOf(submissions.unknown, 'submission')} of account ${userId} ended with an unknown outcome in the last 24 h, and ` +
