@@ -17,21 +17,6 @@ const NEVER = 2_147_483_647;
  */
 const SAMPLE_MS = 250;
 
-type Delays = Pick<Histogram, 'count' | 'min' | 'max' | 'mean' | 'stddev' | 'percentile'>;
-
-/** By the names of the library, whose gauges these take the place of: nanoseconds from one sample to the next. */
-const LAGS = {
-  min: ({ min }) => min,
-  max: ({ max }) => max,
-  mean: ({ mean }) => mean,
-  // What does not vary has no wait in it.
-  stddev: ({ stddev }) => stddev + SAMPLE_MS * 1e6,
-  p50: (delays) => delays.percentile(50),
-  p90: (delays) => delays.percentile(90),
-  p99: (delays) => delays.percentile(99),
-} as const satisfies Readonly<Record<string, (delays: Delays) => number>>;
-type Lags = Record<keyof typeof LAGS, number>;
-
 /** Memory, processor time, open files, event loop and garbage collection of this process. */
 export function collectProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({
@@ -42,7 +27,8 @@ export function collectProcessMetrics(registry: Registry): void {
   for (const name of BADLY_NAMED) registry.removeSingleMetric(name);
   const delays = monitorEventLoopDelay({ resolution: SAMPLE_MS });
   delays.enable();
-  const gauges = (Object.keys(LAGS) as (keyof Lags)[]).map((figure, index) => {
+  // By the names of the library, whose gauges these take the place of.
+  const gauges = Object.keys(lagIn(delays)).map((figure, index) => {
     const name = `nodejs_eventloop_lag_${figure}_seconds`;
     registry.removeSingleMetric(name);
     const help = `How late the event loop ran timers since the last scrape, ${figure}, sampled each ${SAMPLE_MS} ms.`;
@@ -50,7 +36,7 @@ export function collectProcessMetrics(registry: Registry): void {
     const collect = (): void => {
       const lags = lagIn(delays);
       delays.reset();
-      for (const [key, gauge] of gauges) gauge.set(lags[key]);
+      for (const [key, gauge] of gauges) gauge.set(lags[key] ?? 0);
     };
     const registers = [registry];
     return [figure, new Gauge({ name, help, registers, ...(index === 0 ? { collect } : {}) })] as const;
@@ -58,8 +44,12 @@ export function collectProcessMetrics(registry: Registry): void {
 }
 
 /** How late timers ran, in seconds beyond the wait between two samples; 0 without samples. */
-export function lagIn(delays: Delays): Lags {
-  const lag = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e9 - SAMPLE_MS / 1e3);
-  const lags = Object.entries(LAGS).map(([figure, of]) => [figure, delays.count === 0 ? 0 : lag(of(delays))]);
-  return Object.fromEntries(lags) as Lags;
+export function lagIn(delays: Omit<Histogram, 'reset' | 'percentiles'>): Readonly<Record<string, number>> {
+  const { min, max, mean, stddev } = delays;
+  const [p50, p90, p99] = [50, 90, 99].map((share) => delays.percentile(share));
+  // Nanoseconds from one sample to the next. What does not vary has no wait in it.
+  const figures = { min, max, mean, stddev: stddev + SAMPLE_MS * 1e6, p50, p90, p99 };
+  const lag = (nanoseconds = 0): number => Math.max(0, nanoseconds / 1e9 - SAMPLE_MS / 1e3);
+  const lags = Object.entries(figures).map(([figure, of]) => [figure, delays.count === 0 ? 0 : lag(of)]);
+  return Object.fromEntries(lags) as Record<string, number>;
 }

@@ -19,7 +19,7 @@ it('says once that a problem began, and once that it is over', async () => {
     if (looks === 5) throw new Error('no database');
     return { problems, at: AT };
   };
-  const service = problemLog({ report, clock, log });
+  const service = problemLog(report, clock, log);
   await service.start();
   await clock.advance(60_000);
   expect(lines).toEqual([]);

@@ -9,12 +9,6 @@ import { withoutPlace } from '../status/problems.ts';
 /** How often (ms) it looks. */
 const LOOK_MS = 30_000;
 
-export interface ProblemLogOptions {
-  readonly report: () => Promise<Pick<StatusReport, 'problems' | 'at'>>;
-  readonly clock: Clock;
-  readonly log: Pick<Logger, 'warn' | 'info' | 'debug'>;
-}
-
 /** What noticed them has logged them at once, and logs when they are over: the gate, the account, the heartbeat. */
 const LOGGED_AT_ONCE: ReadonlySet<ProblemCause> = new Set([
   'database_unready',
@@ -25,7 +19,11 @@ const LOGGED_AT_ONCE: ReadonlySet<ProblemCause> = new Set([
 ]);
 
 /** Logs each problem of the status report once when it begins, and once when it is over. */
-export function problemLog({ report, clock, log }: ProblemLogOptions): Service {
+export function problemLog(
+  report: () => Promise<Pick<StatusReport, 'problems' | 'at'>>,
+  clock: Clock,
+  log: Pick<Logger, 'warn' | 'info' | 'debug'>,
+): Service {
   return service('problems', async ({ signal, ready }) => {
     ready();
     let known: ReadonlyMap<string, Problem> = new Map();

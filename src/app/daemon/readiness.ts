@@ -104,29 +104,23 @@ export async function whyReadOnly(db: Db): Promise<string | undefined> {
   return rows[0]?.refuses === true ? READ_ONLY : undefined;
 }
 
-export interface ReadinessSources {
-  readonly db: Db;
-  /** Monotonic moment until which the last heartbeat is valid; each heartbeat is a committed write. */
-  readonly ownsUntil: () => number;
-  readonly writes: Pick<WriteHealth, 'why' | 'tried'>;
-  readonly clock: Clock;
-}
-
 /**
  * Whether the database takes writes. One that answers queries may still refuse them: after a failover the address may
  * lead to a standby, the disk may be full, the schema may be gone.
+ * @param lateMs since when the last heartbeat is over, which is a committed write; Infinity: there was none
  * @throws where the database does not answer
  */
-export async function readiness({ db, ownsUntil, writes, clock }: ReadinessSources): Promise<Ready> {
-  const why =
-    (await whyReadOnly(db)) ?? writes.why() ?? whyNoBeat(clock.monotonic() - ownsUntil(), writes.tried);
-  return why === undefined ? { ok: true } : { ok: false, why };
-}
-
-/** @param lateMs since when the last heartbeat is over; Infinity: there was none */
-function whyNoBeat(lateMs: number, tried: boolean): string | undefined {
-  if (lateMs === Infinity || !tried) return 'the daemon is starting: it has not written to the database yet';
-  return lateMs > 0
-    ? `the database takes no heartbeat: the last one ran out ${formatSpan(lateMs)} ago (see the log)`
-    : undefined;
+export async function readiness(
+  db: Db,
+  writes: Pick<WriteHealth, 'why' | 'tried'>,
+  lateMs: number,
+): Promise<Ready> {
+  const refused = (await whyReadOnly(db)) ?? writes.why();
+  if (refused !== undefined) return { ok: false, why: refused };
+  if (lateMs === Infinity || !writes.tried) {
+    return { ok: false, why: 'the daemon is starting: it has not written to the database yet' };
+  }
+  if (lateMs <= 0) return { ok: true };
+  const ago = formatSpan(lateMs);
+  return { ok: false, why: `the database takes no heartbeat: the last one ran out ${ago} ago (see the log)` };
 }

@@ -31,8 +31,7 @@ import { readiness, WriteHealth } from './readiness.ts';
 import { askedAtMost } from '../asked-at-most.ts';
 import { statusReport } from '../status/collect-status.ts';
 import { readWorkload, type Workload } from '../status/workload.ts';
-import { readLastDay } from '../../db/status/last-day.ts';
-import { latestChanges, latestChangesOf } from '../../db/status/latest-changes.ts';
+import { latestChanges, readAccountDetails } from '../../db/status/stored-details.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
 import type { AccountDetails } from '../../model/status/account-details.ts';
@@ -81,7 +80,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const ready = async (): Promise<Ready> =>
     mirror === undefined
       ? { ok: false, why: unreached }
-      : readiness({ db: mirror.db, ownsUntil, writes, clock });
+      : readiness(mirror.db, writes, clock.monotonic() - ownsUntil());
 
   const report = async (forPeople: boolean): Promise<StatusReport> => {
     if (mirror === undefined) throw new Error(unreached);
@@ -96,8 +95,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
 
   const account = async (userId: string): Promise<AccountDetails> => {
     if (mirror === undefined) throw new Error(unreached);
-    const { db } = mirror;
-    return { latestChanges: await latestChangesOf(db, userId), lastDay: await readLastDay(db, userId) };
+    return readAccountDetails(mirror.db, userId);
   };
 
   // The page comes first: while the database can't be reached, it says why.
@@ -167,7 +165,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       accounts,
       pauseKeeper(context, accounts),
       writes.trials(mirror.db, clock),
-      problemLog({ report: () => report(false), clock, log }),
+      problemLog(() => report(false), clock, log),
       workFinder({
         startDue: () => startDueWork(context, runners()),
         startWaiting: () => startWaitingWork(context, runners()),

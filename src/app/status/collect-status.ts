@@ -5,11 +5,10 @@ import type { Config } from '../../config/config.ts';
 import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import type { Db } from '../../db/connection/db.ts';
-import { readStoredStatus } from '../../db/status/stored-status.ts';
+import { readStoredStatus, type StoredBudget } from '../../db/status/stored-status.ts';
 import type { LatestChange } from '../../model/status/account-details.ts';
 import type {
   AccountStatus,
-  CollectionStatus,
   Facts,
   KeyBudgetStatus,
   KeyCounts,
@@ -48,26 +47,26 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
   });
   const { now, processes, errors, held, recovery, clockBackMs } = stored;
   const { databaseBytes, backlogs, credits, oldReaders } = await sources.workload();
-  const budgets = budgetsInMemory(running, now);
+  const budgets = budgetsOf(stored.budgets, config.budgetShare, running, now);
   const schedule = createSchedule(config);
-  const accounts = stored.accounts.map((account): AccountStatus => ({
-    ...account,
-    next: nextReading(account, schedule, now),
-    collections: account.collections.map((each) => ({
+  const accounts = stored.accounts.map((account): AccountStatus => {
+    const { userId } = account;
+    const collections = account.collections.map((each) => ({
       ...each,
-      ...(backlogs.get(`${account.userId}/${each.collection}`) ?? NO_BACKLOG),
-    })),
-    credits: credits.get(account.userId) ?? null,
-    budgets:
-      budgets.get(account.userId) ??
-      account.budgets.map((each) =>
-        budgetStatus(each.keyHash, storedSnapshot(each, config.budgetShare), now),
-      ),
-  }));
+      ...(backlogs.get(`${userId}/${each.collection}`) ?? NO_BACKLOG),
+    }));
+    return {
+      ...account,
+      collections,
+      next: nextReading({ ...account, collections }, schedule, now),
+      credits: credits.get(userId) ?? null,
+      budgets: budgets.get(userId) ?? [],
+    };
+  });
   const alive = processes.some((each) => each.alive);
   const keys = await lookAtKeys(config, db, running, accounts);
   const facts: Facts = {
-    ...about(config, sources.words, now),
+    ...noFacts(config, sources.words, now),
     databaseBytes,
     keys: keys.counts,
     processes,
@@ -104,21 +103,11 @@ const READINGS = [
  * @param now the database's time
  */
 export function nextReading(
-  {
-    userId,
-    state,
-    owner,
-    walks,
-    collections,
-  }: Pick<AccountStatus, 'userId' | 'state' | 'owner' | 'walks'> & {
-    readonly collections: readonly Pick<
-      CollectionStatus,
-      'collection' | 'state' | 'nextPollAt' | 'nextFullAt'
-    >[];
-  },
+  account: Pick<AccountStatus, 'userId' | 'state' | 'owner' | 'walks' | 'collections'>,
   schedule: Pick<Schedule, 'after'>,
   now: Date,
 ): UpcomingReading | null {
+  const { userId, state, owner, walks, collections } = account;
   if (state !== 'active' || owner === null) return null;
   const runs = READINGS.flatMap(({ field, what, line, earlier }) =>
     collections.flatMap((each) => {
@@ -141,19 +130,26 @@ export function reportWithoutTables(
   now: Date,
   why: FoundProblem,
 ): StatusReport {
-  const none = { processes: [], accounts: [], errors: [], deletions: [], latestChanges: [] };
-  const unknown = { databaseBytes: null, keys: null, held: null, recovery: null };
-  const facts: Facts = { ...about(config, words, now), ...none, ...unknown };
+  const facts = noFacts(config, words, now);
   return { ...facts, ...judge(facts, { unready: why }) };
 }
 
-function about({ service, schema }: Config, database: string, now: Date) {
+function noFacts({ service, schema }: Config, database: string, now: Date): Facts {
   return {
     version: programVersion(),
     at: now.toISOString(),
     service: service?.url ?? null,
     database,
+    databaseBytes: null,
     schema,
+    keys: null,
+    processes: [],
+    accounts: [],
+    errors: [],
+    deletions: [],
+    latestChanges: [],
+    held: null,
+    recovery: null,
   };
 }
 
@@ -177,10 +173,9 @@ export async function lookAtKeys(
   const refused = new Map(running?.unknownKeys());
   for (const hash of hashes) {
     const { userId, error } = known.get(hash) ?? {};
-    if (moved.has(hash)) counts.moved += 1;
-    else if (error !== undefined || refusedHere.has(hash)) counts.refused += 1;
-    else if (userId !== undefined) counts.good += 1;
-    else counts.unasked += 1;
+    const asked =
+      error !== undefined || refusedHere.has(hash) ? 'refused' : userId === undefined ? 'unasked' : 'good';
+    counts[moved.has(hash) ? 'moved' : asked] += 1;
     if (running === undefined && userId === undefined && error !== undefined) {
       refused.set(hash.slice(0, 8), error);
     }
@@ -200,24 +195,14 @@ export async function lookAtKeys(
   return { counts: service === undefined ? null : counts, findings };
 }
 
-/** By account. Of one that another process reads, Postgres knows more. */
-function budgetsInMemory(
-  accounts: AccountsService | undefined,
+/** By account: of those that this process reads as it has them, of others what is stored. */
+function budgetsOf(
+  stored: readonly StoredBudget[],
+  share: number,
+  running: AccountsService | undefined,
   now: Date,
-): ReadonlyMap<string, readonly KeyBudgetStatus[]> {
-  return new Map(
-    (accounts?.runners() ?? []).flatMap((runner) => {
-      const keys = runner.current()?.account.source.keys;
-      if (keys === undefined) return [];
-      return [
-        [runner.userId, keys.map((key) => budgetStatus(key.keyHash, key.budget.snapshot(), now))] as const,
-      ];
-    }),
-  );
-}
-
-function budgetStatus(keyHash: string, { groups }: BudgetSnapshot, now: Date): KeyBudgetStatus {
-  return {
+): ReadonlyMap<string, KeyBudgetStatus[]> {
+  const statusOf = (keyHash: string, { groups }: BudgetSnapshot): KeyBudgetStatus => ({
     key: keyHash.slice(0, 8),
     groups: groups
       .filter(({ sent, used }) => sent > 0 || used > 0)
@@ -225,5 +210,21 @@ function budgetStatus(keyHash: string, { groups }: BudgetSnapshot, now: Date): K
         const until = forMs === undefined ? null : new Date(now.getTime() + forMs).toISOString();
         return { group, limit, size, why, until, used, waiting, foreignUse, pausedForMs, refused };
       }),
-  };
+  });
+  const found = new Map<string, KeyBudgetStatus[]>();
+  for (const [userId, theirs] of Map.groupBy(stored, (each) => each.userId)) {
+    found.set(
+      userId,
+      theirs.map((each) => statusOf(each.keyHash, storedSnapshot(each, share))),
+    );
+  }
+  for (const runner of running?.runners() ?? []) {
+    const keys = runner.current()?.account.source.keys;
+    if (keys === undefined) continue;
+    found.set(
+      runner.userId,
+      keys.map(({ keyHash, budget }) => statusOf(keyHash, budget.snapshot())),
+    );
+  }
+  return found;
 }

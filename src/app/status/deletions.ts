@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
 import { FREE_ROWS, FREE_SHARE } from '../../mirror/deletion/brake.ts';
-import type { CollectionName } from '../../model/collections.ts';
 import { PROBLEMS } from '../../model/status/problem.ts';
 import {
   type AccountStatus,
@@ -11,18 +10,15 @@ import {
 } from '../../model/status/status-report.ts';
 
 /** Suspected deletions of one collection that wait for the same. */
-export interface SuspectedRows {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  readonly cause: DeletionCause;
-  readonly rows: number;
+export interface SuspectedRows extends Pick<
+  WaitingDeletion,
+  'userId' | 'collection' | 'cause' | 'rows' | 'examples'
+> {
   /** When the first and the last of them were missed. */
   readonly since: Date;
   readonly latest: Date;
   /** Why Postgres refuses one of them; null: it does not. */
   readonly why: string | null;
-  /** Keys as in the view `changes`. */
-  readonly examples: readonly string[];
 }
 
 /** Keys that are shown for each cause. */

@@ -8,7 +8,7 @@ import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
-import { latestChanges } from '../../db/status/latest-changes.ts';
+import { latestChanges } from '../../db/status/stored-details.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { makeLog } from '../steps/log.ts';
 import { reachMirror, type MirrorDatabase } from '../steps/mirror-database.ts';
@@ -52,17 +52,14 @@ async function readStatus(
   const database = await openDatabase({ ...connection, schema: config.schema, max: 1 });
   try {
     const { db } = database;
+    const now = new Date(shell.clock.now());
     const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
     if (pending.length > 0) {
-      return reportWithoutTables(config, words, new Date(shell.clock.now()), {
-        cause: 'database_behind',
-        what: `the database is behind this program (${pending.join(', ')})`,
-      });
+      const what = `the database is behind this program (${pending.join(', ')})`;
+      return reportWithoutTables(config, words, now, { cause: 'database_behind', what });
     }
     const missing = await whatIsMissing(db, MIGRATIONS, false);
-    if (missing !== undefined) {
-      return reportWithoutTables(config, words, new Date(shell.clock.now()), unreadyDatabase(missing));
-    }
+    if (missing !== undefined) return reportWithoutTables(config, words, now, unreadyDatabase(missing));
     return await statusReport({
       config,
       db,

@@ -5,10 +5,10 @@ import type {
   CollectionStatus,
   StatusReport,
   SubmissionCounts,
+  WaitingDeletion,
   WebhookStatus,
 } from '../../model/status/status-report.ts';
 import { countOf, formatAge, formatCount, formatSpan } from '@research-mirror/runtime/figures';
-import { changeLine, deletionLine } from './changes-text.ts';
 import { formatTable, printable } from '../terminal/text-table.ts';
 
 /** A status report for people. @param width of the terminal; undefined: nothing is cut */
@@ -32,8 +32,10 @@ export function describeStatus(report: StatusReport, width: number | undefined):
     ({ at, where, message }) => `  ${formatAge(now - Date.parse(at))}  ${where}  ${printable(message)}\n`,
   );
   const deletions = report.deletions.map((each) => `  ${deletionLine(each, now)}\n`);
-  const several = report.accounts.length > 1;
-  const changes = report.latestChanges.map((each) => `  ${changeLine(each, now, several)}\n`);
+  const changes = report.latestChanges.map(({ at, userId, collection, op, key }) => {
+    const where = report.accounts.length > 1 ? `${userId}/${collection}` : collection;
+    return `  ${formatAge(now - Date.parse(at))}  ${where}  ${printable(key)}  ${op}\n`;
+  });
   return [
     `${lines.join('\n')}\n`,
     ...accounts,
@@ -41,6 +43,19 @@ export function describeStatus(report: StatusReport, width: number | undefined):
     ...(changes.length > 0 ? ['\nlatest changes\n', ...changes] : []),
     ...(errors.length > 0 ? ['\nlast errors\n', ...errors] : []),
   ].join('');
+}
+
+/** Rows that look deleted and are still there, one line for each collection and cause. */
+function deletionLine(deletion: WaitingDeletion, now: number): string {
+  const { userId, collection, rows, liveRows, since, what, byItself, due, remedy, examples } = deletion;
+  const when =
+    due === null ? '' : Date.parse(due) > now ? ` (${formatAge(now - Date.parse(due))})` : ' (due)';
+  return [
+    `${userId}/${collection}: ${formatCount(rows)} of ${formatCount(liveRows)}, missed since ${formatAge(now - Date.parse(since))}: ${what}`,
+    `by itself: ${byItself}${when}`,
+    ...(remedy === null ? [] : [`do: ${remedy}`]),
+    ...(examples.length === 0 ? [] : [`among them ${examples.map(printable).join(', ')}`]),
+  ].join('; ');
 }
 
 function describeAccount(account: AccountStatus, now: number, width: number | undefined): string {

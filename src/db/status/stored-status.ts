@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, onlyRow } from '../connection/db.ts';
+import { databaseTime } from '../connection/database-time.ts';
+import type { Db } from '../connection/db.ts';
 import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
 import type { LoadedBudget } from '../../budget/store/store.ts';
 import { loadedBlock, loadedLearnt } from '../budget/budget-store.ts';
@@ -20,28 +21,15 @@ import { SUBMISSION_STATES } from '../../model/submission.ts';
 import { AHEAD_MS } from '../ownership/moment-ahead.ts';
 import { registrationState } from '../webhook/webhook-store.ts';
 
-/** An account without what is read less often (workload.ts). */
+/** An account without what is read less often, what is planned, and its budgets. */
 interface StoredAccount extends Omit<AccountStatus, 'collections' | 'next' | 'credits' | 'budgets'> {
   readonly collections: readonly Omit<CollectionStatus, keyof Backlog>[];
-  readonly budgets: readonly StoredBudget[];
 }
 
 /** What any program knows of a key's budget: others' use, and what waits, only its owner does. */
 export interface StoredBudget extends LoadedBudget {
+  readonly userId: string;
   readonly keyHash: string;
-}
-
-/** The part of a status report that any program can make: from Postgres alone. */
-export interface StoredStatus {
-  /** The database's time. */
-  readonly now: Date;
-  readonly processes: readonly ProcessStatus[];
-  readonly accounts: readonly StoredAccount[];
-  readonly errors: readonly ErrorStatus[];
-  readonly held: HoldStatus | null;
-  readonly recovery: RecoveryStatus | null;
-  /** How far the database's clock is behind what it showed to a daemon before: it went back. */
-  readonly clockBackMs: number;
 }
 
 /** Errors shown, and unfinished walks, over all accounts. */
@@ -50,9 +38,12 @@ const WALKS = 50;
 const DAY_MS = 86_400_000;
 const NO_SUBMISSIONS = Object.fromEntries(SUBMISSION_STATES.map((state) => [state, 0])) as SubmissionCounts;
 
-/** Reads the state of all accounts. @param db a snapshot, so that figures agree while pages commit */
-export async function readStoredStatus(db: Db): Promise<StoredStatus> {
-  const { now } = onlyRow(await db.sql<{ now: Date }>`select clock_timestamp() as now`);
+/**
+ * The part of a status report that any program can make: from Postgres alone, at the database's time `now`.
+ * @param db a snapshot, so that figures agree while pages commit
+ */
+export async function readStoredStatus(db: Db) {
+  const now = await databaseTime(db);
   const installations = await rowsOf<{ since: string | null; why: string | null; aheadMs: number | null }>(
     db,
     sql`
@@ -61,6 +52,8 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
       from ${db.stateTable('installation')}`,
   );
   const { since = null, why = null, aheadMs = null } = installations[0] ?? {};
+  const held: HoldStatus | null =
+    since === null ? null : { since, why: why ?? 'the database was restored or copied' };
   const recoveries = await rowsOf<Omit<RecoveryStatus, 'open'>>(
     db,
     sql`
@@ -68,6 +61,7 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
       where detected_at > ${daysBefore(now, 7)}::timestamptz order by detected_at desc limit 1`,
   );
   const { accounts, open } = await accountsAt(db, now);
+  const recovery: RecoveryStatus | null = recoveries.map((each) => ({ ...each, open }))[0] ?? null;
   return {
     now,
     // A heartbeat that lies further ahead is of a time before the clock went back.
@@ -81,14 +75,16 @@ export async function readStoredStatus(db: Db): Promise<StoredStatus> {
         order by started_at desc`,
     ),
     accounts,
+    budgets: await budgetsAt(db, now),
     errors: await rowsOf<ErrorStatus>(
       db,
       sql`
         select ended_at as at, concat_ws('/', _user_id, collection, list_id) as "where", error as message
         from ${db.table('sync_log')} where error is not null order by ended_at desc limit ${ERRORS}`,
     ),
-    held: since === null ? null : { since, why: why ?? 'the database was restored or copied' },
-    recovery: recoveries.map((each) => ({ ...each, open }))[0] ?? null,
+    held,
+    recovery,
+    // How far the database's clock is behind what it showed to a daemon before: it went back.
     clockBackMs: Math.max(0, aheadMs ?? 0),
   };
 }
@@ -100,16 +96,16 @@ async function accountsAt(
 ): Promise<{ readonly accounts: readonly StoredAccount[]; readonly open: boolean }> {
   type Row = Pick<StoredAccount, 'userId' | 'email' | 'state' | 'error' | 'owner'> &
     Pick<WebhookStatus, 'renewedSince' | 'lastEventAt' | 'hintsWaiting'> &
-    Readonly<Record<'registration' | 'webhookError' | 'ownUrl' | 'registeredUrl', string | null>> & {
-      readonly recheck: boolean;
-    };
-  // What is asked for by account is one look at the end of an index.
+    Readonly<Record<'registration' | 'webhookError' | 'url', string | null>> & { readonly recheck: boolean };
+  // What is asked for by account is one look at the end of an index. With `recheck` the database went back or was
+  // copied, and no daemon has looked since: what is known of the service's side is of before, and full walks are due.
   const rows = await rowsOf<Row>(
     db,
     sql`
       select a._user_id as "userId", m.email, a.error, a.owner, a.recheck,
         case when a.state in ('stopped', 'retired') then a.state else 'active' end as state,
-        r.state as registration, r.error as "webhookError", r.url as "ownUrl", w.url as "registeredUrl",
+        r.state as registration, r.error as "webhookError",
+        case when r.state in ('registered', 'registering', 'suspect') then r.url when not a.recheck then w.url end as url,
         (select max(x.at) from unnest(r.replaced_at) as x (at)
           where x.at > ${daysBefore(now, 1)}::timestamptz and r.state = 'registered' and r.registered_at >= x.at)
           as "renewedSince",
@@ -158,15 +154,9 @@ async function accountsAt(
           and d.state not in ('queued', 'sending', 'held') group by d.state
       ) as s`,
   );
-  const budgets = await budgetsAt(db, now);
   const accounts = rows.map((row): StoredAccount => {
-    const { recheck, registration, webhookError, ownUrl, registeredUrl, ...known } = row;
+    const { recheck, registration, webhookError, url, ...known } = row;
     const { renewedSince, lastEventAt, hintsWaiting, ...account } = known;
-    const state = registrationState(registration);
-    const ours = state === 'registered' || state === 'registering' || state === 'suspect';
-    // With `recheck` the database went back or was copied, and no daemon has looked since: what is known of the
-    // service's side is of before, and full walks are due.
-    const url = ours ? ownUrl : recheck ? null : registeredUrl;
     const full = (at: string | null): string | null => (recheck && at !== null ? now.toISOString() : at);
     const counts = (submissions.get(account.userId) ?? []).map((each) => [each.state, each.rows] as const);
     return {
@@ -176,10 +166,9 @@ async function accountsAt(
         nextFullAt: full(each.nextFullAt),
       })),
       walks: walks.get(account.userId) ?? [],
-      budgets: budgets.get(account.userId) ?? [],
       // Of a URL only the host is shown: its path may contain a secret.
       webhook: {
-        state,
+        state: registrationState(registration),
         host: url === null ? null : (URL.parse(url)?.host ?? null),
         error: webhookError,
         renewedSince,
@@ -194,7 +183,7 @@ async function accountsAt(
   return { accounts, open: rows.some(({ recheck }) => recheck) || accounts.some(due) };
 }
 
-async function budgetsAt(db: Db, now: Date): Promise<ReadonlyMap<string, readonly StoredBudget[]>> {
+async function budgetsAt(db: Db, now: Date): Promise<StoredBudget[]> {
   const blocks = await db.state
     .selectFrom('slot_block')
     .selectAll()
@@ -209,27 +198,16 @@ async function budgetsAt(db: Db, now: Date): Promise<ReadonlyMap<string, readonl
     .execute();
   const keyOf = (row: { _user_id: string; key_hash: string }): string => `${row._user_id} ${row.key_hash}`;
   const blocksOf = Map.groupBy(blocks, keyOf);
-  const budgets = [...Map.groupBy(learnt, keyOf)].map(([key, rows]) => {
+  return [...Map.groupBy(learnt, keyOf)].map(([key, rows]) => {
     const [userId = '', keyHash = ''] = key.split(' ');
     const theirs = (blocksOf.get(key) ?? []).map(loadedBlock);
-    return {
-      userId,
-      keyHash,
-      now: now.getTime(),
-      known: true,
-      blocks: theirs,
-      learnt: rows.map(loadedLearnt),
-    };
+    const learntOf = rows.map(loadedLearnt);
+    return { userId, keyHash, now: now.getTime(), known: true, blocks: theirs, learnt: learntOf };
   });
-  return Map.groupBy(budgets, ({ userId }) => userId);
 }
 
 function daysBefore(now: Date, days: number): Date {
   return new Date(now.getTime() - days * DAY_MS);
-}
-
-interface OfUser {
-  readonly userId: string;
 }
 
 /** A query's rows as the report has them: plain JSON, in which moments are ISO 8601 in UTC. */
@@ -238,13 +216,10 @@ async function rowsOf<Row>(db: Db, query: RawBuilder<unknown>): Promise<Row[]> {
   return JSON.parse(JSON.stringify(rows)) as Row[];
 }
 
-async function byUser<Row>(
-  db: Db,
-  query: RawBuilder<unknown>,
-): Promise<ReadonlyMap<string, Omit<Row & OfUser, 'userId'>[]>> {
-  const groups = new Map<string, Omit<Row & OfUser, 'userId'>[]>();
-  for (const { userId, ...row } of await rowsOf<Row & OfUser>(db, query)) {
-    groups.set(userId, [...(groups.get(userId) ?? []), row]);
+async function byUser<Row>(db: Db, query: RawBuilder<unknown>): Promise<ReadonlyMap<string, Row[]>> {
+  const groups = new Map<string, Row[]>();
+  for (const { userId, ...row } of await rowsOf<{ userId: string }>(db, query)) {
+    groups.set(userId, [...(groups.get(userId) ?? []), row as Row]);
   }
   return groups;
 }

@@ -25,7 +25,7 @@ const ready = (
   ownsUntil: number,
   db = opened.db,
   writes: Pick<WriteHealth, 'tried' | 'why'> = NOTHING_REFUSED,
-): ReturnType<typeof readiness> => readiness({ db, ownsUntil: () => ownsUntil, writes, clock });
+): ReturnType<typeof readiness> => readiness(db, writes, clock.monotonic() - ownsUntil);
 
 describe('whether a delivery could be stored now', () => {
   it('is said by heartbeats: each of them is a write that was committed', async () => {

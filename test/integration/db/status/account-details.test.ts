@@ -1,8 +1,7 @@
 import { type QueryResult, sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Db } from '../../../../src/db/connection/db.ts';
-import { readLastDay } from '../../../../src/db/status/last-day.ts';
-import { latestChanges } from '../../../../src/db/status/latest-changes.ts';
+import { latestChanges, readLastDay } from '../../../../src/db/status/stored-details.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,

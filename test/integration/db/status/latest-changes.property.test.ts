@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { latestChangesOf } from '../../../../src/db/status/latest-changes.ts';
+import { latestChangesOf } from '../../../../src/db/status/stored-details.ts';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import {

@@ -37,8 +37,9 @@ describe('the stored status', () => {
     await run(`
       insert into mirror_sync.rate_group (_user_id, key_hash, rate_group, learnt)
       values (2, 'k', 'other', '{"contacted": true}'), (2, 'k', 'all', '{"ceiling": {"limit": 12, "until": 1}}')`);
-    expect((await account('2')).budgets).toMatchObject([
+    expect((await readStoredStatus(database.db)).budgets).toMatchObject([
       {
+        userId: '2',
         keyHash: 'k',
         blocks: [{ group: 'other', blockId: 1, size: 5 }],
         learnt: [{ group: 'all' }, { group: 'other', learnt: { contacted: true } }],
