@@ -20,7 +20,7 @@ import { createSchedule, type Schedule } from '../accounts/next-runs.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 import { programVersion } from '../program-files.ts';
 import { readSuspects, waitingDeletions } from './deletions.ts';
-import { type FoundProblem, judge, unreadyDatabase } from './problems.ts';
+import { type FoundProblem, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
 import { NO_BACKLOG, type Workload } from './workload.ts';
 
 export interface StatusSources {
@@ -46,6 +46,7 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     return [found, await readSuspects(trx, found.now, config.gracePeriodMs)] as const;
   });
   const { now, processes, errors, held, recovery, clockBackMs } = stored;
+  const { gracePeriodMs } = config;
   const { databaseBytes, backlogs, credits, oldReaders } = await sources.workload();
   const budgets = budgetsOf(stored.budgets, config.budgetShare, running, now);
   const schedule = createSchedule(config);
@@ -72,10 +73,13 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     processes,
     accounts,
     errors,
-    deletions: waitingDeletions(accounts, suspects, alive, config.gracePeriodMs),
+    deletions: waitingDeletions(accounts, suspects, alive, gracePeriodMs),
     latestChanges: (await sources.latestChanges?.()) ?? [],
     held,
-    recovery,
+    recovery:
+      recovery === null
+        ? null
+        : { ...recovery, open: !isAllReadAgain(accounts, recovery.at, now, gracePeriodMs) },
   };
   const why = unready === undefined ? undefined : unreadyDatabase(unready);
   return { ...facts, ...judge(facts, { unready: why, keys: keys.findings, clockBackMs, oldReaders }) };

@@ -12,7 +12,7 @@ import type {
   StatusReport,
 } from '../../model/status/status-report.ts';
 import { problemLine } from '../../model/status/problem.ts';
-import { judge, unreadyDatabase } from './problems.ts';
+import { isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const DAEMON: ProcessStatus = {
@@ -263,6 +263,29 @@ describe('a database that went back', () => {
       problems: [],
       notes: [expect.stringMatching(/it was read again since/) as string],
     });
+  });
+});
+
+describe('what a database that went back may have lost', () => {
+  const AT = '2026-01-01T06:00:00.000Z';
+  const again = (of: Partial<CollectionStatus>, state: AccountStatus['state'] = 'active'): boolean =>
+    isAllReadAgain([account({ state, collections: [collection(of)] })], AT, NOW, 60_000);
+  const due = { nextFullAt: '2026-01-01T07:00:00Z' };
+
+  it('is read again once the full walk that is due for it has ended', () => {
+    expect(again({ ...due, completeAsOf: '2026-01-01T05:00:00Z' })).toBe(false);
+    expect(again({ ...due, completeAsOf: null })).toBe(false);
+    expect(again({ nextFullAt: '2026-01-02T07:00:00Z', completeAsOf: '2026-01-01T05:59:30Z' })).toBe(true);
+  });
+
+  it('stays read again when the next full walk is due', () => {
+    expect(again({ ...due, completeAsOf: '2026-01-01T05:59:30Z' })).toBe(true);
+  });
+
+  it('is not waited for where nobody mirrors the account any more', () => {
+    expect(again(due, 'retired')).toBe(true);
+    expect(again({ ...due, state: 'paused' })).toBe(true);
+    expect(again(due, 'stopped')).toBe(false);
   });
 });
 

@@ -102,6 +102,27 @@ export function judge(
 }
 
 /**
+ * Whether all that a database that went back may have lost is read again. What nobody mirrors any more, retired or
+ * paused, is not waited for; nor is a full walk that is due again after one that began behind it.
+ * @param at when it was noticed
+ * @param gracePeriodMs by which a collection is complete as of a moment before its walk began
+ */
+export function isAllReadAgain(
+  accounts: readonly Pick<AccountStatus, 'state' | 'collections'>[],
+  at: string,
+  now: Date,
+  gracePeriodMs: number,
+): boolean {
+  return accounts.every(({ state, collections }) =>
+    collections.every(({ state: its, nextFullAt, completeAsOf }) => {
+      if (state === 'retired' || its === 'paused') return true;
+      if (nextFullAt === null || Date.parse(nextFullAt) > now.getTime()) return true;
+      return completeAsOf !== null && Date.parse(completeAsOf) + gracePeriodMs >= Date.parse(at);
+    }),
+  );
+}
+
+/**
  * One problem for each origin, the worst first: it says what its first finding says, affects whatever any of them
  * does, and began with the earliest.
  */

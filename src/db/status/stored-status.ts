@@ -60,8 +60,6 @@ export async function readStoredStatus(db: Db) {
       select detected_at as at, reason from ${db.table('recoveries')}
       where detected_at > ${daysBefore(now, 7)}::timestamptz order by detected_at desc limit 1`,
   );
-  const { accounts, open } = await accountsAt(db, now);
-  const recovery: RecoveryStatus | null = recoveries.map((each) => ({ ...each, open }))[0] ?? null;
   return {
     now,
     // A heartbeat that lies further ahead is of a time before the clock went back.
@@ -74,7 +72,7 @@ export async function readStoredStatus(db: Db) {
         from ${db.stateTable('process')} where alive_until > ${daysBefore(now, 1)}::timestamptz
         order by started_at desc`,
     ),
-    accounts,
+    accounts: await accountsAt(db, now),
     budgets: await budgetsAt(db, now),
     errors: await rowsOf<ErrorStatus>(
       db,
@@ -83,17 +81,13 @@ export async function readStoredStatus(db: Db) {
         from ${db.table('sync_log')} where error is not null order by ended_at desc limit ${ERRORS}`,
     ),
     held,
-    recovery,
+    recovery: recoveries[0] ?? null,
     // How far the database's clock is behind what it showed to a daemon before: it went back.
     clockBackMs: Math.max(0, aheadMs ?? 0),
   };
 }
 
-/** `open`: of what a database that went back may have lost, not all is read again. */
-async function accountsAt(
-  db: Db,
-  now: Date,
-): Promise<{ readonly accounts: readonly StoredAccount[]; readonly open: boolean }> {
+async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
   type Row = Pick<StoredAccount, 'userId' | 'email' | 'state' | 'error' | 'owner'> &
     Pick<WebhookStatus, 'renewedSince' | 'lastEventAt' | 'hintsWaiting'> &
     Readonly<Record<'registration' | 'webhookError' | 'url', string | null>> & { readonly recheck: boolean };
@@ -154,16 +148,15 @@ async function accountsAt(
           and d.state not in ('queued', 'sending', 'held') group by d.state
       ) as s`,
   );
-  const accounts = rows.map((row): StoredAccount => {
+  return rows.map((row): StoredAccount => {
     const { recheck, registration, webhookError, url, ...known } = row;
     const { renewedSince, lastEventAt, hintsWaiting, ...account } = known;
-    const full = (at: string | null): string | null => (recheck && at !== null ? now.toISOString() : at);
     const counts = (submissions.get(account.userId) ?? []).map((each) => [each.state, each.rows] as const);
     return {
       ...account,
       collections: (collections.get(account.userId) ?? []).map((each) => ({
         ...each,
-        nextFullAt: full(each.nextFullAt),
+        nextFullAt: recheck && each.state !== 'paused' ? now.toISOString() : each.nextFullAt,
       })),
       walks: walks.get(account.userId) ?? [],
       // Of a URL only the host is shown: its path may contain a secret.
@@ -178,9 +171,6 @@ async function accountsAt(
       submissions: { ...NO_SUBMISSIONS, ...Object.fromEntries(counts) },
     };
   });
-  const due = ({ collections: all }: StoredAccount): boolean =>
-    all.some(({ nextFullAt }) => nextFullAt !== null && Date.parse(nextFullAt) <= now.getTime());
-  return { accounts, open: rows.some(({ recheck }) => recheck) || accounts.some(due) };
 }
 
 async function budgetsAt(db: Db, now: Date): Promise<StoredBudget[]> {

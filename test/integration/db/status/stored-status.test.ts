@@ -116,13 +116,16 @@ describe('the stored status', () => {
   it('says of a copy that all is due, and names no webhook of the original’s, until a daemon has looked', async () => {
     await run(`
       insert into mirror_sync.account (_user_id, created_at, recheck) values (4, now(), true);
-      insert into mirror._collections (_user_id, collection, next_full_at) values (4, 'lists', now() + interval '17 hours');
+      insert into mirror._collections (_user_id, collection, next_full_at, paused_at)
+      values (4, 'lists', now() + interval '17 hours', null), (4, 'watchlist', now() - interval '1 hour', now());
       insert into mirror.webhook (_user_id, url, _first_seen_at, _changed_at, _change_id, _raw)
       values (4, 'https://original.example/x', now(), now(), 1, '{}')`);
     const { webhook, collections } = await account('4');
     expect(webhook).toEqual(NO_WEBHOOK);
     const { now } = await readStoredStatus(database.db);
     expect(Date.parse(collections[0]?.nextFullAt ?? '')).toBeLessThanOrEqual(now.getTime());
+    // Nobody reads what is paused.
+    expect(collections[1]).toMatchObject({ state: 'paused', nextFullAt: null });
     await run('update mirror_sync.account set recheck = false where _user_id = 4');
     const looked = await account('4');
     expect(looked.webhook.host).toBe('original.example');
