@@ -40,6 +40,14 @@ const OF_COLLECTION: Shown<CollectionStatus> = {
   fields_to_fill: ({ fieldsToFill }) => fieldsToFill,
 };
 
+/** Columns of `freshness` and `data_quality`. */
+const OF_COLUMNS = GAUGE_COLUMNS.map(({ field, gauge }) => {
+  // A paused collection grows old, which is no reason for an alert.
+  const value = ({ state, [field]: figure }: CollectionStatus): number | undefined =>
+    typeof figure === 'number' ? figure : state === 'paused' ? undefined : seconds(figure);
+  return [gauge.name, gauge.help, value] as const;
+});
+
 const OF_BUDGET: Shown<GroupBudgetStatus> = {
   budget_limit: ({ limit }) => limit,
   budget_size: ({ size }) => size,
@@ -58,18 +66,11 @@ const WAITING_STATES = ['queued', 'sending', 'held'] as const;
 export function createReportGauges(registry: Registry, groups: readonly string[]): (report: Report) => void {
   const filled: ((report: Report) => void)[] = [];
   const add = <T>(
-    short: string,
-    help: string,
-    labelNames: readonly string[],
-    value: (of: T) => number | undefined,
+    [short, help, value]: readonly [string, string, (of: T) => number | undefined],
+    labelNames: string[],
     all: (report: Report) => Labelled<T>,
   ): void => {
-    const options = {
-      name: `research_mirror_${short}`,
-      help,
-      labelNames: [...labelNames],
-      registers: [registry],
-    };
+    const options = { name: `research_mirror_${short}`, help, labelNames, registers: [registry] };
     const metric = short.endsWith('_total') ? new Counter(options) : new Gauge(options);
     filled.push((report) => {
       // Series of accounts that are gone must go, too. One without labels would stay, with 0, which would be a size.
@@ -83,7 +84,7 @@ export function createReportGauges(registry: Registry, groups: readonly string[]
   };
   const show = <T>(labelNames: string[], shown: Shown<T>, all: (report: Report) => Labelled<T>): void => {
     for (const [name, value] of Object.entries(shown)) {
-      add(name, HELP[name as MetricName], labelNames, value, all);
+      add([name, HELP[name as MetricName], value], labelNames, all);
     }
   };
   const itself = (count: number): number => count;
@@ -93,9 +94,10 @@ export function createReportGauges(registry: Registry, groups: readonly string[]
   show([], OF_MIRROR, (report) => [[{}, report]]);
   // Each of them is there from the beginning: an alert on a series that is not there never fires.
   show(['cause'], { problems: itself }, (report) =>
-    [...PROBLEM_CAUSES, ...(report?.problems ?? [])].map((each) =>
-      typeof each === 'string' ? [{ cause: each }, 0] : [{ cause: each.cause }, 1],
-    ),
+    PROBLEM_CAUSES.map((cause) => [
+      { cause },
+      (report?.problems ?? []).filter((each) => each.cause === cause).length,
+    ]),
   );
   show(['state'], { api_keys: itself }, (report) =>
     KEY_STATES.map((state) => [{ state }, report?.keys?.[state] ?? 0]),
@@ -111,12 +113,7 @@ export function createReportGauges(registry: Registry, groups: readonly string[]
     ofAccounts(({ submissions }) => WAITING_STATES.map((state) => [{ state }, submissions[state]])),
   );
   show(['user_id', 'collection'], OF_COLLECTION, ofCollections);
-  for (const { field, gauge } of GAUGE_COLUMNS) {
-    // A paused collection grows old, which is no reason for an alert.
-    const value = ({ state, [field]: figure }: CollectionStatus): number | undefined =>
-      typeof figure === 'number' ? figure : state === 'paused' ? undefined : seconds(figure);
-    add(gauge.name, gauge.help, ['user_id', 'collection'], value, ofCollections);
-  }
+  for (const column of OF_COLUMNS) add(column, ['user_id', 'collection'], ofCollections);
   const ofBudgets = ofAccounts(({ budgets }) =>
     budgets.flatMap((each) =>
       each.groups.map((group) => [{ key: each.key, group: group.group }, group] as const),

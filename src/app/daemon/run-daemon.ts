@@ -31,7 +31,7 @@ import { readiness, WriteHealth } from './readiness.ts';
 import { askedAtMost } from '../asked-at-most.ts';
 import { statusReport } from '../status/collect-status.ts';
 import { readWorkload, type Workload } from '../status/workload.ts';
-import { latestChanges, readAccountDetails } from '../../db/status/stored-details.ts';
+import { readAccountDetails } from '../../db/status/stored-details.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC, syncHandler } from '../sync/run-sync.ts';
 import type { AccountDetails } from '../../model/status/account-details.ts';
@@ -82,15 +82,14 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       ? { ok: false, why: unreached }
       : readiness(mirror.db, writes, clock.monotonic() - ownsUntil());
 
-  const report = async (forPeople: boolean): Promise<StatusReport> => {
+  const report = async (withoutChanges = false): Promise<StatusReport> => {
     if (mirror === undefined) throw new Error(unreached);
     const { db, words } = mirror;
     // That it is starting is no problem.
     const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
     workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => readWorkload(db, config));
-    const shown = forPeople ? { latestChanges: () => latestChanges(db) } : {};
-    return statusReport({ config, db, words, accounts, workload, ...shown, unready });
+    return statusReport({ config, db, words, accounts, workload, withoutChanges, unready });
   };
 
   const account = async (userId: string): Promise<AccountDetails> => {
@@ -107,7 +106,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     clock,
     log,
     ready,
-    status: () => report(true),
+    status: () => report(),
     account,
     lookups: lookupsIn(() => mirror, clock),
   });
@@ -165,7 +164,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       accounts,
       pauseKeeper(context, accounts),
       writes.trials(mirror.db, clock),
-      problemLog(() => report(false), clock, log),
+      problemLog(() => report(true), clock, log),
       workFinder({
         startDue: () => startDueWork(context, runners()),
         startWaiting: () => startWaitingWork(context, runners()),

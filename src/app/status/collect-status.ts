@@ -5,8 +5,8 @@ import type { Config } from '../../config/config.ts';
 import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import type { Db } from '../../db/connection/db.ts';
+import { latestChanges } from '../../db/status/stored-details.ts';
 import { readStoredStatus, type StoredBudget } from '../../db/status/stored-status.ts';
-import type { LatestChange } from '../../model/status/account-details.ts';
 import type {
   AccountStatus,
   Facts,
@@ -32,8 +32,8 @@ export interface StatusSources {
   readonly accounts: AccountsService | undefined;
   /** What is read less often than the rest. */
   readonly workload: () => Promise<Workload>;
-  /** The newest first; left out: who asks does not show them. */
-  readonly latestChanges?: (() => Promise<readonly LatestChange[]>) | undefined;
+  /** Who asks shows no changes. */
+  readonly withoutChanges?: boolean;
   /** Why the running daemon can't write at the moment. */
   readonly unready?: string | undefined;
 }
@@ -74,7 +74,7 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     accounts,
     errors,
     deletions: waitingDeletions(accounts, suspects, alive, gracePeriodMs),
-    latestChanges: (await sources.latestChanges?.()) ?? [],
+    latestChanges: sources.withoutChanges === true ? [] : await latestChanges(db),
     held,
     recovery:
       recovery === null

@@ -1,6 +1,5 @@
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { refusalIn } from '../../db/connection/sql-state.ts';
-import type { OldReader } from '../../db/inspection/oldest-readers.ts';
 import { wordsOfStep } from '../../db/ownership/clock-step.ts';
 import { SERVICE_DOWN } from '../../model/errors.ts';
 import { type Problem, PROBLEM_CAUSES, PROBLEMS } from '../../model/status/problem.ts';
@@ -11,6 +10,7 @@ import type {
   Judgement,
   WaitingDeletion,
 } from '../../model/status/status-report.ts';
+import type { OldReader } from './workload.ts';
 import { saysAstray } from '../../webhooks/registration/remedies.ts';
 
 /** One thing that is wrong, in one place; what happens by itself and what mends it, where `PROBLEMS` does not say it. */

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Config } from '../../config/config.ts';
 import { type Db, onlyRow } from '../../db/connection/db.ts';
-import { type OldReader, oldReaders } from '../../db/inspection/oldest-readers.ts';
 import { isAnnounced } from '../../mirror/scope/scope-store.ts';
 import type { Backlog, CreditsStatus } from '../../model/status/status-report.ts';
 import { LONGEST_MS } from '../../plan/change-rate.ts';
@@ -15,6 +14,15 @@ export interface Workload {
   readonly credits: ReadonlyMap<string, CreditsStatus>;
   /** Transactions that have been open for ten minutes. */
   readonly oldReaders: readonly OldReader[];
+}
+
+/** A transaction that has been open for long: vacuum keeps all that it might still see. */
+export interface OldReader {
+  readonly pid: number;
+  readonly user: string;
+  /** `application_name`; '' where it has none. */
+  readonly program: string;
+  readonly ageMs: number;
 }
 
 /** How long (ms) a transaction is open before `status` names it. */
@@ -74,4 +82,20 @@ async function creditsOf(db: Db, history: boolean): Promise<ReadonlyMap<string, 
   return new Map(
     rows.map(({ userId, left, burnt }) => [userId, { left, burntLastDay: history ? burnt : null }]),
   );
+}
+
+/**
+ * Open transactions on the mirror's database that are older than `ageMs`, the oldest first: of other users those that
+ * this one may see, all of them with pg_read_all_stats.
+ */
+export async function oldReaders(db: Db, ageMs: number): Promise<readonly OldReader[]> {
+  const { rows } = await db.sql<OldReader>`
+    select pid, coalesce(usename, '') as user, coalesce(application_name, '') as program,
+      (extract(epoch from clock_timestamp() - xact_start) * 1000)::float8 as "ageMs"
+    from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and coalesce(backend_type, 'client backend') = 'client backend'
+      and (backend_xmin is not null or backend_xid is not null or state like 'idle in transaction%')
+      and xact_start < clock_timestamp() - ${ageMs} * interval '1 ms'
+    order by xact_start`;
+  return rows;
 }

@@ -8,7 +8,6 @@ import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
-import { latestChanges } from '../../db/status/stored-details.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { makeLog } from '../steps/log.ts';
 import { reachMirror, type MirrorDatabase } from '../steps/mirror-database.ts';
@@ -66,7 +65,6 @@ async function readStatus(
       words,
       accounts: undefined,
       workload: () => readWorkload(db, config),
-      latestChanges: () => latestChanges(db),
       unready: await whyReadOnly(db),
     });
   } finally {

@@ -1,7 +1,7 @@
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTransaction } from '../../../../src/app/status/problems.ts';
-import { oldReaders } from '../../../../src/db/inspection/oldest-readers.ts';
+import { oldReaders } from '../../../../src/app/status/workload.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
