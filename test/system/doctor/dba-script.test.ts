@@ -125,7 +125,7 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
       schemas: `${SCHEMA}: usage`,
       relations: 'select',
       unread: null,
-      functions: expect.stringMatching(/^(\w*_(as_of|since), )*\w+_(as_of|since)$/) as string,
+      functions: expect.stringMatching(/^(\w*_(as_of|since), |row_story, )*\w+_(as_of|since)$/) as string,
       others: 0,
       columns: 0,
       groups: `${SCHEMA}_reader`,
