@@ -26,6 +26,15 @@ const MEANINGS: Readonly<Record<string, string>> = {
     'has a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS',
 };
 
+/** Characters of a certificate's names that are told. */
+const MOST_NAMES = 200;
+
+interface CodedError {
+  readonly code?: string;
+  /** Of a certificate for another name: `DNS:api.example.com, IP Address:127.0.0.1`. */
+  readonly cert?: { readonly subjectaltname?: string };
+}
+
 /**
  * A failure without an answer, in words.
  * @param host name and port of the service
@@ -33,11 +42,15 @@ const MEANINGS: Readonly<Record<string, string>> = {
  */
 export function networkProblem(error: unknown, host: string, sent: boolean): TransportError {
   if (error instanceof TransportError) return new TransportError(error.message, { sent });
-  const code = codeOf(error);
+  const { code, cert } = codedError(error);
   const meaning = code === undefined ? undefined : MEANINGS[code];
+  const names = cert?.subjectaltname?.slice(0, MOST_NAMES);
   return meaning === undefined
     ? new TransportError(`${host} gave no answer: ${messageOf(error)}`, { sent, code })
-    : new TransportError(`${host} ${meaning} (${code})`, { sent, code });
+    : new TransportError(`${host} ${meaning}${names === undefined ? '' : `: it is for ${names}`} (${code})`, {
+        sent,
+        code,
+      });
 }
 
 /** Whether the failure is the certificate's, or TLS itself. */
@@ -45,10 +58,10 @@ export function isTlsProblem(code: string | undefined): boolean {
   return code !== undefined && /CERT|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_|^EPROTO$/.test(code);
 }
 
-/** The code of an error, of its cause, or of the first attempt where several addresses were tried. */
-function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const code: unknown = (error as NodeJS.ErrnoException).code;
-  if (typeof code === 'string') return code;
-  return codeOf(error instanceof AggregateError ? error.errors[0] : error.cause);
+/** The error that has a code: itself, its cause, or the first attempt's where several addresses were tried. */
+function codedError(error: unknown): CodedError {
+  if (!(error instanceof Error)) return {};
+  const coded = error as CodedError;
+  if (typeof coded.code === 'string') return coded;
+  return codedError(error instanceof AggregateError ? error.errors[0] : error.cause);
 }

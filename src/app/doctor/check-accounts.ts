@@ -87,21 +87,24 @@ async function failing({ mirror }: Context): Promise<readonly CheckFinding[]> {
 async function registration(context: Context): Promise<readonly CheckFinding[]> {
   const { publicUrl, takeover } = context.config.webhook;
   if (publicUrl === undefined) return [];
-  const soon = 'the next start sees to it, or a daemon that runs within 15 minutes';
+  // Beside a daemon that runs, deliveries are missing until it looks again.
+  const [state, soon] = (await context.daemonLives())
+    ? ([warning, 'the daemon sees to it within 15 minutes, or when it starts again'] as const)
+    : ([ok, 'the next start sees to it'] as const);
   const judge = async (owner: string, key: Secret): Promise<CheckFinding> => {
-    const seen = readWebhook(await context.get(key, '/v1/webhooks', true));
+    const seen = await context.read(key, '/v1/webhooks', readWebhook, [200, 204, 404]);
     const wanted = `${publicUrl}/webhooks/${owner}`;
     if (seen === 'none' || seen.active === false)
-      return takeover === 'never' ? warning(nothingThere()) : ok(`none is registered; ${soon}`);
+      return takeover === 'never' ? warning(nothingThere()) : state(`none is registered; ${soon}`);
     if (sameUrl(seen.url, wanted)) return ok(`at ${hostOf(wanted)}`);
     if (takeover === 'always' || hostOf(seen.url) === hostOf(wanted))
-      return ok(`it leads to ${hostOf(seen.url)}, and is replaced; ${soon}`);
+      return state(`it leads to ${hostOf(seen.url)}, and is replaced; ${soon}`);
     return warning(leftAlone(seen, takeover), { command: 'export MIRROR_WEBHOOK_TAKEOVER=always' });
   };
   const findings: CheckFinding[] = [];
   for (const [owner, key] of ownersOf(await context.pings())) {
-    const { found, ...rest } = await judge(owner, key).catch((error: unknown) => unknown(messageOf(error)));
-    findings.push({ found: `account ${owner}: ${found}`, ...rest });
+    const finding = await judge(owner, key).catch((error: unknown) => unknown(messageOf(error)));
+    findings.push({ ...finding, found: `account ${owner}: ${finding.found}` });
   }
   return findings;
 }

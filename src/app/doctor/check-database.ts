@@ -25,7 +25,7 @@ import { groupRoles, mayMakeRoles, roleId } from '../../db/roles/roles.ts';
 import { READ_ONLY } from '../daemon/readiness.ts';
 import { MIGRATIONS } from '../program-files.ts';
 import { judgeVersion } from '../releases.ts';
-import { broken, type Check, type CheckFinding, type Mend, ok, shellWord, warning } from './check.ts';
+import { broken, type Check, type CheckFinding, type Findings, ok, shellWord, warning } from './check.ts';
 import { clockSkew, judgeClock } from './check-service.ts';
 import type { Context } from './context.ts';
 
@@ -35,9 +35,7 @@ const LITTLE_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** A check of a database that is there, with a mirror in it or not. */
 const inside =
-  (
-    look: (db: Db, context: Context) => Promise<CheckFinding | readonly CheckFinding[]>,
-  ): Check<Context>['run'] =>
+  (look: (db: Db, context: Context) => Promise<Findings>): Check<Context>['run'] =>
   async (context) =>
     context.server === 'absent' ? [] : look((await context.database()).db, context);
 
@@ -59,17 +57,22 @@ export const DATABASE_CHECKS: readonly Check<Context>[] = [
 
 /** The folder itself, or the nearest above it that is there. */
 async function nearestPresent(path: string): Promise<string> {
-  for (let at = path; ; at = dirname(at)) {
-    const there = await access(at).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
-    );
-    if (there || dirname(at) === at) return at;
+  try {
+    await access(path);
+    return path;
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return isMissing ? nearestPresent(dirname(path)) : path;
   }
 }
 
+const roomFor = (folder: string) => ({
+  remedy: 'make room, or set MIRROR_DATA_DIR to a larger disk',
+  command: `df -h ${shellWord(folder)}`,
+});
+
 /** Whether the folder can be written, or made. A file appears in it for a moment. */
-async function dataFolder({ config }: Context): Promise<CheckFinding | readonly CheckFinding[]> {
+async function dataFolder({ config }: Context): Promise<Findings> {
   if (config.database.kind === 'external') return [];
   const { dataDir } = config.database;
   const folder = await nearestPresent(dataDir);
@@ -78,36 +81,36 @@ async function dataFolder({ config }: Context): Promise<CheckFinding | readonly 
     return ok(`${dataDir} can be ${folder === dataDir ? 'written' : 'made'}`);
   } catch (error) {
     const { code } = (error as Error).cause as NodeJS.ErrnoException;
-    if (code !== 'EACCES' && code !== 'EPERM')
-      return broken(messageOf(error), { command: 'export MIRROR_DATA_DIR="$HOME/research-mirror-data"' });
-    const [user, place] = [shellWord(userInfo().username), shellWord(folder)];
-    return broken(messageOf(error), {
-      remedy: 'or let this user write it, as root',
-      command: `chown -R ${user} ${place} && chmod u+rwx ${place}`,
-    });
+    if (code === 'EACCES' || code === 'EPERM') {
+      const [user, place] = [shellWord(userInfo().username), shellWord(folder)];
+      return broken(messageOf(error), {
+        remedy: 'or let this user write it, as root',
+        command: `chown -R ${user} ${place} && chmod u+rwx ${place}`,
+      });
+    }
+    if (code === 'ENOSPC') return broken(messageOf(error), roomFor(folder));
+    // Of a folder that is there, a mirror may be in it: with another one it would begin again.
+    if (folder === dataDir) return broken(messageOf(error));
+    return broken(messageOf(error), { command: 'export MIRROR_DATA_DIR="$HOME/research-mirror-data"' });
   }
 }
 
-async function disk({ config, server }: Context): Promise<CheckFinding | readonly CheckFinding[]> {
+async function disk({ config, server }: Context): Promise<Findings> {
   if (config.database.kind === 'external') return [];
   const { dataDir } = config.database;
   const folder = server === 'absent' ? await nearestPresent(dataDir) : await databaseFolder(dataDir);
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const found = `${formatCount(Math.round(free / 1024 / 1024))} MB free for ${folder}`;
-  const mend = {
-    remedy: 'make room, or set MIRROR_DATA_DIR to a larger disk',
-    command: `df -h ${shellWord(folder)}`,
-  };
-  if (free < FULL_BYTES) return broken(`the disk is full: ${found}`, mend);
-  return free < LITTLE_BYTES ? warning(`only ${found}`, mend) : ok(found);
+  if (free < FULL_BYTES) return broken(`the disk is full: ${found}`, roomFor(folder));
+  return free < LITTLE_BYTES ? warning(`only ${found}`, roomFor(folder)) : ok(found);
 }
 
 async function reach(context: Context): Promise<CheckFinding> {
   const { database } = context.config;
   try {
     if (database.kind === 'external' || context.server !== 'absent')
-      return ok((await context.database()).reached.words);
+      return ok((await context.database()).words);
     await findBinaries(database.pgBin);
     if (database.port === 0 || (await isPortFree(database.port)))
       return ok('none yet: the first start makes it');
@@ -115,31 +118,32 @@ async function reach(context: Context): Promise<CheckFinding> {
     throw new Unusable(`the embedded PostgreSQL could not start: ${why}`);
   } catch (error) {
     context.signal.throwIfAborted();
-    return broken(messageOf(error), await mendOfReach(database, error));
+    return unreachable(database, error);
   }
 }
 
-async function mendOfReach(database: DatabaseConfig, error: unknown): Promise<Mend> {
+async function unreachable(database: DatabaseConfig, error: unknown): Promise<CheckFinding> {
+  const found = messageOf(error);
   if (database.kind === 'embedded') {
-    if (!/could not start: port |did not start: port /.test(messageOf(error))) return {};
-    return { command: `export MIRROR_PG_PORT=${await nonEphemeralPort()}` };
+    if (!/could not start: port |did not start: port /.test(found)) return broken(found);
+    return broken(found, { command: `export MIRROR_PG_PORT=${await nonEphemeralPort()}` });
   }
   const dsn = readDsn(database.url.reveal(), database.variables());
   const user = dsn.user ?? systemUser();
   switch (sqlState(error)) {
     case '28P01':
-      return {
+      return broken(found, {
         remedy: "or give the user that password, as a DBA, with psql's variable password",
         sql: `alter role ${quotedName(user)} login password :'password';`,
-      };
+      });
     case '3D000':
-      return { remedy: 'as a DBA', sql: createDatabase(dsn.database ?? user, user) };
+      return broken(found, { remedy: 'as a DBA', sql: createDatabase(dsn.database ?? user, user) });
     case undefined:
-      return {
+      return broken(found, {
         remedy: `see that the server runs at ${dsn.host}:${dsn.port}, and mend host and port in DATABASE_URL`,
-      };
+      });
     default:
-      return {};
+      return broken(found);
   }
 }
 
@@ -234,19 +238,19 @@ async function migrations({ schema }: Db, context: Context): Promise<CheckFindin
 }
 
 /** What the migrations made and is gone. */
-async function objects({ mirror }: Context): Promise<CheckFinding> {
+async function objects({ mirror }: Context): Promise<Findings> {
   const db = await mirror();
-  const missing = db && (await whatIsMissing(db, MIGRATIONS));
-  if (missing !== undefined) return broken(missing);
-  return ok(db === undefined ? 'migrations come first' : 'all that migrations made is there');
+  if (db === undefined) return [];
+  const missing = await whatIsMissing(db, MIGRATIONS);
+  return missing === undefined ? ok('all that migrations made is there') : broken(missing);
 }
 
 /** What was added to the mirror's tables and can refuse writes. */
-async function foreignObjects(db: Db): Promise<CheckFinding | readonly CheckFinding[]> {
+async function foreignObjects(db: Db): Promise<Findings> {
   const found = await hindrances(db, MIGRATIONS);
   if (found.length === 0) return ok('no trigger, rule or setting is in the way of writes');
   const remedy = 'where it is not meant, as a DBA';
-  return found.map(({ state, what, sql }) => ({ state, found: what, remedy, sql }));
+  return found.map(({ state, what, sql }) => (state === 'broken' ? broken : warning)(what, { remedy, sql }));
 }
 
 /** Exported for a test. */
@@ -280,11 +284,11 @@ export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Pro
 }
 
 /** Whether wake-ups arrive: behind a transaction pooler LISTEN hears nothing. */
-async function pooler(db: Db, context: Context): Promise<CheckFinding | readonly CheckFinding[]> {
+async function pooler(db: Db, context: Context): Promise<Findings> {
   const { database, schema } = context.config;
   if (database.kind === 'embedded') return [];
   const variable = database.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_URL_DIRECT';
-  const connection = (await context.database()).reached.direct;
+  const { direct: connection } = await context.database();
   if (await listenWorks({ connection, schema, clock: context.clock }, context.signal))
     return ok(`LISTEN works by ${variable}: the daemon is woken at once`);
   const server = onlyRow(

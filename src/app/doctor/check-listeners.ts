@@ -1,22 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { access } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { messageOf } from '@research-mirror/runtime/message';
 import { listenProblem } from '../../model/webhook/listen-problem.ts';
-import { isLoopbackName } from '../../status/access.ts';
 import { STATUS_PAGE } from '../../status/server.ts';
 import { DELIVERIES } from '../../webhooks/receive/webhook-server.ts';
 import { LISTENER_ANSWER, whyAstray } from '../process/public-url.ts';
-import { broken, type Check, type CheckFinding, ok, warning } from './check.ts';
+import { broken, type Check, type CheckFinding, type Findings, ok } from './check.ts';
 import type { Context } from './context.ts';
 
 export const LISTENER_CHECKS: readonly Check<Context>[] = [
   { name: 'status_port', run: (context) => port(context.config.http, STATUS_PAGE, context) },
-  { name: 'status_token', run: statusToken },
   {
     name: 'webhook_port',
     run: async (context) => {
@@ -66,27 +62,8 @@ async function closed(server: Server): Promise<void> {
   await closing;
 }
 
-/** Whether others than this machine could read the status page without the operator's token. */
-async function statusToken({ config: { http, dataDir } }: Context): Promise<CheckFinding> {
-  if (http.token !== undefined) return ok('MIRROR_STATUS_TOKEN is asked for');
-  if (isLoopbackName(http.host)) return ok(`none: ${http.host} is for this machine only`);
-  const file = join(dataDir, 'status-token');
-  const isMade = await access(file).then(
-    () => true,
-    () => false,
-  );
-  if (isMade) return ok(`the one in ${file} is asked for`);
-  return warning(
-    `others can reach ${http.host}, and MIRROR_STATUS_TOKEN is not set: the first start makes one`,
-    {
-      remedy: `it is shown once in the log, and kept in ${file}; or choose one`,
-      command: 'export MIRROR_STATUS_TOKEN="$(openssl rand -hex 24)"',
-    },
-  );
-}
-
 /** Whether the public URL leads to this daemon's listener: to the one that runs, else to doctor's own in its place. */
-async function publicUrl({ config, signal }: Context): Promise<CheckFinding | readonly CheckFinding[]> {
+async function publicUrl({ config, signal }: Context): Promise<Findings> {
   const { publicUrl: url, host, port: wanted } = config.webhook;
   if (url === undefined) return [];
   // So that no other program's answer is taken for ours.

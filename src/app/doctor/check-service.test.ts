@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runs } from '../../../test/support/effort.ts';
-import { clockSkew, judgeClock, keyPlaces, proxyFor } from './check-service.ts';
+import { clockSkew, judgeClock, keyPlaces } from './check-service.ts';
 
 describe('clockSkew', () => {
   it('never says more than is true, whatever the network and the resolution do', () => {
@@ -34,22 +34,4 @@ it('names keys by their place', () => {
   expect(keyPlaces([{ at: 12 }], 20)).toBe('the 13th of MIRROR_API_KEY');
   expect(keyPlaces([{ at: 0 }], 1)).toBe('the key in MIRROR_API_KEY');
   expect(keyPlaces([{ at: 0 }, { at: 2 }, { at: 12 }], 20)).toBe('the 1st, 3rd and 13th of MIRROR_API_KEY');
-});
-
-it('finds the proxy that requests take', () => {
-  const proxies = {
-    http: 'http://plain.example.com:3128',
-    https: 'http://user:word@secure.example.com:3128',
-  };
-  const asked = (url: string, except?: string): string | undefined =>
-    proxyFor(url, { ...proxies, except })?.host;
-  expect(asked('https://api.example.org')).toBe('secure.example.com:3128');
-  expect(asked('http://127.0.0.1:4010')).toBe('plain.example.com:3128');
-  expect(asked('https://api.example.org', 'localhost, .example.org')).toBeUndefined();
-  expect(asked('https://api.example.org', 'example.org:443')).toBeUndefined();
-  expect(asked('https://api.example.org', '*')).toBeUndefined();
-  expect(asked('https://anexample.org', 'example.org')).toBe('secure.example.com:3128');
-  expect(
-    proxyFor('https://api.example.org', { http: proxies.http, https: undefined, except: undefined }),
-  ).toBeUndefined();
 });

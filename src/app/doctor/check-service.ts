@@ -1,10 +1,7 @@
-import { once } from 'node:events';
-import { isIP } from 'node:net';
-import { connect } from 'node:tls';
 import { readObject, readPage, servedBy } from '../../api/envelope.ts';
+import type { HttpAnswer } from '../../api/transport.ts';
 import { isTlsProblem } from '../../api/network-problem.ts';
 import { readRateHeaders } from '../../budget/evidence/rate-headers.ts';
-import type { ProxyConfig } from '../../config/config.ts';
 import { COLLECTIONS } from '../../model/collections.ts';
 import {
   KeyRefused,
@@ -25,6 +22,16 @@ const READ_WITH = 20;
 /** Requests a minute, where no answer says how many. */
 const ASSUMED_LIMIT = 60;
 
+const CLOCK_REMEDY =
+  'let NTP set this machine’s clock (timedatectl set-ntp true); where it is right, tell the operator of the other machine';
+
+/** What mends a certificate, by the code of OpenSSL or Node; that of another is of an unknown authority. */
+const TLS_REMEDIES: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'the operator of the service has to renew it',
+  CERT_NOT_YET_VALID: CLOCK_REMEDY,
+  ERR_TLS_CERT_ALTNAME_INVALID: 'set MIRROR_API_URL to one of its names, where that is the service',
+};
+
 /** What one ping for each key shows, and with good keys a request for each collection. */
 export const SERVICE_CHECKS: readonly Check<Context>[] = [
   { name: 'network', run: network },
@@ -36,91 +43,35 @@ export const SERVICE_CHECKS: readonly Check<Context>[] = [
   { name: 'service_clock', after: ['base_url'], run: serviceClock },
 ];
 
-async function network(context: Context): Promise<CheckFinding> {
-  const { service, proxy: proxies } = context.config;
-  const [first] = await context.pings();
-  const proxy = proxyFor(service.url, proxies);
-  const { host } = new URL(service.url);
-  if (!(first?.error instanceof TransportError) || isTlsProblem(first.error.code))
-    return ok(
-      `${host} is reached${proxy === undefined ? '' : ` by the proxy ${proxy.host} (${proxy.variable})`}`,
-    );
-  const found = messageOf(first.error);
-  if (proxy === undefined) {
-    return broken(found, {
-      remedy:
-        'mend the host in MIRROR_API_URL, or the way there (name server, firewall); where only a proxy leads out, set HTTPS_PROXY',
-    });
-  }
-  // Nothing else was connected.
-  return broken(`the proxy of ${proxy.variable} fails: ${found.replace(host, proxy.host)}`, {
-    remedy: `mend ${proxy.variable}, or take it away where no proxy is needed`,
-    command: `unset ${proxy.variable}`,
-  });
-}
-
-/** The proxy by which requests to `url` go; undefined: none, or one that can't be read. NO_PROXY may except the host. */
-export function proxyFor(
-  url: string,
-  { http, https, except }: ProxyConfig,
-): { readonly variable: string; readonly host: string } | undefined {
-  const { protocol, hostname } = new URL(url);
-  const [variable, given] =
-    protocol === 'https:' ? (['HTTPS_PROXY', https] as const) : (['HTTP_PROXY', http] as const);
-  // As undici reads it: names with everything below them, `*` for all.
-  const excepted = (except ?? '').split(/[,\s]+/).some((each) => {
-    const name = each.replace(/^\*?\.|:\d+$/g, '').toLowerCase();
-    return name !== '' && (name === '*' || `.${hostname}`.endsWith(`.${name}`));
-  });
-  const proxy = excepted ? null : URL.parse(given ?? '');
-  return proxy === null ? undefined : { variable, host: proxy.host };
-}
-
-async function tls({ config, pings, signal }: Context): Promise<CheckFinding> {
+async function network({ config: { service, proxy }, pings }: Context): Promise<CheckFinding> {
+  const { host, protocol } = new URL(service.url);
   const error = (await pings())[0]?.error;
-  const base = new URL(config.service.url);
-  if (!(error instanceof TransportError))
-    return ok(base.protocol === 'https:' ? 'the certificate is trusted' : 'none: the service is at loopback');
+  if (!(error instanceof TransportError) || isTlsProblem(error.code)) return ok(`${host} is reached`);
   const found = messageOf(error);
-  if (error.code === 'CERT_HAS_EXPIRED')
-    return broken(found, { remedy: 'the operator of the service has to renew it' });
-  if (error.code === 'CERT_NOT_YET_VALID') return broken(found, { remedy: CLOCK_REMEDY });
-  if (error.code !== 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return broken(found, {
-      remedy: "get the authority's certificate (PEM) from the operator of the service, and name its file",
-      command: 'export NODE_EXTRA_CA_CERTS=authority.pem',
-    });
-  }
-  const names = await certificateNames(base, signal);
-  const name = names.find((each) => !each.startsWith('*'));
-  if (name === undefined)
-    return broken(found, { remedy: 'set MIRROR_API_URL to a name that its certificate has' });
-  base.hostname = name;
-  return broken(found, {
-    remedy: `its certificate is for ${names.join(', ')}: where that is the service, use that name`,
-    command: `export MIRROR_API_URL=${base.href.replace(/\/+$/, '')}`,
+  const [variable, given] =
+    protocol === 'https:' ? (['HTTPS_PROXY', proxy.https] as const) : (['HTTP_PROXY', proxy.http] as const);
+  const by = URL.parse(given ?? '');
+  const way = 'mend the host in MIRROR_API_URL, or the way there (name server, firewall)';
+  if (by === null) return broken(found, { remedy: `${way}; where only a proxy leads out, set ${variable}` });
+  // undici alone knows whom NO_PROXY excepts.
+  return broken(`${found}, by the proxy ${by.host} (${variable}) unless NO_PROXY excepts the service`, {
+    remedy: `see that the proxy runs, or ${way}; where no proxy is needed`,
+    command: `unset ${variable}`,
   });
 }
 
-/** Names for which the server's certificate is, whoever signed it; none where it shows none. Nothing is sent to it. */
-async function certificateNames({ hostname, port }: URL, signal: AbortSignal): Promise<readonly string[]> {
-  const socket = connect({
-    host: hostname,
-    port: Number(port || 443),
-    // Only looked at: no request follows on a connection to a server that proved nothing.
-    rejectUnauthorized: false,
-    ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
-  });
-  try {
-    await once(socket, 'secureConnect', { signal });
-    // `DNS:a.example.com, IP Address:127.0.0.1`
-    const { subjectaltname = '' } = socket.getPeerCertificate();
-    return [...subjectaltname.matchAll(/(?:DNS|IP Address):([^,\s]+)/g)].flatMap(([, name]) => name ?? []);
-  } catch {
-    return [];
-  } finally {
-    socket.destroy();
+async function tls({ config, pings }: Context): Promise<CheckFinding> {
+  const error = (await pings())[0]?.error;
+  if (!(error instanceof TransportError)) {
+    const isEncrypted = config.service.url.startsWith('https:');
+    return ok(isEncrypted ? 'the certificate is trusted' : 'none: the service is at loopback');
   }
+  const remedy = TLS_REMEDIES[error.code ?? ''];
+  if (remedy !== undefined) return broken(messageOf(error), { remedy });
+  return broken(messageOf(error), {
+    remedy: "get the authority's certificate (PEM) from the operator of the service, and name its file",
+    command: 'export NODE_EXTRA_CA_CERTS=authority.pem',
+  });
 }
 
 async function baseUrl({ config, pings }: Context): Promise<CheckFinding> {
@@ -194,10 +145,10 @@ async function unreadable(context: Context, { key }: Ping): Promise<readonly unk
   for (const each of COLLECTIONS.filter(({ name }) => context.config.collections.includes(name))) {
     if (each.name === 'list_items' && list === undefined) continue;
     try {
-      if (each.kind === 'single') await context.read(key, each.path(), readObject);
+      if (each.kind === 'single') await context.read(key, each.path(), ({ text }) => readObject(text));
       else {
         const { keyField, keyType } = each;
-        const read = (text: string): Page => readPage(text, keyField, keyType);
+        const read = ({ text }: HttpAnswer): Page => readPage(text, keyField, keyType);
         const { items } = await context.read(key, `${each.path(list ?? '')}?limit=1`, read);
         if (each.name === 'lists') list = items[0]?.key;
       }
@@ -221,12 +172,11 @@ async function rateLimit({ config, pings }: Context): Promise<CheckFinding> {
   const limits = all.flatMap(
     ({ headers = {}, answeredAt }) => readRateHeaders(headers, answeredAt).limit ?? [],
   );
-  if (limits.length === 0)
-    return ok(`no answer names one: ${ASSUMED_LIMIT} requests a minute and key are assumed`);
-  const limit = Math.min(...limits);
+  const limit = limits.length === 0 ? ASSUMED_LIMIT : Math.min(...limits);
+  const whose = limits.length === 0 ? ' (no answer names a limit)' : '';
   const used = Math.max(1, Math.floor(limit * config.budgetShare));
   return ok(
-    `${limit} requests a minute and key; MIRROR_BUDGET_SHARE=${config.budgetShare} uses up to ${used}`,
+    `${limit} requests a minute and key${whose}; MIRROR_BUDGET_SHARE=${config.budgetShare} uses up to ${used}`,
   );
 }
 
@@ -251,9 +201,6 @@ export function clockSkew(said: number, resolutionMs: number, askedAt: number, a
 
 /** What is less (ms) may come from the network. */
 const TOLERANCE_MS = 5_000;
-
-const CLOCK_REMEDY =
-  'let NTP set this machine’s clock (timedatectl set-ntp true); where it is right, tell the operator of the other machine';
 
 /** @param whose `the service's clock` @param skew as `clockSkew` gives it */
 export function judgeClock(whose: string, skew: number): CheckFinding {

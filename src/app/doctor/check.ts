@@ -9,29 +9,37 @@ import { messageOf } from '@research-mirror/runtime/message';
  */
 export type CheckState = 'ok' | 'warning' | 'broken' | 'unknown';
 
-/** What mends it. */
-export interface Mend {
-  /** What to do, in words; left out: nothing, or `found` has it. */
-  readonly remedy?: string;
-  /** What to type into a shell; variables that it exports may go to `.env` instead. */
-  readonly command?: string;
-  /** What to run in psql on the mirror's database, as a user who may. Passwords are psql's variables. */
-  readonly sql?: string;
-}
-
 /** What a check found: one line, without secrets. */
 export interface CheckFinding extends Mend {
   readonly state: CheckState;
   readonly found: string;
 }
 
+/** What mends it; null: nothing, or `found` has it. */
+interface Mend {
+  /** What to do, in words. */
+  readonly remedy: string | null;
+  /** What to type into a shell; variables that it exports may go to `.env` instead. */
+  readonly command: string | null;
+  /** What to run in psql on the mirror's database, as a user who may. Passwords are psql's variables. */
+  readonly sql: string | null;
+}
+
 const finding =
   (state: CheckState) =>
-  (found: string, mend: Mend = {}): CheckFinding => ({ state, found, ...mend });
+  (found: string, { remedy = null, command = null, sql = null }: Partial<Mend> = {}): CheckFinding => ({
+    state,
+    found,
+    remedy,
+    command,
+    sql,
+  });
 export const ok = finding('ok');
 export const warning = finding('warning');
 export const broken = finding('broken');
 export const unknown = finding('unknown');
+
+export type Findings = CheckFinding | readonly CheckFinding[];
 
 /** One thing to look at. */
 export interface Check<C> {
@@ -40,7 +48,7 @@ export interface Check<C> {
   /** Names of earlier checks; where one of them fails, this one is not looked at. */
   readonly after?: readonly string[];
   /** @returns one finding for each thing that it looked at; none where there is nothing to look at */
-  readonly run: (context: C) => Promise<CheckFinding | readonly CheckFinding[]>;
+  readonly run: (context: C) => Promise<Findings>;
 }
 
 /** A finding, and the check that found it. */

@@ -49,10 +49,8 @@ export interface Ping {
   readonly answeredAt: number;
 }
 
-interface CheckedDatabase {
+interface OpenDatabase extends Pick<ReachedDatabase, 'direct' | 'words'> {
   readonly db: Db;
-  readonly reached: ReachedDatabase;
-  readonly close: () => Promise<void>;
 }
 
 /** What the checks look at: requests and connections are made when they are first needed, and once. */
@@ -66,7 +64,8 @@ export class Context {
   readonly #options: DoctorOptions;
   readonly #transport: Transport;
   readonly #ended = new AbortController();
-  #opening: Promise<CheckedDatabase> | undefined;
+  readonly #closers: (() => Promise<void>)[] = [];
+  #opening: Promise<OpenDatabase> | undefined;
 
   constructor(config: ServiceConfig, options: DoctorOptions, server: EmbeddedState) {
     this.config = config;
@@ -87,32 +86,33 @@ export class Context {
   async close(): Promise<void> {
     this.#ended.abort(new Error('the time for this check is over'));
     await this.#transport.close();
-    const opened = await this.#opening?.catch(() => undefined);
-    await opened?.close();
+    await this.#opening?.catch(() => {});
+    for (const each of this.#closers.toReversed()) await each();
   }
 
   /**
    * Asks for `path` with one key, once. No slot is reserved, since nothing is to be written: the request counts as one
    * of another user of the key, for which MIRROR_BUDGET_SHARE leaves room.
-   * @returns an answer of 2xx, or 404 where that is an answer
+   * @param read may throw, of an answer that says something else
+   * @param statuses those of an answer
    * @throws a classified error, which says what was asked; the signal's reason
    */
-  async get(key: Secret, path: string, isAnswer404 = false): Promise<HttpAnswer> {
+  async read<T>(
+    key: Secret,
+    path: string,
+    read: (answer: HttpAnswer) => T,
+    statuses: readonly number[] = [200],
+  ): Promise<T> {
     const answer = await this.#transport.get(path, key.reveal(), this.signal, 'page');
+    const isAnswer = statuses.includes(answer.status);
     const refused = refusal(`GET ${path}`, answer, this.#options.scrub, this.clock.now());
-    if (refused !== undefined && !(isAnswer404 && answer.status === 404)) throw refused;
+    if (refused !== undefined && !isAnswer) throw refused;
     if (answer.bodyError !== undefined) throw answer.bodyError;
-    return answer;
-  }
-
-  /** The same, of an answer of 200. */
-  async read<T>(key: Secret, path: string, read: (text: string, headers: AnswerHeaders) => T): Promise<T> {
-    const { status, text, headers } = await this.get(key, path);
     try {
-      refuseOtherSuccess(status);
-      return read(text, headers);
+      if (!isAnswer) refuseOtherSuccess(answer.status);
+      return read(answer);
     } catch (error) {
-      throw new MalformedAnswer(`GET ${path} was answered ${status}, but ${messageOf(error)}`);
+      throw new MalformedAnswer(`GET ${path} was answered ${answer.status}, but ${messageOf(error)}`);
     }
   }
 
@@ -131,7 +131,7 @@ export class Context {
   async #ping([at, key]: [number, Secret]): Promise<Ping> {
     const askedAt = this.clock.now();
     try {
-      const answer = await this.read(key, '/v1/ping', (text, headers) => {
+      const answer = await this.read(key, '/v1/ping', ({ text, headers }) => {
         const owner = ownerOf(readObject(text));
         if (owner === undefined) throw new MalformedAnswer('without a user_id that is a 64-bit integer');
         return { owner, headers };
@@ -144,26 +144,19 @@ export class Context {
   }
 
   /** The mirror's database, reached as `start` reaches it. @throws DatabaseUnavailable, Unusable */
-  database(): Promise<CheckedDatabase> {
+  database(): Promise<OpenDatabase> {
     return (this.#opening ??= this.#open());
   }
 
-  async #open(): Promise<CheckedDatabase> {
+  async #open(): Promise<OpenDatabase> {
     const { database, schema } = this.config;
     const options = { ...this.#options, signal: this.signal, command: 'doctor' };
     const reached = await reachDatabase(database, options);
-    try {
-      const connection = { ...reached.connection, schema, max: 2, bounds: STATEMENT_BOUNDS };
-      const opened = await openDatabase(connection);
-      const close = async (): Promise<void> => {
-        await opened.close();
-        await reached.leave();
-      };
-      return { db: opened.db, reached, close };
-    } catch (error) {
-      await reached.leave();
-      throw error;
-    }
+    this.#closers.push(reached.leave);
+    const connection = { ...reached.connection, schema, max: 2, bounds: STATEMENT_BOUNDS };
+    const opened = await openDatabase(connection);
+    this.#closers.push(() => opened.close());
+    return { db: opened.db, direct: reached.direct, words: reached.words };
   }
 
   /** Migrations that the next start applies. @throws Unusable where this program may not run on the database */

@@ -28,7 +28,8 @@ export async function doctorAction(shell: Shell, { sql, json }: DoctorCommandOpt
 async function lookAround(shell: Shell, json: boolean): Promise<ExitCode> {
   const { clock, signal, scrubber, out } = shell;
   const print = (checks: readonly NamedFinding[]): void => {
-    out.write(scrubber.scrub(json ? jsonOf(checks) : describeChecks(checks)));
+    const text = json ? `${JSON.stringify({ checks }, undefined, 2)}\n` : describeChecks(checks);
+    out.write(scrubber.scrub(text));
   };
   try {
     const config = loadConfig(shell.env, 'service');
@@ -50,19 +51,6 @@ async function lookAround(shell: Shell, json: boolean): Promise<ExitCode> {
   }
 }
 
-/** Each finding has all fields; null: nothing. */
-function jsonOf(findings: readonly NamedFinding[]): string {
-  const nothing = { remedy: null, command: null, sql: null };
-  const checks = findings.map(({ check, state, found, ...mend }) => ({
-    check,
-    state,
-    found,
-    ...nothing,
-    ...mend,
-  }));
-  return `${JSON.stringify({ checks }, undefined, 2)}\n`;
-}
-
 /** A line for each finding, and one that counts. */
 export function describeChecks(checks: readonly NamedFinding[]): string {
   const widest = Math.max(...checks.map(({ check }) => check.length));
@@ -81,8 +69,8 @@ export function describeChecks(checks: readonly NamedFinding[]): string {
 
 /** What was found; behind the arrow what to do, and what to type there. */
 function describe({ found, remedy, command, sql }: NamedFinding): string {
-  const run = command === undefined ? sql && `psql> ${sql}` : `$ ${command}`;
-  const todo = [remedy, run].filter((part) => part !== undefined).join(': ');
+  const run = command === null ? sql && `psql> ${sql}` : `$ ${command}`;
+  const todo = [remedy, run].filter((part) => part !== null).join(': ');
   return `${printable(found)}${todo === '' ? '' : ` → ${printable(todo)}`}`;
 }
 

@@ -1,15 +1,10 @@
 import { execFile } from 'node:child_process';
 import pg from 'pg';
-import type { CheckState, NamedFinding as Found } from '../../../src/app/doctor/check.ts';
+import type { CheckState, NamedFinding } from '../../../src/app/doctor/check.ts';
 import type { Environment } from './system.ts';
 import { runProgram, type Outcome } from './program.ts';
 
 const LACKING = 'lacks the security fixes of';
-
-/** A finding as JSON has it: null where there is nothing to do, type or run. */
-type NamedFinding = Required<{
-  readonly [Field in keyof Found]: undefined extends Found[Field] ? string | null : Found[Field];
-}>;
 
 /** What `doctor` said, and how to do what it said. */
 export interface Examination {

@@ -234,16 +234,6 @@ describe('doctor says the cause and the remedy of', () => {
     });
     other.close();
   });
-
-  it('a status page for others without a token of the operator’s', async () => {
-    const open = setting({ MIRROR_HTTP_HOST: '0.0.0.0', MIRROR_DATA_DIR: 'nothing-yet' });
-    const found = await examine(open);
-    expect(found).toMatchObject({ code: 0 });
-    expect(found.in('warning')).toEqual(['status_token']);
-    expect(
-      (await examine({ ...open, env: await typed(found.the('status_token'), open) })).in('warning'),
-    ).toEqual([]);
-  });
 });
 
 describe('doctor beside a running daemon', () => {

@@ -137,6 +137,26 @@ describe('doctor says of the embedded Postgres', () => {
     }
   });
 
+  it.runIf(mayMount()).each([
+    ['has no room for a file', 'size=4g,nr_inodes=1', 'ENOSPC', true],
+    // Another folder would be another mirror.
+    ['is mounted read-only', 'ro', 'EROFS', false],
+  ])('that its folder %s, and names no other one', async (_, options, code, hasCommand) => {
+    const folder = join(system.cwd, code);
+    await mkdir(folder);
+    inShell(`mount -t tmpfs -o ${options} tmpfs ${folder}`);
+    try {
+      const found = await examine(setting({ MIRROR_DATA_DIR: folder, MIRROR_PG_PORT: '0' }));
+      expect(found.in('broken')).toEqual(['data_folder']);
+      expect(found.the('data_folder')).toMatchObject({
+        found: expect.stringContaining(code) as string,
+        command: hasCommand ? `df -h ${folder}` : null,
+      });
+    } finally {
+      inShell(`umount ${folder}`);
+    }
+  });
+
   it('that a stopped one is fine, and stops it again; that another program has its port', async () => {
     const own = setting({ MIRROR_PG_PORT: String(await nonEphemeralPort()) });
     expect(await system.run(['sync'], { ...own.env, DATABASE_URL: undefined })).toMatchObject({ code: 0 });
@@ -234,6 +254,12 @@ describe('doctor says of the webhook', () => {
     expect(beside.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
     expect(beside.the('public_url').found).toContain(`leads to 127.0.0.1:${port}`);
     expect(beside.the('registration').found).toContain(`at 127.0.0.1:${proxy}`);
+    // Until the daemon looks again, nothing is announced.
+    await system.sandbox.control.registerElsewhere({ url: null });
+    const gone = await examine(mended);
+    expect(gone).toMatchObject({ code: 0 });
+    expect(gone.in('warning')).toEqual(['registration']);
+    expect(gone.the('registration').found).toContain('none is registered; the daemon sees to it within');
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 });
