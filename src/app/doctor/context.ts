@@ -174,7 +174,8 @@ export class Context {
   /** Whether a daemon of this mirror runs; false where that can't be known. */
   async daemonLives(): Promise<boolean> {
     try {
-      return await daemonLives((await this.database()).db, await ownIdentity());
+      const db = await this.mirror();
+      return db !== undefined && (await daemonLives(db, await ownIdentity()));
     } catch {
       return false;
     }

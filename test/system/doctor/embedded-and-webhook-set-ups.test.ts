@@ -71,6 +71,11 @@ describe('doctor says of the embedded Postgres', () => {
     expect(mended).toMatchObject({ code: 0 });
     expect(mended.the('database').found).toBe('none yet: the first start makes it');
     expect(mended.the('server').found).toMatch(/^PostgreSQL 18\.\d+ /);
+    // Whether a daemon has that port, is not found out by making a database.
+    const taken = await examine(
+      setting({ MIRROR_HTTP_PORT: String(port), MIRROR_PG_PORT: '0', MIRROR_PUBLIC_URL: system.sandbox.url }),
+    );
+    expect(taken.in('broken')).toEqual(['status_port', 'public_url']);
     expect(await readdir(system.cwd)).not.toContain('data');
   });
 
