@@ -137,7 +137,10 @@ async function unreachable(database: DatabaseConfig, error: unknown): Promise<Ch
         sql: `alter role ${quotedName(user)} login password :'password';`,
       });
     case '3D000':
-      return broken(found, { remedy: 'as a DBA', sql: createDatabase(dsn.database ?? user, user) });
+      return broken(found, {
+        remedy: 'as a DBA',
+        sql: `create database ${quotedName(dsn.database ?? user)} owner ${quotedName(user)} template template0 encoding 'UTF8';`,
+      });
     case undefined:
       return broken(found, {
         remedy: `see that the server runs at ${dsn.host}:${dsn.port}, and mend host and port in DATABASE_URL`,
@@ -145,11 +148,6 @@ async function unreachable(database: DatabaseConfig, error: unknown): Promise<Ch
     default:
       return broken(found);
   }
-}
-
-/** SQL that makes a database in which a mirror can be. */
-function createDatabase(name: string, owner: string): string {
-  return `create database ${quotedName(name)} owner ${quotedName(owner)} template template0 encoding 'UTF8';`;
 }
 
 async function version(context: Context): Promise<CheckFinding> {
@@ -166,21 +164,20 @@ async function version(context: Context): Promise<CheckFinding> {
   }
   const { db } = await context.database();
   // Debian's says more: `15.18 (Debian 15.18-0+deb12u1)`.
-  const { number, encoding, database, user } = onlyRow(
-    await db.sql<{ number: string; encoding: string; database: string; user: string }>`
+  const { number, encoding, sql } = onlyRow(
+    await db.sql<{ number: string; encoding: string; sql: string }>`
       select split_part(current_setting('server_version'), ' ', 1) as number,
-        current_setting('server_encoding') as encoding, current_database() as database, current_user as user`,
+        current_setting('server_encoding') as encoding,
+        format('create database %I owner %I template template0 encoding ''UTF8'';',
+          current_database() || '_utf8', current_user) as sql`,
   );
   try {
     await checkServer(db);
     return judgeVersion('PostgreSQL', number, update);
   } catch (error) {
-    if (encoding === 'UTF8')
-      return broken(messageOf(error), { remedy: 'set DATABASE_URL to a newer server' });
-    return broken(messageOf(error), {
-      remedy: 'make a database beside it, as a DBA, and name that one in DATABASE_URL',
-      sql: createDatabase(`${database}_utf8`, user),
-    });
+    const remedy = 'make a database beside it, as a DBA, and name that one in DATABASE_URL';
+    const newer = { remedy: 'set DATABASE_URL to a newer server' };
+    return broken(messageOf(error), encoding === 'UTF8' ? newer : { remedy, sql });
   }
 }
 
