@@ -17,16 +17,25 @@ export const READ_ONLY =
 /** `page`: all that mirrors and submits, besides the other two. */
 type WriteKind = 'heartbeat' | 'delivery' | 'page';
 
+/** `missing`: an object or a right, as a trial found, or as any write met it: only a trial finds that it is back. */
+type Refused = WriteKind | 'trial' | 'missing';
+
+/** A table, column, function or right is missing. */
+const OBJECT_MISSING = /^(42|3F)/;
+
 /** How long (ms) after a trial the next one is made, while writes are refused. */
 const TRY_EVERY_MS = 30_000;
 
 /**
  * What became of the last writes. A refusal that concerns the whole database stays until a write of its kind, or a
- * trial, goes through: on a full disk heartbeats go on, as do other small updates.
+ * trial, goes through: on a full disk heartbeats go on, as do other small updates. What is missing stays until a trial
+ * finds it: pages of other tables go on.
  */
 export class WriteHealth {
-  readonly #refusals = new Map<WriteKind | 'trial', string>();
+  readonly #refusals = new Map<Refused, string>();
   readonly #log: Pick<Logger, 'warn' | 'info'>;
+  /** Ends the wait for the next trial. */
+  #tryNow = new AbortController();
   /** Whether the trial of the start is over. */
   tried = false;
 
@@ -35,7 +44,11 @@ export class WriteHealth {
   }
 
   refused(kind: WriteKind | 'trial', error: unknown): void {
-    if (concernsWholeDatabase(error)) this.#refuse(kind, failureMessage(error));
+    if (!concernsWholeDatabase(error)) return;
+    const isMissing = OBJECT_MISSING.test(sqlState(error) ?? '');
+    this.#refuse(isMissing ? 'missing' : kind, failureMessage(error));
+    // It finds out what is missing, and when it is there again.
+    if (isMissing && kind !== 'trial') this.#tryNow.abort();
   }
 
   wentThrough(kind: WriteKind): void {
@@ -44,8 +57,8 @@ export class WriteHealth {
 
   /** Why nothing can be written; undefined: nothing was refused. */
   why(): string | undefined {
-    // The trial knows best: it looks for what is missing.
-    return this.#refusals.get('trial') ?? [...this.#refusals.values()][0];
+    // The trial knows best.
+    return this.#refusals.get('missing') ?? this.#refusals.get('trial') ?? [...this.#refusals.values()][0];
   }
 
   /** Pages that wrote rows, and walks that could not. */
@@ -63,7 +76,9 @@ export class WriteHealth {
       for (;;) {
         if (!this.tried || this.#refusals.size > 0) await this.tryOut(db);
         this.tried = true;
-        await clock.sleep(TRY_EVERY_MS, signal);
+        await clock.sleep(TRY_EVERY_MS, AbortSignal.any([signal, this.#tryNow.signal])).catch(() => {});
+        signal.throwIfAborted();
+        this.#tryNow = new AbortController();
       }
     });
   }
@@ -75,7 +90,8 @@ export class WriteHealth {
       const lacks =
         (await whatIsMissing(db, MIGRATIONS, false)) ??
         (right && `the database's user ${right.what}: ${right.sql}`);
-      if (lacks !== undefined) return this.#refuse('trial', lacks);
+      if (lacks !== undefined) return this.#refuse('missing', lacks);
+      this.#over(['missing']);
       await tryWriting(db);
       this.#over([...this.#refusals.keys()]);
     } catch (error) {
@@ -84,24 +100,33 @@ export class WriteHealth {
     }
   }
 
-  #refuse(kind: WriteKind | 'trial', why: string): void {
+  #refuse(kind: Refused, why: string): void {
     if (this.#refusals.size === 0)
       this.#log.warn(`not ready: ${why}; tried again each ${TRY_EVERY_MS / 1000} s`);
     this.#refusals.set(kind, why);
   }
 
-  #over(kinds: readonly (WriteKind | 'trial')[]): void {
+  #over(kinds: readonly Refused[]): void {
     const before = this.#refusals.size;
     for (const kind of kinds) this.#refusals.delete(kind);
     if (before > 0 && this.#refusals.size === 0) this.#log.info('ready: the database takes writes again');
   }
 }
 
-/** Why no session can write; undefined: the database does not say so of itself. */
+/**
+ * Why no session can write; undefined: the database does not say so of itself. A session that is read-only stays so: by
+ * the error the pool makes another one in its place.
+ */
 export async function whyReadOnly(db: Db): Promise<string | undefined> {
-  const { rows } = await db.sql<{ refuses: boolean }>`
-    select current_setting('transaction_read_only')::boolean as refuses`;
-  return rows[0]?.refuses === true ? READ_ONLY : undefined;
+  try {
+    await db.raw(`do $$ begin
+      if current_setting('transaction_read_only')::boolean then raise read_only_sql_transaction; end if;
+    end $$`);
+    return undefined;
+  } catch (error) {
+    if (sqlState(error) === '25006') return READ_ONLY;
+    throw error;
+  }
 }
 
 /**

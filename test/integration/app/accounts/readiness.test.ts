@@ -4,6 +4,7 @@ import { readiness, WriteHealth } from '../../../../src/app/daemon/readiness.ts'
 import type { Database } from '../../../../src/db/connection/database.ts';
 import { presentParts } from '../../../../src/db/inspection/missing-parts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { createLoginRole } from '../../../support/postgres/login-role.ts';
 import { inOwnDatabase, openTestDatabase } from '../../../support/databases/migrated-database.ts';
@@ -41,13 +42,24 @@ describe('whether a delivery could be stored now', () => {
     });
   });
 
-  it('is no at once where the database is read-only', async () => {
-    const transaction = opened.kysely.transaction().setAccessMode('read only');
-    expect(
-      await transaction.execute((standby) => ready(clock.monotonic() + 10_000, new Db(standby, 'mirror'))),
-    ).toEqual({
-      ok: false,
-      why: expect.stringContaining('the database is read-only') as string,
+  it('is no at once where the database is read-only, and yes as soon as it is not, with the same pool', async () => {
+    await inOwnDatabase(async ({ db, url }) => {
+      const name = new URL(url).pathname.slice(1);
+      await opened.db.raw(`alter database ${name} set default_transaction_read_only = on`);
+      await opened.db.raw(
+        `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
+      );
+      const asked = (): ReturnType<typeof ready> => ready(clock.monotonic() + 10_000, db);
+      const { why } = (await eventually('an answer', () => asked())) as { why?: string };
+      expect(why).toContain('the database is read-only');
+      // On two sessions at once.
+      const write = 'delete from other.lists';
+      for (const error of await Promise.all([refusalOf(db, write), refusalOf(db, write)])) {
+        expect(String(error)).toContain('25006');
+      }
+      await opened.db.raw(`alter database ${name} reset default_transaction_read_only`);
+      expect(await asked()).toEqual({ ok: true });
+      expect(await refusalOf(db, write)).toBeUndefined();
     });
   });
 
@@ -122,6 +134,28 @@ describe('a refused write', () => {
       expect.stringMatching(/^not ready: the database can't do it now \(53200 /),
       'ready: the database takes writes again',
     ]);
+  });
+
+  it('of what is missing is tried at once, and counts until a trial finds it, whatever other tables take', async () => {
+    await inOwnDatabase(async ({ db }) => {
+      const { writes, said } = watched(db);
+      const trials = writes.trials(db, clock);
+      await trials.start();
+      await eventually('the first trial', () => writes.tried);
+      await db.raw('alter table other.watchlist rename to gone');
+      writes.refused('page', await refusalOf(db, 'select from other.watchlist'));
+      writes.observer.pageWritten?.({ ...PAGE, inserted: 1 });
+      writes.wentThrough('heartbeat');
+      expect(writes.why()).toMatch(/42P01/);
+      await eventually('a trial', () => /no migration makes it again/.test(writes.why() ?? ''));
+      await db.raw('alter table other.gone rename to watchlist');
+      writes.observer.pageWritten?.({ ...PAGE, inserted: 1 });
+      expect(writes.why()).toBeDefined();
+      await writes.tryOut(db);
+      expect(writes.why()).toBeUndefined();
+      expect(said).toEqual([expect.stringMatching(/^not ready: /), 'ready: the database takes writes again']);
+      await trials.stop();
+    });
   });
 
   it.each([
