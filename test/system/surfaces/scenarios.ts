@@ -81,7 +81,8 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
         END_SESSIONS,
       ),
     sync: ['research_jobs'],
-    mend: ({ sql }) => sql('alter database "{database}" reset default_transaction_read_only', END_SESSIONS),
+    // As doctor says it: sessions that began read-only are still there.
+    mend: ({ sql }) => sql('alter database "{database}" reset default_transaction_read_only'),
   },
   'a mirrored table was renamed': {
     happen: ({ sql }) => sql('alter table mirror.research_jobs rename to jobs_of_mine'),
