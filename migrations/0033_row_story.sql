@@ -24,6 +24,14 @@ declare
   said text;
   made timestamptz;
 begin
+  if row_story.user_id is null then
+    raise exception using errcode = 'invalid_parameter_value', message = 'row_story: user_id is NULL',
+      hint = 'Say whose row it is: its _user_id.';
+  end if;
+  if row_story.at_most < 0 then
+    raise exception using errcode = 'invalid_parameter_value', message = format('row_story: at_most is %s', row_story.at_most),
+      hint = 'It is 0 or more; without it, the whole story is told.';
+  end if;
   if key_column is null then
     raise exception using errcode = 'invalid_parameter_value',
       message = format('row_story: there is no collection %s', coalesce(quote_literal(left(row_story.collection, 100)), 'NULL')),

@@ -197,6 +197,18 @@ describe('mirror.row_story', () => {
     await expect(story(await make(), collection, key)).rejects.toThrow(problem);
   });
 
+  it.each([
+    ['null, $$lists$$, $$7$$', 'row_story: user_id is NULL'],
+    ['42, $$lists$$, $$7$$, -1', 'row_story: at_most is -1'],
+  ])('says what is wrong with row_story(%s)', async (asked, message) => {
+    const account = await make();
+    await expect(account.query(`select * from mirror.row_story(${asked})`)).rejects.toMatchObject({
+      code: '22023',
+      message,
+      hint: expect.any(String),
+    });
+  });
+
   it('passes over moments that no calendar has', async () => {
     const account = await make();
     for (const [n, at] of ['2020-13-45T00:00:00Z', 'Tomorrow+00', '2020-01-01', 'x'].entries()) {
