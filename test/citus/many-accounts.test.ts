@@ -44,7 +44,7 @@ describe('on a distributed mirror', () => {
     expect(row?.columns).toContainEqual({ name: 'status', value: 'done' });
     expect(row?.timeline.map(({ what }) => what)).toEqual(['changed', 'mirrored', 'queued']);
     const asked = { userId: '10', collection: 'research_jobs', state: 'done', before: undefined } as const;
-    expect((await newestRows(database.db, asked)).rows).toMatchObject([{ id: '17' }]);
+    expect(await newestRows(database.db, asked)).toMatchObject({ rows: [{ id: '17' }] });
   });
 
   it('a process gives up accounts that name it while it does not work on them, and ends its work on others', async () => {

@@ -138,13 +138,20 @@ async function companiesOf(db: Db, { domain }: SearchTerms, users: ReadonlySet<s
   return rows;
 }
 
-/** Rows of a collection, those that changed last first. @throws DatabaseUnavailable, also where it takes too long */
-export async function newestRows(db: Db, asked: RowsAsked): Promise<RowsAnswer> {
+/**
+ * Rows of a collection, those that changed last first.
+ * @returns undefined: the account is not mirrored
+ * @throws DatabaseUnavailable, also where it takes too long
+ */
+export async function newestRows(db: Db, asked: RowsAsked): Promise<RowsAnswer | undefined> {
   const { userId, collection, state, before } = asked;
   const table = tableOf(db.schema, collection);
   const rowsOf = sql`from ${dataTable(table)} as r where r._user_id = ${userId}::bigint
     ${before === undefined ? sql`` : sql`and r._change_id < ${before}::bigint`} order by r._change_id desc`;
   return lookupSnapshot(db, async (trx) => {
+    const known = await trx.sql`
+      select from ${db.stateTable('account')} as a where a._user_id = ${userId}::bigint`;
+    if (known.rows.length === 0) return undefined;
     const at = (await databaseTime(trx)).toISOString();
     const { rows } = await trx.sql<Found & { readonly changeId: string }>`
       select f.kind, f."userId", f.id, f.collection, f.key, f.name, f.state, to_json(f.at) as at, f."changeId"

@@ -107,7 +107,7 @@ describe('the rows of a collection', () => {
     await ask(older, { rows });
     await ask(ofState, { rows });
     const all = { userId: '42', collection: 'research_jobs', state: undefined, before: undefined };
-    await ask('rows?user=42&collection=research_jobs&state=%00&before=x', { rows });
+    await ask('rows?user=42&collection=research_jobs&state=%00', { rows });
     expect(asked).toEqual([all, { ...all, before: '7' }, { ...all, state: `${EVIL}&state=x` }, all]);
     const found = JSON.parse((await ask('api/rows?user=42&collection=lists', { rows })).body) as unknown;
     expect(found).toMatchObject({
@@ -122,7 +122,21 @@ describe('the rows of a collection', () => {
       expect(await ask(path)).toMatchObject({ status: 400, body: expect.stringContaining('Which rows?') });
       expect(await ask(`api/${path}`)).toMatchObject({ status: 400 });
     }
+    for (const before of ['abc', '', '1.5', '9223372036854775808']) {
+      const path = `rows?user=42&collection=lists&before=${before}`;
+      expect(await ask(path)).toMatchObject({ status: 400, body: expect.stringContaining('an integer') });
+      expect(await ask(`api/${path}`)).toMatchObject({ status: 400 });
+    }
     expect((await ask('rows?user=42&collection=lists')).body).toContain('No row here.');
+  });
+
+  it('are not found of an account that is not mirrored', async () => {
+    for (const path of ['rows?user=77&collection=lists', 'api/rows?user=77&collection=lists']) {
+      expect(await ask(path, { rows: async () => undefined })).toMatchObject({
+        status: 404,
+        body: expect.stringContaining('No account 77 is mirrored.'),
+      });
+    }
   });
 });
 
@@ -149,7 +163,7 @@ describe('a row', () => {
     expect(headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; script-src 'nonce-.*form-action 'self'/,
     );
-    const most = await ask('rows/42/lists/7?entries=5000', { row });
+    const most = await ask('rows/42/lists/7?entries=1000', { row });
     expect(asked.at(-1)?.[1]).toBe(1_000);
     expect(most.body).not.toContain('?entries=');
     expect(most.body).toContain('There are older entries');
@@ -157,6 +171,19 @@ describe('a row', () => {
       key: '7',
       state: 'live',
     });
+  });
+
+  it('is refused where no timeline can have so many entries', async () => {
+    const row = async (address: RowAddress) => sampleStory(address);
+    for (const entries of ['0', '1001', 'x', '', '-1', '1.5', '1e2']) {
+      const path = `rows/42/lists/7?entries=${entries}`;
+      for (const each of [path, `api/${path}`]) {
+        expect(await ask(each, { row })).toMatchObject({
+          status: 400,
+          body: expect.stringContaining('entries is a number from 1 to 1000.'),
+        });
+      }
+    }
   });
 
   it('that there is none of is a page with a way back, too', async () => {

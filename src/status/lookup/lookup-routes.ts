@@ -28,7 +28,8 @@ export interface Lookups {
   readonly search: (query: string) => Promise<SearchAnswer>;
   /** @param entries of the timeline, at most. @returns undefined: nothing has this address */
   readonly row: (address: RowAddress, entries: number) => Promise<RowStory | undefined>;
-  readonly rows: (asked: RowsAsked) => Promise<RowsAnswer>;
+  /** @returns undefined: the account is not mirrored */
+  readonly rows: (asked: RowsAsked) => Promise<RowsAnswer | undefined>;
 }
 
 /** Entries of a timeline: where nothing else is asked for, and at most. */
@@ -93,17 +94,27 @@ async function listed(lookups: Lookups, asked: URLSearchParams): Promise<Shown> 
     const why = `Say whose, and which: rows?user=…&collection=…, one of ${COLLECTION_NAMES.join(', ')}.`;
     return notice(400, 'Which rows?', why);
   }
+  const given = asked.get('before');
+  const before = keyOf('bigint', given ?? '');
+  if (given !== null && before === undefined) {
+    return notice(400, 'Before what?', 'before is the "next" of another page: an integer.');
+  }
   const state = keyOf('text', asked.get('state') ?? '');
-  const before = keyOf('bigint', asked.get('before') ?? '');
   const answer = await lookups.rows({ userId, collection, state, before });
+  if (answer === undefined) {
+    return notice(404, 'There is no such account', `No account ${userId} is mirrored.`);
+  }
   const json = { ...answer, rows: answer.rows.map(withPath) };
   return { status: 200, title: `${collection} of account ${userId}`, view: () => rowsView(answer), json };
 }
 
 async function told(lookups: Lookups, asked: URLSearchParams, path: string): Promise<Shown> {
+  const given = asked.get('entries') ?? String(ENTRIES);
+  const entries = Number(given);
+  if (!/^\d{1,4}$/.test(given) || entries < 1 || entries > MOST_ENTRIES) {
+    return notice(400, 'How many entries?', `entries is a number from 1 to ${MOST_ENTRIES}.`);
+  }
   const address = readRowPath(path);
-  const wanted = Number(asked.get('entries') ?? ENTRIES);
-  const entries = Number.isInteger(wanted) && wanted > 0 ? Math.min(wanted, MOST_ENTRIES) : ENTRIES;
   const row = address === undefined ? undefined : await lookups.row(address, entries);
   if (row === undefined) {
     const why =

@@ -143,13 +143,18 @@ it.each(STATISTICS)('the story of a row reads a few pages, %s', async (_, prepar
 it.each(STATISTICS)('the newest rows of a collection are read by their index, %s', async (_, prepare) => {
   await run(prepare);
   const asked = { userId: '1', collection: 'research_jobs', state: undefined, before: undefined } as const;
-  const { rows, next } = await newestRows(database.db, asked);
-  expect([rows.length, rows[0]?.state, next]).toEqual([50, 'deleted', String(1_000_000 + ROWS - 490)]);
+  const newest = await newestRows(database.db, asked);
+  expect([newest?.rows.length, newest?.rows[0]?.state, newest?.next]).toEqual([
+    50,
+    'deleted',
+    String(1_000_000 + ROWS - 490),
+  ]);
   const pages = await touchedBy(() => newestRows(database.db, { ...asked, before: String(ROWS - 500) }));
   expect(Math.max(pages, FEW)).toBe(FEW);
   // One that is rare is looked for in some thousands of rows, and then in the next ones.
   const none = await newestRows(database.db, { ...asked, state: 'running' });
   expect(none).toMatchObject({ rows: [], next: expect.stringMatching(/^\d+$/) });
+  expect(await newestRows(database.db, { ...asked, userId: '999' })).toBeUndefined();
 });
 
 it.each(STATISTICS)(
