@@ -305,9 +305,11 @@ describe('the status server', () => {
       const { status, body } = await ask(url + path);
       expect(status).toBe(503);
       expect(body.replaceAll(/<[^>]*>/g, '')).toMatch(
-        /can’t be read now\s+the database is away\s+What follows is old: as of 12:00:00 UTC, ages, too\.[\s\S]*48,210/,
+        /can’t be read now\s+the database is away\s+What follows is old: as of 12:00:00 UTC, ages, too\.[\s\S]*research-mirror doctor[\s\S]*48,210/,
       );
       expect(body).not.toContain('is healthy');
+      expect(body).toMatch(/class="chip idle">not known</);
+      expect(body).not.toMatch(/class="chip \w+">current</);
     }
     expect(await ask(`${url}api/status`)).toMatchObject({
       status: 503,

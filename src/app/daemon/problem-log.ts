@@ -2,9 +2,8 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service } from '@research-mirror/runtime/service';
-import { type Problem, type ProblemCause, problemLine } from '../../model/status/problem.ts';
+import { type Problem, type ProblemCause, problemLine, withoutPlace } from '../../model/status/problem.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
-import { withoutPlace } from '../status/problems.ts';
 
 /** How often (ms) it looks. */
 const LOOK_MS = 30_000;

@@ -2,7 +2,7 @@ import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figur
 import { refusalIn } from '../../db/connection/sql-state.ts';
 import { wordsOfStep } from '../../db/ownership/clock-step.ts';
 import { SERVICE_DOWN } from '../../model/errors.ts';
-import { type Problem, PROBLEM_CAUSES, PROBLEMS } from '../../model/status/problem.ts';
+import { type Problem, PROBLEM_CAUSES, PROBLEMS, withoutPlace } from '../../model/status/problem.ts';
 import type {
   AccountStatus,
   CollectionStatus,
@@ -39,9 +39,6 @@ const LATE = [
   ['polls_late', 'polls are late', 'nextPollAt', 5 * 60_000],
   ['full_walks_late', 'full walks, which find deletions, are late', 'nextFullAt', 15 * 60_000],
 ] as const;
-
-/** The scope, the request that met it, its cursor, and numbers: what one origin says differently in each place. */
-const OF_ONE_PLACE = /\d+\/[a-z_]+(?:\/\S+)?: |\b[A-Z]{3,7} \/\S*|\((?:after "[^"]*"|from the top)\)|\d+/g;
 
 /** A session that ended, or none that could be made: nothing that it was to write was refused. */
 const SESSION_LOST =
@@ -139,11 +136,6 @@ export function groupProblems(findings: readonly FoundProblem[]): Problem[] {
   });
   const place = ({ cause }: Problem): number => PROBLEM_CAUSES.indexOf(cause);
   return problems.toSorted((a, b) => place(a) - place(b));
-}
-
-/** What is the same wherever the same origin is met. */
-export function withoutPlace(why: string): string {
-  return why.replaceAll(OF_ONE_PLACE, '');
 }
 
 /**

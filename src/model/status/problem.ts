@@ -67,6 +67,14 @@ export interface Problem {
   readonly remedy: string | null;
 }
 
+/** The scope, the request that met it, its cursor, and numbers: what one origin says differently in each place. */
+const OF_ONE_PLACE = /\d+\/[a-z_]+(?:\/\S+)?: |\b[A-Z]{3,7} \/\S*|\((?:after "[^"]*"|from the top)\)|\d+/g;
+
+/** What is the same wherever the same origin is met. */
+export function withoutPlace(why: string): string {
+  return why.replaceAll(OF_ONE_PLACE, '');
+}
+
 /** So many are named; of more it is counted what they are. */
 const NAMED = 4;
 

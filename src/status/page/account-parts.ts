@@ -25,13 +25,19 @@ interface Frame {
   /** The way to the first page's folder. */
   readonly root: string;
   readonly isOwnPage: boolean;
+  /** There is no newer report: what state it is in is not known. */
+  readonly isOld: boolean;
 }
+
+/** The state of what only an old report tells of. */
+export const NOT_KNOWN = chip('idle', 'not known');
 
 /** Characters of a key that are shown. */
 const KEY = 48;
 
 /** One account: its collections, what else goes on, what waits, what changed. */
-export function accountParts(account: AccountStatus, { report, details, root, isOwnPage }: Frame): Html {
+export function accountParts(account: AccountStatus, frame: Frame): Html {
+  const { report, details, root, isOwnPage, isOld } = frame;
   const { userId, email, state, error, collections } = account;
   const { at, deletions } = report;
   return html`<section class="account">
@@ -42,9 +48,9 @@ export function accountParts(account: AccountStatus, { report, details, root, is
       ${table(
         'Collection',
         collections,
-        (row) => collectionName(row, userId, root),
+        (row) => collectionName(row, userId, frame),
         [
-          ['State', ({ state }) => chip(state, state)],
+          ['State', ({ state }) => (isOld ? NOT_KNOWN : chip(state, state))],
           ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [
             column.cell.title,
             (row) => columnCell(column, row, at),
@@ -69,8 +75,10 @@ export function accountParts(account: AccountStatus, { report, details, root, is
     ${changesSection(details, at, root)} ${lastDaySection(details, root)}`;
 }
 
-/** It leads to the collection's newest rows. */
-function collectionName(row: CollectionStatus, userId: string, root: string): Html {
+/** It leads to the collection's newest rows. Why they can't be read is said where no problem above says it. */
+function collectionName(row: CollectionStatus, userId: string, { report, root, isOld }: Frame): Html {
+  const isSaid =
+    !isOld && report.problems.some(({ affects }) => affects.includes(`${userId}/${row.collection}`));
   return html`<a href="${root}rows?user=${userId}&amp;collection=${row.collection}"
       ><code>${row.collection}</code></a
     >
@@ -79,7 +87,7 @@ function collectionName(row: CollectionStatus, userId: string, root: string): Ht
         html`<small class="${warns ? 'warn' : ''}">${count(row[field])} ${words}</small>`,
     )}
     ${
-      row.state === 'failing' && row.lastError !== null
+      row.state === 'failing' && row.lastError !== null && !isSaid
         ? html`<small class="error">${row.lastError}</small>`
         : ''
     }`;

@@ -33,13 +33,14 @@ function show(state, text) {
 
 /** Says it once: since when is part of it. */
 function showOff(why) {
-  if (live.className !== 'off') show('off', `not live since ${new Date().toLocaleTimeString()}: ${why}`);
+  if (live.className !== 'off')
+    show('off', `not live since ${new Date().toISOString().slice(11, 19)} UTC: ${why}`);
 }
 
 function showView({ dataset }) {
   document.title = dataset.title;
   if (dataset.unread === undefined) show('on', 'live');
-  else showOff('the database does not answer, trying again');
+  else showOff('the status can’t be read, trying again');
 }
 
 const events = new EventSource(document.querySelector('main').dataset.live);

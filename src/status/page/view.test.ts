@@ -8,6 +8,7 @@ import {
   sampleProblem,
   sampleReport,
 } from '../../../test/support/processes/status-report.ts';
+import { COLLECTION_NAMES } from '../../model/collections.ts';
 import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
 import { PAGE_STATES } from '../../../test/browser/page-states.ts';
 import { reportView } from './view.ts';
@@ -16,6 +17,11 @@ const DETAILS = sampleDetails();
 const ofReport = async (report: StatusReport, userId?: string, details = DETAILS): Promise<string> =>
   String(await reportView({ report, userId, details }));
 const viewOf = async (...accounts: AccountStatus[]): Promise<string> => ofReport(sampleReport({ accounts }));
+
+it('has what a person may act on right below what is wrong', async () => {
+  const view = await ofReport(sampleReport({ notes: ['look at the quarantine'] }));
+  expect(view).toMatch(/<\/section>\s*<ul class="notes" aria-label="Notes">\s*<li>look at the quarantine</);
+});
 
 describe('many accounts', () => {
   it('have a line each, which leads to a page of their own', async () => {
@@ -44,6 +50,31 @@ describe('the page of an account', () => {
       [true, true],
     ]);
     expect([first, second].map((view) => view.includes('was answered 503: busy'))).toEqual([false, true]);
+  });
+
+  it('says a cause once that all of its collections have', async () => {
+    const down = (name: string): string => `GET /v1/${name} was answered 503: maintenance`;
+    const collections = COLLECTION_NAMES.map((collection) =>
+      sampleCollection({ collection, state: 'failing', lastError: down(collection) }),
+    );
+    const accounts = [sampleAccount({ collections })];
+    const affects = COLLECTION_NAMES.map((collection) => `42/${collection}`);
+    const errors = COLLECTION_NAMES.map((collection, n) => ({
+      at: before(n),
+      where: `42/${collection}`,
+      message: down(collection),
+    }));
+    errors.push({ at: before(60), where: '42/lists', message: 'GET /v1/lists was answered 404' });
+    const problems = [sampleProblem({ cause: 'service_down', what: down('account'), affects })];
+    const view = await ofReport(sampleReport({ accounts, problems, errors, healthy: false }));
+    expect(view.match(/503: maintenance/g)).toHaveLength(2);
+    expect(view.match(/class="chip failing">failing</g)).toHaveLength(6);
+    const words = view.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+    expect(words).toContain('now 42/account and 5 others GET /v1/account was answered 503: maintenance');
+    expect(words).toContain('1 min ago 42/lists GET /v1/lists was answered 404');
+    // Where no problem names it, each collection does.
+    const alone = await ofReport(sampleReport({ accounts, errors: [] }));
+    expect(alone.match(/503: maintenance/g)).toHaveLength(6);
   });
 
   it('says how long its credits last', async () => {
@@ -90,6 +121,14 @@ describe('an account', () => {
 });
 
 describe('the line of an account', () => {
+  it('is of no known state while there is no newer report', async () => {
+    const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
+    const old = { report: sampleReport({ accounts }), userId: undefined, details: undefined };
+    const view = String(await reportView({ ...old, why: 'the database is away' }));
+    expect(view.match(/class="chip idle">not known</g)).toHaveLength(2);
+    expect(view).not.toContain('chip current');
+  });
+
   it('comes first where something is wrong with it, and says what', async () => {
     const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };
     const fine = ['1', '2', '3'].map((userId) => sampleAccount({ ...quiet, userId }));

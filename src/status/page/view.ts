@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
 import { countOf } from '@research-mirror/runtime/figures';
 import type { AccountDetails } from '../../model/status/account-details.ts';
-import { affectedBy, type Problem } from '../../model/status/problem.ts';
+import { affectedBy, type Problem, PROBLEMS, withoutPlace } from '../../model/status/problem.ts';
 import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
-import { accountParts } from './account-parts.ts';
+import { accountParts, NOT_KNOWN } from './account-parts.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
 import { chip, moment, type PageColumn, table } from './page-table.ts';
 
@@ -38,18 +38,19 @@ export function reportView(shown: Shown): Html {
     return content(userId, { state: 'bad', words: `There is no account ${userId}`, more }, html``);
   }
   const { at } = report;
-  const body = html`${tiles(account === undefined ? report.accounts : [account], at)}
-  ${
-    account === undefined
-      ? accountsTable(report)
-      : accountParts(account, { report, details, root, isOwnPage: userId !== undefined })
-  }
-  ${
+  const isOld = why !== undefined;
+  const body = html`${
     report.notes.length === 0 || userId !== undefined
       ? ''
-      : html`<ul class="notes">
+      : html`<ul class="notes" aria-label="Notes">
           ${report.notes.map((text) => html`<li>${text}</li>`)}
         </ul>`
+  }
+  ${tiles(account === undefined ? report.accounts : [account], at)}
+  ${
+    account === undefined
+      ? accountsTable(report, isOld)
+      : accountParts(account, { report, details, root, isOwnPage: userId !== undefined, isOld })
   }
   ${errors(report, userId)} ${processes(report)}`;
   if (why !== undefined) return unreadView(userId, why, at, body);
@@ -68,6 +69,7 @@ function unreadView(userId: string | undefined, why: string, at: string | undefi
     <p>
       ${at === undefined ? '' : html`What follows is old: as of <time datetime="${at}">${absolute(at, at)}</time>, ages, too.`}
       What was mirrored is safe. This page shows it as soon as the database answers.
+      <span class="remedy">${PROBLEMS.database_unready[1]}</span>
     </p>`;
   return content(userId, { state: 'bad', words: 'The status can’t be read now', more, isUnread: true }, body);
 }
@@ -196,7 +198,7 @@ function pace({ left, burntLastDay }: NonNullable<AccountStatus['credits']>): st
  * One line for each account, those with trouble first: with many, what is wrong is seen without scrolling. Who reads it
  * is told where several programs share accounts out.
  */
-function accountsTable({ accounts, processes, problems: found, at }: StatusReport): Html {
+function accountsTable({ accounts, processes, problems: found, at }: StatusReport, isOld: boolean): Html {
   if (accounts.length === 0) return html``;
   const isTroubled = ({ userId }: AccountStatus): boolean =>
     found.some(({ affects }) => affects.some((each) => isOf(each, userId)));
@@ -219,7 +221,7 @@ function accountsTable({ accounts, processes, problems: found, at }: StatusRepor
         html`<a href="accounts/${userId}">${userId}</a>
           ${email === null ? '' : html`<small>${email}</small>`}`,
       [
-        ['State', (account) => stateOf(account, isTroubled(account))],
+        ['State', (account) => (isOld ? NOT_KNOWN : stateOf(account, isTroubled(account)))],
         ['Rows', (account) => count(rowsOf([account])), true],
         [
           'New rows and changes as of',
@@ -264,19 +266,25 @@ function sumOfGroups(accounts: readonly AccountStatus[], field: 'used' | 'size' 
   return groups.reduce((sum, each) => sum + each[field], 0);
 }
 
+/** Each text once, as it was met last. */
 function errors({ errors: all, at }: StatusReport, userId: string | undefined): Html {
   const shown = all.filter(({ where }) => userId === undefined || isOf(where, userId));
   if (shown.length === 0) return html``;
+  const alike = [...Map.groupBy(shown, ({ message }) => withoutPlace(message)).values()];
   return html`<section>
     <h2>Last errors</h2>
     <ol class="errors">
-      ${shown.map(
-        (error) =>
-          html`<li>
-            <time datetime="${error.at}" title="${error.at}">${relative(error.at, at)}</time>
-            <code>${error.where}</code>
-            <span>${error.message}</span>
-          </li>`,
+      ${alike.flatMap(([error, ...others]) =>
+        error === undefined
+          ? []
+          : html`<li>
+              <time datetime="${error.at}" title="${error.at}">${relative(error.at, at)}</time>
+              <span
+                ><code>${error.where}</code
+                >${others.length === 0 ? '' : ` and ${countOf(others.length, 'other')}`}</span
+              >
+              <span>${error.message}</span>
+            </li>`,
       )}
     </ol>
   </section>`;
