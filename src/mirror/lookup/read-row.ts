@@ -22,7 +22,7 @@ export async function readRow(db: Db, row: RowAddress, entries: number): Promise
   return lookupSnapshot(db, async (trx) => {
     const at = (await databaseTime(trx)).toISOString();
     const stored = await storedRow(trx, row);
-    const timeline = await timelineOf(trx, row, entries + 1);
+    const timeline = await timelineOf(trx, row, entries + 1, stored?.state !== 'deleted');
     if (stored === undefined && timeline.every(({ by }) => by === 'daemon')) return undefined;
     const shown = { at, timeline: timeline.slice(0, entries), more: timeline.length > entries };
     return { ...row, ...shown, ...(stored ?? { state: 'absent', columns: [], raw: null }) };
@@ -58,8 +58,11 @@ async function storedRow(
   return rows[0];
 }
 
-/** `row_story` and what its callers can't see, the daemon's own state: the newest first, fields of one change together. */
-async function timelineOf(db: Db, row: RowAddress, most: number): Promise<StoryEntry[]> {
+/**
+ * `row_story` and what its callers can't see, the daemon's own state: the newest first, fields of one change together.
+ * @param isRead when its collection is read next belongs to it: nothing is to come of a row that is gone
+ */
+async function timelineOf(db: Db, row: RowAddress, most: number, isRead: boolean): Promise<StoryEntry[]> {
   const { userId, collection, key } = row;
   const [own, list = ''] = keyParts(row).toReversed();
   const ofRow = sql`x._user_id = ${userId}::bigint and x.collection = ${collection}`;
@@ -83,7 +86,7 @@ async function timelineOf(db: Db, row: RowAddress, most: number): Promise<StoryE
       select e.at, e.what, null, null, null, 'daemon', null
       from ${db.table('_collections')} as x
         cross join lateral (values (x.next_poll_at, 'next_poll'), (x.next_full_at, 'next_full')) as e (at, what)
-      where ${ofRow} and e.at is not null) as s
+      where ${ofRow} and ${isRead} and e.at is not null) as s
     group by s.at, s.what, s.by, case when s.field is null then s.place end
     order by s.at desc, max(s.place) desc limit ${most}`;
   return rows;

@@ -156,6 +156,9 @@ describe('a row', () => {
     expect(body).toContain('href="../../../../api/rows/42/list_items/7/a%2Fb"');
     expect(body).toContain('href="../../../../rows/42/lists/7"');
     expect(body).toContain('href="../../../../rows?user=42&amp;collection=list_items"');
+    expect(body).toMatch(
+      />account 42<\/a\s*> · <a[^>]*>list 7<\/a\s*> · <a[^>]*>all list_items<\/a\s*> · <a[^>]*>JSON</,
+    );
     expect(body).toContain('action="../../../../search"');
     expect(body).toContain('?entries=1000"');
     expect(body).toContain('12345 characters');

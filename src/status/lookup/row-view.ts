@@ -19,17 +19,18 @@ export function rowView(row: RowStory, root: string, older: number | undefined):
   const { userId, collection, state, columns } = row;
   const domain = columns.find(({ name }) => name === '_domain')?.value;
   const [list, ...item] = keyParts(row);
-  const link = (path: string, text: string): Html => html`<a href="${root}${path}">${text}</a> `;
+  const link = (path: string, text: string): Html => html`<a href="${root}${path}">${text}</a>`;
+  const links = [
+    link(`rows/${userId}/account`, `account ${userId}`),
+    ...(item.length === 0 ? [] : [link(`rows/${userId}/lists/${list}`, `list ${list}`)]),
+    link(`rows?user=${userId}&collection=${collection}`, `all ${collection}`),
+    ...(domain === undefined ? [] : [link(`search?q=${encodeURIComponent(domain)}`, `all of ${domain}`)]),
+    link(`api/${rowPath(row)}`, 'JSON'),
+  ];
   return html`<main id="content" tabindex="-1">
     <section class="headline ${state === 'live' ? 'good' : ''}">
       <h1>${rowName(row)}</h1>
-      <p>
-        ${STATES[state]} ${link(`rows/${userId}/account`, `account ${userId}`)}
-        ${item.length === 0 ? '' : link(`rows/${userId}/lists/${list}`, `list ${list}`)}
-        ${link(`rows?user=${userId}&collection=${collection}`, `all ${collection}`)}
-        ${domain === undefined ? '' : link(`search?q=${encodeURIComponent(domain)}`, `all of ${domain}`)}
-        ${link(`api/${rowPath(row)}`, 'JSON')}
-      </p>
+      <p>${STATES[state]} ${links.map((each, n) => html`${n === 0 ? '' : ' · '}${each}`)}</p>
     </section>
     <section>
       <h2>What happened</h2>

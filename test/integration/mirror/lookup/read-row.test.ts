@@ -79,6 +79,10 @@ it('a row that is removed is shown as it was, as far as its history is kept', as
   await account.observe('watchlist', '[{"id":"w","n":2}]');
   for (let n = 0; n < 2; n += 1) await account.observe('watchlist', '[]', { proof: { kind: 'snapshot' } });
   await account.applyDeletions('watchlist', { accept: true });
+  await account.query(`
+    insert into mirror._collections (_user_id, collection, next_poll_at, next_full_at)
+    values (${account.fence.userId}, 'watchlist', now() + interval '1 min', now() + interval '1 h')
+    on conflict (_user_id, collection) do update set next_poll_at = excluded.next_poll_at, next_full_at = excluded.next_full_at`);
   const row = await read(account, 'watchlist', 'w');
   expect(row?.state).toBe('deleted');
   expect(told(row)).toEqual(['mirrored', 'changed n: 1 → 2', 'deleted']);
