@@ -2,6 +2,7 @@ import { otherOwner, otherService } from '../../db/accounts/account-identity.ts'
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Secret } from '../../config/secret.ts';
+import { PROBLEMS, refusedDeletionRemedy } from '../../model/status/problem.ts';
 import { leftAlone, nothingThere } from '../../webhooks/registration/remedies.ts';
 import { readWebhook } from '../../webhooks/registration/read-webhook.ts';
 import { hostOf, sameUrl } from '../../webhooks/registration/same-url.ts';
@@ -62,25 +63,30 @@ function ownersOf(pings: readonly Ping[]): ReadonlyMap<string, Secret> {
   return owners;
 }
 
-/** The last error of each collection that is failing, as `status` has it, and rows that Postgres refuses. */
+/** The last error of each collection that is failing, and rows that Postgres refuses, with what `status` says to do. */
 async function failing({ mirror }: Context): Promise<readonly CheckFinding[]> {
   const db = await mirror();
   if (db === undefined) return [];
-  const { rows } = await db.sql<{ found: string; refused: boolean }>`
+  const { rows } = await db.sql<{ found: string; refusedIn: string | null }>`
     select string_agg(format('%s/%s', _user_id, collection), ', ' order by _user_id, collection) || ': ' || last_error as found,
-      false as refused
+      null as "refusedIn"
     from ${db.table('freshness')} where state = 'failing' group by last_error
     union all
-    select format('%s/%s: Postgres refuses the newest version of %s rows (mirror.stale_rows)', _user_id, collection, stale_rows), true
+    select format('%s/%s: Postgres refuses the newest version of %s row%s (mirror.stale_rows)', _user_id, collection, stale_rows,
+      case when stale_rows > 1 then 's' end), ''
     from ${db.table('data_quality')} where stale_rows > 0
     union all
-    select format('%s/%s: Postgres refuses to delete %s rows: %s', _user_id, collection, count(*), min(refused)), true
+    select format('%s/%s: Postgres refuses to delete %s row%s: %s', _user_id, collection, count(*),
+      case when count(*) > 1 then 's' end, min(refused)), collection
     from ${db.stateTable('candidate')} where refused is not null group by _user_id, collection
-    order by refused, found`;
-  const remedy =
-    'take away what refuses them (a constraint, a foreign key, a trigger); then "research-mirror sync --full"';
+    order by "refusedIn" nulls first, found`;
   if (rows.length === 0) return [ok('no collection failed when it was read last')];
-  return rows.map(({ found, refused }) => broken(found, refused ? { remedy } : {}));
+  return rows.map(({ found, refusedIn }) => {
+    if (refusedIn === null) return broken(found);
+    return broken(found, {
+      remedy: refusedIn === '' ? PROBLEMS.rows_stale[1] : refusedDeletionRemedy(refusedIn),
+    });
+  });
 }
 
 /** What is registered at the service: a request for each account, where a public URL is set. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
 import { FREE_ROWS, FREE_SHARE } from '../../mirror/deletion/brake.ts';
-import { PROBLEMS } from '../../model/status/problem.ts';
+import { PROBLEMS, refusedDeletionRemedy } from '../../model/status/problem.ts';
 import {
   type AccountStatus,
   DELETION_CAUSES,
@@ -112,7 +112,7 @@ function wordsOf(
       return {
         what: `Postgres refuses to delete rows of ${collection} that are gone: ${why ?? 'no reason is known'}`,
         byItself: PROBLEMS.deletions_refused[0],
-        remedy: `take away what keeps them (rows of another table that refer to them, a constraint, a trigger), or keep deleted rows for references (MIRROR_DELETES=soft); then ${sync}`,
+        remedy: refusedDeletionRemedy(collection),
       };
     case 'brake':
       return {
