@@ -44,7 +44,7 @@ it('a row has its columns in their order, its item, and its changes with their f
 
 it('a row may have columns that are called as statements call their tables', async () => {
   const account = await make();
-  const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+  const letters = Array.from('abcdefghijklmnopqrstuvwxyz');
   await account.page('research_jobs', `[{"job_id":17,${letters.map((each) => `"${each}":"1"`).join()}}]`);
   const row = await read(account, 'research_jobs', '17');
   expect(row?.columns.map(({ name }) => name)).toEqual(expect.arrayContaining(letters));

@@ -123,7 +123,9 @@ describe('an item that was mirrored', () => {
 
   it('is equal where columns are called as statements call their tables', async () => {
     const account = await makeAccount();
-    const letters = [...'abcdefghijklmnopqrstuvwxyz'].map((letter) => `"${letter}":"1"`).join();
+    const letters = Array.from('abcdefghijklmnopqrstuvwxyz')
+      .map((letter) => `"${letter}":"1"`)
+      .join();
     await account.page('research_jobs', `[{"job_id":1,${letters}}]`);
     expect(await unequal(account, `[{"job_id":1,${letters}}]`)).toEqual([]);
     await account.query(`update mirror.research_jobs set d = '2' where _user_id = ${account.fence.userId}`);
