@@ -29,7 +29,7 @@ interface Frame {
   readonly isOld: boolean;
 }
 
-/** The state of what only an old report tells of. */
+/** The state where there is only an old report. */
 export const NOT_KNOWN = chip('idle', 'not known');
 
 /** Characters of a key that are shown. */
