@@ -29,6 +29,6 @@ it.each([
     state,
     expect.stringContaining(`${runtime} ${version}${words.startsWith('of') ? ' ' : ''}${words}`),
   ]);
-  expect(remedy).toBe(/fixes/.test(words) ? 'update it' : undefined);
+  expect(remedy).toBe(/fixes/.test(words) ? 'update it' : null);
   if (state === 'ok') expect(found).toContain(LOOKED_UP);
 });
