@@ -93,6 +93,32 @@ describe('what is wrong', () => {
     ]);
   });
 
+  it('says at once that a refused key leaves an account to nobody, and nothing more when that is late', () => {
+    const late = (changes: Partial<AccountStatus>): AccountStatus =>
+      account({
+        collections: [collection({ state: 'overdue', nextPollAt: '2026-01-01T11:00:00Z' })],
+        ...changes,
+      });
+    const key = { cause: 'key_refused', what: 'the 2nd of MIRROR_API_KEY is of no use: 401' } as const;
+    const itself = 'by itself: it is asked again, later and later; the other keys go on';
+    const remedy = 'do: put the right key in its place, and start again';
+    const affecting = `${key.what}; affects 43; ${itself}; no daemon reads the affected accounts; ${remedy}`;
+    const read = account();
+    for (const other of [late({ owner: null }), late({ owner: 'gone' }), account({ owner: null })]) {
+      const accounts = [read, { ...other, userId: '43' }];
+      expect(lines(accounts, [DAEMON], {}, { keys: [key] }).problems).toEqual([affecting]);
+    }
+    // Without such a key, without a daemon, and of an account that is read, late is late.
+    const polls = expect.stringMatching(/^polls are late; affects 43\/lists; /) as string;
+    const accounts = [read, { ...late({ owner: null }), userId: '43' }];
+    expect(lines(accounts, [DAEMON]).problems).toEqual([polls]);
+    const both = [`${key.what}; ${itself}; ${remedy}`, polls];
+    for (const none of [[], [{ ...DAEMON, command: 'sync' }]])
+      expect(lines(accounts, none, {}, { keys: [key] }).problems).toEqual(both);
+    const ours = { ...late({}), userId: '43' };
+    expect(lines([ours], [DAEMON], {}, { keys: [key] }).problems).toEqual(both);
+  });
+
   it('says of an account that has moved that it stays as it is until a person decides', () => {
     const error = 'the key answers for account 43: "research-mirror accounts move 42" accepts it';
     expect(lines([account({ state: 'stopped', error })], [DAEMON]).problems).toEqual([

@@ -57,8 +57,12 @@ export function judge(
 ): Judgement {
   const { accounts, processes, held, recovery, deletions } = facts;
   const now = Date.parse(facts.at);
-  const running = processes.some(({ alive }) => alive);
-  const findings: FoundProblem[] = [...keys, ...deletions.flatMap(refusedDeletion)];
+  const alive = new Set(processes.flatMap((each) => (each.alive ? each.processId : [])));
+  // Of a key that is refused nobody knows whose it is: of an account that nobody reads.
+  const runsDaemon = processes.some((each) => each.alive && each.command === 'start');
+  const unknownKey = runsDaemon && keys.some(({ cause }) => cause === 'key_refused');
+  const unread: string[] = [];
+  const findings = deletions.flatMap(refusedDeletion);
   const notes: string[] = [];
   if (recovery?.open === true) {
     findings.push({ cause: 'database_went_back', what: recovery.reason, since: recovery.at });
@@ -75,7 +79,7 @@ export function judge(
       since: held.since,
     });
   }
-  const start = running ? {} : NO_DAEMON;
+  const start = alive.size > 0 ? {} : NO_DAEMON;
   const nothing = { cause: 'nothing_mirrored', what: 'no account has been mirrored yet', ...start } as const;
   if (unready !== undefined) findings.push(unready);
   else if (accounts.length === 0) findings.push(nothing);
@@ -85,16 +89,20 @@ export function judge(
     // Nobody is asked to mirror it: its state is no problem.
     if (asked.length === 0 && account.collections.length > 0) continue;
     if (account.state === 'stopped') findings.push(stoppedAccount(account, start));
-    findings.push(...asked.flatMap((each) => wrongIn(account, each, { now, start, unready })));
+    const isUnread = unknownKey && account.state === 'active' && !alive.has(account.owner ?? '');
+    if (isUnread) unread.push(account.userId);
+    const isExplained = isUnread || unready !== undefined;
+    findings.push(...asked.flatMap((each) => wrongIn(account, each, { now, start, isExplained })));
     findings.push(...webhookProblem(account));
     notes.push(...asked.flatMap((each) => imperfectIn(account, each)), ...notesOn(account));
   }
-  if (!running && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
+  if (alive.size === 0 && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
   if (clockBackMs >= 60_000) {
     notes.push(`${wordsOfStep(-clockBackMs)}: it is behind what it showed to a daemon before`);
   }
   notes.push(...oldReaders.map(openTransaction));
-  const problems = groupProblems(oneServiceDown(findings));
+  const ofKeys = keys.flatMap((each) => (each.cause === 'key_refused' ? refusedKey(each, unread) : [each]));
+  const problems = groupProblems(oneServiceDown([...ofKeys, ...findings]));
   return { healthy: problems.length === 0, problems, notes };
 }
 
@@ -193,6 +201,13 @@ function oneServiceDown(findings: readonly FoundProblem[]): readonly FoundProble
   );
 }
 
+/** @param unread accounts that no daemon reads: one of them may be the key's */
+function refusedKey(key: FoundProblem, unread: readonly string[]): FoundProblem[] {
+  if (unread.length === 0) return [key];
+  const byItself = `${PROBLEMS.key_refused[0]}; no daemon reads the affected accounts`;
+  return unread.map((where) => ({ ...key, where, byItself }));
+}
+
 function stoppedAccount(
   { userId: where, error }: AccountStatus,
   start: Partial<typeof NO_DAEMON>,
@@ -213,7 +228,7 @@ function stoppedAccount(
 function wrongIn(
   { userId, state }: AccountStatus,
   each: CollectionStatus,
-  { now, start, unready }: Pick<Further, 'unready'> & { now: number; start: Partial<typeof NO_DAEMON> },
+  { now, start, isExplained }: { now: number; start: Partial<typeof NO_DAEMON>; isExplained: boolean },
 ): FoundProblem[] {
   const where = `${userId}/${each.collection}`;
   const found: FoundProblem[] = [];
@@ -221,8 +236,8 @@ function wrongIn(
   if (each.state === 'failing' && state !== 'stopped') found.push(failure(where, each));
   if (each.heldDeletions > 0) found.push(blockedDeletions(userId, each));
   if (each.staleRows > 0) found.push(staleRows(userId, each));
-  // While nothing can be written, nothing is read: that it is late is no further problem.
-  if (each.state !== 'overdue' || state === 'stopped' || unready !== undefined) return found;
+  // What can't be written, or is nobody's to read, is not read: that it is late is no further problem.
+  if (each.state !== 'overdue' || state === 'stopped' || isExplained) return found;
   for (const [cause, what, field, boundMs] of LATE) {
     const since = each[field];
     if (since === null || now - Date.parse(since) <= boundMs) continue;

@@ -65,6 +65,31 @@ describe('a key that the service refuses', () => {
   });
 });
 
+describe('a wrong key in place of one of two', () => {
+  it('is the one problem, of the account too that nobody reads since, before it is late and after', async () => {
+    system = await createSystem({ keys: `${GOOD}=1001,second-key=1002` });
+    await system.sync([], { env: { MIRROR_API_KEY: `${GOOD},second-key` } });
+    const env = { MIRROR_API_KEY: `${GOOD},${WRONG}` };
+    const daemon = await system.daemon(env);
+    const problem = {
+      cause: 'key_refused',
+      what: expect.stringMatching(/^the 2nd of MIRROR_API_KEY /) as string,
+      affects: ['1002'],
+    };
+    const told = async (): Promise<unknown> =>
+      ((await (await fetch(`${daemon.statusUrl}/api/status`)).json()) as { problems: unknown }).problems;
+    await eventually('the problem', async () => expect(await told()).toMatchObject([problem]));
+    await system.db.query(
+      `update mirror._collections set next_poll_at = now() - interval '1 hour' where _user_id = 1002`,
+    );
+    const { code, stdout } = await system.run(['status', '--json'], env);
+    expect(code).toBe(1);
+    expect((JSON.parse(stdout) as { problems: unknown }).problems).toMatchObject([problem]);
+    expect(stdout).toContain('"overdue"');
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+});
+
 describe('a key that the service refuses later', () => {
   it('is replaced by the account’s other key without a pause', async () => {
     system = await createSystem({ keys: `old-key=1001,new-key=1001` });
