@@ -20,7 +20,7 @@ export const NO_SECRET =
 
 export function leftAlone(seen: Seen, takeover: string): string {
   const host = seen === 'none' ? 'nobody' : hostOf(seen.url);
-  return `the account's webhook leads to ${host}, and MIRROR_WEBHOOK_TAKEOVER=${takeover} leaves it there: only polls find changes. Set it to "always" to replace that one, or unset MIRROR_PUBLIC_URL`;
+  return `the account's webhook leads to ${host}, and MIRROR_WEBHOOK_TAKEOVER=${takeover} leaves it there: only polls find changes. Set it to "always" to replace that one with the next start, or unset MIRROR_PUBLIC_URL`;
 }
 
 export function nothingThere(): string {
