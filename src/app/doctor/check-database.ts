@@ -250,7 +250,7 @@ async function foreignObjects(db: Db): Promise<Findings> {
   return found.map(({ state, what, sql }) => (state === 'broken' ? broken : warning)(what, { remedy, sql }));
 }
 
-/** Exported for a test. */
+/** Whether the database takes writes, tried. */
 export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Promise<CheckFinding> {
   const { standby, readOnly, source, sql } = onlyRow(
     await db.sql<{ standby: boolean; readOnly: boolean; source: string; sql: string }>`

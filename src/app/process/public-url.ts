@@ -4,7 +4,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { askedAtMost } from '../asked-at-most.ts';
 
 /** Nobody has account 0. `/healthz` would prove less: a proxy may answer it itself, or pass on deliveries only. */
-const PATH = '/webhooks/0';
+export const LISTENER_PATH = '/webhooks/0';
 /** What the daemon's listener answers there to a GET. */
 export const LISTENER_ANSWER = 'deliveries are posted\n';
 /** Of a stranger's answer no more is read than that. */
@@ -35,9 +35,9 @@ export async function whyAstray(
   let answered: string;
   try {
     const headers = { 'cache-control': 'no-cache' };
-    const response = await fetch(`${publicUrl}${PATH}`, { signal, redirect: 'manual', headers });
+    const response = await fetch(`${publicUrl}${LISTENER_PATH}`, { signal, redirect: 'manual', headers });
     if ((await beginningOf(response)) === expected) return undefined;
-    answered = `${PATH} ${response.status}`;
+    answered = `${LISTENER_PATH} ${response.status}`;
   } catch (error) {
     const problem = networkProblem(error, host, false);
     return {
@@ -68,7 +68,7 @@ export function astrayKept(
   return askedAtMost(COUNTS_MS, clock, ask, COUNTS_MS);
 }
 
-async function beginningOf({ body }: Response): Promise<string> {
+export async function beginningOf({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
