@@ -1,5 +1,6 @@
 import { otherOwner, otherService } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
+import { refusalIn } from '../../db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Secret } from '../../config/secret.ts';
 import { PROBLEMS, refusedDeletionRemedy } from '../../model/status/problem.ts';
@@ -14,7 +15,7 @@ import type { Context, Ping } from './context.ts';
 /** They rest on what the service and the database have told. */
 export const ACCOUNT_CHECKS: readonly Check<Context>[] = [
   { name: 'accounts', after: ['base_url', 'objects'], run: identity },
-  { name: 'failing', after: ['writable', 'objects'], run: failing },
+  { name: 'failing', after: ['base_url', 'writable', 'objects'], run: failing },
   { name: 'registration', after: ['base_url'], run: registration },
 ];
 
@@ -67,25 +68,33 @@ function ownersOf(pings: readonly Ping[]): ReadonlyMap<string, Secret> {
 async function failing({ mirror }: Context): Promise<readonly CheckFinding[]> {
   const db = await mirror();
   if (db === undefined) return [];
-  const { rows } = await db.sql<{ found: string; refusedIn: string | null }>`
+  const { rows } = await db.sql<{ found: string; error: string; refusedIn: string | null }>`
     select string_agg(format('%s/%s', _user_id, collection), ', ' order by _user_id, collection) || ': ' || last_error as found,
-      null as "refusedIn"
+      last_error as error, null as "refusedIn"
     from ${db.table('freshness')} where state = 'failing' group by last_error
     union all
     select format('%s/%s: Postgres refuses the newest version of %s row%s (mirror.stale_rows)', _user_id, collection, stale_rows,
-      case when stale_rows > 1 then 's' end), ''
+      case when stale_rows > 1 then 's' end), '', ''
     from ${db.table('data_quality')} where stale_rows > 0
     union all
     select format('%s/%s: Postgres refuses to delete %s row%s: %s', _user_id, collection, count(*),
-      case when count(*) > 1 then 's' end, min(refused)), collection
+      case when count(*) > 1 then 's' end, min(refused)), '', collection
     from ${db.stateTable('candidate')} where refused is not null group by _user_id, collection
     order by "refusedIn" nulls first, found`;
   if (rows.length === 0) return [ok('no collection failed when it was read last')];
-  return rows.map(({ found, refusedIn }) => {
-    if (refusedIn === null) return broken(found);
-    return broken(found, {
-      remedy: refusedIn === '' ? PROBLEMS.rows_stale[1] : refusedDeletionRemedy(refusedIn),
-    });
+  return rows.map(({ found, error, refusedIn }) => {
+    if (refusedIn !== null) {
+      const remedy = refusedIn === '' ? PROBLEMS.rows_stale[1] : refusedDeletionRemedy(refusedIn);
+      return broken(found, { remedy });
+    }
+    const refusal = refusalIn(error);
+    const mend =
+      refusal === undefined
+        ? 'mend what "keys" and "endpoints" say, where they are not ok'
+        : refusal.whole
+          ? 'the database takes writes now'
+          : 'take away what refuses it: what foreign_objects names, a constraint or a foreign key';
+    return broken(found, { remedy: `${mend}; it is tried again, at the latest after 5 minutes` });
   });
 }
 
@@ -105,7 +114,10 @@ async function registration(context: Context): Promise<readonly CheckFinding[]> 
     if (sameUrl(seen.url, wanted)) return ok(`at ${hostOf(wanted)}`);
     if (takeover === 'always' || hostOf(seen.url) === hostOf(wanted))
       return state(`it leads to ${hostOf(seen.url)}, and is replaced; ${soon}`);
-    return warning(leftAlone(seen, takeover), { command: 'export MIRROR_WEBHOOK_TAKEOVER=always' });
+    return warning(leftAlone(seen, takeover), {
+      remedy: 'where ours is to replace it, with the next start',
+      command: 'export MIRROR_WEBHOOK_TAKEOVER=always',
+    });
   };
   const findings: CheckFinding[] = [];
   for (const [owner, key] of ownersOf(await context.pings())) {

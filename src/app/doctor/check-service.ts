@@ -8,6 +8,7 @@ import {
   MalformedAnswer,
   RateLimited,
   RequestRefused,
+  ServiceError,
   TransportError,
 } from '../../model/errors.ts';
 import type { Page } from '../../model/page.ts';
@@ -51,8 +52,10 @@ async function network({ config: { service, proxy }, pings }: Context): Promise<
   const [variable, given] =
     protocol === 'https:' ? (['HTTPS_PROXY', proxy.https] as const) : (['HTTP_PROXY', proxy.http] as const);
   const by = URL.parse(given ?? '');
+  const runs = error.code === 'ECONNREFUSED' ? 'does the service run at that address? If so, ' : '';
   const way = 'mend the host in MIRROR_API_URL, or the way there (name server, firewall)';
-  if (by === null) return broken(found, { remedy: `${way}; where only a proxy leads out, set ${variable}` });
+  if (by === null)
+    return broken(found, { remedy: `${runs}${way}; where only a proxy leads out, set ${variable}` });
   // undici alone knows whom NO_PROXY excepts.
   return broken(`${found}, by the proxy ${by.host} (${variable}) unless NO_PROXY excepts the service`, {
     remedy: `see that the proxy runs, or ${way}; where no proxy is needed`,
@@ -83,7 +86,11 @@ async function baseUrl({ config, pings }: Context): Promise<CheckFinding> {
       remedy: 'set MIRROR_API_URL to the address of the service, without /v1 and what follows it',
     });
   }
-  return unknown(messageOf(error), { remedy: 'the service is in trouble: try again later' });
+  const isDown = error instanceof ServiceError;
+  return (isDown ? broken : unknown)(messageOf(error), {
+    remedy:
+      'the service is in trouble: tell its operator where that lasts; mirroring goes on by itself when it answers',
+  });
 }
 
 /** One finding for each account, with its keys, and one for each key that is of no use. */

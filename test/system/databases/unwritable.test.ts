@@ -102,7 +102,10 @@ describe('what Postgres refuses of one table is called so, and doctor names', ()
     expect(found[0]?.what).not.toContain('read');
     const examined = await doctor();
     expect(examined.code).toBe(1);
-    expect(examined.the('failing').found).toContain(said);
+    expect(examined.the('failing')).toMatchObject({
+      found: expect.stringContaining(said) as string,
+      remedy: expect.stringContaining('foreign_objects') as string,
+    });
     expect(examined.the('foreign_objects').found).toContain(named);
     await ran(examined.the('foreign_objects'), system.databaseUrl);
     expect(await read()).toBe(0);

@@ -248,6 +248,7 @@ describe('doctor says of the webhook', () => {
     expect(foreign.the('registration').found).toContain(
       "the account's webhook leads to elsewhere.example.com",
     );
+    expect(foreign.the('registration').remedy).toContain('with the next start');
     expect(JSON.stringify(foreign.checks)).not.toContain('hunter');
     const mended = { ...wanted, env: await typed(foreign.the('registration'), wanted) };
     const daemon = await system.daemon(mended.env);
@@ -265,6 +266,18 @@ describe('doctor says of the webhook', () => {
     expect(gone).toMatchObject({ code: 0 });
     expect(gone.in('warning')).toEqual(['registration']);
     expect(gone.the('registration').found).toContain('none is registered; the daemon sees to it within');
+    // Without its database the daemon is known by what its ports answer.
+    const down = await examine({
+      ...mended,
+      env: {
+        ...mended.env,
+        DATABASE_URL: 'postgres://127.0.0.1:1/mirror',
+        MIRROR_HTTP_PORT: new URL(daemon.statusUrl).port,
+      },
+    });
+    expect(down.in('broken')).toEqual(['database']);
+    for (const name of ['status_port', 'webhook_port'])
+      expect(down.the(name).found).toContain('a research-mirror runs there');
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 });

@@ -181,7 +181,10 @@ describe('doctor says the cause and the remedy of', () => {
   it('a service where nobody listens, or whose name is not known', async () => {
     const found = await examine(setting({ MIRROR_API_URL: 'http://127.0.0.1:1' }));
     expect(found).toMatchObject({ code: 1 });
-    expect(found.the('network').found).toBe('127.0.0.1:1 refused the connection (ECONNREFUSED)');
+    expect(found.the('network')).toMatchObject({
+      found: '127.0.0.1:1 refused the connection (ECONNREFUSED)',
+      remedy: expect.stringMatching(/^does the service run at that address\?/) as string,
+    });
     const unknown = await examine(setting({ MIRROR_API_URL: 'https://service.invalid' }));
     expect(unknown.the('network')).toMatchObject({
       state: 'broken',
@@ -201,17 +204,22 @@ describe('doctor says the cause and the remedy of', () => {
     expect(await examine(mended)).toMatchObject({ code: 0 });
   });
 
-  it('a service in trouble, which leaves open what is wrong', async () => {
+  it('a service in trouble, and leaves out what comes of it', async () => {
     const port = await listening(
       createServer((_, answer) => {
         answer.writeHead(503).end('{"error":{"message":"maintenance"}}');
       }),
     );
     const found = await examine(setting({ MIRROR_API_URL: `http://127.0.0.1:${port}` }));
-    expect(found).toMatchObject({ code: 3 });
+    expect(found).toMatchObject({ code: 1 });
+    expect(found.in('broken')).toEqual(['base_url']);
     expect(found.the('base_url')).toMatchObject({
-      state: 'unknown',
       found: 'GET /v1/ping was answered 503: maintenance',
+      remedy: expect.stringContaining('the service is in trouble') as string,
+    });
+    expect(found.the('failing')).toMatchObject({
+      state: 'unknown',
+      found: 'not looked at: base_url failed',
     });
   });
 
