@@ -1,5 +1,10 @@
 import type { Db } from '../../db/connection/db.ts';
-import { concernsWholeDatabase, failureMessage, sqlState } from '../../db/connection/sql-state.ts';
+import {
+  concernsWholeDatabase,
+  failureMessage,
+  isReadOnlySession,
+  sqlState,
+} from '../../db/connection/sql-state.ts';
 import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
 import { missingRights } from '../../db/inspection/owner-rights.ts';
 import { tryWriting } from '../../db/inspection/write-trial.ts';
@@ -124,7 +129,7 @@ export async function whyReadOnly(db: Db): Promise<string | undefined> {
     end $$`);
     return undefined;
   } catch (error) {
-    if (sqlState(error) === '25006') return READ_ONLY;
+    if (isReadOnlySession(error)) return READ_ONLY;
     throw error;
   }
 }

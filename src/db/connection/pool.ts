@@ -5,7 +5,14 @@ import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
 import { readDsn, systemUser, type PgVariables } from './dsn.ts';
 import { PIN_SETTINGS } from './pinned-settings.ts';
-import { breaksConnection, databaseError, driverProblem, isUnanswered, sqlState } from './sql-state.ts';
+import {
+  breaksConnection,
+  isReadOnlySession,
+  databaseError,
+  driverProblem,
+  isUnanswered,
+  sqlState,
+} from './sql-state.ts';
 import { isDirect, tlsPlan } from './tls.ts';
 
 export interface ConnectionOptions {
@@ -288,7 +295,7 @@ class GuardedClient {
       if (last === undefined) throw new RangeError('a text without a statement');
       return last;
     } catch (error) {
-      if (breaksConnection(error)) this.isBroken = true;
+      if (breaksConnection(error) || isReadOnlySession(error)) this.isBroken = true;
       if (isUnanswered(error)) this.#isUnanswered = true;
       throw databaseError(error);
     }

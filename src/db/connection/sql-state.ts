@@ -176,13 +176,15 @@ export function refusalIn(message: string): { readonly why: string; readonly who
     : { why: found[1] ?? '', whole: OF_THE_WHOLE.test(found[2] ?? '') && !message.includes(IN_FUNCTION) };
 }
 
-/**
- * Whether the connection is of no use after this error: its state at the server is unknown, or it is read-only (25006),
- * which a session stays when the setting is taken back, or when its server is the primary no more.
- */
+/** Whether the connection is of no use after this error, because its state at the server is unknown. */
 export function breaksConnection(error: unknown): boolean {
   const state = sqlState(error);
-  return state === undefined ? isConnectionProblem(error) : /^(08...|57P0.|25P0[34]|25006)$/.test(state);
+  return state === undefined ? isConnectionProblem(error) : /^(08...|57P0.|25P0[34])$/.test(state);
+}
+
+/** Whether the session is read-only. It stays so when the setting is taken back, or another server is the primary. */
+export function isReadOnlySession(error: unknown): boolean {
+  return sqlState(error) === '25006';
 }
 
 /** Nothing reaches the database, a heartbeat as little as anything else; not: it refuses something. */
