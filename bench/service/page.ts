@@ -4,11 +4,7 @@
  *
  *     node bench/service/page.ts [--accounts 1000]
  */
-import { pino } from 'pino';
-import { systemClock } from '@research-mirror/runtime/clock';
-import { createMetrics } from '../../src/status/metrics.ts';
-import { createStatusServer } from '../../src/status/server.ts';
-import { sampleLookups } from '../../test/support/processes/sample-lookups.ts';
+import { servePage } from '../../test/browser/served-page.ts';
 import { sampleAccount, sampleDetails, sampleReport } from '../../test/support/processes/status-report.ts';
 import { readFlags } from '../support/flags.ts';
 import { median, printMachine, printTable } from '../support/report.ts';
@@ -21,19 +17,7 @@ for (const accounts of [1, 20, flags.accounts]) {
   const report = sampleReport({
     accounts: Array.from({ length: accounts }, (_, index) => sampleAccount({ userId: String(1001 + index) })),
   });
-  const server = createStatusServer({
-    host: '127.0.0.1',
-    port: 0,
-    token: undefined,
-    status: async () => report,
-    account: async () => sampleDetails(),
-    ready: async () => ({ ok: true }),
-    lookups: sampleLookups(),
-    metrics: createMetrics('1.2.3'),
-    clock: systemClock,
-    log: pino({ level: 'silent' }),
-  });
-  await server.start();
+  const server = await servePage(() => report, { details: sampleDetails() });
   for (const path of ['', 'accounts/1001', 'api/status']) {
     const took: number[] = [];
     let [bytes, status] = [0, 0];

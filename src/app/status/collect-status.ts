@@ -113,18 +113,22 @@ export function nextReading(
 ): UpcomingReading | null {
   const { userId, state, owner, walks, collections } = account;
   if (state !== 'active' || owner === null) return null;
-  const runs = READINGS.flatMap(({ field, what, line, earlier }) =>
-    collections.flatMap((each) => {
-      const at = each[field];
-      const isRead = field === 'nextFullAt' && walks.some((walk) => walk.collection === each.collection);
-      if (each.state === 'paused' || at === null || isRead) return [];
-      const byLine = schedule.after(userId, each.collection, new Date(Date.parse(at) - 1))[field];
-      const because = byLine?.getTime() === Date.parse(at) ? line : earlier;
-      return [{ what: `${what} of ${each.collection}`, at, because }];
+  const runs = READINGS.flatMap((reading) =>
+    collections.flatMap(({ collection, state: of, [reading.field]: at }) => {
+      const isRead = reading.field === 'nextFullAt' && walks.some((walk) => walk.collection === collection);
+      return of === 'paused' || at === null || isRead ? [] : [{ ...reading, collection, at }];
     }),
   );
-  const moment = ({ at }: UpcomingReading): number => Math.max(Date.parse(at), now.getTime());
-  return runs.toSorted((a, b) => moment(a) - moment(b))[0] ?? null;
+  const moment = ({ at }: { readonly at: string }): number => Math.max(Date.parse(at), now.getTime());
+  const [first] = runs.toSorted((a, b) => moment(a) - moment(b));
+  if (first === undefined) return null;
+  const { field, what, line, earlier, collection, at } = first;
+  const byLine = schedule.after(userId, collection, new Date(Date.parse(at) - 1))[field];
+  return {
+    what: `${what} of ${collection}`,
+    at,
+    because: byLine?.getTime() === Date.parse(at) ? line : earlier,
+  };
 }
 
 /** Of a database that has not the tables, or not those of this program. @param why the one problem */
