@@ -1,4 +1,4 @@
-import { ClassifiedError } from '@research-mirror/runtime/errors';
+import { ClassifiedError, DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -26,7 +26,10 @@ export interface CommandServiceOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** How often (ms) the daemon writes progress, and looks whether the asker still waits. */
+/**
+ * How often (ms) the daemon writes progress, and looks whether the asker still waits; and how soon it tries again what
+ * the database did not do.
+ */
 const LOOK_MS = 500;
 /** For how long (ms) rows of commands are kept that nobody waits for: somebody may look into what happened. */
 const KEEP_MS = 3_600_000;
@@ -65,9 +68,7 @@ export function commandService(options: CommandServiceOptions): Service {
       }
     };
     const watching = watch().catch(() => {}); // it ends when the command is over
-    const finish = async (state: string, result: unknown, error: string | null): Promise<void> => {
-      over.abort(new Stopped('the watch'));
-      await watching;
+    const write = async (state: string, result: unknown, error: string | null): Promise<void> => {
       await tables
         .updateTable('command')
         .set({
@@ -80,6 +81,20 @@ export function commandService(options: CommandServiceOptions): Service {
         .where('command_id', '=', id)
         .where('state', '=', 'running')
         .execute();
+    };
+    /** The asker waits for it: while the database is away or read-only it is written again and again. */
+    const finish = async (...answer: Parameters<typeof write>): Promise<void> => {
+      over.abort(new Stopped('the watch'));
+      await watching;
+      for (;;) {
+        try {
+          return await write(...answer);
+        } catch (error) {
+          if (!(error instanceof DatabaseUnavailable) || stop.aborted) throw error;
+          options.onFailure(error);
+          await clock.sleep(LOOK_MS, stop).catch(() => {});
+        }
+      }
     };
     try {
       const handler = handlers[kind];
@@ -97,54 +112,57 @@ export function commandService(options: CommandServiceOptions): Service {
   };
 
   return service('commands', async ({ signal, ready }) => {
-    const running = new Set<Promise<void>>();
+    const running = new Map<string, Promise<void>>();
     ready();
     try {
       for (;;) {
         try {
-          for await (const row of claim(options)) {
-            const task: Promise<void> = carryOut(row.command_id, row.kind, row.arguments, signal)
+          for await (const row of claim(options, running)) {
+            const task = carryOut(row.command_id, row.kind, row.arguments, signal)
               .catch(options.onFailure)
-              .finally(() => running.delete(task));
-            running.add(task);
+              .finally(() => running.delete(row.command_id));
+            running.set(row.command_id, task);
           }
+          await bell.heard(signal);
         } catch (error) {
-          // The database may be away for a while: commands wait, and the bell rings when it is back.
+          signal.throwIfAborted();
+          // Who left a command has rung already.
           options.onFailure(error);
+          await clock.sleep(LOOK_MS, signal);
         }
-        await bell.heard(signal);
       }
     } finally {
-      await Promise.all(running);
+      await Promise.all(running.values());
     }
   });
 }
 
 /**
- * Takes the commands queued for this process whose askers still wait: read first, then each taken by compare-and-set.
- * They are yielded one by one, so that each one taken is begun, whatever fails after it.
+ * Takes the commands for this process whose askers still wait: read first, then each taken by compare-and-set. One that
+ * counts as taken and is not carried out, since the database's answer was lost, is taken again. They are yielded one by
+ * one, so that each one taken is begun, whatever fails after it.
  */
-async function* claim({
-  db,
-  processId,
-}: CommandServiceOptions): AsyncGenerator<{ command_id: string; kind: string; arguments: unknown }> {
+async function* claim(
+  { db, processId }: CommandServiceOptions,
+  running: ReadonlyMap<string, unknown>,
+): AsyncGenerator<{ command_id: string; kind: string; arguments: unknown }> {
   const tables = db.state;
-  const queued = await tables
+  const open = await tables
     .selectFrom('command')
     .select(['command_id', 'wanted_until'])
-    .where('state', '=', 'queued')
+    .where('state', 'in', ['queued', 'running'])
     .where('owner', '=', processId)
     .orderBy('created_at')
-    .limit(10)
     .execute();
-  if (queued.length === 0) return;
+  const waiting = open.filter(({ command_id: id }) => !running.has(id));
+  if (waiting.length === 0) return;
   const now = await databaseTime(db);
-  for (const { command_id: id, wanted_until: until } of queued) {
+  for (const { command_id: id, wanted_until: until } of waiting) {
     const row = await tables
       .updateTable('command')
       .set({ state: until > now ? 'running' : 'cancelled' })
       .where('command_id', '=', id)
-      .where('state', '=', 'queued')
+      .where('state', 'in', ['queued', 'running'])
       .returning(['command_id', 'kind', 'arguments', 'state'])
       .executeTakeFirst();
     if (row?.state === 'running') yield row;

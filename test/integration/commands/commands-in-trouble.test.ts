@@ -61,6 +61,41 @@ describe('a command', () => {
     expect(failures).toHaveLength(1);
   });
 
+  it.each(['queued', 'running'])('waits where the database is read-only when it is %s', async (state) => {
+    await query(`
+      create function read_only() returns trigger language plpgsql set search_path = '' as
+      $$ begin raise read_only_sql_transaction; end $$`);
+    await query(`create trigger refuse before update on mirror_sync.command for each row
+      when (old.state = '${state}' and new.state <> '${state}') execute function read_only()`);
+    await serve(() => Promise.resolve('done'));
+    const asked = ask();
+    // It is looked at again and again, and nobody rings.
+    await eventually('three failures', () => failures.length >= 3);
+    await query('drop trigger refuse on mirror_sync.command');
+    await expect(asked).resolves.toBe('done');
+  });
+
+  it('that was taken, while the answer that says so was lost, is carried out', async () => {
+    await serve(() => Promise.resolve('done'));
+    const { db } = database;
+    const lost = askDaemon(
+      db,
+      { kind: 'work', arguments: {}, to: 'daemon' },
+      {
+        clock: systemClock,
+        signal: new AbortController().signal,
+        onProgress: () => {},
+        lives: () => Promise.resolve(true),
+      },
+    );
+    await eventually('it to count as taken', async () => {
+      const { rows } = await sql`update mirror_sync.command set state = 'running' returning 1`.execute(db);
+      return rows.length > 0;
+    });
+    bell.ring();
+    await expect(lost).resolves.toBe('done');
+  });
+
   it('is still withdrawn by its asker after its progress could not be written for a while', async () => {
     await query(`create trigger refuse before update on mirror_sync.command for each row
       when (new.progress is distinct from old.progress) execute function refuse()`);
