@@ -142,17 +142,25 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLi
   const endSession: EndSession = (...session) => void pool.query(END_SESSION, session).catch(() => {});
   const places = new Places(options.max);
   const guarded = new Map<pg.PoolClient, GuardedClient>();
+  /** One is read-only for good: so may be others that began before, which are not used again either. */
+  const allBegunSoFar = (): void => {
+    for (const each of guarded.values()) each.isBroken = true;
+  };
   // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
   // listener ends the process.
   pool.on('connect', (client) => {
-    guarded.set(client, new GuardedClient(client, endSession));
+    guarded.set(client, new GuardedClient(client, endSession, allBegunSoFar));
   });
   pool.on('remove', (client) => guarded.delete(client));
   const oneWorks = (): boolean => [...guarded.values()].some(({ isBroken }) => !isBroken);
   /** @returns the connection, or why there is none where others work. @throws where none works */
   const attempt = async (leave: () => void): Promise<{ client?: PostgresPoolClient; failure?: unknown }> => {
     try {
-      const client = guarded.get(await pool.connect());
+      let client = guarded.get(await pool.connect());
+      while (client?.isBroken === true) {
+        client.release();
+        client = guarded.get(await pool.connect());
+      }
       client?.taken(leave);
       return { client: client as unknown as PostgresPoolClient };
     } catch (error) {
@@ -219,6 +227,7 @@ const BEGUN = { command: 'BEGIN', rowCount: null, rows: [], oid: 0, fields: [] }
 class GuardedClient {
   readonly #client: pg.PoolClient;
   readonly #endSession: EndSession;
+  readonly #onReadOnly: () => void;
   /** As pg_stat_activity has it; a Unix socket has none. */
   readonly #port: number;
   /** It can't be used any more, as far as known. */
@@ -229,9 +238,10 @@ class GuardedClient {
   /** A transaction's beginning that was sent, while the next statement is not. */
   #begun: Promise<pg.QueryResult> | undefined;
 
-  constructor(client: pg.PoolClient, endSession: EndSession) {
+  constructor(client: pg.PoolClient, endSession: EndSession, onReadOnly: () => void) {
     this.#client = client;
     this.#endSession = endSession;
+    this.#onReadOnly = onReadOnly;
     const { connection } = client as unknown as { connection: { stream: Partial<Socket> } };
     this.#port = connection.stream.localPort ?? -1;
     // It broke while in use: the current statement, or the next one, is rejected with the error.
@@ -295,7 +305,8 @@ class GuardedClient {
       if (last === undefined) throw new RangeError('a text without a statement');
       return last;
     } catch (error) {
-      if (breaksConnection(error) || isReadOnlySession(error)) this.isBroken = true;
+      if (breaksConnection(error)) this.isBroken = true;
+      if (isReadOnlySession(error)) this.#onReadOnly();
       if (isUnanswered(error)) this.#isUnanswered = true;
       throw databaseError(error);
     }
