@@ -144,7 +144,7 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLi
   const guarded = new Map<pg.PoolClient, GuardedClient>();
   /** One is read-only for good: so may be others that began before, which are not used again either. */
   const allBegunSoFar = (): void => {
-    for (const each of guarded.values()) each.isBroken = true;
+    for (const each of guarded.values()) each.isStale = true;
   };
   // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
   // listener ends the process.
@@ -157,7 +157,7 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLi
   const attempt = async (leave: () => void): Promise<{ client?: PostgresPoolClient; failure?: unknown }> => {
     try {
       let client = guarded.get(await pool.connect());
-      while (client?.isBroken === true) {
+      while (client?.isStale === true) {
         client.release();
         client = guarded.get(await pool.connect());
       }
@@ -232,6 +232,8 @@ class GuardedClient {
   readonly #port: number;
   /** It can't be used any more, as far as known. */
   isBroken = false;
+  /** It began when sessions were read-only. */
+  isStale = false;
   #isUnanswered = false;
   #leave = (): void => {};
   #inTransaction = false;
@@ -314,7 +316,7 @@ class GuardedClient {
 
   release(discard?: boolean): void {
     this.isBroken ||= discard === true;
-    this.#client.release(this.isBroken);
+    this.#client.release(this.isBroken || this.isStale);
     if (this.#isUnanswered) this.#endSession(this.processID, this.#port);
     this.#leave();
   }
