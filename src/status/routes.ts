@@ -4,7 +4,7 @@ import { isLoopbackHostHeader, tokenCheck } from './access.ts';
 import type { Answers } from './answers.ts';
 import { contentPolicy } from './content-policy.ts';
 import { type PageQuestion, htmlReply, jsonReply, type PageReply, type Route } from './http/page-reply.ts';
-import { lookupRoutes, type Lookups } from './lookup/lookup-routes.ts';
+import { lookupRoute, type Lookups } from './lookup/lookup-routes.ts';
 import type { Metrics } from './metrics.ts';
 import type { Html } from './page/page-figures.ts';
 import { statusPage } from './page/status-page.ts';
@@ -44,7 +44,6 @@ export function createRoutes(options: RoutesOptions): Route {
       'www-authenticate': 'Basic realm="research-mirror", charset="UTF-8"',
     });
   };
-  const lookups = lookupRoutes(options.lookups);
   return async (asked) => {
     if (asked.path === '/healthz') return jsonReply({ ok: true });
     if (asked.path === '/readyz') {
@@ -53,7 +52,7 @@ export function createRoutes(options: RoutesOptions): Route {
     }
     const refused = refusal(asked);
     if (refused !== undefined) return refused;
-    const route = pageRoute(asked.path, options) ?? lookups(asked.path);
+    const route = pageRoute(asked.path, options) ?? lookupRoute(asked.path, options.lookups);
     return route?.(asked) ?? jsonReply({ error: 'nothing is here: see / or /api/status' }, 404);
   };
 }

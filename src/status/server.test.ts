@@ -156,7 +156,7 @@ describe('the status server', () => {
 
   it('asks for the token, but not for health', async () => {
     const url = (await start({ token: 's3cret' })).url();
-    const lookups = ['search?q=1', 'api/search?q=1', 'rows/42/lists/7', 'api/rows/42/lists/7'];
+    const lookups = ['search?q=1', 'rows?user=42&collection=lists', 'rows/42/lists/7'];
     for (const path of ['', 'accounts/42', 'api/status', 'metrics', 'live', 'nothing', ...lookups]) {
       const answer = await ask(url + path);
       expect(answer.status).toBe(401);
@@ -175,9 +175,8 @@ describe('the status server', () => {
       'api/status',
       'accounts/42',
       'search?q=1',
-      'api/search?q=1',
+      'rows?user=42&collection=lists',
       'rows/42/lists/7',
-      'api/rows/42/lists/7',
     ]) {
       expect(await ask(url + path, { host: 'evil.example:8080' })).toMatchObject({ status: 403 });
     }
@@ -196,7 +195,7 @@ describe('the status server', () => {
       'live',
       'accounts/42',
       'search',
-      'api/search?q=1',
+      'rows?user=42&collection=lists',
     ]) {
       expect(await ask(url + path, {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
     }

@@ -26,14 +26,9 @@ afterEach(async () => {
 });
 
 const lookups = sampleLookups({
-  search: async (query) => ({
-    query,
-    at: AT,
-    results: query === 'nothing' ? [] : [sampleFound()],
-    more: false,
-  }),
-  rows: async (asked) => ({ ...asked, at: AT, rows: [{ ...sampleFound(), changeId: '8' }], next: '7' }),
-  row: async (address) => (address.key === '404' ? undefined : sampleStory(address)),
+  search: async (query) => ({ at: AT, found: query === 'nothing' ? [] : [sampleFound()], more: false }),
+  rows: async () => ({ at: AT, found: [sampleFound()], next: '7' }),
+  row: async (address) => (address.key === '404' ? undefined : sampleStory()),
 });
 
 async function open(report: () => StatusReport): Promise<Page> {

@@ -10,7 +10,7 @@ import { servePage } from './served-page.ts';
 
 const ID = `../it's "a"/50%?#~ 名`;
 const row = { userId: '42', collection: 'list_items', key: `7:${ID}` } as const;
-const found = sampleFound(row);
+const found = sampleFound({ row });
 
 const servers: StatusServer[] = [];
 afterEach(async () => {
@@ -19,9 +19,9 @@ afterEach(async () => {
 
 async function serve(): Promise<string> {
   const lookups = sampleLookups({
-    search: async (query) => ({ query, at: AT, results: query === ID ? [found] : [], more: false }),
-    rows: async (asked) => ({ ...asked, at: AT, rows: [{ ...found, changeId: '8' }], next: null }),
-    row: async (address) => (rowPath(address) === rowPath(row) ? sampleStory(address) : undefined),
+    search: async (query) => ({ at: AT, found: query === ID ? [found] : [], more: false }),
+    rows: async () => ({ at: AT, found: [found], next: undefined }),
+    row: async (address) => (rowPath(address) === rowPath(row) ? sampleStory() : undefined),
   });
   const server = await servePage(() => sampleReport(), { lookups });
   servers.push(server);

@@ -1,10 +1,12 @@
 import { commandService } from '../../commands/command-service.ts';
 import type { ServiceConfig } from '../../config/config.ts';
+import type { Db } from '../../db/connection/db.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
 import { createWakeups } from '../../db/notify/wakeups.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { countOf, formatSpan } from '@research-mirror/runtime/figures';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
@@ -16,6 +18,8 @@ import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { accountsService, type AccountsService } from '../accounts/accounts-service.ts';
 import { arrangeLiveViews } from '../../mirror/columns/follow-columns.ts';
+import { readRow } from '../../mirror/lookup/read-row.ts';
+import { newestRows, searchMirror } from '../../mirror/lookup/search-mirror.ts';
 import { failureLog } from '../failure-log.ts';
 import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
@@ -24,7 +28,6 @@ import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
 import { pollAfterRegistration } from './poll-after-registration.ts';
-import { lookupsIn } from './lookups-in.ts';
 import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
 import { programVersion } from '../program-files.ts';
 import { readiness, WriteHealth } from './readiness.ts';
@@ -97,6 +100,11 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     return readAccountDetails(mirror.db, userId);
   };
 
+  const lookUp = async <T>(work: (db: Db) => Promise<T>): Promise<T> => {
+    if (mirror === undefined) throw new DatabaseUnavailable(unreached);
+    return work(mirror.viewersDb);
+  };
+
   // The page comes first: while the database can't be reached, it says why.
   const server = createStatusServer({
     host: config.http.host,
@@ -108,7 +116,11 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     ready,
     status: () => report(),
     account,
-    lookups: lookupsIn(() => mirror, clock),
+    lookups: {
+      search: (query) => lookUp((db) => searchMirror(db, query)),
+      rows: (filter) => lookUp((db) => newestRows(db, filter)),
+      row: (address) => lookUp((db) => readRow(db, address)),
+    },
   });
   await server.start();
   const started: Service[] = [server];

@@ -16,6 +16,8 @@ export interface OpenMirror {
   readonly urgentDb: Db;
   /** A pool of one connection: a heartbeat must not wait until a page's is free. */
   readonly heartbeatDb: Db;
+  /** Two connections for searches and pages of rows: no walk and no report waits for who looks. Made when one is asked. */
+  readonly viewersDb: Db;
   /** Opens another pool, for what must not wait until a page's connection is free; closed with the mirror. */
   readonly openPool: (connections: number) => Promise<Db>;
   /** Unpooled where DATABASE_URL_DIRECT says so: for LISTEN. */
@@ -48,8 +50,10 @@ export async function openMirror(config: Config, options: OpenOptions): Promise<
     await bringUp(config, isDirect ? tried : reached.direct, options);
     const { db, urgent: urgentDb } = await open(tried, {});
     const { db: heartbeatDb } = await open(tried, { max: 1 });
+    const { db: viewersDb } = await open(tried, { max: 2 });
     const openPool = async (max: number): Promise<Db> => (await open(reached.connection, { max })).db;
-    return { db, urgentDb, heartbeatDb, openPool, direct: reached.direct, words: reached.words, close };
+    const { direct, words } = reached;
+    return { db, urgentDb, heartbeatDb, viewersDb, openPool, direct, words, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
 import type { RowStory, StoryEntry } from '../../model/lookup/lookup-answers.ts';
 import { keyParts, type RowAddress } from '../../model/lookup/row-address.ts';
 import { dataTable, keyColumns, tableOf } from '../table.ts';
@@ -9,23 +8,22 @@ import { lookupSnapshot } from './search-mirror.ts';
 /** Characters shown of a value, and of the whole item. */
 const VALUE = 2_000;
 const RAW = 20_000;
-/** Lines of a story, at most: a version has one for each field that changed. */
+/** Entries of a story that are shown, the newest ones; and lines of it, at most: a version has one for each field. */
+const ENTRIES = 100;
 const LINES = 2_000;
 
 /**
  * The row, what happened to it, and what the daemon has still to do about it, on one snapshot.
- * @param entries of the timeline, at most: the newest
  * @returns undefined where neither a row, nor an event, a submission or an item in quarantine has the address
  * @throws DatabaseUnavailable, also where it takes too long
  */
-export async function readRow(db: Db, row: RowAddress, entries: number): Promise<RowStory | undefined> {
-  return lookupSnapshot(db, async (trx) => {
-    const at = (await databaseTime(trx)).toISOString();
+export async function readRow(db: Db, row: RowAddress): Promise<RowStory | undefined> {
+  return lookupSnapshot(db, async (trx, at) => {
     const stored = await storedRow(trx, row);
-    const timeline = await timelineOf(trx, row, entries + 1, stored?.state !== 'deleted');
+    const timeline = await timelineOf(trx, row, stored?.state !== 'deleted');
     if (stored === undefined && timeline.every(({ by }) => by === 'daemon')) return undefined;
-    const shown = { at, timeline: timeline.slice(0, entries), more: timeline.length > entries };
-    return { ...row, ...shown, ...(stored ?? { state: 'absent', columns: [], raw: null }) };
+    const shown = { at, timeline: timeline.slice(0, ENTRIES), more: timeline.length > ENTRIES };
+    return { ...shown, ...(stored ?? { state: 'absent', columns: [], raw: null }) };
   });
 }
 
@@ -62,8 +60,9 @@ async function storedRow(
  * `row_story` and what its callers can't see, the daemon's own state: the newest first, fields of one change together.
  * @param isRead when its collection is read next belongs to it: nothing is to come of a row that is gone
  */
-async function timelineOf(db: Db, row: RowAddress, most: number, isRead: boolean): Promise<StoryEntry[]> {
+async function timelineOf(db: Db, row: RowAddress, isRead: boolean): Promise<StoryEntry[]> {
   const { userId, collection, key } = row;
+  const most = ENTRIES + 1;
   const [own, list = ''] = keyParts(row).toReversed();
   const ofRow = sql`x._user_id = ${userId}::bigint and x.collection = ${collection}`;
   // An item may say that it was made in a year that ISO 8601 can't write with four digits.

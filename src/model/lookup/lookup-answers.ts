@@ -3,34 +3,29 @@ import type { RowAddress } from './row-address.ts';
 
 /** What a search finds, or a list of rows has. Moments are ISO 8601, in UTC. */
 export interface Found {
-  readonly kind: 'row' | 'account' | 'submission' | 'event' | 'company';
-  /** How a search found it. */
-  readonly by?: 'id' | 'domain';
   readonly userId: string;
-  /** Of an event or a submission its ID, of a company its domain, else the row's key. */
-  readonly id: string;
-  /** Of the row that it is, or names, as in `RowAddress`; null: none. */
-  readonly collection: string | null;
-  readonly key: string | null;
-  /** What it says of itself; of a company, what is mirrored of it. */
+  /** What names the row: `event evt_1`, `submission 5`; null: it is the row itself. */
+  readonly by: string | null;
+  /** Undefined: none that there can be. */
+  readonly row: RowAddress | undefined;
+  /** What it says of itself. */
   readonly name: string | null;
   /** `deleted`, or its own status. */
   readonly state: string | null;
-  /** When it last changed, was deleted, came, was queued, or was researched. */
-  readonly at: string | null;
+  /** When it last changed, was deleted, came or was queued. */
+  readonly at: string;
 }
 
-export interface SearchAnswer {
-  readonly query: string;
+export interface SearchResults {
   /** The database's time. */
   readonly at: string;
-  readonly results: readonly Found[];
+  readonly found: readonly Found[];
   /** There are others: only a narrower search shows them. */
   readonly more: boolean;
 }
 
 /** Which rows of a collection are listed: of a state, and with change IDs below `before`; else all. */
-export interface RowsAsked {
+export interface RowFilter {
   readonly userId: string;
   readonly collection: CollectionName;
   readonly state: string | undefined;
@@ -38,11 +33,11 @@ export interface RowsAsked {
 }
 
 /** What changed last comes first. */
-export interface RowsAnswer extends RowsAsked {
+export interface RowList {
   readonly at: string;
-  readonly rows: readonly (Found & { readonly changeId: string })[];
-  /** The `before` by which the list goes on; null: this is its end. */
-  readonly next: string | null;
+  readonly found: readonly Found[];
+  /** The `before` by which the list goes on; undefined: this is its end. */
+  readonly next: string | undefined;
 }
 
 /** What happened to a row at a moment, or will: lines of `row_story` that belong together, and the daemon's own. */
@@ -55,7 +50,8 @@ export interface StoryEntry {
   readonly fields: readonly Readonly<Record<'field' | 'before' | 'after', string | null>>[];
 }
 
-export interface RowStory extends RowAddress {
+/** A row, or its last version where it is removed. */
+export interface RowStory {
   /** The database's time. */
   readonly at: string;
   /** `absent`: nothing is mirrored under this key, but something names it. */
@@ -64,7 +60,7 @@ export interface RowStory extends RowAddress {
   readonly timeline: readonly StoryEntry[];
   /** Older entries are left out. */
   readonly more: boolean;
-  /** Of the row, or of its last version where it is removed; those without a value are left out. */
+  /** Those without a value are left out. */
   readonly columns: readonly Readonly<Record<'name' | 'value', string>>[];
   /** The whole item as JSON text, cut where it is long. */
   readonly raw: string | null;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readRowPath, rowAddress, rowName, rowPath, searchTerms } from './row-address.ts';
+import { readRowPath, rowAddress, rowName, rowPath } from './row-address.ts';
 
 it.each([
   ['of another place', 'api/42/lists/7'],
@@ -40,18 +40,4 @@ it.each([
   ['secrets', '7'],
 ])('there is no row of %s with the key %s', (name, key) => {
   expect(rowAddress('42', name, key)).toBeUndefined();
-});
-
-const none = { integer: undefined, domain: undefined, email: undefined };
-
-it.each([
-  [' 0042 ', { texts: ['0042', ' 0042 '], integer: '42' }],
-  ['https://www.Acme.example/about', { domain: 'acme.example' }],
-  ['ada@acme.example', { email: 'ada@acme.example' }],
-  ['it_7', {}],
-  ['99999999999999999999', {}],
-  ['a\0b', { texts: [] }],
-  ['\ud800', { texts: [] }],
-])('%j is read as what it may be', (query, terms) => {
-  expect(searchTerms(query)).toEqual({ ...none, texts: [query], ...terms });
 });

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { RowStory, StoryEntry } from '../../model/lookup/lookup-answers.ts';
-import { keyParts, rowName, rowPath } from '../../model/lookup/row-address.ts';
+import { keyParts, type RowAddress, rowName } from '../../model/lookup/row-address.ts';
 import { relative, type Html } from '../page/page-figures.ts';
 import { chip, time } from '../page/page-table.ts';
 
@@ -10,13 +10,10 @@ const STATES = {
   absent: chip('new', 'not mirrored, but named by what follows'),
 };
 
-/**
- * A row: what happened to it, what is to come, and what it is now.
- * @param root the way to the status page's folder
- * @param older entries of the longest timeline; undefined: this is it
- */
-export function rowView(row: RowStory, root: string, older: number | undefined): Html {
-  const { userId, collection, state, columns } = row;
+/** A row: what happened to it, what is to come, and what it is now. @param root the way to the status page's folder */
+export function rowView(row: RowAddress, story: RowStory, root: string): Html {
+  const { userId, collection } = row;
+  const { at, state, timeline, more, columns, raw } = story;
   const domain = columns.find(({ name }) => name === '_domain')?.value;
   const [list, ...item] = keyParts(row);
   const link = (path: string, text: string): Html => html`<a href="${root}${path}">${text}</a>`;
@@ -25,7 +22,6 @@ export function rowView(row: RowStory, root: string, older: number | undefined):
     ...(item.length === 0 ? [] : [link(`rows/${userId}/lists/${list}`, `list ${list}`)]),
     link(`rows?user=${userId}&collection=${collection}`, `all ${collection}`),
     ...(domain === undefined ? [] : [link(`search?q=${encodeURIComponent(domain)}`, `all of ${domain}`)]),
-    link(`api/${rowPath(row)}`, 'JSON'),
   ];
   return html`<main id="content" tabindex="-1">
     <section class="headline ${state === 'live' ? 'good' : ''}">
@@ -35,23 +31,16 @@ export function rowView(row: RowStory, root: string, older: number | undefined):
     <section>
       <h2>What happened</h2>
       <ol class="story">
-        ${row.timeline.map((entry) => happening(entry, row.at))}
+        ${timeline.map((entry) => happening(entry, at))}
       </ol>
-      ${
-        row.more
-          ? html`<p>
-              There are older entries: the function <code>row_story</code> tells all.
-              ${older === undefined ? '' : link(`${rowPath(row)}?entries=${older}`, 'Older entries')}
-            </p>`
-          : ''
-      }
+      ${more ? html`<p>There are older entries: the function <code>row_story</code> tells all, in SQL.</p>` : ''}
     </section>
     <section>
       <h2>${state === 'live' ? 'The row now' : 'The row at its end'}</h2>
       <dl class="columns">${columns.map(({ name, value }) => pair(name, valueOf(value)))}</dl>
       <details>
         <summary>The whole item</summary>
-        <pre class="item"><code>${row.raw}</code></pre>
+        <pre class="item"><code>${raw}</code></pre>
       </details>
     </section>
     <footer class="quiet"><p>Moments are UTC.</p></footer>

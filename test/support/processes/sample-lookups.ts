@@ -1,25 +1,22 @@
 import type { Found, RowStory } from '../../../src/model/lookup/lookup-answers.ts';
-import type { RowAddress } from '../../../src/model/lookup/row-address.ts';
 import type { Lookups } from '../../../src/status/lookup/lookup-routes.ts';
 import { AT, before } from './status-report.ts';
 
 /** Lookups that find nothing; tests change what they are about. */
 export function sampleLookups(changes: Partial<Lookups> = {}): Lookups {
   return {
-    search: async (query) => ({ query, at: AT, results: [], more: false }),
+    search: async () => ({ at: AT, found: [], more: false }),
     row: async () => undefined,
-    rows: async (asked) => ({ ...asked, at: AT, rows: [], next: null }),
+    rows: async () => ({ at: AT, found: [], next: undefined }),
     ...changes,
   };
 }
 
 export function sampleFound(changes: Partial<Found> = {}): Found {
   return {
-    kind: 'row',
     userId: '42',
-    id: '17',
-    collection: 'research_jobs',
-    key: '17',
+    by: null,
+    row: { userId: '42', collection: 'research_jobs', key: '17' },
     name: 'Acme, acme.example',
     state: 'completed',
     at: before(60),
@@ -28,7 +25,7 @@ export function sampleFound(changes: Partial<Found> = {}): Found {
 }
 
 /** A job's story from its submission on. */
-export function sampleStory(address: RowAddress, changes: Partial<RowStory> = {}): RowStory {
+export function sampleStory(changes: Partial<RowStory> = {}): RowStory {
   const entry = { by: null, more: null, fields: [] };
   const submission = {
     ...entry,
@@ -36,7 +33,6 @@ export function sampleStory(address: RowAddress, changes: Partial<RowStory> = {}
     more: { operation: 'research', state: 'accepted', response_status: 202, idempotency_key: 'order-5' },
   };
   return {
-    ...address,
     at: AT,
     state: 'live',
     timeline: [

@@ -16,6 +16,7 @@ export function createTestProcess(
       db,
       urgentDb: db,
       heartbeatDb: db,
+      viewersDb: db,
       openPool: () => Promise.resolve(db),
       direct: { url, program: 'tests' },
       words: 'a test',

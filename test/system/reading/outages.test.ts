@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createGateway, type Gateway } from '../../support/network/gateway.ts';
 import { differences } from '../../support/mirror/mirror-truth.ts';
@@ -78,13 +79,20 @@ describe('a database that can’t be reached', () => {
       latencyMax: 60,
     });
     await system.sandbox.control.clock({ freeze: true });
-    const env = { DATABASE_URL: url };
+    const port = await nonEphemeralPort();
+    const env = { DATABASE_URL: url, MIRROR_HTTP_PORT: String(port) };
     const { code, stderr } = await system.run(['sync'], env);
     expect(code).toBe(3);
     expect(stderr).toMatch(new RegExp(`127\\.0\\.0\\.1:${server.port}|ECONNREFUSED`));
 
     const running = system.begin(['start'], env);
     await running.until('tried again in 0.5 s');
+    const search = async (): Promise<[status: number, heading: string | undefined]> => {
+      const response = await fetch(`http://127.0.0.1:${port}/search?q=1`);
+      return [response.status, /<h1>(.*)<\/h1>\s*<p>[^<]*/.exec(await response.text())?.[0]];
+    };
+    const unanswered = [503, expect.stringMatching(/can’t be answered now.*the database/s)];
+    expect(await search()).toEqual(unanswered);
     await server.up();
     await running.until('status page http');
     for (let restarts = 0; restarts < 3; restarts += 1) {
@@ -109,8 +117,10 @@ describe('a database that can’t be reached', () => {
     );
     await server.down();
     await running.until('See that the PostgreSQL server runs: ');
+    expect(await search()).toEqual(unanswered);
     await server.up();
     await running.until('the database answers again, after ');
+    expect(await search()).toEqual([200, expect.stringMatching(/found|Search/)]);
     running.child.kill('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 0 });
     // One line tells that it is down, with the remedy: nothing that fails for it says so again.

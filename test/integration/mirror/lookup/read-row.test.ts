@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { readRow } from '../../../../src/mirror/lookup/read-row.ts';
+import { lookupSnapshot } from '../../../../src/mirror/lookup/search-mirror.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { RowStory } from '../../../../src/model/lookup/lookup-answers.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
@@ -11,9 +12,8 @@ function read(
   account: MirroredAccount,
   collection: CollectionName,
   key: string,
-  entries = 100,
 ): Promise<RowStory | undefined> {
-  return readRow(account.database.db, { userId: account.fence.userId, collection, key }, entries);
+  return readRow(account.database.db, { userId: account.fence.userId, collection, key });
 }
 
 /** The timeline, the oldest first. */
@@ -103,16 +103,33 @@ it('a row that is only named is absent', async () => {
 
 it('all of it is bounded: the newest entries, the beginning of long values', async () => {
   const account = await make();
-  const page = (n: number) =>
-    account.page('watchlist', `[{"id":"w","n":${n},"text":"${'é'.repeat(30_000)}"}]`);
-  for (let n = 1; n <= 5; n += 1) await page(n);
-  const row = await read(account, 'watchlist', 'w', 3);
-  expect(told(row)).toEqual(['changed n: 2 → 3', 'changed n: 3 → 4', 'changed n: 4 → 5']);
+  const text = 'é'.repeat(30_000);
+  const page = (n: number) => account.page('watchlist', `[{"id":"w","n":${n},"text":"${text}"}]`);
+  for (let n = 1; n <= 100; n += 1) await page(n);
+  expect(told(await read(account, 'watchlist', 'w'))).toHaveLength(100);
+  expect((await read(account, 'watchlist', 'w'))?.more).toBe(false);
+  await page(101);
+  const row = await read(account, 'watchlist', 'w');
+  expect([row?.timeline.length, told(row)[0], told(row).at(-1)]).toEqual([
+    100,
+    'changed n: 1 → 2',
+    'changed n: 100 → 101',
+  ]);
   expect(row?.more).toBe(true);
-  expect((await read(account, 'watchlist', 'w', 5))?.more).toBe(false);
-  const text = row?.columns.find(({ name }) => name === 'text')?.value;
-  expect(text).toBe(`${'é'.repeat(2_000)}… (30000 characters)`);
+  expect(row?.columns.find(({ name }) => name === 'text')?.value).toBe(
+    `${'é'.repeat(2_000)}… (30000 characters)`,
+  );
   expect(row?.raw?.length).toBeLessThan(20_100);
+});
+
+it('who looks something up keeps a connection for three seconds a statement, and changes nothing', async () => {
+  const { database } = await make();
+  const settings = await lookupSnapshot(database.db, async (trx) => {
+    const { rows } = await trx.sql`
+      select current_setting('statement_timeout') as statement, current_setting('transaction_read_only') as only_reads`;
+    return rows;
+  });
+  expect(settings).toEqual([{ statement: '3s', only_reads: 'on' }]);
 });
 
 it('a moment beyond what ISO 8601 can write is left out', async () => {

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_RESULTS, searchMirror } from '../../../../src/mirror/lookup/search-mirror.ts';
+import { MOST_FOUND, searchMirror } from '../../../../src/mirror/lookup/search-mirror.ts';
 import { forgetRows } from '../../../../src/app/forget/forget-rows.ts';
 import { readRow } from '../../../../src/mirror/lookup/read-row.ts';
 import { collection } from '../../../../src/model/collections.ts';
 import { readRowPath, rowPath } from '../../../../src/model/lookup/row-address.ts';
 import type { Found } from '../../../../src/model/lookup/lookup-answers.ts';
-import { rowOf } from '../../../../src/status/lookup/found-view.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -15,16 +14,14 @@ const search = ({ database }: MirroredAccount, query: string) => searchMirror(da
 
 /** What is found of the account, each in a line. */
 async function found(account: MirroredAccount, query: string): Promise<string[]> {
-  const { results } = await search(account, query);
-  return results.filter(({ userId }) => userId === account.fence.userId).map(inWords);
+  const { found } = await search(account, query);
+  return found.filter(({ userId }) => userId === account.fence.userId).map(inWords);
 }
 
-function inWords(found: Found): string {
-  const { kind, name, state } = found;
-  const row = rowOf(found);
+function inWords({ by, row, state }: Found): string {
   const path = row === undefined ? 'nothing' : rowPath(row).replace(/^rows\/\d+\//, '');
-  if (kind === 'row') return `${path}${state === 'deleted' ? ', deleted' : ''}`;
-  return kind === 'submission' || kind === 'event' ? `${kind} → ${path}` : `${kind}: ${name ?? 'unread'}`;
+  if (by !== null) return `${by.split(' ')[0]} → ${path}`;
+  return `${path}${state === 'deleted' ? ', deleted' : ''}`;
 }
 
 /** Deletes rows as the daemon does in the end. */
@@ -68,7 +65,7 @@ describe('a search', () => {
         'watchlist/700',
       ]);
     }
-    expect((await search(first, '701')).results).toEqual([]);
+    expect((await search(first, '701')).found).toEqual([]);
   });
 
   it('finds companies by their domain, however it is typed, and each row of them', async () => {
@@ -80,15 +77,10 @@ describe('a search', () => {
     await account.page('lists', '[{"list_id":7}]');
     await account.page('list_items', '[{"id":"a","domain":"search.example"}]', { parent: '7' });
     await account.page('watchlist', '[{"id":"search.example","website":"search.example"}]');
-    const rows = ['list_items/7/a', 'research_jobs/1'];
-    const company = 'company: research jobs: 1, list items: 1, lists: 1, watched';
     // What changed last comes first.
-    expect(await found(account, 'HTTPS://www.Search.example/about')).toEqual([
-      company,
-      'watchlist/search.example',
-      ...rows,
-    ]);
-    expect(await found(account, 'search.example')).toEqual(['watchlist/search.example', company, ...rows]);
+    const rows = ['watchlist/search.example', 'list_items/7/a', 'research_jobs/1'];
+    expect(await found(account, 'HTTPS://www.Search.example/about')).toEqual(rows);
+    expect(await found(account, 'search.example')).toEqual(rows);
     expect(await found(account, 'earch.example')).toEqual([]);
   });
 
@@ -106,9 +98,7 @@ describe('a search', () => {
       expect(await found(account, `it-${userId}`)).toEqual([`list_items/${job}/it-${userId}, deleted`]);
       // What is removed from its table has no domain to be found by.
       const byDomain = kept === 'soft' ? [`research_jobs/${job}, deleted`] : [];
-      expect(
-        (await found(account, `gone-${userId}.example`)).filter((line) => !line.startsWith('company')),
-      ).toEqual(byDomain);
+      expect(await found(account, `gone-${userId}.example`)).toEqual(byDomain);
     },
   );
 
@@ -135,7 +125,7 @@ describe('a search', () => {
     // Its submission stays, so that it is not sent again; it leads nowhere.
     expect(await found(account, `of ${job}`)).toEqual(['submission → nothing']);
     const address = { userId, collection: 'research_jobs', key: job } as const;
-    expect(await readRow(account.database.db, address, 9)).toBeUndefined();
+    expect(await readRow(account.database.db, address)).toBeUndefined();
   });
 
   it('finds events, submissions and accounts, with the rows that they name', async () => {
@@ -158,9 +148,9 @@ describe('a search', () => {
     expect(await found(account, `key ${userId}`)).toEqual(['submission → research_jobs/5']);
     expect(await found(account, `target ${userId}`)).toEqual(['submission → research_jobs/6']);
     expect(await found(account, submission?.id ?? '')).toContain('submission → research_jobs/5');
-    expect(await found(account, userId)).toContain(`account: Ada-${userId}@search.example`);
-    expect(await found(account, `ada-${userId}@SEARCH.example`)).toEqual([
-      `account: Ada-${userId}@search.example`,
+    expect(await found(account, userId)).toContain('account');
+    expect((await search(account, `ada-${userId}@SEARCH.example`)).found).toMatchObject([
+      { row: { collection: 'account', key: userId }, name: `Ada-${userId}@search.example` },
     ]);
   });
 
@@ -181,15 +171,15 @@ describe('a search', () => {
     ];
     await account.page('watchlist', JSON.stringify(ids.map((id) => ({ id }))));
     for (const id of ids) {
-      const { results } = await search(account, id);
-      const rows = results.filter((each) => each.kind === 'row' && each.userId === account.fence.userId);
-      expect(rows.map((each) => each.key)).toContain(id);
-      for (const row of rows.map(rowOf)) {
-        if (row === undefined) continue;
+      const { found } = await search(account, id);
+      const rows = found.flatMap(({ by, row }) => (by === null && row !== undefined ? [row] : []));
+      const ours = rows.filter((each) => each.userId === account.fence.userId);
+      expect(ours.map((each) => each.key)).toContain(id);
+      for (const row of ours) {
         const { pathname } = new URL(rowPath(row), 'http://localhost/');
         const address = readRowPath(pathname.slice(1));
         expect(address).toEqual(row);
-        const story = address === undefined ? undefined : await readRow(account.database.db, address, 9);
+        const story = address === undefined ? undefined : await readRow(account.database.db, address);
         expect(story?.state).toBe('live');
       }
     }
@@ -207,17 +197,18 @@ describe('a search', () => {
       '9'.repeat(400),
       'x'.repeat(1024),
     ]) {
-      expect((await search(account, query)).results).toEqual([]);
+      expect((await search(account, query)).found).toEqual([]);
     }
-    const jobs = Array.from({ length: MOST_RESULTS + 1 }, (_, n) => ({
+    const jobs = Array.from({ length: MOST_FOUND + 1 }, (_, n) => ({
       job_id: n + 1,
       domain: 'many.example',
     }));
-    await account.page('research_jobs', JSON.stringify(jobs.slice(1)));
+    await account.page('research_jobs', JSON.stringify(jobs));
     expect(await search(account, 'many.example')).toMatchObject({ more: true });
     await account.query(
-      `update mirror.research_jobs set _domain = null where _user_id = ${account.fence.userId} and job_id < 4`,
+      `update mirror.research_jobs set _domain = null where _user_id = ${account.fence.userId} and job_id = 1`,
     );
     expect(await search(account, 'many.example')).toMatchObject({ more: false });
+    expect((await search(account, 'many.example')).found).toHaveLength(MOST_FOUND);
   });
 });
