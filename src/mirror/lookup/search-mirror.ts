@@ -75,7 +75,7 @@ function rowsWith(db: Db, { integer, domain, texts }: SearchTerms): RawBuilder<u
       inEachAccount(db, rows(hasId), inLists),
       inEachAccount(db, rows(sql`${hasId} and r._op = 'delete'`, '_history'), inLists),
     ];
-    if (domain === null || !hasDomain(table)) return byId;
+    if (domain === null || entry.domainFields === undefined) return byId;
     const byDomain = [sql`${ofDomain} is null`, sql`${ofDomain} is not null`];
     return [...byId, ...byDomain.map((which) => inEachAccount(db, rows(which)))];
   });
@@ -167,12 +167,12 @@ interface Line extends Omit<Found, 'row' | 'at'> {
   readonly response: string | null;
 }
 
-/** Columns of `Line`, of a row `r` of the table or of its history. */
+/** Columns of `Line`, of a row `r` of the table or of its history; a company's has a domain (docs/tables.md, "Companies"). */
 function shown(table: Table, suffix: '' | '_history' = ''): RawBuilder<unknown> {
   const [user = '', ...key] = keyColumns(table);
   const parts = (key.length === 0 ? [user] : key).map((column) => sql`${sql.id('r', column)}::text`);
   const keyText = sql.join(parts, sql` || ':' || `);
-  const domain = hasDomain(table) ? sql.id('r', DOMAIN_COLUMN) : sql`null`;
+  const domain = 'domainFields' in collection(table.name) ? sql.id('r', DOMAIN_COLUMN) : sql`null`;
   const gone = suffix === '' ? sql`r._deleted_at` : sql`r._valid_to`;
   return sql`r._user_id::text as "userId", null as by, ${table.name} as collection, ${keyText} as key,
     nullif(concat_ws(', ', left(coalesce(r._raw ->> 'name', r._raw ->> 'email'), 200), ${domain}), '') as name,
@@ -186,10 +186,4 @@ function foundIn({ userId, by, name, state, at, collection, key, response }: Lin
   const table = named?.collection ?? collection ?? TARGETS[name ?? ''] ?? '';
   const row = rowAddress(userId, table, named?.key ?? key ?? '');
   return { userId, by, row, name, state, at: at.toISOString() };
-}
-
-/** Whether rows of the table have a domain (docs/tables.md, "Companies"). */
-function hasDomain({ name }: Table): boolean {
-  const entry = collection(name);
-  return entry.kind === 'list' && entry.domainFields !== undefined;
 }

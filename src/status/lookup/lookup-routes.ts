@@ -46,7 +46,7 @@ interface LookupPage {
 /** `/search`, `/rows` and `/rows/…`. @returns what answers for the path; undefined: it is another one's */
 export function lookupRoute(path: string, lookups: Lookups): Route | undefined {
   const isRow = path.startsWith('/rows/');
-  const read = path === '/search' ? searched : path === '/rows' ? listed : isRow ? told : undefined;
+  const read = path === '/search' ? searchPage : path === '/rows' ? rowsPage : isRow ? rowPage : undefined;
   if (read === undefined) return undefined;
   return async ({ query }) => {
     const { status, title, view } = await read(lookups, query, path).catch(unanswered);
@@ -58,7 +58,7 @@ export function lookupRoute(path: string, lookups: Lookups): Route | undefined {
   };
 }
 
-async function searched(lookups: Lookups, asked: URLSearchParams): Promise<LookupPage> {
+async function searchPage(lookups: Lookups, asked: URLSearchParams): Promise<LookupPage> {
   const query = asked.get('q') ?? '';
   if (query.trim() === '') return notice(200, 'Search', HELP);
   if (query.length > LONGEST_QUERY) {
@@ -71,7 +71,7 @@ async function searched(lookups: Lookups, asked: URLSearchParams): Promise<Looku
   return { status: 200, title: 'Search', view: () => resultsView(query, results) };
 }
 
-async function listed(lookups: Lookups, asked: URLSearchParams): Promise<LookupPage> {
+async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<LookupPage> {
   const userId = keyOf('bigint', asked.get('user') ?? '');
   const collection = COLLECTION_NAMES.find((each) => each === asked.get('collection'));
   if (userId === undefined || collection === undefined) {
@@ -84,7 +84,7 @@ async function listed(lookups: Lookups, asked: URLSearchParams): Promise<LookupP
   return { status: 200, title: `${collection} of account ${userId}`, view: () => rowsView(filter, list) };
 }
 
-async function told(lookups: Lookups, _: URLSearchParams, path: string): Promise<LookupPage> {
+async function rowPage(lookups: Lookups, _: URLSearchParams, path: string): Promise<LookupPage> {
   const address = readRowPath(path.slice(1));
   const story = address === undefined ? undefined : await lookups.row(address);
   if (address === undefined || story === undefined) {
