@@ -91,13 +91,17 @@ describe('the rows of a collection', () => {
     await ask(older, { rows });
     await ask(ofState, { rows });
     const all = { userId: '42', collection: 'research_jobs', state: undefined, before: undefined };
-    await ask('rows?user=42&collection=research_jobs&state=%00&before=abc', { rows });
+    await ask('rows?user=42&collection=research_jobs&state=%00', { rows });
     expect(asked).toEqual([all, { ...all, before: '7' }, { ...all, state: `${EVIL}&state=x` }, all]);
   });
 
   it('are refused where it is not clear which are meant, and none is said', async () => {
     for (const path of ['rows', 'rows?user=me&collection=lists', 'rows?user=42&collection=secrets']) {
       expect(await ask(path)).toMatchObject({ status: 400, body: expect.stringContaining('Which rows?') });
+    }
+    for (const given of ['abc', '', '1.5', '9223372036854775808']) {
+      const path = `rows?user=42&collection=lists&before=${given}`;
+      expect(await ask(path)).toMatchObject({ status: 400, body: expect.stringContaining('an integer') });
     }
     expect((await ask('rows?user=42&collection=lists')).body).toContain('No row here.');
   });

@@ -78,8 +78,12 @@ async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<Looku
     const why = `Say whose, and which: rows?user=…&collection=…, one of ${COLLECTION_NAMES.join(', ')}.`;
     return notice(400, 'Which rows?', why);
   }
-  const state = keyOf('text', asked.get('state') ?? '');
-  const filter = { userId, collection, state, before: keyOf('bigint', asked.get('before') ?? '') };
+  const given = asked.get('before');
+  const before = keyOf('bigint', given ?? '');
+  if (given !== null && before === undefined) {
+    return notice(400, 'Before what?', 'before is the change ID at which another page ended: an integer.');
+  }
+  const filter = { userId, collection, state: keyOf('text', asked.get('state') ?? ''), before };
   const list = await lookups.rows(filter);
   return { status: 200, title: `${collection} of account ${userId}`, view: () => rowsView(filter, list) };
 }
