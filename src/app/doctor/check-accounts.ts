@@ -1,14 +1,15 @@
 import { otherOwner, otherService } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
-import { refusalIn } from '../../db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Secret } from '../../config/secret.ts';
-import { PROBLEMS, refusedDeletionRemedy } from '../../model/status/problem.ts';
+import { affectedBy, type ProblemCause } from '../../model/status/problem.ts';
 import { leftAlone, nothingThere } from '../../webhooks/registration/remedies.ts';
 import { readWebhook } from '../../webhooks/registration/read-webhook.ts';
 import { hostOf, sameUrl } from '../../webhooks/registration/same-url.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
-import { broken, type Check, type CheckFinding, ok, unknown, warning } from './check.ts';
+import { statusReport } from '../status/collect-status.ts';
+import type { Workload } from '../status/workload.ts';
+import { broken, type Check, type CheckFinding, type Findings, ok, unknown, warning } from './check.ts';
 import { keyPlaces } from './check-service.ts';
 import type { Context, Ping } from './context.ts';
 
@@ -20,34 +21,38 @@ export const ACCOUNT_CHECKS: readonly Check<Context>[] = [
 ];
 
 /** Whether keys and service are still those that each account was mirrored with. */
-async function identity(context: Context): Promise<readonly CheckFinding[]> {
+async function identity(context: Context): Promise<Findings> {
   const [db, pings] = [await context.mirror(), await context.pings()];
   const owners = ownersOf(pings);
   if (db === undefined || owners.size === 0) return [];
-  const hashes = pings.map(({ key }) => hashOfKey(key));
-  const known = new Map((await knownKeys(db, hashes)).map(({ keyHash, userId }) => [keyHash, userId]));
-  const moves = pings.flatMap((ping) => {
+  const findings: CheckFinding[] = [];
+  const known = await knownKeys(
+    db,
+    pings.map(({ key }) => hashOfKey(key)),
+  );
+  const before = new Map(known.map(({ keyHash, userId }) => [keyHash, userId]));
+  for (const ping of pings) {
     const [hash, owner] = [hashOfKey(ping.key), ping.owner];
-    const before = known.get(hash);
-    if (owner === undefined || before === undefined || before === owner) return [];
-    return move(before, `${keyPlaces([ping], pings.length)}: ${otherOwner(before, hash, owner)}`);
-  });
+    const userId = before.get(hash);
+    if (owner !== undefined && userId !== undefined && userId !== owner)
+      findings.push(move(userId, `${keyPlaces([ping], pings.length)}: ${otherOwner(userId, hash, owner)}`));
+  }
   const url = context.config.service.url;
   const { rows: accounts } = await db.sql<{ userId: string; origin: string | null; retired: boolean }>`
     select _user_id::text as "userId", origin, state = 'retired' as retired
     from ${db.stateTable('account')} order by _user_id`;
-  const stayed = new Set([...known.values(), ...owners.keys()]);
+  const served = new Set([...before.values(), ...owners.keys()]);
   for (const { userId, origin, retired } of accounts) {
     if (owners.has(userId) && origin !== null && origin !== url)
-      moves.push(move(userId, otherService(userId, origin, url)));
-    if (stayed.has(userId) || retired) continue;
-    moves.push(
+      findings.push(move(userId, otherService(userId, origin, url)));
+    if (served.has(userId) || retired) continue;
+    findings.push(
       warning(`account ${userId} is mirrored, and MIRROR_API_KEY has no key of it`, {
         remedy: `put its key there; where another daemon has it, that is fine; where it is to be mirrored no more, "research-mirror accounts retire ${userId}"`,
       }),
     );
   }
-  return moves.length > 0 ? moves : [ok('keys and service are those of the mirrored accounts')];
+  return findings.length > 0 ? findings : [ok('keys and service are those of the mirrored accounts')];
 }
 
 function move(userId: string, why: string): CheckFinding {
@@ -64,37 +69,37 @@ function ownersOf(pings: readonly Ping[]): ReadonlyMap<string, Secret> {
   return owners;
 }
 
-/** The last error of each collection that is failing, and rows that Postgres refuses, with what `status` says to do. */
-async function failing({ mirror }: Context): Promise<readonly CheckFinding[]> {
+/** Causes of problems that only reading or writing a collection meets, and no other check. */
+const MET_BY_READING: ReadonlySet<ProblemCause> = new Set([
+  'database_unready',
+  'database_refuses',
+  'service_down',
+  'account_stopped',
+  'collection_failing',
+  'deletions_refused',
+  'rows_stale',
+]);
+
+/** No problem rests on it. */
+const NO_WORKLOAD: Workload = { databaseBytes: 0, backlogs: new Map(), credits: new Map(), oldReaders: [] };
+
+/** What `status` says of the collections that can't be read or written. */
+async function failing({ config, mirror }: Context): Promise<Findings> {
   const db = await mirror();
   if (db === undefined) return [];
-  const { rows } = await db.sql<{ found: string; error: string; refusedIn: string | null }>`
-    select string_agg(format('%s/%s', _user_id, collection), ', ' order by _user_id, collection) || ': ' || last_error as found,
-      last_error as error, null as "refusedIn"
-    from ${db.table('freshness')} where state = 'failing' group by last_error
-    union all
-    select format('%s/%s: Postgres refuses the newest version of %s row%s (mirror.stale_rows)', _user_id, collection, stale_rows,
-      case when stale_rows > 1 then 's' end), '', ''
-    from ${db.table('data_quality')} where stale_rows > 0
-    union all
-    select format('%s/%s: Postgres refuses to delete %s row%s: %s', _user_id, collection, count(*),
-      case when count(*) > 1 then 's' end, min(refused)), '', collection
-    from ${db.stateTable('candidate')} where refused is not null group by _user_id, collection
-    order by "refusedIn" nulls first, found`;
-  if (rows.length === 0) return [ok('no collection failed when it was read last')];
-  return rows.map(({ found, error, refusedIn }) => {
-    if (refusedIn !== null) {
-      const remedy = refusedIn === '' ? PROBLEMS.rows_stale[1] : refusedDeletionRemedy(refusedIn);
-      return broken(found, { remedy });
-    }
-    const refusal = refusalIn(error);
-    const mend =
-      refusal === undefined
-        ? 'mend what "keys" and "endpoints" say, where they are not ok'
-        : refusal.whole
-          ? 'the database takes writes now'
-          : 'take away what refuses it: what foreign_objects names, a constraint or a foreign key';
-    return broken(found, { remedy: `${mend}; it is tried again, at the latest after 5 minutes` });
+  const workload = (): Promise<Workload> => Promise.resolve(NO_WORKLOAD);
+  const sources = { config, db, words: '', accounts: undefined, workload, withoutChanges: true };
+  const { problems } = await statusReport(sources);
+  const met = problems.filter(({ cause }) => MET_BY_READING.has(cause));
+  if (met.length === 0) return ok('no collection failed when it was read last');
+  return met.map((problem) => {
+    const { what, byItself, remedy } = problem;
+    const isOurs = remedy?.includes('research-mirror doctor') === true;
+    return broken(`${affectedBy(problem)}: ${what}`, {
+      remedy: isOurs
+        ? `mend what "keys", "endpoints" and "foreign_objects" say, where they are not ok; ${byItself}`
+        : remedy,
+    });
   });
 }
 

@@ -44,7 +44,6 @@ export const DATABASE_CHECKS: readonly Check<Context>[] = [
   { name: 'disk', after: ['data_folder'], run: disk },
   { name: 'database', after: ['data_folder'], run: reach },
   { name: 'server', after: ['database'], run: version },
-  { name: 'durability', after: ['server'], run: inside(durability) },
   { name: 'database_clock', after: ['server'], run: inside(clock) },
   { name: 'rights', after: ['server'], run: inside(rights) },
   { name: 'roles', after: ['server'], run: inside(roles) },
@@ -114,40 +113,36 @@ async function reach(context: Context): Promise<CheckFinding> {
     await findBinaries(database.pgBin);
     if (database.port === 0 || (await isPortFree(database.port)))
       return ok('none yet: the first start makes it');
-    const why = explainFailure('Address already in use', database.port, '');
-    throw new Unusable(`the embedded PostgreSQL could not start: ${why}`);
+    return await portTaken(explainFailure('Address already in use', database.port, ''));
   } catch (error) {
     context.signal.throwIfAborted();
-    return unreachable(database, error);
+    const found = messageOf(error);
+    if (database.kind === 'external') return broken(found, mendConnection(database, sqlState(error)));
+    return /did not start: port /.test(found) ? portTaken(found) : broken(found);
   }
 }
 
-async function unreachable(database: DatabaseConfig, error: unknown): Promise<CheckFinding> {
-  const found = messageOf(error);
-  if (database.kind === 'embedded') {
-    if (!/could not start: port |did not start: port /.test(found)) return broken(found);
-    return broken(found, { command: `export MIRROR_PG_PORT=${await nonEphemeralPort()}` });
-  }
-  const dsn = readDsn(database.url.reveal(), database.variables());
-  const user = dsn.user ?? systemUser();
-  switch (sqlState(error)) {
-    case '28P01':
-      return broken(found, {
-        remedy: "or give the user that password, as a DBA, with psql's variable password",
-        sql: `alter role ${quotedName(user)} login password :'password';`,
-      });
-    case '3D000':
-      return broken(found, {
-        remedy: 'as a DBA',
-        sql: `create database ${quotedName(dsn.database ?? user)} owner ${quotedName(user)} template template0 encoding 'UTF8';`,
-      });
-    case undefined:
-      return broken(found, {
-        remedy: `see that the server runs at ${dsn.host}:${dsn.port}, and mend host and port in DATABASE_URL`,
-      });
-    default:
-      return broken(found);
-  }
+async function portTaken(found: string): Promise<CheckFinding> {
+  return broken(found, { command: `export MIRROR_PG_PORT=${await nonEphemeralPort()}` });
+}
+
+/** @param state SQLSTATE of the refusal; undefined: the server does not answer */
+function mendConnection(
+  { url, variables }: DatabaseConfig & { readonly kind: 'external' },
+  state: string | undefined,
+): Partial<CheckFinding> {
+  const { host, port, user = systemUser(), database = user } = readDsn(url.reveal(), variables());
+  const login = quotedName(user);
+  if (state === undefined)
+    return { remedy: `see that the server runs at ${host}:${port}, and mend host and port in DATABASE_URL` };
+  if (state === '28P01')
+    return {
+      remedy: "or give the user that password, as a DBA, with psql's variable password",
+      sql: `alter role ${login} login password :'password';`,
+    };
+  if (state !== '3D000') return {};
+  const sql = `create database ${quotedName(database)} owner ${login} template template0 encoding 'UTF8';`;
+  return { remedy: 'as a DBA', sql };
 }
 
 async function version(context: Context): Promise<CheckFinding> {
@@ -155,9 +150,7 @@ async function version(context: Context): Promise<CheckFinding> {
   const update =
     where.kind === 'external'
       ? 'update the server'
-      : where.pgBin === undefined
-        ? 'let MIRROR_PG_BIN name the folder of an up-to-date PostgreSQL of the same major version, or set DATABASE_URL to such a server'
-        : 'update the PostgreSQL of MIRROR_PG_BIN';
+      : 'let MIRROR_PG_BIN name the folder of an up-to-date PostgreSQL of the same major version, or set DATABASE_URL to such a server';
   if (where.kind === 'embedded' && context.server === 'absent') {
     const { version: full } = await findBinaries(where.pgBin);
     return judgeVersion('PostgreSQL', full.split('.', 2).join('.'), update);
@@ -176,22 +169,8 @@ async function version(context: Context): Promise<CheckFinding> {
     return judgeVersion('PostgreSQL', number, update);
   } catch (error) {
     const remedy = 'make a database beside it, as a DBA, and name that one in DATABASE_URL';
-    const newer = { remedy: 'set DATABASE_URL to a newer server' };
-    return broken(messageOf(error), encoding === 'UTF8' ? newer : { remedy, sql });
+    return broken(messageOf(error), encoding === 'UTF8' ? {} : { remedy, sql });
   }
-}
-
-async function durability(db: Db): Promise<CheckFinding> {
-  const { commit, sql } = onlyRow(
-    await db.sql<{ commit: string; sql: string }>`
-      select current_setting('synchronous_commit') as commit,
-        format('alter role %I in database %I set synchronous_commit = on;', current_user, current_database()) as sql`,
-  );
-  if (commit !== 'off') return ok(`synchronous_commit is ${commit}`);
-  return warning('synchronous_commit is off: a crash loses commits, and everything is read again', {
-    remedy: 'where that is not meant, for this user',
-    sql,
-  });
 }
 
 async function clock(db: Db, context: Context): Promise<CheckFinding> {

@@ -4,71 +4,56 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { messageOf } from '@research-mirror/runtime/message';
-import { listenProblem } from '../../model/webhook/listen-problem.ts';
+import { type Listener, listenProblem } from '../../model/webhook/listen-problem.ts';
 import { STATUS_PAGE } from '../../status/server.ts';
 import { DELIVERIES } from '../../webhooks/receive/webhook-server.ts';
 import { beginningOf, LISTENER_ANSWER, LISTENER_PATH, whyAstray } from '../process/public-url.ts';
 import { broken, type Check, type CheckFinding, type Findings, ok } from './check.ts';
-import { writable } from './check-database.ts';
 import type { Context } from './context.ts';
 
-/** What the program's own listeners are for, and what they answer where. */
-const STATUS = { ...STATUS_PAGE, path: '/healthz', reply: '{"ok":true}' };
-const WEBHOOK = { ...DELIVERIES, path: LISTENER_PATH, reply: LISTENER_ANSWER };
 /** How long (ms) a port is waited for that another program has. */
 const PORT_MS = 2_000;
 
 export const LISTENER_CHECKS: readonly Check<Context>[] = [
-  { name: 'status_port', run: (context) => port(context.config.http, STATUS, context) },
+  {
+    name: 'status_port',
+    run: (context) => port({ ...STATUS_PAGE, ...context.config.http }, '/healthz', '{"ok":true}', context),
+  },
   {
     name: 'webhook_port',
     run: async (context) => {
       const { webhook } = context.config;
-      return webhook.publicUrl === undefined ? [] : port(webhook, WEBHOOK, context);
+      if (webhook.publicUrl === undefined) return [];
+      return port({ ...DELIVERIES, ...webhook }, LISTENER_PATH, LISTENER_ANSWER, context);
     },
   },
   { name: 'public_url', after: ['webhook_port'], run: publicUrl },
 ];
 
-/** Whether the daemon could listen there, or does. */
-async function port(
-  where: { readonly host: string; readonly port: number },
-  what: typeof STATUS | typeof WEBHOOK,
-  context: Context,
-): Promise<CheckFinding> {
+/** Whether the daemon could listen there, or does. @param reply what it answers to a GET of `path` */
+async function port(where: Listener, path: string, reply: string, context: Context): Promise<CheckFinding> {
   const place = `${where.host}:${where.port}`;
   try {
     await closed(await listen(where, ''));
     return ok(where.port === 0 ? 'any free port' : `${place} is free`);
   } catch (failure) {
     const error = failure as NodeJS.ErrnoException;
-    if (error.code === 'EADDRINUSE' && (await context.daemonLives()))
-      return ok(`${place} is in use, and a daemon of this mirror runs`);
-    if (error.code === 'EADDRINUSE' && (await isHidden(context)) && (await isOurs(where, what, context)))
+    const lives = error.code === 'EADDRINUSE' ? await context.daemonLives() : false;
+    if (lives === true) return ok(`${place} is in use, and a daemon of this mirror runs`);
+    if (lives === undefined && (await answers(where, path, reply, context.signal)))
       return ok(`${place} is in use: a research-mirror runs there; the database can't tell whether this one`);
     const ofPort = error.code === 'EADDRINUSE' || error.code === 'EACCES';
-    return broken(
-      messageOf(listenProblem(error, { ...what, ...where })),
-      ofPort ? { command: `export ${what.portVariable}=${await nonEphemeralPort()}` } : {},
-    );
+    const command = ofPort ? `export ${where.portVariable}=${await nonEphemeralPort()}` : null;
+    return broken(messageOf(listenProblem(error, where)), { command });
   }
 }
 
-/** Whether a daemon may run that the database does not show: it can't be asked, or takes no heartbeats. */
-async function isHidden(context: Context): Promise<boolean> {
-  try {
-    const db = await context.mirror();
-    return db !== undefined && (await writable(db, context)).state === 'broken';
-  } catch {
-    return true;
-  }
-}
-
-/** Whether what listens there answers as this program does. */
-async function isOurs(
-  { host, port: number }: { readonly host: string; readonly port: number },
-  { path, reply }: typeof STATUS | typeof WEBHOOK,
-  { signal }: Context,
+/** Whether what listens there gives that reply. */
+async function answers(
+  { host, port: number }: Listener,
+  path: string,
+  reply: string,
+  signal: AbortSignal,
 ): Promise<boolean> {
   const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   try {

@@ -9,14 +9,10 @@ import { messageOf } from '@research-mirror/runtime/message';
  */
 export type CheckState = 'ok' | 'warning' | 'broken' | 'unknown';
 
-/** What a check found: one line, without secrets. */
-export interface CheckFinding extends Mend {
+/** What a check found, in one line without secrets, and what mends it; null: nothing, or `found` has it. */
+export interface CheckFinding {
   readonly state: CheckState;
   readonly found: string;
-}
-
-/** What mends it; null: nothing, or `found` has it. */
-interface Mend {
   /** What to do, in words. */
   readonly remedy: string | null;
   /** What to type into a shell; variables that it exports may go to `.env` instead. */
@@ -25,15 +21,15 @@ interface Mend {
   readonly sql: string | null;
 }
 
+export interface NamedFinding extends CheckFinding {
+  readonly check: string;
+}
+
 const finding =
   (state: CheckState) =>
-  (found: string, { remedy = null, command = null, sql = null }: Partial<Mend> = {}): CheckFinding => ({
-    state,
-    found,
-    remedy,
-    command,
-    sql,
-  });
+  (found: string, mend: Partial<CheckFinding> = {}): CheckFinding => {
+    return { state, found, remedy: null, command: null, sql: null, ...mend };
+  };
 export const ok = finding('ok');
 export const warning = finding('warning');
 export const broken = finding('broken');
@@ -51,58 +47,47 @@ export interface Check<C> {
   readonly run: (context: C) => Promise<Findings>;
 }
 
-/** A finding, and the check that found it. */
-export interface NamedFinding extends CheckFinding {
-  readonly check: string;
-}
-
-export interface CheckBounds {
-  readonly clock: Clock;
-  /** Aborted when the user interrupts the program. */
-  readonly signal: AbortSignal;
-  /** Milliseconds for all checks; what is not found out by then is `unknown`. */
-  readonly boundMs: number;
-}
-
 /**
  * Runs checks side by side; each waits for those that it rests on.
+ * @param boundMs milliseconds for all of them; what is not found out by then is `unknown`
  * @returns their findings, in the checks' order
  * @throws the signal's reason
  */
 export async function runChecks<C>(
   checks: readonly Check<C>[],
   context: C,
-  { clock, signal, boundMs }: CheckBounds,
+  {
+    clock,
+    signal,
+    boundMs,
+  }: { readonly clock: Clock; readonly signal: AbortSignal; readonly boundMs: number },
 ): Promise<readonly NamedFinding[]> {
   const ended = new AbortController();
   const late = clock.sleep(boundMs, AbortSignal.any([signal, ended.signal])).then(
     () => unknown(`no answer within ${boundMs / 1000} s`),
     () => unknown('interrupted'),
   );
-  const outcomes = new Map<string, Promise<Outcome>>();
-  const outcomeOf = async ({ name, after = [], run }: Check<C>): Promise<Outcome> => {
-    for (const each of after) {
-      const failed = (await outcomes.get(each))?.failed;
-      if (failed !== undefined) return { failed, findings: [unknown(`not looked at: ${failed} failed`)] };
-    }
-    const running = run(context).catch((error: unknown) => unknown(messageOf(error)));
-    const findings = [await Promise.race([running, late])].flat();
+  const looks = new Map<string, Promise<readonly NamedFinding[]>>();
+  /** Of a check that failed, or was not looked at: the one that failed. */
+  const failedBy = new Map<string, string>();
+  const look = async ({ name, after = [], run }: Check<C>): Promise<readonly NamedFinding[]> => {
+    await Promise.all(after.flatMap((each) => looks.get(each) ?? []));
+    const [failed] = after.flatMap((each) => failedBy.get(each) ?? []);
+    const findings =
+      failed === undefined
+        ? [
+            await Promise.race([run(context).catch((error: unknown) => unknown(messageOf(error))), late]),
+          ].flat()
+        : [unknown(`not looked at: ${failed} failed`)];
     const fails = findings.some(({ state }) => state === 'broken' || state === 'unknown');
-    return { failed: fails ? name : undefined, findings };
+    if (fails) failedBy.set(name, failed ?? name);
+    return findings.map((each) => ({ check: name, ...each }));
   };
-  for (const check of checks) outcomes.set(check.name, outcomeOf(check));
-  const found: NamedFinding[] = [];
-  for (const [check, outcome] of outcomes)
-    found.push(...(await outcome).findings.map((each) => ({ check, ...each })));
+  for (const check of checks) looks.set(check.name, look(check));
+  const found = (await Promise.all(looks.values())).flat();
   signal.throwIfAborted();
   ended.abort();
   return found;
-}
-
-interface Outcome {
-  readonly findings: readonly CheckFinding[];
-  /** The check whose failure it is: this one, or one that it rests on. */
-  readonly failed: string | undefined;
 }
 
 /** Text as one word of a shell. */

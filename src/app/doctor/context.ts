@@ -1,6 +1,6 @@
 import { readObject } from '../../api/envelope.ts';
 import { refusal, refuseOtherSuccess } from '../../api/refusal.ts';
-import { createTransport, type HttpAnswer, type Transport } from '../../api/transport.ts';
+import { createTransport, type HttpAnswer } from '../../api/transport.ts';
 import type { AnswerHeaders } from '../../budget/budget.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
@@ -11,11 +11,10 @@ import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { KeyRefused, MalformedAnswer, RateLimited } from '../../model/errors.ts';
 import { ownerOf } from '../../sync/ownership/owner-of.ts';
 import type { EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
-import type { Clock } from '@research-mirror/runtime/clock';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
-import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
-import { type ReachedDatabase, reachDatabase } from '../process/reach-database.ts';
+import { whyReadOnly } from '../daemon/readiness.ts';
+import { type DatabaseReach, type ReachedDatabase, reachDatabase } from '../process/reach-database.ts';
 import { daemonLives } from '../process/submit-carrier.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
 
@@ -25,12 +24,7 @@ const STATEMENT_BOUNDS = { statement: 5_000, idle: 5_000 };
 /** Keys that are used at a time. */
 export const AT_A_TIME = 5;
 
-export interface DoctorOptions {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-  /** Takes the embedded server's password. */
-  readonly hide: (secret: string) => void;
+export interface DoctorOptions extends Omit<DatabaseReach, 'command'> {
   readonly scrub: (text: string) => string;
 }
 
@@ -49,137 +43,131 @@ export interface Ping {
   readonly answeredAt: number;
 }
 
-interface OpenDatabase extends Pick<ReachedDatabase, 'direct' | 'words'> {
-  readonly db: Db;
-}
+export type Context = ReturnType<typeof openContext>;
 
 /** What the checks look at: requests and connections are made when they are first needed, and once. */
-export class Context {
-  readonly config: ServiceConfig;
-  readonly clock: Clock;
-  /** Aborted when the user interrupts the program, and at the end. */
-  readonly signal: AbortSignal;
-  /** The embedded server; `running` where the database is DATABASE_URL's. */
-  readonly server: EmbeddedState;
-  readonly #options: DoctorOptions;
-  readonly #transport: Transport;
-  readonly #ended = new AbortController();
-  readonly #closers: (() => Promise<void>)[] = [];
-  #opening: Promise<OpenDatabase> | undefined;
-
-  constructor(config: ServiceConfig, options: DoctorOptions, server: EmbeddedState) {
-    this.config = config;
-    this.clock = options.clock;
-    this.signal = AbortSignal.any([options.signal, this.#ended.signal]);
-    this.server = server;
-    this.#options = options;
-    this.#transport = createTransport({
-      baseUrl: config.service.url,
-      clock: options.clock,
-      userAgent: `research-mirror/${programVersion()}`,
-      limits: REQUEST_LIMITS,
-      proxy: config.proxy,
-    });
-  }
-
-  /** Ends what is still under way, and closes everything. */
-  async close(): Promise<void> {
-    this.#ended.abort(new Error('the time for this check is over'));
-    await this.#transport.close();
-    await this.#opening?.catch(() => {});
-    for (const each of this.#closers.toReversed()) await each();
-  }
+export function openContext(config: ServiceConfig, given: DoctorOptions, server: EmbeddedState) {
+  const { clock, scrub } = given;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([given.signal, ended.signal]);
+  const transport = createTransport({
+    baseUrl: config.service.url,
+    clock,
+    userAgent: `research-mirror/${programVersion()}`,
+    limits: REQUEST_LIMITS,
+    proxy: config.proxy,
+  });
+  const closers: (() => Promise<void>)[] = [];
 
   /**
    * Asks for `path` with one key, once. No slot is reserved, since nothing is to be written: the request counts as one
    * of another user of the key, for which MIRROR_BUDGET_SHARE leaves room.
-   * @param read may throw, of an answer that says something else
+   * @param understand may throw, of an answer that says something else
    * @param statuses those of an answer
    * @throws a classified error, which says what was asked; the signal's reason
    */
-  async read<T>(
+  async function read<T>(
     key: Secret,
     path: string,
-    read: (answer: HttpAnswer) => T,
+    understand: (answer: HttpAnswer) => T,
     statuses: readonly number[] = [200],
   ): Promise<T> {
-    const answer = await this.#transport.get(path, key.reveal(), this.signal, 'page');
+    const answer = await transport.get(path, key.reveal(), signal, 'page');
     const isAnswer = statuses.includes(answer.status);
-    const refused = refusal(`GET ${path}`, answer, this.#options.scrub, this.clock.now());
+    const refused = refusal(`GET ${path}`, answer, scrub, clock.now());
     if (refused !== undefined && !isAnswer) throw refused;
     if (answer.bodyError !== undefined) throw answer.bodyError;
     try {
       if (!isAnswer) refuseOtherSuccess(answer.status);
-      return read(answer);
+      return understand(answer);
     } catch (error) {
       throw new MalformedAnswer(`GET ${path} was answered ${answer.status}, but ${messageOf(error)}`);
     }
   }
 
-  /** One for each key, in their order; where the first one finds no service, that one alone. */
-  readonly pings = once(async (): Promise<readonly Ping[]> => {
-    const [first, ...others] = this.config.service.keys.entries();
-    if (first === undefined) return [];
-    const pings = [await this.#ping(first)];
-    if (!isAnswered(pings[0]?.error)) return pings;
-    await forEachConcurrently(others, AT_A_TIME, async (each) => {
-      pings[each[0]] = await this.#ping(each);
-    });
-    return pings;
-  });
-
-  async #ping([at, key]: [number, Secret]): Promise<Ping> {
-    const askedAt = this.clock.now();
+  async function ping(at: number, key: Secret): Promise<Ping> {
+    const askedAt = clock.now();
     try {
-      const answer = await this.read(key, '/v1/ping', ({ text, headers }) => {
+      const answer = await read(key, '/v1/ping', ({ text, headers }) => {
         const owner = ownerOf(readObject(text));
         if (owner === undefined) throw new MalformedAnswer('without a user_id that is a 64-bit integer');
         return { owner, headers };
       });
-      return { at, key, ...answer, askedAt, answeredAt: this.clock.now() };
+      return { at, key, ...answer, askedAt, answeredAt: clock.now() };
     } catch (error) {
-      this.signal.throwIfAborted();
-      return { at, key, error, askedAt, answeredAt: this.clock.now() };
+      signal.throwIfAborted();
+      return { at, key, error, askedAt, answeredAt: clock.now() };
     }
   }
 
-  /** The mirror's database, reached as `start` reaches it. @throws DatabaseUnavailable, Unusable */
-  database(): Promise<OpenDatabase> {
-    return (this.#opening ??= this.#open());
-  }
+  /** One for each key, in their order; where the first one finds no service, that one alone. */
+  const pings = once(async (): Promise<readonly Ping[]> => {
+    const all: Ping[] = [];
+    for (const [at, key] of config.service.keys.slice(0, 1).entries()) all[at] = await ping(at, key);
+    if (!isAnswered(all[0]?.error)) return all;
+    await forEachConcurrently([...config.service.keys.entries()].slice(1), AT_A_TIME, async ([at, key]) => {
+      all[at] = await ping(at, key);
+    });
+    return all;
+  });
 
-  async #open(): Promise<OpenDatabase> {
-    const { database, schema } = this.config;
-    const options = { ...this.#options, signal: this.signal, command: 'doctor' };
-    const reached = await reachDatabase(database, options);
-    this.#closers.push(reached.leave);
+  async function open(): Promise<ReachedDatabase & { readonly db: Db }> {
+    const reached = await reachDatabase(config.database, { ...given, signal, command: 'doctor' });
+    closers.push(reached.leave);
+    const { schema } = config;
     const connection = { ...reached.connection, schema, max: 2, bounds: STATEMENT_BOUNDS };
     const opened = await openDatabase(connection);
-    this.#closers.push(() => opened.close());
-    return { db: opened.db, direct: reached.direct, words: reached.words };
+    closers.push(() => opened.close());
+    return { ...reached, db: opened.db };
   }
+  let opening: ReturnType<typeof open> | undefined;
+
+  /** The mirror's database, reached as `start` reaches it. @throws DatabaseUnavailable, Unusable */
+  const database = (): ReturnType<typeof open> => (opening ??= open());
 
   /** Migrations that the next start applies. @throws Unusable where this program may not run on the database */
-  async pending(): Promise<readonly string[]> {
-    const { db } = await this.database();
+  async function pending(): Promise<readonly string[]> {
+    const { db } = await database();
     return pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
   }
 
   /** The database with a mirror of this version in it; undefined: the next start makes it. */
-  readonly mirror = once(async (): Promise<Db | undefined> => {
-    if (this.server === 'absent' || (await this.pending()).length > 0) return undefined;
-    return (await this.database()).db;
+  const mirror = once(async (): Promise<Db | undefined> => {
+    if (server === 'absent' || (await pending()).length > 0) return undefined;
+    return (await database()).db;
   });
 
-  /** Whether a daemon of this mirror runs; false where that can't be known. */
-  async daemonLives(): Promise<boolean> {
-    try {
-      const db = await this.mirror();
-      return db !== undefined && (await daemonLives(db, await ownIdentity()));
-    } catch {
-      return false;
-    }
-  }
+  return {
+    config,
+    clock,
+    /** Aborted when the user interrupts the program, and at the end. */
+    signal,
+    /** The embedded server; `running` where the database is DATABASE_URL's. */
+    server,
+    read,
+    pings,
+    database,
+    pending,
+    mirror,
+    /** Whether a daemon of this mirror runs; undefined where its database does not answer, or takes no heartbeats. */
+    async daemonLives(): Promise<boolean | undefined> {
+      try {
+        const db = await mirror();
+        if (db === undefined) return false;
+        if (await daemonLives(db, await ownIdentity())) return true;
+        return (await whyReadOnly(db)) === undefined ? false : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    /** Ends what is still under way, and closes everything. */
+    async close(): Promise<void> {
+      ended.abort(new Error('the time for this check is over'));
+      await transport.close();
+      await opening?.catch(() => {});
+      for (const each of closers.toReversed()) await each();
+    },
+  };
 }
 
 /** Whether a ping was answered by the service: a refused key is its answer, too. */

@@ -7,7 +7,7 @@ import { ACCOUNT_CHECKS } from './check-accounts.ts';
 import { DATABASE_CHECKS } from './check-database.ts';
 import { LISTENER_CHECKS } from './check-listeners.ts';
 import { SERVICE_CHECKS } from './check-service.ts';
-import { Context, type DoctorOptions } from './context.ts';
+import { type Context, type DoctorOptions, openContext } from './context.ts';
 
 const UPDATE_NODE =
   'put an up-to-date Node 24 or newer on the PATH, which then runs the program; in a container: build the image again, on a new base image';
@@ -44,7 +44,7 @@ export async function runDoctor(
     database.kind === 'external'
       ? 'running'
       : await embeddedState(database.dataDir).catch(() => 'stopped' as const);
-  const context = new Context(config, options, server);
+  const context = openContext(config, options, server);
   const boundMs = server === 'stopped' ? BOUND_WITH_START_MS : BOUND_MS;
   try {
     return await runChecks(CHECKS, context, { ...options, boundMs });

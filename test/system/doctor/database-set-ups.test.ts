@@ -194,11 +194,15 @@ describe('doctor says the cause and the remedy of', () => {
     expect(await examine(setting())).toMatchObject({ code: 0 });
   });
 
-  it('commits that do not wait for the disk', async () => {
-    await ask(`alter role ${OWNER} set synchronous_commit = off`);
-    expect(await mendedBySql('durability', 'warning', /synchronous_commit is off/)).toMatchObject({
-      code: 0,
-    });
+  it('a setting of the login with which the program can’t work: the SQL that it says, and no other remedy', async () => {
+    await ask(`alter role ${OWNER} set search_path = mirror, pg_catalog`);
+    const found = await examine(setting());
+    expect(found.in('broken')).toEqual(['server']);
+    const said = /say "(alter role [^"]* = "\$user", public)", then/.exec(found.the('server').found);
+    expect(found.the('server').remedy).toBeNull();
+    await ask(said?.[1] ?? '');
+    expect(await examine(setting())).toMatchObject({ code: 0 });
+    await ask(`alter role ${OWNER} reset search_path`);
   });
 
   it('a database that a newer program has migrated', async () => {

@@ -126,7 +126,9 @@ describe('a row that another table refers to, with MIRROR_DELETES=hard', () => {
       }),
     ]);
     const looked = await system.run(['doctor', '--json'], hard);
-    expect(looked.stdout).toContain('1001/research_jobs: Postgres refuses to delete 1 row: ');
+    expect(looked.stdout).toContain(
+      `1001/research_jobs (1 row: ${noted}): Postgres refuses to delete rows of research_jobs that are gone: `,
+    );
     expect(looked.stdout).toContain(`"${report.problems[0]?.remedy}"`);
     expect(report.deletions).toEqual([expect.objectContaining({ cause: 'refused', examples: [noted] })]);
     const verified = await system.run(['verify', 'research_jobs']);
