@@ -12,15 +12,13 @@ import type { Shell } from '../terminal/shell.ts';
 import { printable } from '../terminal/text-table.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
-interface DoctorCommandOptions {
-  readonly sql?: boolean;
-  readonly json?: boolean;
-}
-
 /** What `doctor` does. */
-export async function doctorAction(shell: Shell, { sql, json }: DoctorCommandOptions): Promise<ExitCode> {
-  if (sql !== true) return lookAround(shell, json === true);
-  if (json === true) throw new UsageError('--sql prints SQL: it has no --json');
+export async function doctorAction(
+  shell: Shell,
+  { sql = false, json = false }: { readonly sql?: boolean; readonly json?: boolean },
+): Promise<ExitCode> {
+  if (!sql) return lookAround(shell, json);
+  if (json) throw new UsageError('--sql prints SQL: it has no --json');
   shell.out.write(scriptFor(loadConfig(shell.env, 'database')));
   return EXIT.DONE;
 }
@@ -59,12 +57,9 @@ export function describeChecks(checks: readonly NamedFinding[]): string {
   );
   const count = (state: CheckState): number => checks.filter((each) => each.state === state).length;
   const [isBroken, warnings, unknown] = [count('broken'), count('warning'), count('unknown')];
-  const sum = [
-    ...(isBroken > 0 ? [`${isBroken} broken`] : []),
-    ...(warnings > 0 ? [countOf(warnings, 'warning')] : []),
-    ...(unknown > 0 ? [`${unknown} not found out`] : []),
-  ];
-  return `${lines.join('')}${sum.length === 0 ? 'all fine' : sum.join(', ')}\n`;
+  const sum = [`${isBroken} broken`, countOf(warnings, 'warning'), `${unknown} not found out`];
+  const counted = sum.filter((each) => !each.startsWith('0 ')).join(', ');
+  return `${lines.join('')}${counted === '' ? 'all fine' : counted}\n`;
 }
 
 /** What was found; behind the arrow what to do, and what to type there. */

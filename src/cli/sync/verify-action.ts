@@ -40,14 +40,13 @@ export async function verifyAction(
     describe: describeVerification,
     remedy: SET_A_KEY,
   });
-  return answerOf(report);
+  if (report.equal) return EXIT.DONE;
+  // That something differs is certain, whatever else could not be read.
+  return unlikeIn(report) > 0 ? EXIT.NO : EXIT.FAILED;
 }
 
-/** That something differs is certain, whatever else could not be read. */
-function answerOf({ equal, collections }: VerifyReport): ExitCode {
-  if (equal) return EXIT.DONE;
-  const different = collections.some(({ missing, extra, different: unlike }) => missing + extra + unlike > 0);
-  return different ? EXIT.NO : EXIT.FAILED;
+function unlikeIn({ collections }: VerifyReport): number {
+  return sumOf(collections, 'missing', 'extra', 'different');
 }
 
 /** @throws UsageError */
@@ -122,8 +121,9 @@ function describeRow({ kind, list, key, fields, note }: Discrepancy): string {
   return `${name} ${kind}: ${told.join('; ')}`;
 }
 
-function conclusion({ equal, collections, unknownKeys }: VerifyReport): string {
-  const unlike = sumOf(collections, 'missing', 'extra', 'different');
+function conclusion(report: VerifyReport): string {
+  const { equal, collections, unknownKeys } = report;
+  const unlike = unlikeIn(report);
   const changed = sumOf(collections, 'changed');
   const unread = collections.filter(({ error }) => error !== null).length + unknownKeys.length;
   const sampled = collections.filter(({ sample }) => typeof sample === 'number');

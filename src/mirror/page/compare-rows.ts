@@ -48,7 +48,7 @@ export interface UnequalItem {
   readonly row: string | undefined;
   readonly fields: readonly FieldDifference[];
   /** The row is live, and what the service has now is in quarantine. */
-  readonly stale?: boolean;
+  readonly stale: boolean;
 }
 
 /** Characters of a value that are shown. */
@@ -73,21 +73,33 @@ export async function compareItems(
   const { columns } = await readRegistry(db, table);
   const values = await columnValues(db, scope, columns, ignore);
   const sent = page.keyed.map((row) => ({ row, ...rowContent(row, exclude, table.name, columns) }));
-  const found = await unequalRows(db, { table, scope, values, ignore }, sent);
+  const query = (some: readonly RowContent[]): RawBuilder<UnequalRow> =>
+    unequalQuery(table, scope, values, ignore, some);
+  const found = await unequalRows(db, scope, query, sent);
   const rows = new Map(found.map((row) => [row.key, row]));
   const keyless = page.bad.map(({ item }) => ({
     item,
     key: undefined,
     hash: contentHash(item.source, rule),
   }));
-  const unequal = [...page.keyed, ...keyless].flatMap(({ key, hash: source, item }) => {
-    const row = key === undefined ? NO_ROW : rows.get(key);
-    const fields = row?.live === true ? differences(row.fields ?? [], source, rule, ignore) : [];
-    if (row === undefined || (row.live && fields.length === 0)) return [];
-    const kind = row.live ? 'different' : 'missing';
-    return [{ item, found: { key, source, kind, row: row.change_id ?? undefined, fields } } as const];
+  const unequal = [...page.keyed, ...keyless].flatMap(({ key, hash, item }) => {
+    const row = rows.get(key ?? '');
+    const fields = row?.live === true ? differences(row.fields ?? [], hash, rule, ignore) : [];
+    const isEqual = row === undefined ? key !== undefined : row.live && fields.length === 0;
+    return isEqual ? [] : [{ key, hash, item, row, fields }];
   });
-  return setApart(db, scope, unequal, exclude);
+  if (unequal.length === 0) return [];
+  // What the mirror knows, and is right to have no row of, or an older one.
+  const texts = unequal.map(({ item }) => itemHash(storableText(item.source, exclude)));
+  const quarantined = await quarantinedAmong(db, scope, texts);
+  const forgotten = await forgottenAmong(db, scope, unequal);
+  return unequal.map(({ key, hash: source, row, fields }, at) => {
+    const isKept = quarantined.has(texts[at] ?? '');
+    const of = { key, source, row: row?.change_id ?? undefined, fields };
+    if (row?.live === true) return { ...of, kind: 'different', stale: isKept };
+    const isForgotten = forgotten.parent || forgotten.keys.has(key ?? '');
+    return { ...of, kind: isForgotten ? 'forgotten' : isKept ? 'quarantined' : 'missing', stale: false };
+  });
 }
 
 /** Of a live row: what differs, as it is shown; nothing where that is no difference. */
@@ -119,43 +131,37 @@ interface UnequalRow {
   readonly fields: readonly FieldDifference[] | null;
 }
 
-/** Of an item that has no usable key. */
-const NO_ROW = { live: false, change_id: null, fields: null };
-
-interface Comparison {
-  readonly table: Table;
-  readonly scope: Scope;
-  /** Of each column: its name, the value that it should have, and the one that it has. */
-  readonly values: readonly RawBuilder<unknown>[];
-  readonly ignore: ReadonlySet<string>;
-}
-
 /** Halves what Postgres can't read until the bad item is alone: a live row of its key is another version. */
 async function unequalRows(
   db: Db,
-  comparison: Comparison,
+  scope: Scope,
+  query: (sent: readonly RowContent[]) => RawBuilder<UnequalRow>,
   sent: readonly (RowContent & { readonly row: KeyedItem })[],
 ): Promise<readonly UnequalRow[]> {
   const [first] = sent;
   if (first === undefined) return [];
   try {
-    return await readAccount(db, comparison.scope.userId, unequalQuery(comparison, sent));
+    return await readAccount(db, scope.userId, query(sent));
   } catch (error) {
     if (!isDataError(error)) throw error;
     if (sent.length > 1) {
       const half = Math.ceil(sent.length / 2);
-      const before = await unequalRows(db, comparison, sent.slice(0, half));
-      return [...before, ...(await unequalRows(db, comparison, sent.slice(half)))];
+      const before = await unequalRows(db, scope, query, sent.slice(0, half));
+      return [...before, ...(await unequalRows(db, scope, query, sent.slice(half)))];
     }
     const { key, item } = first.row;
-    const row = (await liveAmong(db, comparison.scope, [key])).get(key);
+    const row = (await liveAmong(db, scope, [key])).get(key);
     const fields = [{ name: '_raw', source: item.source, mirror: 'an older version' }];
     return [{ key, change_id: row ?? null, live: row !== undefined, fields }];
   }
 }
 
+/** @param values of each column: its name, the value that it should have, and the one that it has */
 function unequalQuery(
-  { table, scope, values, ignore }: Comparison,
+  table: Table,
+  scope: Scope,
+  values: readonly RawBuilder<unknown>[],
+  ignore: ReadonlySet<string>,
   sent: readonly RowContent[],
 ): RawBuilder<UnequalRow> {
   const meta = [
@@ -183,7 +189,7 @@ function unequalQuery(
     where t._user_id is null or t._deleted_at is not null or d.fields is not null`;
 }
 
-/** As `Comparison.values`, of the columns that are compared. */
+/** Of the columns that are compared: name, the value that each should have, and the one that it has. */
 async function columnValues(
   db: Db,
   { userId, collection }: Scope,
@@ -205,25 +211,4 @@ async function columnValues(
       return sql`(${column.name}::text, case when t._change_id > ${pending.after}::bigint and t._change_id <= ${pending.until}::bigint
           then ${stored} else ${expected} end, ${stored})`;
     });
-}
-
-/** Tells apart what the mirror knows, and is right to have no row of, or an older one. */
-async function setApart(
-  db: Db,
-  scope: Scope,
-  unequal: readonly { readonly item: Item; readonly found: UnequalItem }[],
-  exclude: ReadonlySet<string>,
-): Promise<UnequalItem[]> {
-  if (unequal.length === 0) return [];
-  const found = unequal.map((each) => each.found);
-  const hashes = unequal.map(({ item }) => itemHash(storableText(item.source, exclude)));
-  const kept = await quarantinedAmong(db, scope, hashes);
-  const forgotten = await forgottenAmong(db, scope, found);
-  return found.map((each, at) => {
-    const isMissing = each.kind === 'missing';
-    if (isMissing && (forgotten.parent || forgotten.keys.has(each.key ?? '')))
-      return { ...each, kind: 'forgotten' };
-    if (!kept.has(hashes[at] ?? '')) return each;
-    return isMissing ? { ...each, kind: 'quarantined' } : { ...each, stale: true };
-  });
 }

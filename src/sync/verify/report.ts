@@ -1,18 +1,16 @@
 import type { FieldDifference } from '../../mirror/page/compare-rows.ts';
 import type { CollectionName } from '../../model/collections.ts';
 
-/**
- * What is known of a row after both sides were read twice:
- * - `missing`: the service has it, the mirror has not, or has it marked deleted
- * - `extra`: the mirror has it live, the service does not have it
- * - `different`: both have it, and not the same
- * - `changed`: nothing certain: a side changed while they were read, or the mirror suspects the row's deletion, and
- *   waits for the second proof
- */
-export type DiscrepancyKind = 'missing' | 'extra' | 'different' | 'changed';
-
 export interface Discrepancy {
-  readonly kind: DiscrepancyKind;
+  /**
+   * What is known of a row after both sides were read twice:
+   * - `missing`: the service has it, the mirror has not, or has it marked deleted
+   * - `extra`: the mirror has it live, the service does not have it
+   * - `different`: both have it, and not the same
+   * - `changed`: nothing certain: a side changed while they were read, or the mirror suspects the row's deletion, and
+   *   waits for the second proof
+   */
+  readonly kind: 'missing' | 'extra' | 'different' | 'changed';
   /** The list that the row belongs to; '' outside lists. */
   readonly list: string;
   /** Undefined for an item that has none that can be stored. */
@@ -23,20 +21,14 @@ export interface Discrepancy {
   readonly note: string;
 }
 
-/** What a first reading is expected to take. */
-export interface Estimate {
-  readonly requests: number;
-  /** At the rate that the account has. */
-  readonly seconds: number;
-}
-
 /** How one collection of one account compares; it is counted on while the collection is read. */
 export interface VerifiedCollection {
   readonly userId: string;
   readonly collection: CollectionName;
   /** How many rows were chosen, whose pages alone were read; null: all of them were. */
   readonly sample: number | null;
-  readonly estimate: Estimate;
+  /** What the first reading is expected to take, at the rate that the account has. */
+  readonly estimate: { readonly requests: number; readonly seconds: number };
   /** Items that the service has; of a sample those that were compared. */
   items: number;
   /** Live rows of the mirror. */

@@ -15,7 +15,7 @@ import {
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import { readMemory } from '../../walk/memory/memory.ts';
 import { itemsOfFullPage } from '../../walk/memory/page-limit.ts';
-import { type Estimate, notVerified, type VerifiedCollection, type VerifyProgress } from './report.ts';
+import { type Discrepancy, notVerified, type VerifiedCollection, type VerifyProgress } from './report.ts';
 import { MOST_LISTED, type ScopeVerification, verifyScope } from './verify-scope.ts';
 
 /** Lists that are read side by side. The budget decides the pace; this only hides latency. */
@@ -34,10 +34,8 @@ export interface AccountVerification extends Pick<ScopeVerification, 'context' |
   readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
 
-/** Verifies a collection. @returns `keys` that the service has, where rows of another collection hang on them */
-type Verify = (
-  name: CollectionName,
-) => Promise<{ readonly tally: VerifiedCollection; readonly keys: ReadonlySet<string> }>;
+/** How a collection compares, and its keys at the service, where rows of another collection hang on them. */
+type Verify = (name: CollectionName) => Promise<readonly [VerifiedCollection, ReadonlySet<string>]>;
 
 /**
  * Reads an account's collections again within its budget, side by side, and compares them with the mirror, which it
@@ -53,7 +51,7 @@ export async function verifyAccount(of: AccountVerification): Promise<VerifiedCo
   };
   const all = COLLECTION_NAMES.filter((name) => of.collections.includes(name)).map(verify);
   await Promise.allSettled(all);
-  return (await Promise.all(all)).map(({ tally }) => tally);
+  return (await Promise.all(all)).map(([tally]) => tally);
 }
 
 async function verifyCollection(
@@ -68,6 +66,7 @@ async function verifyCollection(
   const begin = context.clock.monotonic();
   const { liveRows } = await context.store.standingOf(name);
   const tally = notVerified(userId, name, null, await estimateOf(of, found, liveRows), sample?.rows);
+  if (sample !== null) tally.rows = liveRows;
   const keys = new Set<string>();
   const onPage = (read: readonly string[]): void => {
     if (childrenOf(name).length > 0) for (const key of read) keys.add(key);
@@ -77,7 +76,6 @@ async function verifyCollection(
   const rules = { ignore: new Set(config.ignoreFields[name]), exclude: new Set(config.excludeFields[name]) };
   const shared = { ...of, rules, tally, onPage, catchUp: catchUp && (() => catchUp(name)) };
   try {
-    if (sample !== null) tally.rows = liveRows;
     const scopes = await scopesOf(of, found, verify);
     await forEachConcurrently([...scopes], LIST_WORKERS, ([parent, chosen]) =>
       verifyScope({ ...shared, scope: { userId, collection: name, parent }, sample: chosen }),
@@ -87,10 +85,10 @@ async function verifyCollection(
     if (cause instanceof LeaseLost || cause instanceof KeyRefused || isStopped(cause)) throw cause;
     tally.error = messageOf(cause);
   }
-  const isOpen = ({ kind }: { readonly kind: string }): number => (kind === 'changed' ? 1 : 0);
+  const isOpen = ({ kind }: Discrepancy): number => (kind === 'changed' ? 1 : 0);
   tally.discrepancies = tally.discrepancies.toSorted((a, b) => isOpen(a) - isOpen(b)).slice(0, MOST_LISTED);
   tally.milliseconds = Math.round(context.clock.monotonic() - begin);
-  return { tally, keys };
+  return [tally, keys];
 }
 
 /** What is read of a collection, by parent: keys of the rows that were chosen; undefined: all of it. */
@@ -109,9 +107,9 @@ async function scopesOf(
   }
   if (found.parent === undefined) return new Map([['', undefined]]);
   // Every list of the service, and every other one that has live items in the mirror.
-  const parents = await verify(found.parent.collection);
-  if (parents.tally.error !== null) throw new Error(parents.tally.error);
-  const keys = new Set([...parents.keys, ...(await parentsWithRows(db, userId, name))]);
+  const [{ error }, parents] = await verify(found.parent.collection);
+  if (error !== null) throw new Error(error);
+  const keys = new Set([...parents, ...(await parentsWithRows(db, userId, name))]);
   return new Map([...keys].map((key) => [key, undefined]));
 }
 
@@ -120,7 +118,7 @@ async function estimateOf(
   { context, db, sample }: AccountVerification,
   found: Collection,
   rows: number,
-): Promise<Estimate> {
+): Promise<VerifiedCollection['estimate']> {
   const { store, source, fence } = context;
   let requests = 1;
   if (found.kind === 'list') {

@@ -14,10 +14,10 @@ import { beginFull } from '../../walk/kinds/full.ts';
 import { readMemory, type ScopeMemory } from '../../walk/memory/memory.ts';
 import { limitToAsk } from '../../walk/memory/page-limit.ts';
 import { step } from '../../walk/step.ts';
-import type { End, Step } from '../../walk/walk.ts';
+import type { End, Step, WalkAnswer } from '../../walk/walk.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import { type AskedPage, askPage, type PageAsk } from '../walk-run/ask-page.ts';
-import type { DiscrepancyKind, VerifiedCollection } from './report.ts';
+import type { VerifiedCollection } from './report.ts';
 
 /** Rows that are read a second time, at most: what is remembered of each takes some 200 bytes. */
 const READ_AGAIN = 100_000;
@@ -41,12 +41,13 @@ export interface ScopeVerification {
 }
 
 /** What one reading of both sides says of a row that is not equal. */
-export interface Sighting
-  extends Pick<UnequalItem, 'key' | 'row'>, Partial<Pick<UnequalItem, 'fields' | 'stale'>> {
-  readonly kind: UnequalItem['kind'] | 'extra';
+export interface Sighting extends Omit<UnequalItem, 'kind' | 'source'> {
+  readonly kind: Kind;
   /** Content hash of the service's item; undefined: the service does not have it. */
   readonly source: string | undefined;
 }
+
+type Kind = UnequalItem['kind'] | 'extra';
 
 /**
  * Compares one scope with the service: its pages, and the mirror's live rows that should have been on them. A row that
@@ -60,14 +61,14 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
   for await (const { items, keys, rows, unequal } of readBoth(verification, sample)) {
     tally.items += items;
     if (sample === undefined) tally.rows += rows;
-    for (const { key, kind, source, row } of unequal) {
-      const isSuspect = kind !== 'quarantined' && kind !== 'forgotten';
-      if (isSuspect && suspects.size < READ_AGAIN) {
-        suspects.set(nameOf({ key, source }), { key, kind, source, row });
-        continue;
+    for (const found of unequal) {
+      const isSuspect = !isExplained(found.kind);
+      // What differs is told as the second reading sees it.
+      if (isSuspect && suspects.size < READ_AGAIN) suspects.set(nameOf(found), { ...found, fields: [] });
+      else {
+        tally[found.kind] += 1;
+        if (isSuspect) tally.readOnce += 1;
       }
-      tally[kind] += 1;
-      if (isSuspect) tally.readOnce += 1;
     }
     onPage(keys);
   }
@@ -82,15 +83,14 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
   }
   const doubts = await suspectsAmong(db, scope, [...suspects.keys()]);
   for (const [name, first] of suspects) {
-    const [second, doubt] = [again.get(name), doubts.get(name)];
-    const kind = verdict(first, second, doubt === 'waiting');
+    const second = again.get(name);
+    const { kind, note } = verdict(first, second, doubts.get(name));
     tally[kind] += 1;
     // So that certain ones find room behind `changed` ones.
     const room = kind === 'changed' ? MOST_LISTED : 2 * MOST_LISTED;
-    if (kind === 'quarantined' || kind === 'forgotten' || tally.discrepancies.length >= room) continue;
+    if (isExplained(kind) || tally.discrepancies.length >= room) continue;
     const key = first.key === '' ? scope.userId : first.key;
     const fields = kind === 'different' ? (second?.fields ?? []) : [];
-    const note = noteOn(kind, first, second, doubt);
     tally.discrepancies.push({ kind, list: scope.parent, key, fields, note });
   }
 }
@@ -140,7 +140,7 @@ async function* readBoth(
     for await (const rows of some === undefined ? liveRows(db, scope) : [some]) {
       signal.throwIfAborted();
       const unseen = rows.filter(({ key }) => !seen.has(key) && (only?.has(key) ?? true));
-      const extra = { kind: 'extra', source: undefined } as const;
+      const extra = { kind: 'extra', source: undefined, fields: [], stale: false } as const;
       const unequal = unseen.map(({ key, changeId: row }) => ({ ...extra, key, row }));
       yield { items: 0, keys: [], rows: rows.length, unequal };
     }
@@ -201,16 +201,13 @@ async function* walk(
   const { store, clock } = of.context;
   let { walk: walked, memory, ask: next } = begun;
   while (next.type !== 'end') {
-    if (next.type === 'predecessor') {
-      const key = await store.predecessor(of.scope, next.direction, next.of, next.nth);
-      const answer = { type: 'predecessor', key } as const;
-      ({ walk: walked, memory, ask: next } = step(walked, memory, answer, clock.now()));
-      continue;
-    }
-    const asked = await ask(of, list, next);
-    ({ walk: walked, memory, ask: next } = step(walked, memory, asked, clock.now()));
-    if (asked.page === undefined) continue;
-    const shown = await compare(asked.page.items);
+    const answer: WalkAnswer & Pick<AskedPage, 'page'> =
+      next.type === 'page'
+        ? await ask(of, list, next)
+        : { type: 'predecessor', key: await store.predecessor(of.scope, next.direction, next.of, next.nth) };
+    ({ walk: walked, memory, ask: next } = step(walked, memory, answer, clock.now()));
+    if (answer.page === undefined) continue;
+    const shown = await compare(answer.page.items);
     yield shown;
     // Rows that the mirror lacks are more than it had when the walk began: too many items are a circle.
     const missing = shown.unequal.filter(({ kind }) => kind === 'missing').length;
@@ -239,39 +236,35 @@ function nameOf({ key, source }: Pick<Sighting, 'key' | 'source'>): string {
   return key ?? `without key: ${source ?? ''}`;
 }
 
+/** The mirror is right to have no row of it. */
+function isExplained(kind: Kind | 'changed'): kind is 'quarantined' | 'forgotten' {
+  return kind === 'quarantined' || kind === 'forgotten';
+}
+
 /**
  * What two readings say together: only what both say of the same item and the same version of the row counts. A
  * mirror that stays behind its service looks the same twice: it is different. A mirror that caught up between the
  * readings, or a service that changed meanwhile, does not.
  * @param second undefined: equal, or gone on both sides
- * @param suspected the mirror suspects the row's deletion, and waits for the second proof
+ * @param doubt of the mirror itself: it suspects the row's deletion, and waits for the second proof, or has it
  */
 export function verdict(
   first: Sighting,
   second: Sighting | undefined,
-  suspected: boolean,
-): DiscrepancyKind | 'quarantined' | 'forgotten' {
-  if (second === undefined) return 'changed';
-  if (second.kind === 'quarantined' || second.kind === 'forgotten') return second.kind;
-  const same = first.kind === second.kind && first.source === second.source && first.row === second.row;
-  return same && !suspected ? second.kind : 'changed';
-}
-
-function noteOn(
-  kind: DiscrepancyKind,
-  first: Sighting,
-  second: Sighting | undefined,
   doubt: 'waiting' | 'proven' | undefined,
-): string {
-  if (second?.stale === true) return 'Postgres refuses its newest version: mirror.stale_rows says why';
-  if (kind === 'different') return '';
-  if (kind === 'missing') return `${first.row === undefined ? 'no row' : 'marked deleted'} in the mirror`;
-  if (kind === 'extra') {
-    const held = '; its deletion is proven, and held back ("research-mirror status" says by what)';
-    return `the service does not have it${doubt === 'proven' ? held : ''}`;
-  }
-  if (doubt === 'waiting') return 'the mirror has it in doubt, and waits for a second proof';
-  return second === undefined
-    ? `${first.kind} at first, equal when read again`
-    : 'read twice, with two answers';
+): { readonly kind: Kind | 'changed'; readonly note: string } {
+  if (second === undefined) return { kind: 'changed', note: `${first.kind} at first, equal when read again` };
+  const { kind } = second;
+  if (isExplained(kind)) return { kind, note: '' };
+  if (doubt === 'waiting')
+    return { kind: 'changed', note: 'the mirror has it in doubt, and waits for a second proof' };
+  if (first.kind !== kind || first.source !== second.source || first.row !== second.row)
+    return { kind: 'changed', note: 'read twice, with two answers' };
+  const held = '; its deletion is proven, and held back ("research-mirror status" says by what)';
+  const notes = {
+    missing: `${first.row === undefined ? 'no row' : 'marked deleted'} in the mirror`,
+    extra: `the service does not have it${doubt === 'proven' ? held : ''}`,
+    different: second.stale ? 'Postgres refuses its newest version: mirror.stale_rows says why' : '',
+  };
+  return { kind, note: notes[kind] };
 }
