@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Sighting, verdict } from './verify-scope.ts';
 
-type Doubt = Parameters<typeof verdict>[2];
-const kindOf = (first: Sighting, second: Sighting | undefined, doubt?: Doubt): string =>
-  verdict(first, second, doubt).kind;
+type Deletion = Parameters<typeof verdict>[2];
+const kindOf = (first: Sighting, second: Sighting | undefined, deletion?: Deletion): string =>
+  verdict(first, second, deletion).kind;
 
 const of = { key: '1', fields: [], stale: false };
 const different: Sighting = { ...of, kind: 'different', source: 'a1', row: '7' };
@@ -48,12 +48,12 @@ describe('the verdict of two readings', () => {
       fc.property(
         sighting,
         fc.option(sighting, { nil: undefined }),
-        fc.constantFrom<Doubt[]>(undefined, 'waiting', 'proven'),
-        (first, second, doubt) => {
-          const kind = kindOf(first, second, doubt);
+        fc.constantFrom<Deletion[]>(undefined, 'waiting', 'proven'),
+        (first, second, deletion) => {
+          const kind = kindOf(first, second, deletion);
           if (kind === 'changed' || kind === 'quarantined') return;
           expect(first).toEqual(second);
-          expect(doubt).not.toBe('waiting');
+          expect(deletion).not.toBe('waiting');
           expect(kind).toBe(first.kind);
         },
       ),

@@ -81,10 +81,10 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
   for await (const { unequal } of readBoth(verification, cover, suspects)) {
     for (const found of unequal) again.set(nameOf(found), found);
   }
-  const doubts = await suspectsAmong(db, scope, [...suspects.keys()]);
+  const deletions = await suspectsAmong(db, scope, [...suspects.keys()]);
   for (const [name, first] of suspects) {
     const second = again.get(name);
-    const { kind, note } = verdict(first, second, doubts.get(name));
+    const { kind, note } = verdict(first, second, deletions.get(name));
     tally[kind] += 1;
     // So that certain ones find room behind `changed` ones.
     const room = kind === 'changed' ? MOST_LISTED : 2 * MOST_LISTED;
@@ -246,24 +246,24 @@ function isExplained(kind: Kind | 'changed'): kind is 'quarantined' | 'forgotten
  * mirror that stays behind its service looks the same twice: it is different. A mirror that caught up between the
  * readings, or a service that changed meanwhile, does not.
  * @param second undefined: equal, or gone on both sides
- * @param doubt of the mirror itself: it suspects the row's deletion, and waits for the second proof, or has it
+ * @param deletion that the mirror suspects: it waits for the second proof, or has it
  */
 export function verdict(
   first: Sighting,
   second: Sighting | undefined,
-  doubt: 'waiting' | 'proven' | undefined,
+  deletion: 'waiting' | 'proven' | undefined,
 ): { readonly kind: Kind | 'changed'; readonly note: string } {
   if (second === undefined) return { kind: 'changed', note: `${first.kind} at first, equal when read again` };
   const { kind } = second;
   if (isExplained(kind)) return { kind, note: '' };
-  if (doubt === 'waiting')
+  if (deletion === 'waiting')
     return { kind: 'changed', note: 'the mirror has it in doubt, and waits for a second proof' };
   if (first.kind !== kind || first.source !== second.source || first.row !== second.row)
     return { kind: 'changed', note: 'read twice, with two answers' };
   const held = '; its deletion is proven, and held back ("research-mirror status" says by what)';
   const notes = {
     missing: `${first.row === undefined ? 'no row' : 'marked deleted'} in the mirror`,
-    extra: `the service does not have it${doubt === 'proven' ? held : ''}`,
+    extra: `the service does not have it${deletion === 'proven' ? held : ''}`,
     different: second.stale ? 'Postgres refuses its newest version: mirror.stale_rows says why' : '',
   };
   return { kind, note: notes[kind] };
