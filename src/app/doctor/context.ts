@@ -6,6 +6,7 @@ import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import type { Db } from '../../db/connection/db.ts';
+import { tryWriting } from '../../db/inspection/write-trial.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { KeyRefused, MalformedAnswer, RateLimited } from '../../model/errors.ts';
@@ -13,7 +14,6 @@ import { ownerOf } from '../../sync/ownership/owner-of.ts';
 import type { EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { messageOf } from '@research-mirror/runtime/message';
-import { whyReadOnly } from '../daemon/readiness.ts';
 import { type DatabaseReach, type ReachedDatabase, reachDatabase } from '../process/reach-database.ts';
 import { daemonLives } from '../process/submit-carrier.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
@@ -149,13 +149,14 @@ export function openContext(config: ServiceConfig, given: DoctorOptions, server:
     database,
     pending,
     mirror,
-    /** Whether a daemon of this mirror runs; undefined where its database does not answer, or takes no heartbeats. */
+    /** Whether a daemon of this mirror runs; undefined where its database does not answer, or takes no writes. */
     async daemonLives(): Promise<boolean | undefined> {
       try {
         const db = await mirror();
         if (db === undefined) return false;
         if (await daemonLives(db, await ownIdentity())) return true;
-        return (await whyReadOnly(db)) === undefined ? false : undefined;
+        await tryWriting(db);
+        return false;
       } catch {
         return undefined;
       }
