@@ -52,7 +52,6 @@ describe.runIf(isBrowserTested())('the status page', () => {
     expect(await page.getByText('GET /v1/watchlist was answered 503: busy').isVisible()).toBe(true);
     const facts = (await page.locator('.facts').innerText()).replaceAll(/\s+/g, ' ');
     for (const fact of [
-      'Next poll of research_jobs in 40 s, because its cron line polls it then',
       'Reading now full walk of list_items of list 17 for 10 s: 6,000 rows in 12 pages, 600 a second',
       'Webhook registered mirror.example.com, last event 45 s ago, 2 to be read again',
       'Submissions 3 queued, 1 sending, 0 held; in the last 24 h 40 accepted, 2 rejected, 0 unknown, 0 cancelled',

@@ -13,10 +13,8 @@ import type {
   KeyBudgetStatus,
   KeyCounts,
   StatusReport,
-  UpcomingReading,
 } from '../../model/status/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
-import { createSchedule, type Schedule } from '../accounts/next-runs.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 import { programVersion } from '../program-files.ts';
 import { readSuspects, waitingDeletions } from './deletions.ts';
@@ -49,7 +47,6 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
   const { gracePeriodMs } = config;
   const { databaseBytes, backlogs, credits, oldReaders } = await sources.workload();
   const budgets = budgetsOf(stored.budgets, config.budgetShare, running, now);
-  const schedule = createSchedule(config);
   const accounts = stored.accounts.map((account): AccountStatus => {
     const { userId } = account;
     const collections = account.collections.map((each) => ({
@@ -59,7 +56,6 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     return {
       ...account,
       collections,
-      next: nextReading({ ...account, collections }, schedule, now),
       credits: credits.get(userId) ?? null,
       budgets: budgets.get(userId) ?? [],
     };
@@ -83,52 +79,6 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
   };
   const why = unready === undefined ? undefined : unreadyDatabase(unready);
   return { ...facts, ...judge(facts, { unready: why, keys: keys.findings, clockBackMs, oldReaders }) };
-}
-
-/** Why a reading has its moment: its cron line says so, or what was seen says that it is to be earlier. */
-const READINGS = [
-  {
-    field: 'nextPollAt',
-    what: 'poll',
-    line: 'its cron line polls it then',
-    earlier: 'it changes often enough for a poll before its cron line’s',
-  },
-  {
-    field: 'nextFullAt',
-    what: 'full walk',
-    line: 'its cron line reads all of it then, to find deletions',
-    earlier: 'all of it is to be read again before its cron line does',
-  },
-] as const;
-
-/**
- * What is read of an account next, and why; of what is due a poll comes first. What is being read is left out.
- * @param schedule of this program: another program's cron lines may differ
- * @param now the database's time
- */
-export function nextReading(
-  account: Pick<AccountStatus, 'userId' | 'state' | 'owner' | 'walks' | 'collections'>,
-  schedule: Pick<Schedule, 'after'>,
-  now: Date,
-): UpcomingReading | null {
-  const { userId, state, owner, walks, collections } = account;
-  if (state !== 'active' || owner === null) return null;
-  const runs = READINGS.flatMap((reading) =>
-    collections.flatMap(({ collection, state: of, [reading.field]: at }) => {
-      const isRead = reading.field === 'nextFullAt' && walks.some((walk) => walk.collection === collection);
-      return of === 'paused' || at === null || isRead ? [] : [{ ...reading, collection, at }];
-    }),
-  );
-  const moment = ({ at }: { readonly at: string }): number => Math.max(Date.parse(at), now.getTime());
-  const [first] = runs.toSorted((a, b) => moment(a) - moment(b));
-  if (first === undefined) return null;
-  const { field, what, line, earlier, collection, at } = first;
-  const byLine = schedule.after(userId, collection, new Date(Date.parse(at) - 1))[field];
-  return {
-    what: `${what} of ${collection}`,
-    at,
-    because: byLine?.getTime() === Date.parse(at) ? line : earlier,
-  };
 }
 
 /** Of a database that has not the tables, or not those of this program. @param why the one problem */

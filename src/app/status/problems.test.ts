@@ -49,7 +49,6 @@ function account(changes: Partial<AccountStatus> = {}): AccountStatus {
     owner: 'p',
     collections: [collection()],
     walks: [],
-    next: null,
     budgets: [],
     webhook: NO_WEBHOOK,
     submissions: NO_SUBMISSIONS,

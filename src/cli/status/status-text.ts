@@ -89,11 +89,6 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
       `  ${kind} walk of ${collection}${listId === null ? '' : ` (list ${listId})`}: ${formatCount(items)} items in ` +
       `${formatCount(pages)} pages, begun ${age(startedAt)}\n`,
   );
-  const upcoming = account.next;
-  const due =
-    upcoming === null
-      ? []
-      : [`  next: ${upcoming.what} (${next(upcoming.at)}), because ${upcoming.because}\n`];
   const budgets = account.budgets.flatMap(({ key, groups }) =>
     groups.map(
       ({ group, used, size, limit, why, until }) =>
@@ -104,7 +99,7 @@ function describeAccount(account: AccountStatus, now: number, width: number | un
   const more = [webhookLine(account.webhook, age), submissionsLine(account.submissions)].map((line) =>
     line === undefined ? '' : `  ${line}\n`,
   );
-  return `\naccount ${who}${account.state === 'active' ? '' : `, ${account.state.toUpperCase()}`}\n${table}${[...walks, ...due, ...budgets, ...more].join('')}`;
+  return `\naccount ${who}${account.state === 'active' ? '' : `, ${account.state.toUpperCase()}`}\n${table}${[...walks, ...budgets, ...more].join('')}`;
 }
 
 /** How an account hears of events, in one line. @param age `5 s ago`, or `never` */

@@ -21,8 +21,8 @@ import { SUBMISSION_STATES } from '../../model/submission.ts';
 import { AHEAD_MS } from '../ownership/moment-ahead.ts';
 import { registrationState } from '../webhook/webhook-store.ts';
 
-/** An account without what is read less often, what is planned, and its budgets. */
-interface StoredAccount extends Omit<AccountStatus, 'collections' | 'next' | 'credits' | 'budgets'> {
+/** An account without what is read less often, and its budgets. */
+interface StoredAccount extends Omit<AccountStatus, 'collections' | 'credits' | 'budgets'> {
   readonly collections: readonly Omit<CollectionStatus, keyof Backlog>[];
 }
 

@@ -96,23 +96,12 @@ export interface AccountStatus {
   readonly collections: readonly CollectionStatus[];
   /** Walks under way. */
   readonly walks: readonly WalkStatus[];
-  /** Null: nobody reads the account, or nothing is to come. */
-  readonly next: UpcomingReading | null;
   /** Of keys that another program uses it has what is stored: not what others use, nor what waits. */
   readonly budgets: readonly KeyBudgetStatus[];
   readonly webhook: WebhookStatus;
   readonly submissions: SubmissionCounts;
   /** Null: not mirrored, or the service tells none. As of the last minute. */
   readonly credits: CreditsStatus | null;
-}
-
-/** What the schedule has read of an account next. */
-export interface UpcomingReading {
-  /** To follow "next: ": `poll of research_jobs`. */
-  readonly what: string;
-  readonly at: string;
-  /** One clause, to follow "because". */
-  readonly because: string;
 }
 
 export interface CreditsStatus {

@@ -113,15 +113,9 @@ function columnCell(
 /** A name, and what is to be said of it. */
 type Fact = readonly [string, Html | string];
 
-/** What is read next and now, how the account hears of events, what it sends, and how much it may ask. */
-function factsOf({ next, walks, webhook, submissions, budgets }: AccountStatus, at: string): Fact[] {
-  const isDue = next !== null && Date.parse(next.at) <= Date.parse(at);
-  const words =
-    next === null
-      ? ''
-      : `${next.what} ${isDue ? 'as soon as it can be' : relative(next.at, at)}, because ${next.because}`;
+/** What is read now, how the account hears of events, what it sends, and how much it may ask. */
+function factsOf({ walks, webhook, submissions, budgets }: AccountStatus, at: string): Fact[] {
   return [
-    ...(next === null ? [] : [['Next', words] as const]),
     ...walks.map((walk): Fact => ['Reading now', walkWords(walk, at)]),
     ...webhookFact(webhook, at),
     ...submissionsFact(submissions),

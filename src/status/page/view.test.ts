@@ -109,17 +109,6 @@ describe('the page of an account', () => {
   });
 });
 
-describe('an account', () => {
-  it('says what is read of it next, when and why', async () => {
-    const poll = { what: 'poll of lists', because: 'its cron line polls it then' };
-    const words = async (at: string): Promise<string | undefined> =>
-      /<dt>Next<\/dt>\s*<dd>(.*?)<\/dd>/.exec(await viewOf(sampleAccount({ next: { ...poll, at } })))?.[1];
-    expect(await words(before(-40))).toBe('poll of lists in 40 s, because its cron line polls it then');
-    expect(await words(before(4))).toContain('poll of lists as soon as it can be, because');
-    expect(await viewOf(sampleAccount({ next: null }))).not.toContain('<dt>Next');
-  });
-});
-
 describe('the line of an account', () => {
   it('is of no known state while there is no newer report', async () => {
     const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));

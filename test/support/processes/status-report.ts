@@ -74,7 +74,6 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
     collections: COLLECTION_NAMES.map((name, index) =>
       sampleCollection({ collection: name, liveRows: [1, 48_210, 312, 60, 6_000, 25][index] ?? 0 }),
     ),
-    next: { what: 'poll of research_jobs', at: before(-40), because: 'its cron line polls it then' },
     walks: [
       {
         collection: 'list_items',
