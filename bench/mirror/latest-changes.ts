@@ -2,23 +2,22 @@
  * What the status page's latest changes, last day and waiting deletions cost the database (docs/operations.md, "Latest changes, and deletions that wait"):
  * each is asked again every few seconds while a page is open and rows change. Rows are filled in by SQL: one account
  * with `--jobs` research jobs and a fifth as many list items, 5,000 of the jobs changed since; then a first load of
- * 100,000 rows in the last ten minutes; then `--accounts` more that all change; then a walk of the
- * first each second; then 200,000 suspected deletions.
+ * 100,000 rows in the last ten minutes; then a walk each second; then 200,000 suspected deletions.
  * Medians of nine; `--plans 1` prints the plans, too.
  *
- *     node bench/mirror/latest-changes.ts [--jobs 400000] [--accounts 1000] [--plans 0] [--postgres URL]
+ *     node bench/mirror/latest-changes.ts [--jobs 400000] [--plans 0] [--postgres URL]
  */
 import { type QueryResult, sql } from 'kysely';
 import { Db } from '../../src/db/connection/db.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { readSuspects } from '../../src/app/status/deletions.ts';
-import { latestChanges, latestChangesOf, readLastDay } from '../../src/db/status/stored-details.ts';
+import { latestChangesOf, readLastDay } from '../../src/db/status/stored-details.ts';
 import { migrateTo } from '../../test/support/databases/migrated-database.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
 import { onStage, withClient } from '../support/stage.ts';
 
-const flags = readFlags({ jobs: 400_000, accounts: 1000, plans: 0, postgres: '' });
+const flags = readFlags({ jobs: 400_000, plans: 0, postgres: '' });
 const claims = new Claims();
 const ASKED = 9;
 /** Milliseconds that one answer may take, in the median. */
@@ -28,24 +27,24 @@ const WITHIN = 1000;
 const ago = (minutes: string): string =>
   `(extract(epoch from now() - (${minutes}) * interval '1 minute') * 1000000)::bigint`;
 
-/** Jobs `from` to `to` of a user, job n that many minutes ago. */
-const fillJobs = (user: string, from: number, to: number, minutes: string): string => `
+/** Jobs `from` to `to`, job n that many minutes ago. */
+const fillJobs = (from: number, to: number, minutes: string): string => `
   insert into mirror.research_jobs (_user_id, job_id, status, _first_seen_at, _changed_at, _change_id, _hash, _raw)
-  select u, n, 'done', x.at, x.at, (extract(epoch from x.at) * 1000000)::bigint + n, decode(md5(n::text), 'hex'),
+  select 1, n, 'done', x.at, x.at, (extract(epoch from x.at) * 1000000)::bigint + n, decode(md5(n::text), 'hex'),
     jsonb_build_object('job_id', n, 'status', 'done', 'company', md5(n::text), 'note', repeat('x', 300))
-  from ${user} as u cross join generate_series(${from}, ${to}) as n
+  from generate_series(${from}, ${to}) as n
   cross join lateral (select now() - (${minutes}) * interval '1 minute' as at) as x`;
 
-/** Every nth job of a user was another one until some minutes ago. */
-const changeJobs = (user: number, every: number, minutes: string): string => `
+/** Every nth job was another one until some minutes ago. */
+const changeJobs = (every: number, minutes: string): string => `
   insert into mirror.research_jobs_history (_user_id, job_id, status, _first_seen_at, _changed_at, _change_id, _hash,
     _raw, _valid_from, _valid_to, _op)
   select _user_id, job_id, 'running', _first_seen_at, _changed_at, _change_id, _hash,
     _raw || '{"status":"running"}', _changed_at, now() - (${minutes}) * interval '1 minute', 'update'
-  from mirror.research_jobs where _user_id = ${user} and job_id % ${every} = 0;
+  from mirror.research_jobs where _user_id = 1 and job_id % ${every} = 0;
   update mirror.research_jobs set _changed_at = now() - (${minutes}) * interval '1 minute',
     _change_id = ${ago(minutes)} + job_id
-  where _user_id = ${user} and job_id % ${every} = 0`;
+  where _user_id = 1 and job_id % ${every} = 0`;
 
 /** Prints the plan of each statement before it is asked. */
 class Planning extends Db {
@@ -83,37 +82,21 @@ await onStage(flags.postgres, async (stage) => {
   const ofOne = (db: Db) => latestChangesOf(db, '1');
   try {
     await withClient(url, async (client) => {
-      const mark = (user: string): Promise<unknown> =>
-        client.query(`
-          insert into mirror_sync.account (_user_id, change_id, created_at)
-          select u, ${ago('0')} + u, now() from ${user} as u
-          on conflict (_user_id) do update set change_id = excluded.change_id`);
-      await mark('generate_series(1, 1)');
-      await client.query(fillJobs('generate_series(1, 1)', 1, flags.jobs, `30 + n * 0.1`));
+      await client.query(fillJobs(1, flags.jobs, '30 + n * 0.1'));
       await client.query(`
         insert into mirror.list_items (_user_id, list_id, id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
         select 1, n % 500, n::text, x.at, x.at, (extract(epoch from x.at) * 1000000)::bigint + n,
           decode(md5(n::text), 'hex'), jsonb_build_object('id', n::text)
         from generate_series(1, ${Math.round(flags.jobs / 5)}) as n
         cross join lateral (select now() - n * interval '30 seconds' - interval '2 hours' as at) as x`);
-      await client.query(changeJobs(1, Math.max(1, Math.round(flags.jobs / 5_000)), '20 + job_id * 0.01'));
+      await client.query(changeJobs(Math.max(1, Math.round(flags.jobs / 5_000)), '20 + job_id * 0.01'));
       await client.query('vacuum analyze');
       await measure('one account, 5,000 jobs changed', ofOne);
       await client.query(
-        fillJobs(
-          'generate_series(1, 1)',
-          flags.jobs + 1,
-          flags.jobs + 100_000,
-          `(${flags.jobs + 100_000} - n) / 20000.0`,
-        ),
+        fillJobs(flags.jobs + 1, flags.jobs + 100_000, `(${flags.jobs + 100_000} - n) / 20000.0`),
       );
       await client.query('analyze');
       await measure('a first load of 100,000 rows', ofOne);
-      const more = `generate_series(2, ${flags.accounts})`;
-      await mark(more);
-      await client.query(fillJobs(more, 1, 200, 'n * 0.01 + u * 0.0001'));
-      await client.query('vacuum analyze');
-      await measure(`${flags.accounts} accounts that all change`, latestChanges);
       await client.query(`
         insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
           inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)

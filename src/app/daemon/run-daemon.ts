@@ -85,14 +85,14 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       ? { ok: false, why: unreached }
       : readiness(mirror.db, writes, clock.monotonic() - ownsUntil());
 
-  const report = async (withoutChanges = false): Promise<StatusReport> => {
+  const report = async (): Promise<StatusReport> => {
     if (mirror === undefined) throw new Error(unreached);
     const { db, words } = mirror;
     // That it is starting is no problem.
     const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
     workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => readWorkload(db, config));
-    return statusReport({ config, db, words, accounts, workload, withoutChanges, unready });
+    return statusReport({ config, db, words, accounts, workload, unready });
   };
 
   const account = async (userId: string): Promise<AccountDetails> => {
@@ -114,7 +114,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     clock,
     log,
     ready,
-    status: () => report(),
+    status: report,
     account,
     lookups: {
       search: (query) => lookUp((db) => searchMirror(db, query)),
@@ -176,7 +176,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       accounts,
       pauseKeeper(context, accounts),
       writes.trials(mirror.db, clock),
-      problemLog(() => report(true), clock, log),
+      problemLog(report, clock, log),
       workFinder({
         startDue: () => startDueWork(context, runners()),
         startWaiting: () => startWaitingWork(context, runners()),

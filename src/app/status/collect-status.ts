@@ -5,7 +5,6 @@ import type { Config } from '../../config/config.ts';
 import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import type { Db } from '../../db/connection/db.ts';
-import { latestChanges } from '../../db/status/stored-details.ts';
 import { readStoredStatus, type StoredBudget } from '../../db/status/stored-status.ts';
 import type {
   AccountStatus,
@@ -30,8 +29,6 @@ export interface StatusSources {
   readonly accounts: AccountsService | undefined;
   /** What is read less often than the rest. */
   readonly workload: () => Promise<Workload>;
-  /** Who asks shows no changes. */
-  readonly withoutChanges?: boolean;
   /** Why the running daemon can't write at the moment. */
   readonly unready?: string | undefined;
 }
@@ -70,7 +67,6 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     accounts,
     errors,
     deletions: waitingDeletions(accounts, suspects, alive, gracePeriodMs),
-    latestChanges: sources.withoutChanges === true ? [] : await latestChanges(db),
     held,
     recovery:
       recovery === null
@@ -105,7 +101,6 @@ function noFacts({ service, schema }: Config, database: string, now: Date): Fact
     accounts: [],
     errors: [],
     deletions: [],
-    latestChanges: [],
     held: null,
     recovery: null,
   };

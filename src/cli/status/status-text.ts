@@ -32,15 +32,10 @@ export function describeStatus(report: StatusReport, width: number | undefined):
     ({ at, where, message }) => `  ${formatAge(now - Date.parse(at))}  ${where}  ${printable(message)}\n`,
   );
   const deletions = report.deletions.map((each) => `  ${deletionLine(each, now)}\n`);
-  const changes = report.latestChanges.map(({ at, userId, collection, op, key }) => {
-    const where = report.accounts.length > 1 ? `${userId}/${collection}` : collection;
-    return `  ${formatAge(now - Date.parse(at))}  ${where}  ${printable(key)}  ${op}\n`;
-  });
   return [
     `${lines.join('\n')}\n`,
     ...accounts,
     ...(deletions.length > 0 ? ['\ndeletions that wait\n', ...deletions] : []),
-    ...(changes.length > 0 ? ['\nlatest changes\n', ...changes] : []),
     ...(errors.length > 0 ? ['\nlast errors\n', ...errors] : []),
   ].join('');
 }

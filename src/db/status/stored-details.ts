@@ -53,22 +53,6 @@ export async function latestChangesOf(db: Db, userId: string): Promise<LatestCha
   return rows.map(({ at, ...row }) => ({ at: at.toISOString(), userId, ...row }));
 }
 
-/** The same over all accounts: those that changed last are asked one by one, until no other can have a newer row. */
-export async function latestChanges(db: Db): Promise<LatestChange[]> {
-  const { rows: accounts } = await db.sql<{ userId: string; changeId: string }>`
-    select a._user_id as "userId", a.change_id as "changeId" from ${db.stateTable('account')} as a
-    where a.change_id > 0 order by a.change_id desc limit ${ENTRIES}`;
-  let found: LatestChange[] = [];
-  for (const { userId, changeId } of accounts) {
-    const oldest = found[ENTRIES - 1];
-    if (oldest !== undefined && BigInt(oldest.changeId) > BigInt(changeId)) break;
-    found = [...found, ...(await latestChangesOf(db, userId))]
-      .toSorted((a, b) => Number(BigInt(b.changeId) - BigInt(a.changeId)))
-      .slice(0, ENTRIES);
-  }
-  return found;
-}
-
 /** The row's key as the view `changes` has it. */
 function keyOf(collection: Collection): RawBuilder<unknown> {
   if (collection.kind === 'single') return sql`t._user_id::text`;

@@ -1,6 +1,5 @@
 import type { CollectionFigures } from '../collection-columns.ts';
 import type { CollectionName } from '../collections.ts';
-import type { LatestChange } from './account-details.ts';
 import type { Problem } from './problem.ts';
 import type { SubmissionState } from '../submission.ts';
 import type { RegistrationState } from '../webhook/webhook-secrets.ts';
@@ -43,8 +42,6 @@ export interface Facts {
   readonly errors: readonly ErrorStatus[];
   /** Rows that look deleted and are still there, by collection and cause; those first that need a person, 100 at most. */
   readonly deletions: readonly WaitingDeletion[];
-  /** The rows that changed last over all accounts, the newest first. */
-  readonly latestChanges: readonly LatestChange[];
   /** Submissions are held (after a restore or copy of the database): since when and why; null: they go out. */
   readonly held: HoldStatus | null;
   /** When the database was last found to have gone back, and why; null: not within the last week. */

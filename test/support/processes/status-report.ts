@@ -45,7 +45,6 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     accounts: [sampleAccount()],
     errors: [{ at: before(300), where: '42/watchlist', message: 'GET /v1/watchlist was answered 503: busy' }],
     deletions: [],
-    latestChanges: [],
     held: null,
     recovery: null,
     ...changes,
