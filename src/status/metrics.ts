@@ -20,7 +20,6 @@ import {
   TransportError,
 } from '../model/errors.ts';
 import type { StatusReport } from '../model/status/status-report.ts';
-import { HELP, type MetricName } from './metric-help.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
 import { createReportGauges } from './report-gauges.ts';
 
@@ -44,6 +43,26 @@ export interface RequestEnded extends KnownEndpoint {
 
 /** Counters rise as things happen; gauges are read from the status report at a scrape. */
 export type Metrics = ReturnType<typeof createMetrics>;
+
+/** What each means. */
+const HELP = {
+  build_info: 'Always 1; the label says which version runs.',
+  ready: '1 while the database is migrated and can be written, as /readyz says.',
+  api_requests_total: 'Requests sent to the service, by route and status ("none": no answer).',
+  api_rate_limited_total:
+    'Answers with status 429, by route and the group of endpoints whose limit it is: the budget is there to keep this at 0.',
+  api_errors_total: 'Requests that did not give what was asked for, by route and kind of error.',
+  api_received_bytes_total: 'Bytes of answers as they came over the wire, headers not counted.',
+  api_response_seconds: 'From sending a request to the end of its answer.',
+  pages_total: 'Pages written.',
+  rows_total:
+    'Items of written pages, by what became of them: insert, update, unchanged, quarantine; and rows deleted: delete.',
+  walks_total: 'Walks ended, by kind and outcome.',
+  walk_seconds: 'From the beginning of a walk to its end.',
+  webhook_deliveries_total: 'Requests to the webhook’s listener, by what became of them.',
+  events_total: 'Events stored, by type; types that the specification does not name are "other".',
+  submissions_total: 'What came of sending submissions ("queued": it was not sent, and is tried again).',
+} as const;
 
 const SECONDS = 1000;
 const RESPONSE_SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -77,17 +96,20 @@ export function createMetrics(version: string, endpoints: readonly KnownEndpoint
   const registers = [registry];
   const routes = [...new Set(endpoints.map(({ route }) => route))];
   collectProcessMetrics(registry);
-  const config = <Label extends string>(short: MetricName, labelNames: Label[]) => {
+  const config = <Label extends string>(short: keyof typeof HELP, labelNames: Label[]) => {
     return { name: `research_mirror_${short}`, help: HELP[short], labelNames, registers };
   };
   /** @param known values of each label, of which all combinations are there from the beginning */
-  const counter = <Label extends string>(short: MetricName, known: KnownValues<Label>): Counter<Label> => {
+  const counter = <Label extends string>(
+    short: keyof typeof HELP,
+    known: KnownValues<Label>,
+  ): Counter<Label> => {
     const made = new Counter(config(short, Object.keys(known) as Label[]));
     for (const labels of combinations(known)) made.inc(labels, 0);
     return made;
   };
   const histogram = <Label extends string>(
-    short: MetricName,
+    short: keyof typeof HELP,
     known: KnownValues<Label>,
     buckets: number[],
   ): Histogram<Label> => {
