@@ -152,6 +152,7 @@ export type CollectionFigures = {
 };
 
 export const CELL_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'cell' in each);
+export type CellColumn = (typeof CELL_COLUMNS)[number];
 export const GAUGE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'gauge' in each);
 export const NOTE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'note' in each).toSorted(
   (a, b) => a.note.place - b.note.place,

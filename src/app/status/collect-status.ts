@@ -159,9 +159,9 @@ function budgetsOf(
     key: keyHash.slice(0, 8),
     groups: groups
       .filter(({ sent, used }) => sent > 0 || used > 0)
-      .map(({ group, limit, size, why = null, forMs, used, waiting, foreignUse, pausedForMs, refused }) => {
+      .map(({ group, limit, size, why = null, forMs, used, waiting, foreignUse, refused }) => {
         const until = forMs === undefined ? null : new Date(now.getTime() + forMs).toISOString();
-        return { group, limit, size, why, until, used, waiting, foreignUse, pausedForMs, refused };
+        return { group, limit, size, why, until, used, waiting, foreignUse, refused };
       }),
   });
   const found = new Map<string, KeyBudgetStatus[]>();

@@ -128,7 +128,7 @@ async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
   const walks = await byUser<WalkStatus>(
     db,
     sql`
-      select _user_id as "userId", collection, nullif(parent, '') as "listId", 'full' as kind,
+      select _user_id as "userId", collection, nullif(parent, '') as "listId",
         to_timestamp(coalesce((full_walk ->> 'began')::float8, 0) / 1000) as "startedAt",
         coalesce((full_walk ->> 'pages')::float8, 0) as pages, coalesce((full_walk ->> 'items')::float8, 0) as items
       from ${db.stateTable('scope')} where full_walk is not null

@@ -91,7 +91,7 @@ export interface AccountStatus {
   /** `processId` of the program that reads this account. */
   readonly owner: string | null;
   readonly collections: readonly CollectionStatus[];
-  /** Walks under way. */
+  /** Full walks under way. */
   readonly walks: readonly WalkStatus[];
   /** Of keys that another program uses it has what is stored: not what others use, nor what waits. */
   readonly budgets: readonly KeyBudgetStatus[];
@@ -155,7 +155,6 @@ export interface WalkStatus {
   readonly collection: CollectionName;
   /** The list that is read; null for a whole collection. */
   readonly listId: string | null;
-  readonly kind: 'full';
   readonly startedAt: string;
   readonly pages: number;
   readonly items: number;
@@ -183,8 +182,6 @@ export interface GroupBudgetStatus {
   readonly waiting: number;
   /** Requests of others with the same key in the last 60 s. */
   readonly foreignUse: number;
-  /** For how long a 429 still stops the group; 0: it does not. */
-  readonly pausedForMs: number;
   /** Answers with status 429 since the program began. */
   readonly refused: number;
 }

@@ -1,21 +1,17 @@
-import { countOf } from '@research-mirror/runtime/figures';
 import { html } from 'hono/html';
-import { CELL_COLUMNS, NOTE_COLUMNS } from '../../model/collection-columns.ts';
+import { CELL_COLUMNS, type CellColumn, NOTE_COLUMNS } from '../../model/collection-columns.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { rowPath } from '../../model/lookup/row-address.ts';
 import type { AccountDetails, LatestChange } from '../../model/status/account-details.ts';
+import { accountFacts, cellWords, deletionWords } from '../../model/status/report-words.ts';
 import { shortened } from '../../model/status/shortened.ts';
 import type {
   AccountStatus,
   CollectionStatus,
-  GroupBudgetStatus,
   StatusReport,
-  SubmissionCounts,
   WaitingDeletion,
-  WalkStatus,
-  WebhookStatus,
 } from '../../model/status/status-report.ts';
-import { count, rate, relative, span, type Html } from './page-figures.ts';
+import { count, type Html } from './page-figures.ts';
 import { chip, moment, type PageColumn, table, time } from './page-table.ts';
 
 /** Around an account. */
@@ -38,13 +34,13 @@ const KEY = 48;
 /** One account: its collections, what else goes on, what waits, what changed. */
 export function accountParts(account: AccountStatus, frame: Frame): Html {
   const { report, details, root, isOwnPage, isOld } = frame;
-  const { userId, email, state, error, collections } = account;
+  const { userId, email, state, error, collections, webhook } = account;
   const { at, deletions } = report;
   return html`<section class="account">
       <h2>${isOwnPage ? 'Collections' : `Account ${userId}`}</h2>
       ${email === null ? '' : html`<p class="quiet long">${email}</p>`}
       ${state === 'active' ? '' : chip(state === 'stopped' ? 'failing' : 'idle', state)}
-      ${error === null ? '' : html`<p class="error">${error}</p>`}
+      ${[error, webhook.error].map((why) => (why === null ? '' : html`<p class="error">${why}</p>`))}
       ${table(
         'Collection',
         collections,
@@ -60,7 +56,7 @@ export function accountParts(account: AccountStatus, frame: Frame): Html {
         `Collections of ${userId}`,
       )}
       <dl class="facts">
-        ${factsOf(account, at).map(
+        ${accountFacts(account, at).map(
           ([name, words]) =>
             html`<dt>${name}</dt>
               <dd>${words}</dd>`,
@@ -93,81 +89,14 @@ function collectionName(row: CollectionStatus, userId: string, { report, root, i
     }`;
 }
 
-function columnCell(
-  { field, kind, cell: { unknown } }: (typeof CELL_COLUMNS)[number],
-  row: CollectionStatus,
-  at: string,
-): Html {
-  const value = row[field];
-  if (typeof value === 'number') {
-    const deleted = field === 'liveRows' && row.deletedRows > 0;
-    return html`<span
-      >${count(value)} ${deleted ? html`<small>and ${count(row.deletedRows)} deleted</small>` : ''}</span
-    >`;
-  }
-  // Once the time of what is to begin is past, it waits for its turn.
-  const isDue = kind === 'due' && value !== null && Date.parse(value) <= Date.parse(at);
-  return isDue ? time(value, 'due', at) : moment(value, at, unknown);
-}
-
-/** A name, and what is to be said of it. */
-type Fact = readonly [string, Html | string];
-
-/** What is read now, how the account hears of events, what it sends, and how much it may ask. */
-function factsOf({ walks, webhook, submissions, budgets }: AccountStatus, at: string): Fact[] {
-  return [
-    ...walks.map((walk): Fact => ['Reading now', walkWords(walk, at)]),
-    ...webhookFact(webhook, at),
-    ...submissionsFact(submissions),
-    ...budgets.flatMap(({ key, groups }) =>
-      groups.map((group): Fact => [`Key ${key}…, ${group.group}`, budgetWords(group, at)]),
-    ),
-  ];
-}
-
-function walkWords(walk: WalkStatus, at: string): Html {
-  const { kind, collection, listId, startedAt, pages, items } = walk;
-  const age = Date.parse(at) - Date.parse(startedAt);
-  return html`${kind} walk of <code>${collection}</code>${listId === null ? '' : ` of list ${listId}`} for
-    ${span(age)}: ${countOf(items, 'row')} in ${countOf(pages, 'page')}, ${rate(items, age / 1000)} a second`;
-}
-
-const REGISTRATION: Readonly<Record<WebhookStatus['state'], string>> = {
-  none: 'none: polling only',
-  registering: 'being registered',
-  registered: 'registered',
-  foreign: 'another’s: polling only',
-  suspect: 'suspect: signatures do not fit',
-  stopped: 'stopped: another program takes its place',
-};
-
-/** None where the account never heard of events. */
-function webhookFact({ state, host, error, lastEventAt, hintsWaiting }: WebhookStatus, at: string): Fact[] {
-  if (state === 'none' && error === null && lastEventAt === null) return [];
-  const isBad = state === 'suspect' || state === 'stopped';
-  const kind = state === 'registered' ? 'current' : isBad ? 'failing' : 'waiting';
-  const words = html`${chip(kind, REGISTRATION[state])} ${host ?? ''}, last event
-  ${lastEventAt === null ? 'never' : relative(lastEventAt, at)}, ${count(hintsWaiting)} to be read again
-  ${error === null ? '' : html`<small class="${isBad ? 'error' : 'warn'}">${error}</small>`}`;
-  return [['Webhook', words]];
-}
-
-/** None where no submission waits, or ended in the last day. */
-function submissionsFact(counts: SubmissionCounts): Fact[] {
-  const waiting = ['queued', 'sending', 'held'] as const;
-  const ended = ['accepted', 'rejected', 'unknown', 'cancelled'] as const;
-  if ([...waiting, ...ended].every((state) => counts[state] === 0)) return [];
-  const words = (states: readonly (keyof SubmissionCounts)[]): string =>
-    states.map((state) => `${count(counts[state])} ${state}`).join(', ');
-  return [['Submissions', `${words(waiting)}; in the last 24 h ${words(ended)}`]];
-}
-
-function budgetWords(group: GroupBudgetStatus, at: string): Html {
-  const { used, size, limit, why, until, pausedForMs, foreignUse, waiting, refused } = group;
-  return html`${count(used)} of ${count(size)} requests in 60 s, of the service’s
-  ${count(limit)}${why === null ? '' : `: ${why}`}${until === null ? '' : `, over ${relative(until, at)}`};
-  ${count(foreignUse)} used by others, ${count(waiting)} waiting, ${count(refused)} refused (429)
-  ${pausedForMs > 0 ? chip('failing', `stopped for ${span(pausedForMs)}`) : ''}`;
+function columnCell(column: CellColumn, row: CollectionStatus, at: string): Html {
+  const value = row[column.field];
+  const words = cellWords(column, row, at);
+  if (typeof value === 'string') return time(value, words, at);
+  const deleted = column.field === 'liveRows' && row.deletedRows > 0;
+  return html`<span class="${value === null ? 'quiet' : ''}"
+    >${words} ${deleted ? html`<small>and ${count(row.deletedRows)} deleted</small>` : ''}</span
+  >`;
 }
 
 /** Rows that look deleted and are still there: why, and who has to do what. */
@@ -180,23 +109,17 @@ function deletionsSection(deletions: readonly WaitingDeletion[], at: string, roo
     </p>
     <ul class="deletions">
       ${deletions.map(
-        ({ userId, collection, rows, liveRows, since, what, byItself, due, remedy, examples }) =>
+        (each) =>
           html`<li>
-            <b>${count(rows)} of ${count(liveRows)}</b> in <code>${collection}</code>, missed since
-            <time datetime="${since}">${relative(since, at)}</time>: ${what}; by itself:
-            ${byItself}${dueIn(due, at)} ${remedy === null ? '' : html`<span class="remedy">${remedy}</span>`}
+            <code>${each.collection}</code>: ${deletionWords(each, at)}
+            ${each.remedy === null ? '' : html`<span class="remedy">${each.remedy}</span>`}
             <small
-              >${examples.map((key, index) => html`${index === 0 ? '' : ', '}${rowLink(userId, collection, key, root)}`)}</small
+              >${each.examples.map((key, index) => html`${index === 0 ? '' : ', '}${rowLink(each.userId, each.collection, key, root)}`)}</small
             >
           </li>`,
       )}
     </ul>
   </section>`;
-}
-
-function dueIn(due: string | null, at: string): string {
-  if (due === null) return '';
-  return Date.parse(due) > Date.parse(at) ? `, ${relative(due, at)}` : ', which is due';
 }
 
 /** Its colour, and its words. */

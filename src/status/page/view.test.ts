@@ -71,7 +71,7 @@ describe('the page of an account', () => {
     expect(view.match(/class="chip failing">failing</g)).toHaveLength(6);
     const words = view.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(words).toContain('now 42/account and 5 others GET /v1/account was answered 503: maintenance');
-    expect(words).toContain('1 min ago 42/lists GET /v1/lists was answered 404');
+    expect(words).toContain('60 s ago 42/lists GET /v1/lists was answered 404');
     // Where no problem names it, each collection does.
     const alone = await ofReport(sampleReport({ accounts, errors: [] }));
     expect(alone.match(/503: maintenance/g)).toHaveLength(6);
@@ -145,10 +145,10 @@ describe('the line of an account', () => {
     );
     const shared = await ofReport(sampleReport({ processes: [...processes, other], accounts }));
     expect(shared.match(/data-label="Read by"[^>]*>\s*west, process 77\s*</g)).toHaveLength(1);
-    expect(shared).toMatch(/process 77, running since[^<]*, reading 1 account\b/);
+    expect(shared).toMatch(/process 77, begun 25 h ago, reads 1 account\b/);
     const alone = await ofReport(sampleReport({ accounts }));
     expect(alone).not.toContain('Read by');
-    expect(alone).toMatch(/, reading 2 accounts/);
+    expect(alone).toMatch(/, reads 2 accounts/);
   });
 
   it('is none where there is one account only', async () => {
@@ -182,10 +182,10 @@ describe('deletions that wait', () => {
   it('say how many, why, what happens, and which rows', async () => {
     const view = (await ofReport((PAGE_STATES['deletions'] ?? sampleReport)())).replaceAll(/\s+/g, ' ');
     expect(view).toMatch(
-      /12,000 of 48,210<\/b> in <code>research_jobs<\/code>.*the brake holds them.*sync research_jobs --full --accept-deletions/,
+      /<code>research_jobs<\/code>: 12,000 of 48,210, missed since 2 h ago: the brake holds them.*sync research_jobs --full --accept-deletions/,
     );
-    expect(view).toMatch(/by itself: the next reading of them decides, in 40 s/);
-    expect(view).toMatch(/by itself: the next full walk decides, in 12 h/);
+    expect(view).toMatch(/by itself: the next reading of them decides \(in 40 s\)/);
+    expect(view).toMatch(/by itself: the next full walk decides \(in 12 h\)/);
     expect(view).toContain('href="rows/42/research_jobs/48001"');
     expect(await viewOf(sampleAccount())).not.toContain('Deletions that wait');
   });

@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import { countOf } from '@research-mirror/runtime/figures';
 import type { AccountDetails } from '../../model/status/account-details.ts';
 import { affectedBy, type Problem, PROBLEMS, withoutPlace } from '../../model/status/problem.ts';
+import { processWords } from '../../model/status/report-words.ts';
 import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
 import { accountParts, NOT_KNOWN } from './account-parts.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
@@ -290,15 +291,9 @@ function errors({ errors: all, at }: StatusReport, userId: string | undefined): 
   </section>`;
 }
 
-function processes({ processes, accounts, version, at }: StatusReport): Html {
+function processes(report: StatusReport): Html {
   return html`<footer class="quiet">
-    ${processes.map(({ processId, command, version, host, pid, startedAt, alive }) => {
-      const owned = accounts.filter(({ owner }) => owner === processId).length;
-      return html`<p>
-        <code>${command}</code> ${version} on ${host}, process ${pid}, running since
-        ${absolute(startedAt, at)}${owned === 0 ? '' : `, reading ${countOf(owned, 'account')}`}${alive ? '' : ' (no heartbeat: gone or hanging)'}
-      </p>`;
-    })}
-    <p>Shown by version ${version}. Moments are UTC.</p>
+    ${report.processes.map((each) => html`<p>${processWords(each, report)}</p>`)}
+    <p>Shown by version ${report.version}. Moments are UTC.</p>
   </footer>`;
 }

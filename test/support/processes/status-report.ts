@@ -77,7 +77,6 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
       {
         collection: 'list_items',
         listId: '17',
-        kind: 'full',
         startedAt: before(10),
         pages: 12,
         items: 6_000,
@@ -96,7 +95,6 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
             used: 31,
             waiting: 2,
             foreignUse: 0,
-            pausedForMs: 0,
             refused: 0,
           },
         ],

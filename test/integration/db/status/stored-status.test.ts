@@ -144,7 +144,7 @@ describe('the stored status', () => {
       { collection: 'lists', liveRows: 5e9, polledAt: '2026-01-01T00:00:00.250Z', completeAsOf: null },
     ]);
     expect(collections[0]).not.toHaveProperty('userId');
-    const walk = { kind: 'full', pages: 0, items: 0 };
+    const walk = { pages: 0, items: 0 };
     expect(walks).toEqual([
       {
         ...walk,
