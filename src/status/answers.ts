@@ -1,5 +1,4 @@
-import type { AccountDetails } from '../model/status/account-details.ts';
-import type { StatusReport } from '../model/status/status-report.ts';
+import type { AccountDetails, StatusReport } from '../model/status/status-report.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 
@@ -15,17 +14,6 @@ export interface Sources {
   readonly clock: Clock;
 }
 
-/** What the routes ask for; never rejects, never hangs. */
-export interface Answers {
-  /** @returns why there is no new report, and the last one */
-  report(): Promise<
-    { readonly report: StatusReport } | { readonly why: string; readonly last: StatusReport | undefined }
-  >;
-  /** @returns undefined: it can't be read now. @param userId of an account of the report */
-  account(userId: string): Promise<AccountDetails | undefined>;
-  ready(): Promise<Ready>;
-}
-
 /** A report is given to all who ask within this time, in milliseconds. */
 const FRESH_MS = 1_000;
 /** What an account's page shows besides. */
@@ -35,7 +23,10 @@ const UNREADY_MS = 50;
 /** Every answer is given within this time, in milliseconds: probes of orchestrators wait no longer. */
 const PATIENCE_MS = 4_000;
 
-export function answersOf(sources: Sources): Answers {
+/** What the routes ask for; never rejects, never hangs. */
+export type Answers = ReturnType<typeof answersOf>;
+
+export function answersOf(sources: Sources) {
   const { clock } = sources;
 
   /** `ask`, one at a time, and what it answered as long as it is fresh: many viewers cost the database as much as one. */
@@ -91,15 +82,19 @@ export function answersOf(sources: Sources): Answers {
   const ready = shared(sources.ready, ({ ok }) => (ok ? FRESH_MS : UNREADY_MS));
   let last: StatusReport | undefined;
   return {
-    report: () =>
-      patiently(status()).then(
-        (report) => {
-          last = report;
-          return { report };
-        },
-        (error: unknown) => ({ why: messageOf(error), last }),
-      ),
-    account: (userId) => patiently(detailsOf(userId)).catch(() => undefined),
-    ready: () => patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),
+    /** The newest report, and why there is none that is newer; undefined: it is new. */
+    report: async (): Promise<{ readonly report: StatusReport | undefined; readonly why?: string }> => {
+      try {
+        last = await patiently(status());
+        return { report: last };
+      } catch (error) {
+        return { report: last, why: messageOf(error) };
+      }
+    },
+    /** Undefined: it can't be read now. @param userId of an account of the report */
+    account: (userId: string): Promise<AccountDetails | undefined> =>
+      patiently(detailsOf(userId)).catch(() => undefined),
+    ready: (): Promise<Ready> =>
+      patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),
   };
 }

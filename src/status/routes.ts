@@ -6,18 +6,15 @@ import { contentPolicy } from './content-policy.ts';
 import { type PageQuestion, htmlReply, jsonReply, type PageReply, type Route } from './http/page-reply.ts';
 import { lookupRoute, type Lookups } from './lookup/lookup-routes.ts';
 import type { Metrics } from './metrics.ts';
-import type { Html } from './page/page-figures.ts';
 import { statusPage } from './page/status-page.ts';
-import { reportView, unavailable, wholeAccount } from './page/view.ts';
+import { reportView, wholeAccount } from './page/view.ts';
 
 export interface RoutesOptions {
   readonly answers: Answers;
   readonly lookups: Lookups;
   readonly metrics: Metrics;
-  /** What page, API and metrics ask for; undefined: nothing. */
+  /** What page, API and metrics ask for; undefined: nothing, and only loopback's names in `Host` are answered. */
   readonly token: string | undefined;
-  /** Refuses other names than loopback's in `Host`: the only protection of a page without token. */
-  readonly onlyLoopbackNames: boolean;
   readonly clock: Clock;
   /** Ends live pages. */
   readonly stopped: AbortSignal;
@@ -34,7 +31,7 @@ export function createRoutes(options: RoutesOptions): Route {
   const { answers } = options;
   const permitted = options.token === undefined ? undefined : tokenCheck(options.token);
   const refusal = ({ header }: PageQuestion): PageReply | undefined => {
-    if (options.onlyLoopbackNames && !isLoopbackHostHeader(header('host'))) {
+    if (permitted === undefined && !isLoopbackHostHeader(header('host'))) {
       const error = 'open this page as http://localhost, or set MIRROR_STATUS_TOKEN to use other names';
       return jsonReply({ error }, 403);
     }
@@ -74,14 +71,14 @@ function pageRoute(path: string, options: RoutesOptions): Route | undefined {
   switch (path) {
     case '/metrics':
       return async () => {
-        const [answer, ready] = await Promise.all([answers.report(), answers.ready()]);
-        const body = await metrics.render('report' in answer ? answer.report : undefined, ready.ok);
+        const [{ report, why }, ready] = await Promise.all([answers.report(), answers.ready()]);
+        const body = await metrics.render(why === undefined ? report : undefined, ready.ok);
         return { status: 200, headers: { 'content-type': metrics.contentType }, body };
       };
     case '/api/status':
       return async () => {
-        const answer = await answers.report();
-        return 'report' in answer ? jsonReply(answer.report) : jsonReply({ error: answer.why }, 503);
+        const { report, why } = await answers.report();
+        return why === undefined ? jsonReply(report) : jsonReply({ error: why }, 503);
       };
     case '/live':
       return ({ query }) => liveReply(query.get('account') ?? undefined, options);
@@ -95,22 +92,14 @@ async function viewOf(
   answers: Answers,
   userId: string | undefined,
 ): Promise<{ readonly view: string; readonly status: number }> {
+  const { report, why } = await answers.report();
+  const account = wholeAccount(report, userId);
+  const details =
+    account === undefined || why !== undefined ? undefined : await answers.account(account.userId);
+  const view = String(await reportView({ report, userId, details, why }));
+  const isThere = userId === undefined || account !== undefined;
   // Indentation would be a third of it.
-  const textOf = async (view: Html): Promise<string> => String(await view).replaceAll(/\n\s+/g, '\n');
-  const answer = await answers.report();
-  if ('why' in answer) {
-    const { why, last } = answer;
-    const view =
-      last === undefined
-        ? unavailable(userId, why)
-        : reportView({ report: last, userId, details: undefined, why });
-    return { view: await textOf(view), status: 503 };
-  }
-  const { report } = answer;
-  const account = wholeAccount({ report, userId });
-  const details = account === undefined ? undefined : await answers.account(account.userId);
-  const status = userId !== undefined && account === undefined ? 404 : 200;
-  return { view: await textOf(reportView({ report, userId, details })), status };
+  return { view: view.replaceAll(/\n\s+/g, '\n'), status: why !== undefined ? 503 : isThere ? 200 : 404 };
 }
 
 /**

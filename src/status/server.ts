@@ -58,7 +58,6 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
       lookups: options.lookups,
       metrics: options.metrics,
       token,
-      onlyLoopbackNames: token === undefined,
       clock,
       stopped,
     });

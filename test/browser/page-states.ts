@@ -2,8 +2,7 @@ import { type SuspectedRows, waitingDeletions } from '../../src/app/status/delet
 import { judge } from '../../src/app/status/problems.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
 import { SERVICE_DOWN } from '../../src/model/errors.ts';
-import type { AccountDetails } from '../../src/model/status/account-details.ts';
-import type { AccountStatus, StatusReport } from '../../src/model/status/status-report.ts';
+import type { AccountDetails, AccountStatus, StatusReport } from '../../src/model/status/status-report.ts';
 import {
   before,
   sampleAccount,

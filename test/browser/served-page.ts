@@ -1,8 +1,7 @@
 import { pino } from 'pino';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import type { AccountDetails } from '../../src/model/status/account-details.ts';
-import type { StatusReport } from '../../src/model/status/status-report.ts';
+import type { AccountDetails, StatusReport } from '../../src/model/status/status-report.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { sampleLookups } from '../support/processes/sample-lookups.ts';
 import type { Lookups } from '../../src/status/lookup/lookup-routes.ts';

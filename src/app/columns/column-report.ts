@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { dataTable, tableOf } from '../../mirror/table.ts';
-import { shortened } from '../../model/status/shortened.ts';
+import { shortened } from '../../model/status/report-words.ts';
 
 /** Characters of a value that are shown. */
 const SHOWN = 60;

@@ -1,7 +1,7 @@
 import type { ReportedColumn } from '../../app/columns/column-report.ts';
 import type { TriedType } from '../../app/columns/set-column-type.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { shortened } from '../../model/status/shortened.ts';
+import { shortened } from '../../model/status/report-words.ts';
 import { formatTable, printable } from '../terminal/text-table.ts';
 
 /** Characters of a value that are shown. */

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { databaseTime } from '../connection/database-time.ts';
 import type { Db } from '../connection/db.ts';
 import { type Collection, COLLECTIONS } from '../../model/collections.ts';
-import type { AccountDetails, LastDay, LatestChange } from '../../model/status/account-details.ts';
+import type { AccountDetails, LastDay, LatestChange } from '../../model/status/status-report.ts';
 
 /** Rows that are shown. */
 const ENTRIES = 20;

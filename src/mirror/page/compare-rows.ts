@@ -3,7 +3,7 @@ import { readAccount } from '../../db/ownership/account-plans.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { Item } from '../../model/page.ts';
-import { shortened } from '../../model/status/shortened.ts';
+import { shortened } from '../../model/status/report-words.ts';
 import { type KeyedItem, sortPage } from '../rows/classify.ts';
 import { readRegistry } from '../columns/column-registry.ts';
 import { liveAmong } from '../rows/live-rows.ts';

@@ -107,3 +107,8 @@ export function processWords(
 export function age(moment: string | null, at: string): string {
   return moment === null ? 'never' : formatAge(Date.parse(at) - Date.parse(moment));
 }
+
+/** A text for people, at most `characters` of it: what was cut off shows as `…`. */
+export function shortened(text: string, characters: number): string {
+  return text.length <= characters ? text : `${text.slice(0, characters).toWellFormed()}…`;
+}

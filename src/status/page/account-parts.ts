@@ -2,27 +2,32 @@ import { html } from 'hono/html';
 import { CELL_COLUMNS, type CellColumn, NOTE_COLUMNS } from '../../model/collection-columns.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { rowPath } from '../../model/lookup/row-address.ts';
-import type { AccountDetails, LatestChange } from '../../model/status/account-details.ts';
-import { accountFacts, cellWords, deletionWords } from '../../model/status/report-words.ts';
-import { shortened } from '../../model/status/shortened.ts';
+import { accountFacts, cellWords, deletionWords, shortened } from '../../model/status/report-words.ts';
 import type {
+  AccountDetails,
   AccountStatus,
   CollectionStatus,
+  LatestChange,
   StatusReport,
   WaitingDeletion,
 } from '../../model/status/status-report.ts';
 import { count, type Html } from './page-figures.ts';
 import { chip, moment, type PageColumn, table, time } from './page-table.ts';
 
-/** Around an account. */
-interface Frame {
+/** What a page shows. */
+export interface Shown {
   readonly report: StatusReport;
+  /** The account whose page it is; undefined: the first page. */
+  readonly userId: string | undefined;
+  /** Of the account that is shown whole; undefined: it can't be read now. */
   readonly details: AccountDetails | undefined;
-  /** The way to the first page's folder. */
-  readonly root: string;
-  readonly isOwnPage: boolean;
-  /** There is no newer report: what state it is in is not known. */
-  readonly isOld: boolean;
+  /** Why there is no newer report; undefined: this one is new. */
+  readonly why?: string | undefined;
+}
+
+/** The way from a page's folder to that of the first page. */
+export function rootOf(userId: string | undefined): string {
+  return userId === undefined ? '' : '../';
 }
 
 /** The state where there is only an old report. */
@@ -32,21 +37,22 @@ export const NOT_KNOWN = chip('idle', 'not known');
 const KEY = 48;
 
 /** One account: its collections, what else goes on, what waits, what changed. */
-export function accountParts(account: AccountStatus, frame: Frame): Html {
-  const { report, details, root, isOwnPage, isOld } = frame;
+export function accountParts(account: AccountStatus, shown: Shown): Html {
+  const { report, details } = shown;
+  const root = rootOf(shown.userId);
   const { userId, email, state, error, collections, webhook } = account;
   const { at, deletions } = report;
   return html`<section class="account">
-      <h2>${isOwnPage ? 'Collections' : `Account ${userId}`}</h2>
+      <h2>${shown.userId === undefined ? `Account ${userId}` : 'Collections'}</h2>
       ${email === null ? '' : html`<p class="quiet long">${email}</p>`}
       ${state === 'active' ? '' : chip(state === 'stopped' ? 'failing' : 'idle', state)}
       ${[error, webhook.error].map((why) => (why === null ? '' : html`<p class="error">${why}</p>`))}
       ${table(
         'Collection',
         collections,
-        (row) => collectionName(row, userId, frame),
+        (row) => collectionName(row, userId, shown),
         [
-          ['State', ({ state }) => (isOld ? NOT_KNOWN : chip(state, state))],
+          ['State', ({ state }) => (shown.why === undefined ? chip(state, state) : NOT_KNOWN)],
           ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [
             column.cell.title,
             (row) => columnCell(column, row, at),
@@ -72,10 +78,11 @@ export function accountParts(account: AccountStatus, frame: Frame): Html {
 }
 
 /** It leads to the collection's newest rows. Why they can't be read is said where no problem above says it. */
-function collectionName(row: CollectionStatus, userId: string, { report, root, isOld }: Frame): Html {
+function collectionName(row: CollectionStatus, userId: string, { report, why, ...shown }: Shown): Html {
   const isSaid =
-    !isOld && report.problems.some(({ affects }) => affects.includes(`${userId}/${row.collection}`));
-  return html`<a href="${root}rows?user=${userId}&amp;collection=${row.collection}"
+    why === undefined &&
+    report.problems.some(({ affects }) => affects.includes(`${userId}/${row.collection}`));
+  return html`<a href="${rootOf(shown.userId)}rows?user=${userId}&amp;collection=${row.collection}"
       ><code>${row.collection}</code></a
     >
     ${NOTE_COLUMNS.filter(({ field }) => row[field] > 0).map(

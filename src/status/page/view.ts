@@ -1,45 +1,35 @@
 import { html } from 'hono/html';
 import { countOf } from '@research-mirror/runtime/figures';
-import type { AccountDetails } from '../../model/status/account-details.ts';
 import { affectedBy, type Problem, PROBLEMS, withoutPlace } from '../../model/status/problem.ts';
 import { processWords } from '../../model/status/report-words.ts';
 import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
-import { accountParts, NOT_KNOWN } from './account-parts.ts';
+import { accountParts, NOT_KNOWN, rootOf, type Shown } from './account-parts.ts';
 import { absolute, count, relative, type Html } from './page-figures.ts';
 import { chip, moment, type PageColumn, table } from './page-table.ts';
 
-/** What a page shows of a report. */
-export interface Shown {
-  readonly report: StatusReport;
-  /** The account whose page it is; undefined: the first page. */
-  readonly userId: string | undefined;
-  /** Of the account that is shown whole; undefined: it can't be read now. */
-  readonly details: AccountDetails | undefined;
-  /** Why there is no newer report; undefined: this one is new. */
-  readonly why?: string | undefined;
-}
-
 /** The account that a page shows whole: its own, and on the first page the only one. */
-export function wholeAccount({
-  report,
-  userId,
-}: Pick<Shown, 'report' | 'userId'>): AccountStatus | undefined {
-  const { accounts } = report;
+export function wholeAccount(
+  report: StatusReport | undefined,
+  userId: string | undefined,
+): AccountStatus | undefined {
+  const accounts = report?.accounts ?? [];
   if (userId !== undefined) return accounts.find((each) => each.userId === userId);
   return accounts.length === 1 ? accounts[0] : undefined;
 }
 
-/** The page's content: everything that changes while it is open. */
-export function reportView(shown: Shown): Html {
-  const { report, userId, details, why } = shown;
-  const account = wholeAccount(shown);
-  const root = rootOf(userId);
+/** The page's content: everything that changes while it is open. @param report undefined: none was ever made */
+export function reportView({
+  report,
+  ...about
+}: Omit<Shown, 'report'> & { readonly report: StatusReport | undefined }): Html {
+  const { userId, why } = about;
+  if (report === undefined) return content(userId, unread(why ?? '', undefined), html``);
+  const account = wholeAccount(report, userId);
   if (userId !== undefined && account === undefined) {
     const more = html`<p>No account has this ID. <a href="../">All accounts</a></p>`;
     return content(userId, { state: 'bad', words: `There is no account ${userId}`, more }, html``);
   }
-  const { at } = report;
-  const isOld = why !== undefined;
+  const shown = { report, ...about };
   const body = html`${
     report.notes.length === 0 || userId !== undefined
       ? ''
@@ -47,37 +37,21 @@ export function reportView(shown: Shown): Html {
           ${report.notes.map((text) => html`<li>${text}</li>`)}
         </ul>`
   }
-  ${tiles(account === undefined ? report.accounts : [account], at)}
-  ${
-    account === undefined
-      ? accountsTable(report, isOld)
-      : accountParts(account, { report, details, root, isOwnPage: userId !== undefined, isOld })
-  }
+  ${tiles(account === undefined ? report.accounts : [account], report.at)}
+  ${account === undefined ? accountsTable(report, why !== undefined) : accountParts(account, shown)}
   ${errors(report, userId)} ${processes(report)}`;
-  if (why !== undefined) return unreadView(userId, why, at, body);
-  const found = report.problems.filter(({ affects }) => concerns(affects, userId));
-  return content(userId, headline(shown, found), body);
+  return content(userId, why === undefined ? headline(shown) : unread(why, report.at), body);
 }
 
-/** What a page shows where no report was ever made. @param why one sentence */
-export function unavailable(userId: string | undefined, why: string): Html {
-  return unreadView(userId, why, undefined, html``);
-}
-
-/** @param at of the last report, which `body` shows; undefined: there was none */
-function unreadView(userId: string | undefined, why: string, at: string | undefined, body: Html): Html {
+/** @param why there is no newer report. @param at of the last one, which follows; undefined: there was none */
+function unread(why: string, at: string | undefined): Headline {
   const more = html`<p>${why}</p>
     <p>
       ${at === undefined ? '' : html`What follows is old: as of <time datetime="${at}">${absolute(at, at)}</time>, ages, too.`}
       What was mirrored is safe. This page shows it as soon as the database answers.
       <span class="remedy">${PROBLEMS.database_unready[1]}</span>
     </p>`;
-  return content(userId, { state: 'bad', words: 'The status can’t be read now', more, isUnread: true }, body);
-}
-
-/** The way from a page's folder to that of the first page. */
-function rootOf(userId: string | undefined): string {
-  return userId === undefined ? '' : '../';
+  return { state: 'bad', words: 'The status can’t be read now', more, isUnread: true };
 }
 
 interface Headline {
@@ -105,8 +79,9 @@ function content(userId: string | undefined, { state, words, more, isUnread }: H
   </main>`;
 }
 
-function headline({ report, userId }: Shown, found: readonly Problem[]): Headline {
+function headline({ report, userId }: Shown): Headline {
   const { accounts, at, service, database, schema } = report;
+  const found = report.problems.filter(({ affects }) => concerns(affects, userId));
   const state = accounts.length === 0 ? 'waiting' : found.length === 0 ? 'good' : 'bad';
   const what = userId === undefined ? 'The mirror' : `Account ${userId}`;
   return {

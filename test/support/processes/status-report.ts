@@ -1,10 +1,11 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
-import type { AccountDetails, LatestChange } from '../../../src/model/status/account-details.ts';
 import type { Problem } from '../../../src/model/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type {
+  AccountDetails,
   AccountStatus,
   CollectionStatus,
+  LatestChange,
   StatusReport,
   SubmissionCounts,
   WebhookStatus,

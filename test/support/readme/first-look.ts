@@ -1,7 +1,6 @@
 import { judge } from '../../../src/app/status/problems.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { AccountDetails, LatestChange } from '../../../src/model/status/account-details.ts';
-import type { StatusReport } from '../../../src/model/status/status-report.ts';
+import type { AccountDetails, LatestChange, StatusReport } from '../../../src/model/status/status-report.ts';
 import {
   before,
   sampleAccount,
