@@ -3,11 +3,12 @@ import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type { AccountDetails, LatestChange, StatusReport } from '../../../src/model/status/status-report.ts';
 import {
   before,
+  NO_SUBMISSIONS,
+  NO_WEBHOOK,
   sampleAccount,
   sampleChange,
   sampleCollection,
   sampleReport,
-  sampleWebhook,
 } from '../processes/status-report.ts';
 
 /** What the README's picture shows of `psql`; test/readme.test.ts asks the same of the README's account. */
@@ -109,8 +110,8 @@ export function firstLook(): StatusReport {
           sampleCollection({ collection: name, liveRows: LIVE_ROWS[name] }),
         ),
         credits: { left: '36466.71', burntLastDay: '145.00' },
-        webhook: sampleWebhook({ state: 'none', host: null, lastEventAt: null }),
-        submissions: { queued: 0, sending: 0, held: 0, accepted: 0, rejected: 0, unknown: 0, cancelled: 0 },
+        webhook: NO_WEBHOOK,
+        submissions: NO_SUBMISSIONS,
       }),
     ],
   });
