@@ -195,7 +195,7 @@ describe('status', () => {
         },
       ],
     });
-    expect((await run('status')).stdout).toMatch(/lists +current +3 +\d+ s ago +never/);
+    expect((await run('status')).stdout).toMatch(/lists +current +3 +\d+ s ago +not yet/);
   });
 
   it('is not healthy when polls are late or a collection fails', async () => {
