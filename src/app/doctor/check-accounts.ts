@@ -88,7 +88,7 @@ async function failing({ config, mirror }: Context): Promise<Findings> {
   const db = await mirror();
   if (db === undefined) return [];
   const workload = (): Promise<Workload> => Promise.resolve(NO_WORKLOAD);
-  const sources = { config, db, words: '', accounts: undefined, workload, withoutChanges: true };
+  const sources = { config, db, words: '', accounts: undefined, workload };
   const { problems } = await statusReport(sources);
   const met = problems.filter(({ cause }) => MET_BY_READING.has(cause));
   if (met.length === 0) return ok('no collection failed when it was read last');
