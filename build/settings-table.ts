@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ofCollection, PER_COLLECTION, SETTINGS, type Setting } from '../src/config/settings.ts';
-import { STANDARD_VARIABLES } from '../src/config/standard-variables.ts';
+import { STANDARD_VARIABLES } from '../src/config/secrets.ts';
 import type { Variable } from '../src/config/variable.ts';
 import { COLLECTION_NAMES } from '../src/model/collections.ts';
 

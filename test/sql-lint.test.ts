@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { notAdditive, notAdditiveMigrations } from './support/rules/additive.ts';
 import { violations } from './support/rules/sql-rules.ts';
-import { splitStatements } from '../src/db/migrations/split-statements.ts';
+import { splitStatements } from '../src/db/migrations/run-migrations.ts';
 import { allSql, sqlIn } from './support/rules/sql-statements.ts';
 
 describe('all SQL of migrations and sources', () => {

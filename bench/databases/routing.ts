@@ -13,7 +13,7 @@ import { MIGRATIONS, programVersion } from '../../src/app/program-files.ts';
 import { runDistribute } from '../../src/app/distribute/run-distribute.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
-import { splitStatements } from '../../src/db/migrations/split-statements.ts';
+import { splitStatements } from '../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { makeCluster } from '../../test/support/databases/distributed-database.ts';
 import { startProgram } from '../../test/support/processes/program.ts';

@@ -12,7 +12,7 @@ import {
   TransportError,
 } from '../model/errors.ts';
 import type { Exchange } from './attempt.ts';
-import { RETRY_LIMITS } from './retry.ts';
+import { RETRY_LIMITS } from './api.ts';
 
 const apiOf = playedApis();
 const { transport } = transports();

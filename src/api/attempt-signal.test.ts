@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { attemptSignal } from './attempt-signal.ts';
+import { attemptSignal } from './attempt.ts';
 
 function attempt(): {
   clock: VirtualClock;

@@ -9,7 +9,7 @@ import {
   ServiceError,
   TransportError,
 } from '../model/errors.ts';
-import { RETRY_LIMITS } from './retry.ts';
+import { RETRY_LIMITS } from './api.ts';
 
 const apiOf = playedApis();
 

@@ -9,7 +9,7 @@ import {
   ServiceError,
   TransportError,
 } from '../model/errors.ts';
-import { withRetries, type Failure } from './retry.ts';
+import { withRetries, type Failure } from './api.ts';
 
 const fail = (error: ClassifiedError, retryAfterMs?: number): Failure => ({ error, retryAfterMs });
 

@@ -1,12 +1,10 @@
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, Agent, EnvHttpProxyAgent } from 'undici';
 import type { AnswerMeta } from '../budget/budget.ts';
 import { NotSent } from '../budget/not-sent.ts';
 import { TransportError } from '../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { readAnswerBody, type ReadBody } from './answer-body.ts';
-import { createDispatcher, type ConnectionLimits, type ProxySettings } from './dispatcher.ts';
 import { networkProblem } from './network-problem.ts';
-import { watchWriting } from './write-watch.ts';
 
 /** An answer whose headers came. Its body may have failed: see `bodyError`. */
 export interface HttpAnswer extends AnswerMeta, ReadBody {}
@@ -174,4 +172,74 @@ function orAborted<T>(request: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener('abort', onAbort, { once: true });
     request.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
+}
+
+/** Values of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, as configuration read them. */
+interface ProxySettings {
+  readonly http: string | undefined;
+  readonly https: string | undefined;
+  readonly except: string | undefined;
+}
+
+/** Bounds of connections. Durations are milliseconds. */
+interface ConnectionLimits {
+  readonly connectMs: number;
+  /** From the request's end to the answer's headers. */
+  readonly headersMs: number;
+  /** Longest silence within a body. */
+  readonly silenceMs: number;
+}
+
+/** Connections of undici's, direct or by way of a proxy. */
+function createDispatcher(limits: ConnectionLimits, proxy: ProxySettings | undefined): Dispatcher {
+  const connections = {
+    headersTimeout: limits.headersMs,
+    bodyTimeout: limits.silenceMs,
+    connectTimeout: limits.connectMs,
+    connect: { timeout: limits.connectMs },
+    // With HTTP/1.1 an abandoned request takes its connection with it: nothing of its answer arrives later.
+    allowH2: false,
+  };
+  if (proxy?.http === undefined && proxy?.https === undefined) return new Agent(connections);
+  // An empty value means no proxy. Without a value undici would read the environment itself.
+  return new EnvHttpProxyAgent({
+    ...connections,
+    httpProxy: proxy.http ?? '',
+    httpsProxy: proxy.https ?? '',
+    noProxy: proxy.except ?? '',
+    requestTls: { timeout: limits.connectMs },
+    proxyTls: { timeout: limits.connectMs },
+  });
+}
+
+/** One request's dispatcher that knows whether the request was written. */
+interface WriteWatch {
+  readonly dispatcher: Dispatcher;
+  /** False: nothing of it was written. After a failure or an abort this no longer changes. */
+  readonly written: () => boolean;
+}
+
+/**
+ * Watches one request on its way through undici, which starts it (`onRequestStart`, in `writeH1` of its client-h1.js)
+ * when its connection is ready: after the TLS handshake, after the proxy accepted CONNECT. It writes the request in
+ * the same turn, unless the start throws or aborts. So a request that was never started was never written; one that
+ * was started may have been. undici queues a request again when its connection is lost before the start; a second
+ * start throws here.
+ */
+export function watchWriting(dispatcher: Dispatcher, mayWrite: () => boolean = () => true): WriteWatch {
+  let written = false;
+  return {
+    dispatcher: dispatcher.compose((dispatch) => (options, handler) => {
+      const start = handler.onRequestStart?.bind(handler);
+      handler.onRequestStart = (controller, context) => {
+        start?.(controller, context);
+        if (controller.aborted) return;
+        if (written) throw new Error('a request that was written is not written again');
+        if (!mayWrite()) throw new Error('not sent: it was too late for it');
+        written = true;
+      };
+      return dispatch(options, handler);
+    }),
+    written: () => written,
+  };
 }

@@ -1,6 +1,6 @@
 import { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { watchWriting } from './write-watch.ts';
+import { watchWriting } from './transport.ts';
 
 describe('a request that undici begins', () => {
   /** undici's part: begins the request, as often as given. @returns whether each was let through */

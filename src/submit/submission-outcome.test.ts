@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RawAnswer } from '../api/api.ts';
 import { refusal } from '../api/refusal.ts';
 import { TransportError } from '../model/errors.ts';
-import { outcomeOfAnswer, outcomeOfFailure } from './submission-outcome.ts';
+import { outcomeOfAnswer, outcomeOfFailure } from './send-submission.ts';
 
 const TIMEOUT_MS = 120_000;
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CronLines } from '../../config/config.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
-import { pollAfterRegistration } from './poll-after-registration.ts';
+import { pollAfterRegistration } from './run-daemon.ts';
 
 const CRON = Object.fromEntries(
   COLLECTION_NAMES.map((name) => [name, { poll: name === 'lists' ? 'never' : '@daily', full: 'never' }]),

@@ -1,5 +1,5 @@
 import { commandService } from '../../commands/command-service.ts';
-import type { ServiceConfig } from '../../config/config.ts';
+import { type ServiceConfig, type Config, NEVER } from '../../config/config.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
@@ -11,7 +11,7 @@ import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
 import { COLLECTIONS } from '../../model/collections.ts';
-import { createMetrics } from '../../status/metrics.ts';
+import { createMetrics, type KnownEndpoint } from '../../status/metrics.ts';
 import { createStatusServer } from '../../status/server.ts';
 import type { Ready } from '../../status/answers.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
@@ -27,8 +27,6 @@ import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/submit-carrier.ts';
-import { pollAfterRegistration } from './poll-after-registration.ts';
-import { endpointOf, KNOWN_ENDPOINTS } from './known-endpoints.ts';
 import { programVersion } from '../program-files.ts';
 import { readiness, WriteHealth } from './readiness.ts';
 import { askedAtMost } from '../asked-at-most.ts';
@@ -43,6 +41,27 @@ import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
 import { type WebhookListener, webhookListener } from './webhook-listener.ts';
 import { startDueWork, startWaitingWork } from './start-due-work.ts';
 import { workFinder } from './work-finder.ts';
+import type { Exchange } from '../../api/api.ts';
+import { rateGroup } from '../../budget/rate-groups.ts';
+import { OPERATIONS } from '../../submit/operations.ts';
+import { WEBHOOK_ENDPOINTS } from '../../webhooks/registration/service-calls.ts';
+import { COLLECTIONS_WITH_EVENTS } from '../../db/webhook/unannounced-changes.ts';
+import type { AccountService } from '../../sync/loops/account-service.ts';
+import type { RegistrationNews } from '../../webhooks/registration/registrar.ts';
+
+const READ = ['/v1/ping', ...COLLECTIONS.map(({ route }) => route)];
+
+/** Every endpoint that the daemon may ask: their counters are there before the first request. */
+const KNOWN_ENDPOINTS: readonly KnownEndpoint[] = [
+  ...READ.map((route) => endpointOf({ method: 'GET', route })),
+  ...WEBHOOK_ENDPOINTS.map(endpointOf),
+  ...Object.values(OPERATIONS).map(({ route }) => endpointOf({ method: 'POST', route })),
+];
+
+/** The route of a request, and the rate limit in which it counts. */
+function endpointOf({ method, route }: Pick<Exchange, 'method' | 'route'>): KnownEndpoint {
+  return { route, group: rateGroup(method, route) };
+}
 
 export interface DaemonOptions extends WorkOptions {
   readonly onProgress?: (progress: PassProgress) => void;
@@ -242,4 +261,29 @@ function whatIsMirrored({ service, collections }: ServiceConfig): string {
 async function firstEnd(services: readonly Service[], signal: AbortSignal): Promise<void> {
   const error = await Promise.race([untilAborted(signal), ...services.map((each) => each.ended)]);
   if (error !== undefined && !signal.aborted) throw error;
+}
+
+/** An account of this process. */
+interface PolledAccount {
+  readonly userId: string;
+  current(): { readonly service: Pick<AccountService, 'pollDue'> } | undefined;
+}
+
+/**
+ * Polls an account after its webhook was registered. No event announced what changed between the last poll and the
+ * registration, and users of events set cron lines that run seldom. Collections with the cron line `never` are left
+ * out. Where events may not be understood (`mistrusted`), all collections that have events are polled, those
+ * included: only a poll finds the changes then.
+ */
+export function pollAfterRegistration(
+  { collections, cron }: Pick<Config, 'collections' | 'cron'>,
+  accounts: readonly PolledAccount[],
+  { userId, renewed, mistrusted }: Pick<RegistrationNews, 'userId' | 'renewed' | 'mistrusted'>,
+): void {
+  const account = accounts.find((each) => each.userId === userId)?.current();
+  for (const name of collections) {
+    const reads =
+      (renewed && cron[name].poll !== NEVER) || (mistrusted && COLLECTIONS_WITH_EVENTS.includes(name));
+    if (reads) account?.service.pollDue(name);
+  }
 }

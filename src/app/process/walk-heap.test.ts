@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Scope } from '../../model/collections.ts';
-import { walkHeap } from './walk-heap.ts';
+import { walkHeap } from './process.ts';
 
 const JOBS: Scope = { userId: '7', collection: 'research_jobs', parent: '' };
 const NO_ROWS = { inserted: 0, updated: 0, unchanged: 0, quarantined: 0 };

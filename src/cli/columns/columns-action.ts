@@ -1,6 +1,6 @@
 import { COLUMNS_ACTIONS } from '../steps/action-names.ts';
-import { reportColumns } from '../../app/columns/column-report.ts';
-import { setColumnType } from '../../app/columns/set-column-type.ts';
+import { reportColumns, type ReportedColumn } from '../../app/columns/column-report.ts';
+import { setColumnType, type TriedType } from '../../app/columns/set-column-type.ts';
 import { loadConfig } from '../../config/load.ts';
 import { suggestion } from '../../config/suggestion.ts';
 import type { Db } from '../../db/connection/db.ts';
@@ -12,7 +12,57 @@ import { askPerson } from '../terminal/ask-person.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { describeColumns, describeTried } from './columns-text.ts';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { shortened } from '../../model/status/report-words.ts';
+import { formatTable, printable } from '../terminal/text-table.ts';
+
+/** Characters of a value that are shown. */
+const SHOWN = 60;
+
+function describeColumns(columns: readonly ReportedColumn[], width: number | undefined): string {
+  const table = formatTable(
+    [
+      { title: 'column', align: 'left' },
+      { title: 'type', align: 'left' },
+      { title: 'field', align: 'left' },
+      { title: 'since', align: 'left' },
+      { title: 'did not fit', align: 'right' },
+      { title: 'for example', align: 'left' },
+      { title: 'instead', align: 'left' },
+    ],
+    columns.map(({ table: of, column, type, field, firstSeenAt, conflicts, example, suggestion }) => [
+      column === null ? `${of} (in _raw)` : `${of}.${column}`,
+      type,
+      field,
+      firstSeenAt.toISOString().slice(0, 10),
+      conflicts === 0 ? '' : formatCount(conflicts),
+      example ?? '',
+      suggestion === null ? '' : `${suggestion.type} would take all ${formatCount(suggestion.values)}`,
+    ]),
+    width,
+  );
+  const hints = columns.flatMap(({ table: of, column, suggestion }) =>
+    suggestion === null || column === null
+      ? []
+      : [`"columns set-type ${of}.${column} ${suggestion.type} --dry-run" tries it\n`],
+  );
+  return `${table}${hints.join('')}`;
+}
+
+/** What would not fit a type, and how much would be lost by that. @param table its name */
+function describeTried(table: string, column: string, type: string, tried: TriedType): string {
+  const { values, lost } = tried;
+  const unfit = [...tried.unfit.values()].reduce((sum, count) => sum + count, 0);
+  const examples = tried.examples.map(
+    ({ userId, key, value }) =>
+      `  ${printable(`${table} ${key} of account ${userId}: ${shortened(value, SHOWN)}`)}\n`,
+  );
+  return (
+    `${table}.${column} as ${type}: of ${countOf(values, 'value')}, history included, ${formatCount(unfit)} would ` +
+    `not fit and be NULL (whole in _raw)\n${countOf(lost, 'value')} that the column has now would be lost from it` +
+    `${lost === 0 ? '' : ', for example'}\n${examples.join('')}`
+  );
+}
 
 interface ColumnsOptions {
   readonly dryRun?: boolean;

@@ -15,7 +15,6 @@ import {
   saveAddresses,
   savedAddresses,
 } from '../steps/demo-folder.ts';
-import { deleteOneList, prepareService, sendUnsigned } from './demo-scene.ts';
 import { DEMO_USER, startDemoService } from './demo-service.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
@@ -23,6 +22,60 @@ import { demoFolder } from '../steps/mirror-database.ts';
 import { Progress } from '../terminal/progress.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { shortPath } from '../terminal/short-path.ts';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+// What is prepared in the demo, so that its features show: an item that can't be mirrored, a list that is deleted once
+// it was mirrored, a delivery that nobody signed.
+
+/** Name of a file in the demo's folder: the list that was deleted there. */
+const DELETED_LIST = 'deleted-list';
+
+/** Postgres has no such number: the entry goes to quarantine. */
+const UNSTORABLE = '{"object":"watch_entry","id":"demo-unstorable","name":"Unstorable Ltd","score":1e200000}';
+
+/** The service remembers it at the next start, and refuses to have it twice. */
+async function prepareService(controlUrl: string): Promise<void> {
+  await mutate(controlUrl, {
+    op: 'insert',
+    collection: 'watchlist',
+    id: 'demo-unstorable',
+    source: UNSTORABLE,
+  });
+}
+
+/** Deletes a list at the service, the first time that the demo has mirrored its lists. */
+async function deleteOneList(controlUrl: string, folder: string): Promise<void> {
+  if (existsSync(join(folder, DELETED_LIST))) return;
+  const answer = await fetch(`${controlUrl}/truth?collection=lists`);
+  const [first = ''] = (await answer.text()).split('\n');
+  const { list_id: id } = JSON.parse(first) as { list_id: number };
+  await writeFile(join(folder, DELETED_LIST), `${id}\n`);
+  await mutate(controlUrl, { op: 'delete', collection: 'lists', id: String(id) });
+}
+
+/**
+ * Sends what a stranger might: a delivery without signature. Until the daemon knows its accounts it asks for it again.
+ * @param pause between two attempts; ends them by throwing
+ */
+async function sendUnsigned(webhookUrl: string, pause: () => Promise<void>): Promise<void> {
+  for (;;) {
+    const answer = await fetch(webhookUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"id":"evt_forged","type":"research.completed","data":{"job_id":1}}',
+    });
+    await answer.arrayBuffer();
+    if (answer.status === 400) return;
+    await pause();
+  }
+}
+
+async function mutate(controlUrl: string, mutation: Readonly<Record<string, string>>): Promise<void> {
+  const answer = await fetch(`${controlUrl}/mutations`, { method: 'POST', body: JSON.stringify([mutation]) });
+  await answer.arrayBuffer();
+}
 
 /** Between two attempts to be refused, milliseconds. */
 const RETRY_MS = 500;

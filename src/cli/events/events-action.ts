@@ -3,16 +3,17 @@ import type { Db } from '../../db/connection/db.ts';
 import { type ReplayProgress, replayAndFollow } from '../../app/events/events-replay.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
-import { eventTexts, listEvents } from '../../db/events/stored-events.ts';
+import { eventTexts, listEvents, type StoredEvent } from '../../db/events/stored-events.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
-import { describeEvents, eventJson } from './events-text.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { printNewest } from '../steps/print-newest.ts';
 import { Progress } from '../terminal/progress.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
+import { minute } from '../submissions/submit-text.ts';
+import { formatTable } from '../terminal/text-table.ts';
 
 interface Options {
   readonly type?: string;
@@ -108,4 +109,31 @@ async function replay(
 
 function rowsAndLists(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'row or list' : 'rows and lists'}`;
+}
+
+function describeEvents(events: readonly StoredEvent[], width: number | undefined): string {
+  return formatTable(
+    [
+      { title: 'id', align: 'left' },
+      { title: 'account', align: 'right' },
+      { title: 'type', align: 'left' },
+      { title: 'received (UTC)', align: 'left' },
+      { title: 'made', align: 'left' },
+      { title: 'names', align: 'left' },
+    ],
+    events.map((each) => [
+      each.id,
+      each.userId,
+      each.type ?? '',
+      minute(each.receivedAt),
+      each.createdAt === null ? '' : minute(each.createdAt),
+      each.collection === null ? '' : `${each.collection} ${each.key ?? ''}`,
+    ]),
+    width,
+  );
+}
+
+/** As a JSON object; its data stand in it as they came, digit by digit. */
+function eventJson({ data, ...rest }: StoredEvent): string {
+  return `${JSON.stringify(rest).slice(0, -1)},"data":${data ?? 'null'}}`;
 }

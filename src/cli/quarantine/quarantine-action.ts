@@ -1,14 +1,19 @@
 import { USUAL_LIMITS } from '../steps/action-names.ts';
-import { listQuarantine, quarantinedTexts } from '../../app/quarantine/quarantine-list.ts';
+import {
+  listQuarantine,
+  quarantinedTexts,
+  type QuarantineList,
+} from '../../app/quarantine/quarantine-list.ts';
 import { loadConfig } from '../../config/load.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { chooseAction, readLimit, refuseFilters } from '../steps/choose-action.ts';
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { describeQuarantine } from './quarantine-text.ts';
 import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { formatTable } from '../terminal/text-table.ts';
 
 interface QuarantineOptions {
   readonly show?: string;
@@ -64,4 +69,45 @@ function showItem(shell: Shell, texts: readonly (string | null)[], id: string, j
   }
   shell.out.write(shell.scrubber.scrub(`${json ? JSON.stringify({ item: text }) : text}\n`));
   return EXIT.DONE;
+}
+
+function describeQuarantine(
+  { items, withoutText, entries }: QuarantineList,
+  width: number | undefined,
+): string {
+  if (items === 0) return 'nothing is in quarantine\n';
+  const table = formatTable(
+    [
+      { title: 'id', align: 'left' },
+      { title: 'account', align: 'right' },
+      { title: 'collection', align: 'left' },
+      { title: 'list', align: 'right' },
+      { title: 'key', align: 'left' },
+      { title: 'since (UTC)', align: 'left' },
+      { title: 'last seen', align: 'left' },
+      { title: 'bytes', align: 'right' },
+      { title: 'the item …', align: 'left' },
+    ],
+    entries.map((each) => [
+      each.id,
+      each.userId,
+      each.collection,
+      each.list,
+      each.key ?? '',
+      minute(each.since),
+      minute(each.lastSeenAt),
+      formatCount(each.size),
+      each.reason,
+    ]),
+    width,
+  );
+  const more =
+    items > entries.length ? ` (the newest ${formatCount(entries.length)} are listed: --limit)` : '';
+  const without =
+    withoutText > 0 ? `, of ${formatCount(withoutText)} without the text: more than is kept` : '';
+  return `${table}${countOf(items, 'item')}${more}${without}; --show ID prints one\n`;
+}
+
+function minute(moment: Date): string {
+  return moment.toISOString().slice(0, 16).replace('T', ' ');
 }

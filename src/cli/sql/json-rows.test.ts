@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JsonRows } from './json-rows.ts';
+import { JsonRows } from './sql-action.ts';
 
 describe('JsonRows', () => {
   const printed = (print: (rows: JsonRows) => void): string => {

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { StatementRefused } from '../../db/roles/read-only-query.ts';
-import { explainRefusal } from './statement-refusal.ts';
+import { explainRefusal } from './answer-query.ts';
 
 function refusal(message: string, fields: Partial<pg.DatabaseError>): StatementRefused {
   return new StatementRefused(Object.assign(new pg.DatabaseError(message, 0, 'error'), fields));

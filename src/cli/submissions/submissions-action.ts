@@ -5,7 +5,11 @@ import { daemonLives } from '../../app/process/submit-carrier.ts';
 import { loadConfig } from '../../config/load.ts';
 import { currentHold, releaseSubmissions } from '../../db/installation/hold.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
-import { findSubmission, listSubmissions } from '../../db/submissions/stored-submissions.ts';
+import {
+  findSubmission,
+  listSubmissions,
+  type StoredSubmission,
+} from '../../db/submissions/stored-submissions.ts';
 import { wake } from '../../db/notify/wakeups.ts';
 import { SUBMISSION_STATES, type SubmissionState } from '../../model/submission.ts';
 import { countOf } from '@research-mirror/runtime/figures';
@@ -14,10 +18,10 @@ import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { printNewest } from '../steps/print-newest.ts';
 import type { Shell } from '../terminal/shell.ts';
-import { describeSubmissions } from './submissions-text.ts';
-import { endLine, responseText, submissionJson } from './submit-text.ts';
+import { endLine, responseText, submissionJson, minute } from './submit-text.ts';
 import { suggestion } from '../../config/suggestion.ts';
 import { UsageError } from '../terminal/usage-error.ts';
+import { formatTable } from '../terminal/text-table.ts';
 
 interface Options {
   readonly state?: string;
@@ -130,4 +134,34 @@ async function release(shell: Shell, db: Db, json: boolean): Promise<ExitCode> {
     shell.err.write('no daemon runs: start it within ten minutes, or what is queued is held again\n');
   }
   return EXIT.DONE;
+}
+
+function describeSubmissions(submissions: readonly StoredSubmission[], width: number | undefined): string {
+  return formatTable(
+    [
+      { title: 'id', align: 'right' },
+      { title: 'account', align: 'right' },
+      { title: 'operation', align: 'left' },
+      { title: 'target', align: 'left' },
+      { title: 'state', align: 'left' },
+      { title: 'status', align: 'right' },
+      { title: 'queued (UTC)', align: 'left' },
+      { title: 'ended', align: 'left' },
+      { title: 'key', align: 'left' },
+      { title: 'why', align: 'left' },
+    ],
+    submissions.map((each) => [
+      each.id,
+      each.userId,
+      each.operation,
+      each.targetId ?? '',
+      each.state,
+      each.responseStatus === null ? '' : String(each.responseStatus),
+      minute(each.createdAt),
+      each.doneAt === null ? '' : minute(each.doneAt),
+      each.idempotencyKey ?? '',
+      each.error ?? '',
+    ]),
+    width,
+  );
 }

@@ -15,10 +15,61 @@ import { makeLog } from '../steps/log.ts';
 import { type MigratedMirror, onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
 import type { Shell } from '../terminal/shell.ts';
-import { readData } from './submit-data.ts';
-import { checkPayload } from './submit-payload.ts';
 import { endLine, responseText, submissionJson, submittingLine } from './submit-text.ts';
 import { UsageError } from '../terminal/usage-error.ts';
+import { createReadStream } from 'node:fs';
+import { messageOf } from '@research-mirror/runtime/message';
+
+/** What follows `--data`: the text itself, `@file`, or `-` for standard input. */
+const STANDARD_INPUT = 0;
+/** Bytes: more than the database takes (1 MiB), so that it is the one to say so. */
+const MOST = 4 * 1024 * 1024;
+
+/** @throws UsageError where there is nothing to read; the signal's reason */
+async function readData(given: string, signal: AbortSignal): Promise<string> {
+  if (given !== '-' && !given.startsWith('@')) return given;
+  const file = given === '-' ? undefined : given.slice(1);
+  const place = file ?? 'standard input';
+  let bytes: Buffer;
+  try {
+    bytes = await readAll(file, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UsageError(`--data: ${place} can't be read: ${messageOf(error)}`);
+  }
+  if (bytes.length > MOST) throw new UsageError(`--data: ${place} has more than 4 MiB`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`--data: ${place} is not UTF-8`);
+  }
+}
+
+async function readAll(file: string | undefined, signal: AbortSignal): Promise<Buffer> {
+  const stream =
+    file === undefined
+      ? createReadStream('', { fd: STANDARD_INPUT, autoClose: false })
+      : createReadStream(file);
+  const read = async (): Promise<Buffer> => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MOST) break;
+    }
+    return Buffer.concat(chunks);
+  };
+  // A terminal nobody types at keeps its read for ever: who interrupts the program does not wait for it.
+  return await Promise.race([read(), whenAborted(signal)]);
+}
+
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason as Error);
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
 
 interface SubmitOptions {
   readonly id?: string;
@@ -154,4 +205,42 @@ function codeOf({ submission: { state } }: SubmitResult): ExitCode {
   if (state === 'accepted') return EXIT.DONE;
   if (state === 'rejected' || state === 'cancelled') return EXIT.NO;
   return state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;
+}
+
+/**
+ * Checks a payload as somebody gave it: a JSON object without a field that occurs twice, of which Postgres would
+ * silently keep the last.
+ * @returns the same text: it is never printed anew, so that no digit is lost
+ * @throws UsageError
+ */
+export function checkPayload(text: string): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`--data: is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new UsageError("--data: must be a JSON object, such as '{}'");
+  }
+  const twice = repeatedField(text);
+  if (twice !== undefined)
+    throw new UsageError(`--data: the field ${JSON.stringify(twice)} stands twice in an object`);
+  return text;
+}
+
+/** The first name that an object of the JSON text has twice. @param text that JSON.parse has accepted */
+export function repeatedField(text: string): string | undefined {
+  const objects: Set<string>[] = [];
+  for (const [token, name] of text.matchAll(/"((?:[^"\\]|\\.)*)"\s*:|"(?:[^"\\]|\\.)*"|[{}]/gs)) {
+    if (token === '{') objects.push(new Set());
+    else if (token === '}') objects.pop();
+    else if (name !== undefined) {
+      const field = JSON.parse(`"${name}"`) as string;
+      const names = objects.at(-1);
+      if (names?.has(field) === true) return field;
+      names?.add(field);
+    }
+  }
+  return undefined;
 }

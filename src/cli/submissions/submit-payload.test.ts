@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkPayload, repeatedField } from './submit-payload.ts';
+import { checkPayload, repeatedField } from './submit-action.ts';
 
 describe('a payload', () => {
   it('is passed on as it was given, spaces, digits and spelling', () => {

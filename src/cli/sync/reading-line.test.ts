@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PassProgress } from '../../app/sync/pass-progress.ts';
-import { readingLine } from './reading-line.ts';
+import { readingLine } from './sync-action.ts';
 
 function pass(
   userId: string,

@@ -1,8 +1,57 @@
 import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { dotEnvAdditions } from './dot-env.ts';
 import { InvalidConfig } from '../../config/invalid.ts';
 import { messageOf } from '@research-mirror/runtime/message';
+import { parseEnv } from 'node:util';
+import type { Environment } from '../../config/environment.ts';
+import { readTextFile } from '../../config/text-file.ts';
+
+/**
+ * What `.env` in the folder `cwd` adds to the environment: names that the environment does not set itself.
+ * No such file is no problem; one that can't be read is.
+ */
+export function dotEnvAdditions(env: Environment, path = '.env'): Record<string, string> {
+  let text: string;
+  try {
+    text = readTextFile(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return {};
+    throw new InvalidConfig([`.env: can't be read: ${messageOf(error)}`]);
+  }
+  const slips = linesWithoutMeaning(text);
+  if (slips.length > 0) {
+    throw new InvalidConfig([
+      `.env: line ${slips.join(', ')} says nothing (NAME=value, or a comment after #)`,
+    ]);
+  }
+  const variables = Object.entries(parseEnv(text));
+  const strange = variables.map(([name]) => name).filter((name) => !/^[\x21-\x7e]+$/.test(name));
+  if (strange.length > 0) {
+    const names = strange.map((name) => JSON.stringify(name).slice(0, 80)).join(', ');
+    throw new InvalidConfig([
+      `.env: no variable is called ${names}: write NAME=value, the name in plain letters, digits and _`,
+    ]);
+  }
+  const additions: Record<string, string> = {};
+  for (const [name, value] of variables) {
+    if (value !== undefined && env[name] === undefined) additions[name] = value;
+  }
+  return additions;
+}
+
+/**
+ * Numbers of lines that set nothing, which would be passed over silently: "MIRROR_API_KEY abc". Values in quotes
+ * may go over several lines.
+ */
+function linesWithoutMeaning(text: string): number[] {
+  const outside = text.replaceAll(QUOTED, (value) => `=${value.replaceAll(/[^\n]/g, '')}`);
+  return outside
+    .split('\n')
+    .flatMap((line, index) => (/^\s*(#.*)?$|=/.test(line.replace('\r', '')) ? [] : [index + 1]));
+}
+
+const QUOTED = /=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)/g;
 
 /**
  * Adds `.env` to the environment, for libraries too (`PG*`, `HTTPS_PROXY`). Node reads NODE_EXTRA_CA_CERTS only when

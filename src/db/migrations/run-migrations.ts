@@ -4,16 +4,9 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { distributeNewTables, tablesBefore } from '../distribution/citus.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
-import {
-  type AppliedMigration,
-  type Migration,
-  pendingAfter,
-  readMigrations,
-  unknownAmong,
-} from './migrations.ts';
+import { type AppliedMigration, type Migration, pendingAfter, readMigrations, unknownAmong } from './migrations.ts';
 import { throwIfMisread } from '../connection/pinned-settings.ts';
 import { type Patience, PATIENCE, retried } from './retried.ts';
-import { splitStatements } from './split-statements.ts';
 import { throwIfClosed, throwIfNamesTaken } from './names-taken.ts';
 
 export interface MigrateOptions {
@@ -223,4 +216,20 @@ export async function checkServer(db: Db): Promise<void> {
     );
   }
   await throwIfMisread(db);
+}
+
+/** Cuts SQL at semicolons outside of quotes, dollar quotes and comments. @returns each statement, and where it begins */
+export function splitStatements(text: string): { readonly at: number; readonly statement: string }[] {
+  const found: { at: number; statement: string }[] = [];
+  const token = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[\s\S]*?\1|;/g;
+  let begin = 0;
+  const take = (end: number): void => {
+    const statement = text.slice(begin, end);
+    const lead = /^(?:\s|--[^\n]*\n)*/.exec(statement)?.[0].length ?? 0;
+    if (statement.length > lead) found.push({ at: begin + lead, statement: statement.slice(lead) });
+    begin = end + 1;
+  };
+  for (const match of text.matchAll(token)) if (match[0] === ';') take(match.index);
+  take(text.length);
+  return found;
 }

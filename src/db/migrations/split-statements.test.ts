@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { splitStatements } from './split-statements.ts';
+import { splitStatements } from './run-migrations.ts';
 
 it('cuts SQL at semicolons that end a statement, and at no other', () => {
   const parts = [

@@ -14,7 +14,6 @@ import { RemoteClock } from '@research-mirror/runtime/remote-clock';
 import { PLANNED_WITHOUT_VALUES } from './account-plans.ts';
 import { beginChangeIds, endChangeIds } from './change-ids.ts';
 import { moveWithClock, wordsOfStep } from './clock-step.ts';
-import { type KnownCommit, knownCommit, rememberCommit } from './known-commits.ts';
 import {
   hasNewTimeline,
   type KnownNodes,
@@ -22,6 +21,34 @@ import {
   type ServerNode,
   withUnknownNode,
 } from '../connection/server-node.ts';
+import type { Kysely } from 'kysely';
+
+/** What this process knows to be committed for an account, under whatever fence. */
+interface KnownCommit {
+  /** `account.change_id`: it rises only, so what is there later is at least this. */
+  readonly changeId: bigint;
+  /** `account.created_at`: an account whose data were removed may be made again, and begins anew. */
+  readonly createdAt: number;
+  /** When it was last noticed that the database went back, as text. */
+  readonly recovery: string | null;
+}
+
+const commits = new WeakMap<Kysely<unknown>, Map<string, KnownCommit>>();
+
+/**
+ * The last commit known for the account that was made at `createdAt`. It outlives the fence: a database that goes away is what costs an owner its
+ * fence, and may come back as an older one. By pool, since a process may work with several databases.
+ */
+function knownCommit(db: Db, userId: string, createdAt: number): KnownCommit | undefined {
+  const known = commits.get(db.kysely)?.get(`${db.schema}/${userId}`);
+  return known?.createdAt === createdAt ? known : undefined;
+}
+
+function rememberCommit(db: Db, userId: string, commit: KnownCommit): void {
+  let ofPool = commits.get(db.kysely);
+  if (ofPool === undefined) commits.set(db.kysely, (ofPool = new Map()));
+  ofPool.set(`${db.schema}/${userId}`, commit);
+}
 
 /** What an owner knows of its account's row from its own transactions. */
 interface Ownership {

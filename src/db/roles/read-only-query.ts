@@ -1,10 +1,90 @@
 import pg from 'pg';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { moreThanReading } from './only-reads.ts';
 import { PIN_SETTINGS } from '../connection/pinned-settings.ts';
 import { resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
 import { breaksConnection, databaseError } from '../connection/sql-state.ts';
-import { MOST_MESSAGE_BYTES, watchMessages } from './watch-messages.ts';
+import type { Duplex } from 'node:stream';
+
+/** Bytes of one message of the server: a row, a piece of a copy, an error. */
+const MOST_MESSAGE_BYTES = 64 * 1024 * 1024;
+/** Type (one byte) and length (four, which count themselves). */
+const HEADER_BYTES = 5;
+
+/**
+ * Watches the messages that arrive by `stream`, and calls `onTooLarge` when one announces more than `most` bytes. The
+ * driver holds each message whole, twice over, before it gives any of it away, so the announcement is the last moment
+ * to refuse it.
+ * @param stream at a boundary between two messages
+ */
+export function watchMessages(stream: Duplex, most: number, onTooLarge: (bytes: number) => void): void {
+  /** A header of which the rest has not come. */
+  let header: Buffer = Buffer.alloc(0);
+  /** Bytes of the message's body that have not come. */
+  let rest = 0;
+  const onData = (chunk: Buffer): void => {
+    let left = header.length === 0 ? chunk : Buffer.concat([header, chunk]);
+    for (;;) {
+      const body = Math.min(rest, left.length);
+      rest -= body;
+      header = left.subarray(body);
+      if (header.length < HEADER_BYTES) return;
+      rest = Math.max(0, header.readUInt32BE(1) - 4);
+      left = header.subarray(HEADER_BYTES);
+      if (rest > most) {
+        stream.off('data', onData);
+        onTooLarge(rest);
+        return;
+      }
+    }
+  };
+  stream.prependListener('data', onData);
+}
+
+/** PostgreSQL's own roles whose members see more of the server, and can change nothing. */
+const HARMLESS = ['pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables'];
+
+/**
+ * What the session's user may do besides reading the mirror, itself or as any role that it may become, in words ("is
+ * a superuser"). The session's user counts, since a statement can undo SET ROLE. A read-only transaction is not
+ * enough: it bars writes to tables, and neither programs, files, replication slots nor signals.
+ */
+async function moreThanReading(client: pg.Client, schema: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ what: string }>(QUERY, [schema, HARMLESS]);
+  return rows.map(({ what }) => what);
+}
+
+const QUERY = `
+  with roles as materialized (
+    select * from pg_roles where pg_has_role(session_user, oid, 'member') and (rolname <> 'pg_database_owner'
+      or exists (select from pg_database where datname = current_database() and pg_has_role(session_user, datdba, 'member')))),
+  schemas as materialized (select oid, nspname, nspowner, nspname <> $1 as own from pg_namespace where nspname in ($1, $1 || '_sync')),
+  relations as materialized (
+    select c.oid, c.relowner from pg_class c join schemas s on s.oid = c.relnamespace
+    where not s.own and c.relkind in ('r', 'p', 'v', 'm', 'f')),
+  functions as materialized (
+    select p.oid, p.proowner, p.proname, p.prosecdef from pg_proc p join schemas s on s.oid = p.pronamespace where not s.own),
+  superuser as (select exists (select from pg_roles where rolname = session_user and rolsuper) as yes)
+  select 'is a superuser' as what from superuser where yes
+  union all
+  select what from superuser, lateral (
+    select 'may become the superuser ' || rolname as what from roles where rolsuper
+    union all select 'may make roles' from roles where rolcreaterole
+    union all select 'may make databases' from roles where rolcreatedb
+    union all select 'may replicate' from roles where rolreplication
+    union all select 'is a member of ' || rolname from roles where starts_with(rolname, 'pg_') and rolname <> all($2::text[])
+    union all select 'owns the schema ' || nspname from schemas where nspowner in (select oid from roles)
+    union all select 'owns tables of the mirror' from relations where relowner in (select oid from roles)
+    union all select 'owns functions of the mirror' from functions where proowner in (select oid from roles)
+    union all select 'may create in the schema ' || nspname from schemas, roles where has_schema_privilege(roles.oid, schemas.oid, 'create')
+    union all select 'may look into the schema ' || nspname from schemas, roles
+      where own and has_schema_privilege(roles.oid, schemas.oid, 'usage')
+    union all select 'may write tables of the mirror' from relations, roles
+      where has_table_privilege(roles.oid, relations.oid, 'insert, update, delete, truncate')
+        or has_any_column_privilege(roles.oid, relations.oid, 'insert, update')
+    union all select 'may call ' || proname from functions, roles
+      where prosecdef and has_function_privilege(roles.oid, functions.oid, 'execute')
+  ) as found where not superuser.yes
+  group by what order by what`;
 
 export interface ReadOnlyQuery {
   /** One statement, as a user typed it. */

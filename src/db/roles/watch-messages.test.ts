@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { array, assert, constant, integer, oneof, property } from 'fast-check';
 import { expect, it } from 'vitest';
-import { watchMessages } from './watch-messages.ts';
+import { watchMessages } from './read-only-query.ts';
 
 function message(bytes: number): Buffer {
   const buffer = Buffer.alloc(bytes + 5, 'D');

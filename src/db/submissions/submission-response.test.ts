@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { storedResponse } from './submission-response.ts';
+import { storedResponse } from './submission-store.ts';
 
 describe('the response of a submission', () => {
   it('is kept as it was written where it is JSON, digit by digit', () => {

@@ -20,7 +20,7 @@ import { fenced } from '../ownership/fenced.ts';
 import { addHints } from '../events/hint-store.ts';
 import { maySend } from '../installation/sending.ts';
 import { sqlState } from '../connection/sql-state.ts';
-import { storedResponse, type StoredResponse } from './submission-response.ts';
+import { jsonbText } from '../../model/json/jsonb-text.ts';
 
 /**
  * A request is written within so many milliseconds after its claim, or not at all (docs/design/operations-out.md).
@@ -209,5 +209,32 @@ async function responseOf(db: Db, outcome: SubmissionOutcome): Promise<StoredRes
     // 22: a number or a string beyond its bounds; 54: nested too deeply.
     if (!/^(22|54)/.test(sqlState(error) ?? '')) throw error;
     return storedResponse(outcome.body, true);
+  }
+}
+
+/** A response's body as the columns `response` and `_verbatim` store it. */
+interface StoredResponse {
+  /** JSON text that jsonb takes: the body itself, or a JSON string of a body that is no JSON. */
+  readonly response: string;
+  /** The exact JSON text where characters had to be replaced. */
+  readonly verbatim: string | null;
+}
+
+/**
+ * The whole body, with every digit (docs/design/operations-out.md, "What came of it").
+ * @param asText stores a body that is JSON as a string, too: jsonb refuses it (numbers beyond `numeric`, deep
+ *   nesting)
+ */
+export function storedResponse(body: string, asText = false): StoredResponse {
+  const { raw, verbatim } = jsonbText(!asText && isJson(body) ? body : JSON.stringify(body));
+  return { response: raw, verbatim: verbatim ?? null };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }

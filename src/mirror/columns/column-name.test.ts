@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { columnName } from './column-name.ts';
+import { columnName } from './column-plan.ts';
 
 const none: ReadonlySet<string> = new Set();
 

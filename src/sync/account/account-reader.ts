@@ -11,7 +11,6 @@ import { failureMessage } from '../../db/connection/sql-state.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import type { DueScopesBounds, Standing } from '../reader/account-store.ts';
 import { EarlyRuns, type RunsAfter } from './early-runs.ts';
-import { LongReadings } from './long-readings.ts';
 import { type HintedOutcome, type HintedRequest, readHinted } from './read-hinted.ts';
 import { type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
 import { CURRENT, ReadFreshness } from './read-freshness.ts';
@@ -26,6 +25,58 @@ import { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
 import type { FinishOptions, ConfirmOptions } from '../second-proofs/second-readings.ts';
 import { addTotals } from '../walk-run/walk-totals.ts';
 import { whyNotProven } from '../reader/account-source.ts';
+
+/**
+ * How often (ms) a long reading reports that it goes on; `freshness` believes it for two and a half times as long.
+ */
+const EACH_MS = 60_000;
+
+/**
+ * Stores while a long reading is under way, so that the collection's next run is not overdue. After a failure nothing
+ * is stored until a reading has ended well: that the collection is late should show.
+ */
+export class LongReadings {
+  readonly #context: Pick<ReadingContext, 'store' | 'clock'>;
+  readonly #failed = new Set<CollectionName>();
+
+  constructor(context: Pick<ReadingContext, 'store' | 'clock'>) {
+    this.#context = context;
+  }
+
+  /** @param atOnce it is known to be long; else that is stored after a minute */
+  async during(
+    name: CollectionName,
+    { atOnce }: { readonly atOnce: boolean },
+    read: () => Promise<ReadOutcome>,
+  ): Promise<ReadOutcome> {
+    const over = new AbortController();
+    const reports = this.#failed.has(name) ? undefined : this.#report(name, atOnce, over.signal);
+    let failed = true;
+    try {
+      const outcome = await read();
+      failed = outcome.error !== undefined;
+      return outcome;
+    } finally {
+      if (failed) this.#failed.add(name);
+      else this.#failed.delete(name);
+      over.abort();
+      await reports;
+    }
+  }
+
+  async #report(name: CollectionName, atOnce: boolean, over: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    for (let wait = atOnce ? 0 : EACH_MS; ; wait = EACH_MS) {
+      try {
+        if (wait > 0) await clock.sleep(wait, over);
+        await store.saveCollection(name, { readingAt: new Date(clock.now()) });
+      } catch {
+        // It is over; or nothing can be stored, and then pages can't either: their walk reports it.
+      }
+      if (over.aborted) return;
+    }
+  }
+}
 
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
 export class AccountReader {

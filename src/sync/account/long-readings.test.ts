@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { LongReadings } from './long-readings.ts';
+import { LongReadings } from './account-reader.ts';
 import { NOTHING, type ReadOutcome } from './read-outcome.ts';
 
 /** Readings of lists, and when (s) they said that they were under way. */

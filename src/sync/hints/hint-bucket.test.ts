@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { HintBucket } from './hint-bucket.ts';
+import { HintBucket } from './hint-rate-gate.ts';
 
 describe('the hints’ part of the budget', () => {
   it('is five requests at once, and then half of what the budget allows', () => {

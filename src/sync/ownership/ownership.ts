@@ -5,10 +5,54 @@ import { PRIORITY } from '../../budget/priorities.ts';
 import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
 import { AccountMoved, type KeyRefused, MalformedAnswer, refusesKey } from '../../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { CompleteClaims } from './complete-claims.ts';
 import { ownerOf, pingedOwner } from './owner-of.ts';
 import { ProofTracker } from './proof-tracker.ts';
 import { SharedPings } from './shared-pings.ts';
+import { scopeName } from '../../model/collections.ts';
+
+/** Claims that the proof under way may confirm. */
+interface TakenClaims {
+  readonly claims: readonly CompleteScope[];
+  /** The proof failed: the claims wait for the next one, unless later claims of their scopes took their place. */
+  readonly putBack: () => void;
+}
+
+/**
+ * What readings found complete, provided that they read the account's own data: the next proof confirms it. Kept in
+ * memory alone: the next process reads again what this one leaves open.
+ */
+class CompleteClaims {
+  #open = new Map<string, CompleteScope>();
+  /** Claims taken before `forget` are not put back. */
+  #generation = 0;
+
+  get isEmpty(): boolean {
+    return this.#open.size === 0;
+  }
+
+  add(claim: CompleteScope): void {
+    this.#open.set(scopeName(claim.scope), claim);
+  }
+
+  /** Takes all claims; later ones wait for a later proof. */
+  take(): TakenClaims {
+    const taken = this.#open;
+    const generation = this.#generation;
+    this.#open = new Map();
+    return {
+      claims: [...taken.values()],
+      putBack: () => {
+        if (generation === this.#generation) this.#open = new Map([...taken, ...this.#open]);
+      },
+    };
+  }
+
+  /** No proof will follow. */
+  forget(): void {
+    this.#generation += 1;
+    this.#open.clear();
+  }
+}
 
 /** What was stored of an account before the request of a proof was sent. */
 export interface ProofMark {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SharedCall } from './shared-call.ts';
+import { SharedCall } from './shared-pings.ts';
 
 /** A call that ends when it is told to, or a while after it was stopped. */
 function calling() {

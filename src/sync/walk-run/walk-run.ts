@@ -7,12 +7,15 @@ import { type AskedPage, askPage, type PageAsk } from './ask-page.ts';
 import { deleteProvenRows } from './delete-proven-rows.ts';
 import { learningOf } from './learnt-by.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
-import { recordEnd } from './record-end.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
 import type { WalkOptions, WalkResult } from './walk-result.ts';
 import { totalsOf, WalkTally } from './walk-totals.ts';
 import { writeStep } from './write-step.ts';
+import type { WalkEnd } from '../../mirror/scope/walk-end.ts';
+import { ClassifiedError } from '@research-mirror/runtime/errors';
+import { failureMessage } from '../../db/connection/sql-state.ts';
+import { failing } from './page-decision.ts';
 
 /** What follows a page: the walk's end, or its next request, which is under way while the page is written. */
 interface Turn {
@@ -305,4 +308,35 @@ class WalkRun {
 function hasLedOn(before: Walk, after: Walk): boolean {
   if ('todo' in before && 'todo' in after) return after.todo.length < before.todo.length;
   return after.recent.at(-1) !== before.recent.at(-1);
+}
+
+/**
+ * Stores the end of a walk that ended without a page; its checkpoint stays as its last page left it. @throws
+ * LeaseLost
+ */
+async function recordEnd(
+  { clock, mirror, fence }: ReadingContext,
+  session: ScopeSession,
+  walk: Pick<WalkEnd, 'kind' | 'startedAt' | 'outcome' | 'totals'>,
+  error: Error | undefined,
+): Promise<void> {
+  const { scope } = session;
+  const at = new Date(clock.now());
+  const message = error === undefined ? undefined : failureMessage(error);
+  const collection = message === undefined ? undefined : failing(scope, message, at);
+  try {
+    const stop = {
+      scope: message === undefined ? {} : { failure: { message, at } },
+      walkEnd: {
+        scope,
+        ...walk,
+        ...(message === undefined ? {} : { error: message }),
+        ...(collection === undefined ? {} : { collection }),
+      },
+    };
+    await session.write(() => mirror.endWalk(fence, scope, stop, session.committed));
+  } catch (cause) {
+    // The database itself may have ended the walk: then nothing can be stored, and the caller gets the walk's error.
+    if (cause instanceof LeaseLost || !(cause instanceof ClassifiedError)) throw cause;
+  }
 }

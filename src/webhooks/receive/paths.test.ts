@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { deliveryAccount, pathOf } from './paths.ts';
+import { deliveryAccount, pathOf } from './requests.ts';
 
 it.each([
   ['/webhooks/42', '42'],

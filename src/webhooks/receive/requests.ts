@@ -3,10 +3,91 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { answer, type ListenerAnswer, type AnswerStatus } from './answer.ts';
 import { FIRST_BYTES, readDeliveryBody } from './delivery-body.ts';
 import { ByteRate } from './byte-rate.ts';
-import { deliveryAccount, HEALTH_PATH, pathOf } from './paths.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
 import { Room } from './room.ts';
-import { send } from './send.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
+
+/** How much more of a refused body is read and thrown away, and for how long (ms). */
+const LINGER_BYTES = 1024 * 1024;
+const LINGER_MS = 1_000;
+
+/**
+ * Answers a request. Where its body has not been read to the end, the connection is closed after a while: a sender
+ * that is still sending would be reset at once, and never see the answer. The bytes that come meanwhile are thrown
+ * away, as far as `rate` allows.
+ */
+async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: ListenerAnswer,
+  clock: Clock,
+  rate: ByteRate,
+): Promise<void> {
+  if (response.destroyed) return;
+  const length = { 'content-length': Buffer.byteLength(body) };
+  if (request.readableEnded || !hasBody(request)) {
+    response.writeHead(status, { ...headers, ...length }).end(body);
+    return;
+  }
+  response.writeHead(status, { ...headers, ...length, connection: 'close' });
+  response.write(body);
+  if (rate.take(LINGER_BYTES)) await thrownAway(request, clock);
+  response.end();
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** Resolves when the body has ended, or enough of it has come, or enough time has passed. */
+function thrownAway(request: IncomingMessage, clock: Clock): Promise<void> {
+  const over = new AbortController();
+  return new Promise((resolve) => {
+    let bytes = 0;
+    const end = (): void => {
+      over.abort();
+      request.off('data', onData).off('end', end).off('close', end);
+      resolve();
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > LINGER_BYTES) end();
+    };
+    clock.sleep(LINGER_MS, over.signal).then(end, () => {});
+    request.on('data', onData).on('end', end).on('close', end);
+    request.resume();
+    if (request.destroyed) end();
+  });
+}
+
+const HEALTH_PATH = '/healthz';
+
+/** `user_id` is a bigint: more digits name no account. */
+const DELIVERY = /^\/webhooks\/(\d{1,19})\/?$/;
+const MAX_USER_ID = 2n ** 63n - 1n;
+
+/**
+ * The path of a request's target, without query and without `prefix`. Nothing is decoded: our paths need no escapes.
+ * @param prefix path of the public URL, which proxies leave or remove. A path that is ours as it came is not cut
+ *   again, though it may begin like the prefix (of a public URL that ends in `/webhooks`)
+ */
+export function pathOf(target: string, prefix = ''): string {
+  const path = target.split('?', 1)[0] ?? '';
+  if (deliveryAccount(path) !== undefined) return path;
+  const before = prefix.replace(/\/+$/, '');
+  return before !== '' && path.startsWith(`${before}/`) ? path.slice(before.length) : path;
+}
+
+/**
+ * The account of a delivery's address: `/webhooks/<user_id>`, also with the slash that some services append. The
+ * digits are those of the account's row: 007 is nobody.
+ */
+export function deliveryAccount(path: string): string | undefined {
+  const digits = DELIVERY.exec(path)?.[1];
+  if (digits === undefined) return undefined;
+  const userId = BigInt(digits);
+  return userId <= MAX_USER_ID && userId.toString() === digits ? digits : undefined;
+}
 
 export interface RequestsOptions extends ReceiverOptions {
   /** Path of the public URL; some proxies leave it in front of the listener's paths. */

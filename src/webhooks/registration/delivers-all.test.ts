@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EVENT_TYPES } from '../../model/webhook/event-types.ts';
-import { deliversAll } from './delivers-all.ts';
+import { deliversAll } from './judge-seen.ts';
 
 describe('a webhook delivers all that was registered', () => {
   it.each([

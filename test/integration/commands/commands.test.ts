@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { askDaemon } from '../../../src/commands/ask-daemon.ts';
-import { CommandFailed } from '../../../src/commands/command-request.ts';
+import { CommandFailed } from '../../../src/commands/ask-daemon.ts';
 import { commandService, type CommandHandler } from '../../../src/commands/command-service.ts';
 import { createWakeups } from '../../../src/db/notify/wakeups.ts';
 import { RequestRefused } from '../../../src/model/errors.ts';

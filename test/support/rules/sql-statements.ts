@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { splitStatements } from '../../../src/db/migrations/split-statements.ts';
+import { splitStatements } from '../../../src/db/migrations/run-migrations.ts';
 import { ROOT, sourceFiles } from './source-files.ts';
 
 /** A statement (or part of one) as it stands in a migration, in a template of the `sql` tag, or as a chain of Kysely's calls. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PageWrite } from '../../../../src/mirror/page-write.ts';
 import { quarantinedTexts } from '../../../../src/app/quarantine/quarantine-list.ts';
-import { KEPT } from '../../../../src/mirror/quarantine/insert-items.ts';
+import { KEPT } from '../../../../src/mirror/quarantine/update-quarantine.ts';
 import { itemHash } from '../../../../src/mirror/quarantine/update-quarantine.ts';
 import {
   createMigratedDatabase,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PRIORITY } from '../priorities.ts';
-import { SlotQueue } from './slot-queue.ts';
+import { PRIORITY } from './priorities.ts';
+import { SlotQueue } from './endpoint-group.ts';
 
 describe('a task in the queue of slots', () => {
   it('leaves it at once when its wait is aborted, and is never started', async () => {
