@@ -34,8 +34,8 @@ const ROWS: readonly Row[] = playedRows(8).map(
   },
 );
 
-/** A look starts the program. */
 const WITHIN_MS = 120_000;
+/** Between two looks, of which each starts the program. */
 const EVERY_MS = 2_000;
 
 const DAEMON = { MIRROR_DELETES: 'hard', MIRROR_SETTLE: '1s' };
@@ -111,6 +111,14 @@ async function status(): Promise<{ said: string; whats: readonly string[] }> {
   };
 }
 
+/** As `status` says it, by the daemon, which costs no start of the program; 3: without a report. */
+async function reported(): Promise<{ said: string }> {
+  const { status: code, text } = await ask('api/status');
+  if (code !== 200) return { said: '3' };
+  const { healthy, problems } = JSON.parse(text) as StatusReport;
+  return { said: [healthy ? '0' : '1', ...problems.map(({ cause }) => cause)].join(' ') };
+}
+
 async function doctor(): Promise<string> {
   const examined = readExamination(await system.run(['doctor', '--json'], environment()));
   return `${examined.code} ${[...new Set(examined.in('broken'))].toSorted().join(', ')}`.trim();
@@ -121,13 +129,14 @@ async function says<T extends { readonly said: string }>(
   surface: string,
   expected: string,
   ask: () => Promise<T>,
+  everyMs = EVERY_MS,
 ): Promise<T> {
   const look = async (): Promise<T> => {
     const found = await ask();
     if (found.said !== expected) throw new Error(`it says ${JSON.stringify(found)}`);
     return found;
   };
-  return eventually(`${surface} to say "${expected}"`, look, WITHIN_MS, EVERY_MS);
+  return eventually(`${surface} to say "${expected}"`, look, WITHIN_MS, everyMs);
 }
 
 /** Of the rows played: what is yet to be logged, behind which part of the log. */
@@ -161,6 +170,7 @@ describe('the table of what goes wrong', () => {
       await scenario.happen(stage);
       const outcome = await system.run(['sync', ...scenario.sync], environment());
       expect(String(outcome.code)).toBe(row.sync);
+      await says('the daemon', row.status, reported, 500);
       const { whats } = await says('status', row.status, status);
       await eventually(
         `readiness ${row.readyz}`,
@@ -183,6 +193,7 @@ describe('the table of what goes wrong', () => {
     const isRead = async (): Promise<boolean> =>
       (await system.run(['sync', ...scenario.sync], environment())).code === 0;
     await eventually('the mended mirror to be read', isRead, WITHIN_MS, EVERY_MS);
+    await says('the daemon', '0', reported, 500);
     await says('status', '0', status);
     // Or the next row would be not ready for this one's reason.
     await eventually('readiness', async () => (await ask('readyz')).status === 200);
