@@ -118,9 +118,11 @@ export function commandService(options: CommandServiceOptions): Service {
       for (;;) {
         try {
           for await (const row of claim(options, running)) {
-            const task = carryOut(row.command_id, row.kind, row.arguments, signal)
-              .catch(options.onFailure)
-              .finally(() => running.delete(row.command_id));
+            // One whose answer can't be stored at all stays in it: it is not done a second time.
+            const task = carryOut(row.command_id, row.kind, row.arguments, signal).then(
+              () => void running.delete(row.command_id),
+              options.onFailure,
+            );
             running.set(row.command_id, task);
           }
           await bell.heard(signal);

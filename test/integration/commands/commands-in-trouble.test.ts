@@ -75,6 +75,25 @@ describe('a command', () => {
     await expect(asked).resolves.toBe('done');
   });
 
+  it('is not done a second time where its answer can’t be stored at all', async () => {
+    await query(`create trigger refuse before update on mirror_sync.command for each row
+      when (new.state in ('done', 'failed')) execute function refuse()`);
+    let done = 0;
+    await serve(() => Promise.resolve((done += 1)));
+    const withdrawn = new AbortController();
+    const asked = ask(withdrawn.signal).catch((error: unknown) => error);
+    await eventually('the failure to answer', () => failures.length > 0);
+    // The next one is taken, and the first one is not taken again.
+    const next = ask(withdrawn.signal).catch((error: unknown) => error);
+    await eventually('the next one to be done', () => {
+      bell.ring();
+      return failures.length > 1;
+    });
+    expect(done).toBe(2);
+    withdrawn.abort(new Stopped('the asker'));
+    await Promise.all([asked, next]);
+  });
+
   it('that was taken, while the answer that says so was lost, is carried out', async () => {
     await serve(() => Promise.resolve('done'));
     const { db } = database;
