@@ -49,11 +49,11 @@ import { COLLECTIONS_WITH_EVENTS } from '../../db/webhook/unannounced-changes.ts
 import type { AccountService } from '../../sync/loops/account-service.ts';
 import type { RegistrationNews } from '../../webhooks/registration/registrar.ts';
 
-const READ = ['/v1/ping', ...COLLECTIONS.map(({ route }) => route)];
-
 /** Every endpoint that the daemon may ask: their counters are there before the first request. */
 const KNOWN_ENDPOINTS: readonly KnownEndpoint[] = [
-  ...READ.map((route) => endpointOf({ method: 'GET', route })),
+  ...['/v1/ping', ...COLLECTIONS.map(({ route }) => route)].map((route) =>
+    endpointOf({ method: 'GET', route }),
+  ),
   ...WEBHOOK_ENDPOINTS.map(endpointOf),
   ...Object.values(OPERATIONS).map(({ route }) => endpointOf({ method: 'POST', route })),
 ];

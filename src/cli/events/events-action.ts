@@ -12,8 +12,7 @@ import { printNewest } from '../steps/print-newest.ts';
 import { Progress } from '../terminal/progress.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { minute } from '../submissions/submit-text.ts';
-import { formatTable } from '../terminal/text-table.ts';
+import { formatTable, minute } from '../terminal/text-table.ts';
 
 interface Options {
   readonly type?: string;

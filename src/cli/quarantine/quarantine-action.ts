@@ -13,7 +13,7 @@ import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { formatTable } from '../terminal/text-table.ts';
+import { formatTable, minute } from '../terminal/text-table.ts';
 
 interface QuarantineOptions {
   readonly show?: string;
@@ -106,8 +106,4 @@ function describeQuarantine(
   const without =
     withoutText > 0 ? `, of ${formatCount(withoutText)} without the text: more than is kept` : '';
   return `${table}${countOf(items, 'item')}${more}${without}; --show ID prints one\n`;
-}
-
-function minute(moment: Date): string {
-  return moment.toISOString().slice(0, 16).replace('T', ' ');
 }

@@ -18,10 +18,10 @@ import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { printNewest } from '../steps/print-newest.ts';
 import type { Shell } from '../terminal/shell.ts';
-import { endLine, responseText, submissionJson, minute } from './submit-text.ts';
+import { endLine, responseText, submissionJson } from './submit-text.ts';
 import { suggestion } from '../../config/suggestion.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { formatTable } from '../terminal/text-table.ts';
+import { formatTable, minute } from '../terminal/text-table.ts';
 
 interface Options {
   readonly state?: string;

@@ -1,7 +1,7 @@
 import type { SubmitProgress } from '../../app/submit/submit-follow.ts';
 import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { formatCount } from '@research-mirror/runtime/figures';
-import { printable } from '../terminal/text-table.ts';
+import { minute, printable } from '../terminal/text-table.ts';
 
 /** How far a submission is, in one line. */
 export function submittingLine({ submission, before }: SubmitProgress): string {
@@ -53,8 +53,4 @@ export function responseText({ response }: StoredSubmission): string | undefined
 export function submissionJson({ response, ...rest }: StoredSubmission, more: object = {}): string {
   const text = JSON.stringify({ ...rest, ...more });
   return `${text.slice(0, -1)},"response":${response ?? 'null'}}`;
-}
-
-export function minute(moment: Date): string {
-  return moment.toISOString().slice(0, 16).replace('T', ' ');
 }

@@ -82,6 +82,11 @@ export function printable(text: string): string {
   });
 }
 
+/** A moment as tables show it: UTC, to the minute. */
+export function minute(moment: Date): string {
+  return moment.toISOString().slice(0, 16).replace('T', ' ');
+}
+
 /** By reduce: a table may have more rows than a call may have arguments. */
 function widest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, displayWidth(text)), 0);
