@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
-import { breaksConnection, databaseError, sqlState } from './sql-state.ts';
+import { OutcomeUnknown } from '../../model/errors.ts';
+import { breaksConnection, databaseError, isDatabaseDown, sqlState } from './sql-state.ts';
 
 function postgresError(code: string, message = 'said'): pg.DatabaseError {
   const error = new pg.DatabaseError(message, 0, 'error');
@@ -78,5 +79,18 @@ describe('databaseError', () => {
   it('leaves a defect of ours alone', () => {
     const defect = new TypeError('x is not a function');
     expect(databaseError(defect)).toBe(defect);
+  });
+});
+
+describe('isDatabaseDown', () => {
+  it.each([
+    ['57P01', true],
+    ['08006', true],
+    ['57014', false],
+    ['25006', false],
+  ])('%s: %s, also where it is why a commit was not answered', (code, isDown) => {
+    const error = databaseError(postgresError(code));
+    expect(isDatabaseDown(error)).toBe(isDown);
+    expect(isDatabaseDown(new OutcomeUnknown('a commit was not answered', { cause: error }))).toBe(isDown);
   });
 });

@@ -1,5 +1,6 @@
 import { DatabaseUnavailable, ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
+import { OutcomeUnknown } from '../../model/errors.ts';
 
 /** The SQLSTATE of an error of PostgreSQL, also of one that was classified; undefined for any other. */
 export function sqlState(error: unknown): string | undefined {
@@ -187,8 +188,9 @@ export function isReadOnlySession(error: unknown): boolean {
   return sqlState(error) === '25006';
 }
 
-/** Nothing reaches the database, a heartbeat as little as anything else; not: it refuses something. */
+/** Nothing reaches the database, a heartbeat or a commit as little as anything else; not: it refuses something. */
 export function isDatabaseDown(error: unknown): boolean {
+  if (error instanceof OutcomeUnknown) return isDatabaseDown(error.cause);
   return error instanceof DatabaseUnavailable && /^(08...|57P0.)?$/.test(sqlState(error) ?? '');
 }
 
