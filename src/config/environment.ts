@@ -1,61 +1,86 @@
-import { statSync } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { messageOf } from '@research-mirror/runtime/message';
+import { InvalidValue } from './invalid.ts';
+import { ALL_SETTINGS, STANDARD_VARIABLES, VARIABLES, type Variable } from './settings.ts';
 import { suggestion } from './suggestion.ts';
-import { VARIABLES, type VariableName } from './settings.ts';
-import { readTextFile } from './text-file.ts';
+import { splitList } from './values/parse-values.ts';
 
 /** Names to values, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The text of each variable of ours that is set, from the environment or from a file, and what was wrong. */
-export interface FoundVariables {
-  readonly values: ReadonlyMap<VariableName, string>;
-  readonly problems: readonly string[];
-  /** Variables that are set, but have no text: their file can't be read, or they are set twice. */
-  readonly unreadable: readonly VariableName[];
-}
-
-/**
- * Reads our variables from `X` and `X_FILE`. An empty value counts as not set: compose files and shells leave such
- * values behind. The path in `X_FILE` is relative to the working directory. The file's text is trimmed: editors end
- * files with a line break.
- */
-export function readVariables(env: Environment): FoundVariables {
-  const values = new Map<VariableName, string>();
-  const problems = unknownNames(env);
-  const unreadable: VariableName[] = [];
-  const refuse = (name: VariableName, problem: string): void => {
-    unreadable.push(name);
-    problems.push(problem);
-  };
-  for (const name of VARIABLES) {
-    const direct = textOf(env, name);
-    const path = textOf(env, `${name}_FILE`);
-    if (path === undefined) {
-      if (direct !== undefined) values.set(name, direct);
-      continue;
-    }
-    if (direct !== undefined) {
-      refuse(name, `${name}: set, and ${name}_FILE too: remove one of them`);
-      continue;
-    }
-    try {
-      // A pipe gives its text once, a terminal when somebody types.
-      if (!statSync(path).isFile()) throw new Error('it is not a regular file');
-      const content = readTextFile(path).trim();
-      if (content === '') refuse(name, `${name}_FILE: ${path} is empty`);
-      else values.set(name, content);
-    } catch (error) {
-      refuse(name, `${name}_FILE: can't be read: ${messageOf(error)}`);
-    }
-  }
-  return { values, problems, unreadable };
-}
 
 /** The value of `name` without surrounding white space; undefined where it is not set or empty. */
 export function textOf(env: Environment, name: string): string | undefined {
   const text = env[name]?.trim();
   return text === undefined || text === '' ? undefined : text;
+}
+
+/**
+ * Our variables as `X` or `X_FILE` sets them, and all that is wrong with them. An empty value counts as not set: compose
+ * files and shells leave such values behind. The path in `X_FILE` is relative to the working directory. The file's text
+ * is trimmed: editors end files with a line break.
+ */
+export class Variables {
+  readonly problems: string[];
+  readonly #texts = new Map<string, string>();
+  readonly #wrong = new Set<string>();
+
+  constructor(env: Environment) {
+    this.problems = unknownNames(env);
+    for (const name of VARIABLES) {
+      const direct = textOf(env, name);
+      const path = textOf(env, `${name}_FILE`);
+      if (direct !== undefined) this.#texts.set(name, direct);
+      if (path === undefined) continue;
+      if (direct !== undefined) this.problem(name, `set, and ${name}_FILE too: remove one of them`);
+      else this.#readFile(name, path);
+    }
+  }
+
+  #readFile(name: string, path: string): void {
+    try {
+      // A pipe gives its text once, a terminal when somebody types.
+      if (!statSync(path).isFile()) throw new Error('it is not a regular file');
+      const content = readTextFile(path).trim();
+      if (content === '') this.problem(name, `${path} is empty`, `${name}_FILE`);
+      else this.#texts.set(name, content);
+    } catch (error) {
+      this.problem(name, `can't be read: ${messageOf(error)}`, `${name}_FILE`);
+    }
+  }
+
+  /** As it is set, to a right value or a wrong one. */
+  text(name: string): string | undefined {
+    return this.#texts.get(name);
+  }
+
+  /** Whether it is set, though its file may have no text. */
+  isSet(name: string): boolean {
+    return this.#texts.has(name) || this.#wrong.has(name);
+  }
+
+  /** False once it has a problem: rules between settings then leave it out. */
+  isRight(name: string): boolean {
+    return !this.#wrong.has(name);
+  }
+
+  problem(name: string, what: string, spelling = name): void {
+    this.#wrong.add(name);
+    this.problems.push(`${spelling}: ${what}`);
+  }
+
+  /** Notes a wrong value as a problem and goes on with `otherwise`: all problems are found. */
+  read<T>(name: string, parse: (text: string) => T, otherwise: T): T {
+    const text = this.#texts.get(name);
+    if (text === undefined || !this.isRight(name)) return otherwise;
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      this.problem(name, error.message);
+      return otherwise;
+    }
+  }
 }
 
 /** A name with our prefix that is not ours is a slip. Unreported, the default would be used without a word. */
@@ -65,4 +90,68 @@ function unknownNames(env: Environment): string[] {
     .filter((name) => /^MIRROR[_\W]/i.test(name) && !known.includes(name))
     .sort()
     .map((name) => `${name}: there is no such variable${suggestion(name.toUpperCase(), known)}`);
+}
+
+/** More than any setting has: `/dev/zero` has no end. */
+const MOST_BYTES = 1024 * 1024;
+
+/**
+ * The text of a small file that a person wrote, without a byte order mark.
+ * @throws Error that says what is wrong with the text, and an ErrnoException where it can't be read
+ */
+export function readTextFile(path: string): string {
+  const bytes = readBounded(path);
+  // UTF-16 of plain letters is UTF-8 otherwise, with NUL bytes.
+  if (bytes.includes(0) || !isUtf8(bytes)) throw new Error('it is not UTF-8: save it as UTF-8');
+  return new TextDecoder().decode(bytes);
+}
+
+function readBounded(path: string): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const buffer = Buffer.alloc(MOST_BYTES + 1);
+    for (let length = 0; ;) {
+      const bytes = readSync(file, buffer, length, buffer.length - length, null);
+      length += bytes;
+      if (length > MOST_BYTES) throw new Error('it has more than 1 MiB');
+      if (bytes === 0) return buffer.subarray(0, length);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Everything in the environment that no output may contain, in each spelling in which it stands there: keys, tokens,
+ * passwords in URLs. The configuration may be wrong: errors about it are scrubbed too.
+ */
+export function secretsOf(env: Environment): readonly string[] {
+  const variables = new Variables(env);
+  const ours = ALL_SETTINGS.flatMap(({ names: [name], secret }) => secretsIn(variables.text(name), secret));
+  const others = Object.entries(STANDARD_VARIABLES).flatMap(([name, { secret }]) =>
+    [name, name.toLowerCase()].flatMap((spelling) => secretsIn(textOf(env, spelling), secret)),
+  );
+  return [...new Set([...ours, ...others].filter((text) => text !== ''))];
+}
+
+function secretsIn(text: string | undefined, secret: Variable['secret']): string[] {
+  if (text === undefined || secret === undefined) return [];
+  if (secret === 'url') return passwordsInUrl(text);
+  return secret === 'list' ? splitList(text) : [text];
+}
+
+/** Finds passwords in `scheme://user:password@host?password=…`, as written and decoded. The URL may be malformed. */
+function passwordsInUrl(url: string): string[] {
+  // Greedy up to the last @: finds a password whole even if its @ is not encoded.
+  const inAuthority = [...url.matchAll(/^[a-z][a-z0-9+.-]*:\/\/[^:@/]*:(.*)@/gi)];
+  const inQuery = [...url.matchAll(/[?&](?:ssl)?password=([^&#]*)/gi)];
+  return [...inAuthority, ...inQuery].flatMap(([, password = '']) => [password, decoded(password)]);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -5,6 +5,11 @@ export class InvalidValue extends Error {
   override readonly name = 'InvalidValue';
 }
 
+/** @throws InvalidValue that quotes the text, which is no secret */
+export function refuse(text: string, why: string): never {
+  throw new InvalidValue(`${JSON.stringify(text)} ${why}`);
+}
+
 /** The environment can't be used. Lists every problem; each begins with a variable's name. */
 export class InvalidConfig extends ClassifiedError {
   readonly remedy = 'stop';

@@ -32,7 +32,8 @@ describe('loadConfig', () => {
       http: { host: '127.0.0.1', port: 8080, token: undefined },
       webhook: { publicUrl: undefined, port: 8081, takeover: 'if-empty', header: 'X-Service-Signature' },
     });
-    expect(config.cron.lists).toEqual({ poll: '* * * * *', full: '@daily' });
+    expect(config.cron.poll.lists).toBe('* * * * *');
+    expect(config.cron.full.lists).toBe('@daily');
   });
 
   it('needs address and key for commands that talk to the service', () => {
@@ -57,8 +58,8 @@ describe('loadConfig', () => {
       },
       'database',
     );
-    expect(cron.lists).toEqual({ poll: '@hourly', full: '@daily' });
-    expect(cron.list_items).toEqual({ poll: '*/5 * * * *', full: 'never' });
+    expect(cron.poll).toMatchObject({ lists: '@hourly', list_items: '*/5 * * * *' });
+    expect(cron.full).toMatchObject({ lists: '@daily', list_items: 'never' });
   });
 
   it('lists every problem at once, by the variable’s name', () => {

@@ -1,12 +1,11 @@
 import { resolve } from 'node:path';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { SIGNATURE_SCHEMES } from '../model/webhook/signature-scheme.ts';
-import { LOG_LEVELS } from './config.ts';
-import { parseKeys, parseToken } from './values/credentials.ts';
 import { parseDuration } from './values/duration.ts';
 import { parseCronLine } from './values/parse-cron.ts';
 import { parseDatabaseUrl, parsePublicUrl, parseServiceUrl } from './values/urls.ts';
 import {
+  forEachCollection,
   parseAmount,
   parseChoice,
   parseCollections,
@@ -15,260 +14,260 @@ import {
   parseHistory,
   parseHost,
   parseInteger,
+  parseKeys,
   parsePort,
   parsePostgresFolder,
   parseSchema,
   parseShare,
+  parseSwitch,
+  parseToken,
 } from './values/parse-values.ts';
-import type { Variable } from './variable.ts';
+
+/** What documents and the scrubbing of output have to know about an environment variable. */
+export interface Variable {
+  /** What docs/settings.md says of it: a line of Markdown. Absent: it is not listed there. */
+  readonly means?: string;
+  /** Its default as docs/settings.md shows it, in Markdown. */
+  readonly shown?: string;
+  /** What no output may contain: its whole text, each part of a list, or the password in a URL. Absent: nothing. */
+  readonly secret?: 'text' | 'list' | 'url';
+}
+
+type Parse<T> = (text: string) => T;
+
+/** Parses a variable's text; gives `otherwise` where there is none, or a wrong one. */
+export type Read = <T>(name: string, parse: Parse<T>, otherwise: T) => T;
+
+export interface Setting<T = unknown> extends Variable {
+  /** Its own name first; then those that replace it for one collection. */
+  readonly names: readonly [string, ...string[]];
+  readonly valueBy: (read: Read) => T;
+}
+
+/** @param text the default, read like what an operator writes */
+function setting<T>(name: string, text: string, parse: Parse<T>, about: Variable): Setting<T> {
+  const shown = text === '' ? '–' : `\`${text}\``;
+  return { shown, ...about, names: [name], valueBy: (read) => read(name, parse, parse(text)) };
+}
+
+/** Undefined where it is not set. @param shown what docs/settings.md says is done then */
+function optional<T>(name: string, shown: string, parse: Parse<T>, about: Variable): Setting<T | undefined> {
+  const valueBy = (read: Read): T | undefined => read<T | undefined>(name, parse, undefined);
+  return { shown, ...about, names: [name], valueBy };
+}
+
+/** A variable such as `MIRROR_POLL_CRON_LISTS` replaces it for one collection. */
+function perCollection<T>(
+  name: string,
+  text: string,
+  parse: Parse<T>,
+  about: Variable,
+): Setting<Readonly<Record<CollectionName, T>>> {
+  const general = setting(name, text, parse, about);
+  const nameFor = (collection: CollectionName): string => `${name}_${collection.toUpperCase()}`;
+  return {
+    ...general,
+    names: [name, ...COLLECTION_NAMES.map(nameFor)],
+    valueBy: (read) => {
+      const value = general.valueBy(read);
+      return forEachCollection((collection) => read(nameFor(collection), parse, value));
+    },
+  };
+}
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 
-export interface Setting extends Variable {
-  readonly means: string;
-  /** @throws InvalidValue */
-  readonly parse: (text: string) => unknown;
-  /** Stands in where it is not set, and is read like what an operator writes. Absent: the value is undefined then. */
-  readonly default?: string;
-  /** Its default as documents show it, in Markdown. Absent: `default`, or a dash. */
-  readonly shown?: string;
+/**
+ * Every setting, in the shape in which `Config` has its value: name, default, parser, and what docs/settings.md says of
+ * it (`npm run -s settings-table -- --write`). Durations are milliseconds.
+ */
+export const SETTINGS = {
+  database: {
+    url: optional('DATABASE_URL', 'embedded Postgres', parseDatabaseUrl, {
+      means: 'where to mirror: PostgreSQL 15 or newer ([database](operations.md#database))',
+      secret: 'url',
+    }),
+    directUrl: optional('DATABASE_URL_DIRECT', 'none', parseDatabaseUrl, {
+      means:
+        'the way around a transaction pooler, for migrations and LISTEN ([database](operations.md#database))',
+      secret: 'url',
+    }),
+  },
+  copyTo: optional('MIRROR_COPY_TO', 'none', parseDatabaseUrl, {
+    means: 'the empty database into which `copy` copies the mirror ([copy](operations.md#copy))',
+    secret: 'url',
+  }),
+  dataDir: setting('MIRROR_DATA_DIR', './data', (text) => resolve(text), {
+    means: 'folder of the embedded Postgres, of the status token, and of what long walks saw',
+  }),
+  pgBin: optional('MIRROR_PG_BIN', 'the one that npm brings', parsePostgresFolder, {
+    means:
+      "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one ([database](operations.md#database))",
+  }),
+  pgPort: setting('MIRROR_PG_PORT', '54329', parsePort, {
+    means: 'port of the embedded Postgres, on loopback; 0 takes a free one',
+  }),
+  schema: setting('MIRROR_SCHEMA', 'mirror', parseSchema, {
+    means: "schema of the tables; the daemon's own state is in `<schema>_sync`",
+  }),
+  service: {
+    url: optional('MIRROR_API_URL', 'required', parseServiceUrl, {
+      means: 'address of the service, with or without `/v1`; `http://` only for loopback',
+      secret: 'url',
+    }),
+    keys: optional('MIRROR_API_KEY', 'required', parseKeys, {
+      means:
+        'one key, or several separated by commas or newlines: several accounts in one mirror, or keys of one account that stand in for each other',
+      secret: 'list',
+    }),
+  },
+  collections: setting('MIRROR_COLLECTIONS', 'all', parseCollections, {
+    means: 'which collections, separated by commas; `list_items` needs `lists`',
+  }),
+  cron: {
+    poll: perCollection('MIRROR_POLL_CRON', '* * * * *', parseCronLine, {
+      means:
+        'polls: when to look for new and changed rows, UTC, spread by account; `never`. Lines of five minutes or less: busy collections in between, too',
+    }),
+    full: perCollection('MIRROR_FULL_CRON', '@daily', parseCronLine, {
+      means: 'full walks: when to read everything, UTC, spread by account; `never`',
+    }),
+  },
+  budgetShare: setting('MIRROR_BUDGET_SHARE', '0.8', parseShare, {
+    means: 'part of every rate limit that this program may use',
+  }),
+  deletes: setting('MIRROR_DELETES', 'soft', parseChoice(['soft', 'hard']), {
+    means: 'what happens to rows that are gone: `soft` marks them, `hard` removes them',
+  }),
+  history: setting('MIRROR_HISTORY', 'on', parseHistory, {
+    means: 'whether superseded versions are kept; `off`, or for how long, such as `400d`',
+  }),
+  gracePeriodMs: setting('MIRROR_SETTLE', '60s', duration(SECOND), {
+    means: "least time between the two proofs of a deletion; more than the service's replicas may lag",
+  }),
+  schemaDrift: setting('MIRROR_SCHEMA_DRIFT', 'add', parseChoice(['add', 'raw']), {
+    means: 'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only',
+  }),
+  ignoreFields: setting('MIRROR_IGNORE_FIELDS', '', parseFields(true), {
+    means: '`collection.field,…` whose change alone is no change; setting it changes no row',
+  }),
+  excludeFields: setting('MIRROR_EXCLUDE_FIELDS', '', parseFields(false), {
+    means: '`collection.field,…` never stored, not in `_raw` either',
+  }),
+  submit: {
+    enabled: setting('MIRROR_SUBMIT', 'on', parseSwitch, { means: '`off` refuses submissions' }),
+    maxQueued: setting('MIRROR_SUBMIT_MAX_QUEUED', '10000', parseInteger(1, 1_000_000_000), {
+      means: 'how many submissions of an account may wait',
+    }),
+    creditsFloor: optional('MIRROR_CREDITS_FLOOR', 'none', parseAmount, {
+      means: 'submissions wait while the account has fewer credits',
+    }),
+  },
+  retention: {
+    eventsMs: setting('MIRROR_EVENTS_RETENTION', '90d', duration(HOUR), {
+      means: 'how long received events are kept',
+    }),
+    logMs: setting('MIRROR_LOG_RETENTION', '30d', duration(HOUR), {
+      means: 'how long rows of `sync_log` and finished submissions are kept',
+    }),
+  },
+  http: {
+    host: setting('MIRROR_HTTP_HOST', '127.0.0.1', parseHost, { means: 'address of the status page' }),
+    port: setting('MIRROR_HTTP_PORT', '8080', parsePort, {
+      means: 'port of the status page; 0 takes a free one',
+    }),
+    token: optional('MIRROR_STATUS_TOKEN', 'none on loopback; else made once', parseToken, {
+      means: 'what the status page, the API and the metrics ask for: 16 characters at least',
+      secret: 'text',
+    }),
+  },
+  webhook: {
+    publicUrl: optional('MIRROR_PUBLIC_URL', 'none: polling only', parsePublicUrl, {
+      means: 'where the service reaches this daemon with its events ([webhooks](operations.md#webhooks))',
+    }),
+    host: setting('MIRROR_WEBHOOK_HOST', '127.0.0.1', parseHost, {
+      means: 'address of the listener for deliveries, opened only with a public URL',
+    }),
+    port: setting('MIRROR_WEBHOOK_PORT', '8081', parsePort, {
+      means: 'port of the listener for deliveries',
+      shown: '`PORT`, else `8081`',
+    }),
+    takeover: setting('MIRROR_WEBHOOK_TAKEOVER', 'if-empty', parseChoice(['never', 'if-empty', 'always']), {
+      means:
+        'whether to replace another URL: `never`, `if-empty`, `always` ([webhooks](operations.md#webhooks))',
+    }),
+    scheme: setting('MIRROR_WEBHOOK_SCHEME', 'auto', parseChoice(SIGNATURE_SCHEMES), {
+      means: 'pins the signature scheme ([webhooks](operations.md#webhooks))',
+    }),
+    header: setting('MIRROR_WEBHOOK_HEADER', 'X-Service-Signature', parseHeaderName, {
+      means: 'name of the header that has the signature',
+    }),
+  },
+  log: {
+    level: optional(
+      'LOG_LEVEL',
+      '`info`; `warn` for commands other than `start`',
+      parseChoice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+      { means: '`trace` to `fatal`, or `silent`; no level shows a secret' },
+    ),
+    format: optional('LOG_FORMAT', '`pretty` on a terminal, else `json`', parseChoice(['json', 'pretty']), {
+      means: '`pretty` for people, `json` for programs',
+    }),
+  },
+} as const satisfies Table;
+
+interface Table {
+  readonly [key: string]: Setting | Readonly<Record<string, Setting>>;
 }
 
-/** Every setting. Documents and docker-compose.yml follow with `npm run -s settings-table -- --write`. */
-export const SETTINGS = {
-  DATABASE_URL: {
-    parse: parseDatabaseUrl,
-    shown: 'embedded Postgres',
-    means: 'where to mirror: PostgreSQL 15 or newer',
-    section: 'database',
-    secret: 'url',
-    compose: { value: 'postgres://mirror@/mirror?host=/var/run/postgresql' },
-  },
-  DATABASE_URL_DIRECT: {
-    parse: parseDatabaseUrl,
-    shown: 'none',
-    means: 'the way around a transaction pooler, for migrations and LISTEN',
-    section: 'database',
-    secret: 'url',
-    compose: 'none',
-  },
-  MIRROR_COPY_TO: {
-    parse: parseDatabaseUrl,
-    shown: 'none',
-    means: 'the empty database into which `copy` copies the mirror',
-    section: 'copy',
-    secret: 'url',
-    compose: 'none',
-  },
-  MIRROR_DATA_DIR: {
-    parse: (text: string) => resolve(text),
-    default: './data',
-    means: 'folder of the embedded Postgres, of the status token, and of what long walks saw',
-    compose: 'image',
-  },
-  MIRROR_PG_BIN: {
-    parse: parsePostgresFolder,
-    shown: 'the one that npm brings',
-    means: "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one",
-    section: 'database',
-    compose: 'none',
-  },
-  MIRROR_PG_PORT: {
-    parse: parsePort,
-    default: '54329',
-    means: 'port of the embedded Postgres, on loopback; 0 takes a free one',
-    compose: 'none',
-  },
-  MIRROR_SCHEMA: {
-    parse: parseSchema,
-    default: 'mirror',
-    means: "schema of the tables; the daemon's own state is in `<schema>_sync`",
-  },
-  MIRROR_API_URL: {
-    parse: parseServiceUrl,
-    shown: 'required',
-    means: 'address of the service, with or without `/v1`; `http://` only for loopback',
-    secret: 'url',
-    compose: { value: '${MIRROR_API_URL:-http://127.0.0.1:8090}' },
-  },
-  MIRROR_API_KEY: {
-    parse: parseKeys,
-    shown: 'required',
+/** The values of a table of settings, in its shape. */
+export type ValuesOf<T> = {
+  readonly [K in keyof T]: T[K] extends Setting<infer Value> ? Value : ValuesOf<T[K]>;
+};
+
+export function valuesOf<T extends Table>(table: T, read: Read): ValuesOf<T> {
+  const values = Object.entries(table).map(([key, entry]) => [
+    key,
+    isSetting(entry) ? entry.valueBy(read) : valuesOf(entry, read),
+  ]);
+  return Object.fromEntries(values) as ValuesOf<T>;
+}
+
+function isSetting(entry: Table[string]): entry is Setting {
+  return 'valueBy' in entry;
+}
+
+/** The rows of the table. */
+export const ALL_SETTINGS: readonly Setting[] = Object.values<Table[string]>(SETTINGS).flatMap((entry) =>
+  isSetting(entry) ? [entry] : Object.values(entry),
+);
+
+/** Every variable of our own. */
+export const VARIABLES: readonly string[] = ALL_SETTINGS.flatMap(({ names }) => names);
+
+/** Variables that others have defined. Nothing is refused in them, and none has a `_FILE`. */
+export const STANDARD_VARIABLES: Readonly<Record<string, Variable>> = {
+  HTTPS_PROXY: { means: 'proxy for requests to the service, also in lower case', secret: 'url' },
+  HTTP_PROXY: { means: 'the same, where the service is at `http://`', secret: 'url' },
+  NO_PROXY: { means: 'hosts to reach without a proxy, also in lower case' },
+  // No request uses it. A password in it is hidden all the same.
+  ALL_PROXY: { secret: 'url' },
+  NODE_EXTRA_CA_CERTS: { means: 'file of certificate authorities to trust, besides those that Node knows' },
+  PGPASSWORD: {
     means:
-      'one key, or several separated by commas or newlines: several accounts in one mirror, or keys of one account that stand in for each other',
-    secret: 'list',
-    compose: { value: '${MIRROR_API_KEY:-sandbox-key}' },
-  },
-  MIRROR_COLLECTIONS: {
-    parse: parseCollections,
-    default: 'all',
-    means: 'which collections, separated by commas; `list_items` needs `lists`',
-  },
-  MIRROR_POLL_CRON: {
-    parse: parseCronLine,
-    default: '* * * * *',
-    means:
-      'polls: when to look for new and changed rows, UTC, spread by account; `never`. Lines of five minutes or less: busy collections in between, too',
-  },
-  MIRROR_FULL_CRON: {
-    parse: parseCronLine,
-    default: '@daily',
-    means: 'full walks: when to read everything, UTC, spread by account; `never`',
-  },
-  MIRROR_BUDGET_SHARE: {
-    parse: parseShare,
-    default: '0.8',
-    means: 'part of every rate limit that this program may use',
-  },
-  MIRROR_DELETES: {
-    parse: parseChoice(['soft', 'hard']),
-    default: 'soft',
-    means: 'what happens to rows that are gone: `soft` marks them, `hard` removes them',
-  },
-  MIRROR_HISTORY: {
-    parse: parseHistory,
-    default: 'on',
-    means: 'whether superseded versions are kept; `off`, or for how long, such as `400d`',
-  },
-  MIRROR_SETTLE: {
-    parse: duration(SECOND),
-    default: '60s',
-    means: "least time between the two proofs of a deletion; more than the service's replicas may lag",
-  },
-  MIRROR_SCHEMA_DRIFT: {
-    parse: parseChoice(['add', 'raw']),
-    default: 'add',
-    means: 'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only',
-  },
-  MIRROR_IGNORE_FIELDS: {
-    parse: parseFields(true),
-    default: '',
-    means: '`collection.field,…` whose change alone is no change; setting it changes no row',
-  },
-  MIRROR_EXCLUDE_FIELDS: {
-    parse: parseFields(false),
-    default: '',
-    means: '`collection.field,…` never stored, not in `_raw` either',
-  },
-  MIRROR_SUBMIT: {
-    parse: parseChoice(['on', 'off']),
-    default: 'on',
-    means: '`off` refuses submissions',
-  },
-  MIRROR_SUBMIT_MAX_QUEUED: {
-    parse: parseInteger(1, 1_000_000_000),
-    default: '10000',
-    means: 'how many submissions of an account may wait',
-  },
-  MIRROR_CREDITS_FLOOR: {
-    parse: parseAmount,
-    shown: 'none',
-    means: 'submissions wait while the account has fewer credits',
-  },
-  MIRROR_EVENTS_RETENTION: {
-    parse: duration(HOUR),
-    default: '90d',
-    means: 'how long received events are kept',
-  },
-  MIRROR_LOG_RETENTION: {
-    parse: duration(HOUR),
-    default: '30d',
-    means: 'how long rows of `sync_log` and finished submissions are kept',
-  },
-  MIRROR_HTTP_HOST: {
-    parse: parseHost,
-    default: '127.0.0.1',
-    means: 'address of the status page',
-    compose: 'image',
-  },
-  MIRROR_HTTP_PORT: {
-    parse: parsePort,
-    default: '8080',
-    means: 'port of the status page; 0 takes a free one',
-    compose: { value: '${MIRROR_HTTP_PORT:-8080}' },
-  },
-  MIRROR_STATUS_TOKEN: {
-    parse: parseToken,
-    shown: 'none on loopback; else made once',
-    means: 'what the status page, the API and the metrics ask for: 16 characters at least',
+      "password of the database's user, where the URL has none; libpq's other `PG*` fill the URL's gaps likewise ([database](operations.md#database))",
     secret: 'text',
   },
-  MIRROR_PUBLIC_URL: {
-    parse: parsePublicUrl,
-    shown: 'none: polling only',
-    means: 'where the service reaches this daemon with its events',
-    section: 'webhooks',
+  PGSSLPASSWORD: {
+    means: 'password of the key in `sslkey`, where the URL has none ([database](operations.md#database))',
+    secret: 'text',
   },
-  MIRROR_WEBHOOK_HOST: {
-    parse: parseHost,
-    default: '127.0.0.1',
-    means: 'address of the listener for deliveries, opened only with a public URL',
-    compose: 'image',
+  PORT: {
+    means: 'set by hosting platforms: port of the listener for deliveries, without `MIRROR_WEBHOOK_PORT`',
   },
-  MIRROR_WEBHOOK_PORT: {
-    parse: parsePort,
-    default: '8081',
-    shown: '`PORT`, else `8081`',
-    means: 'port of the listener for deliveries',
-    compose: { value: '${MIRROR_WEBHOOK_PORT:-8081}' },
-  },
-  MIRROR_WEBHOOK_TAKEOVER: {
-    parse: parseChoice(['never', 'if-empty', 'always']),
-    default: 'if-empty',
-    means: 'whether to replace another URL: `never`, `if-empty`, `always`',
-    section: 'webhooks',
-  },
-  MIRROR_WEBHOOK_SCHEME: {
-    parse: parseChoice(SIGNATURE_SCHEMES),
-    default: 'auto',
-    means: 'pins the signature scheme',
-    section: 'webhooks',
-  },
-  MIRROR_WEBHOOK_HEADER: {
-    parse: parseHeaderName,
-    default: 'X-Service-Signature',
-    means: 'name of the header that has the signature',
-  },
-  LOG_LEVEL: {
-    parse: parseChoice(LOG_LEVELS),
-    shown: '`info`; `warn` for commands other than `start`',
-    means: '`trace` to `fatal`, or `silent`; no level shows a secret',
-  },
-  LOG_FORMAT: {
-    parse: parseChoice(['json', 'pretty']),
-    shown: '`pretty` on a terminal, else `json`',
-    means: '`pretty` for people, `json` for programs',
-  },
-} as const satisfies Record<string, Setting>;
+};
 
-export type SettingName = keyof typeof SETTINGS;
-
-/** What the parser of a setting gives; undefined as well, where it has no default. */
-export type ValueOf<N extends SettingName> =
-  | ReturnType<(typeof SETTINGS)[N]['parse']>
-  | ((typeof SETTINGS)[N] extends { readonly default: string } ? never : undefined);
-
-/** Settings that a variable such as `MIRROR_POLL_CRON_LISTS` replaces for one collection. */
-export const PER_COLLECTION = ['MIRROR_POLL_CRON', 'MIRROR_FULL_CRON'] as const;
-
-export type PerCollection = (typeof PER_COLLECTION)[number];
-
-/** A variable of our own. */
-export type VariableName = SettingName | `${PerCollection}_${Uppercase<CollectionName>}`;
-
-/** `MIRROR_POLL_CRON_LIST_ITEMS` for the polls of list_items. */
-export function ofCollection(name: PerCollection, collection: CollectionName): VariableName {
-  return `${name}_${collection.toUpperCase() as Uppercase<CollectionName>}`;
-}
-
-/** Every variable of our own: all settings, and what replaces them for one collection. */
-export const VARIABLES: readonly VariableName[] = [
-  ...(Object.keys(SETTINGS) as SettingName[]),
-  ...COLLECTION_NAMES.flatMap((collection) => PER_COLLECTION.map((name) => ofCollection(name, collection))),
-];
-
-/** A parser of durations of at least `least` milliseconds. */
-function duration(least: number): (text: string) => number {
+function duration(least: number): Parse<number> {
   return (text) => parseDuration(text, least);
 }

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { composeEnvironment } from '../../build/settings-table.ts';
-import { SETTINGS, type Setting } from '../../src/config/settings.ts';
+import { VARIABLES } from '../../src/config/settings.ts';
 import { ROOT } from '../support/rules/source-files.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -14,10 +13,24 @@ function environmentOf(service: string): Record<string, string | null> {
   return Object.fromEntries(lines.map(([, name = '', value = null]) => [name, value]));
 }
 
+const daemon = environmentOf(/^ {2}mirror:\n[\s\S]*?\n\n/m.exec(composeFile)?.[0] ?? '');
+
+/** What the Dockerfile sets. */
+const OF_THE_IMAGE = ['MIRROR_DATA_DIR', 'MIRROR_HTTP_HOST', 'MIRROR_WEBHOOK_HOST'];
+/** Of the embedded Postgres, and of other databases than the one beside the daemon. */
+const OF_NO_USE = ['DATABASE_URL_DIRECT', 'MIRROR_COPY_TO', 'MIRROR_PG_BIN', 'MIRROR_PG_PORT'];
+
 describe('the compose file', () => {
-  it('sets and hands on what the settings say', () => {
-    const service = /^ {2}mirror:\n[\s\S]*?\n\n/m.exec(composeFile)?.[0] ?? '';
-    expect(environmentOf(service)).toEqual(composeEnvironment());
+  it('sets or hands on every setting, except those of the image and of other databases', () => {
+    const told = [...Object.keys(daemon), ...OF_THE_IMAGE, ...OF_NO_USE];
+    expect(told.toSorted()).toEqual([...VARIABLES, 'HTTPS_PROXY', 'NO_PROXY'].toSorted());
+    expect(Object.keys(daemon).filter((name) => daemon[name] !== null)).toEqual([
+      'DATABASE_URL',
+      'MIRROR_API_URL',
+      'MIRROR_API_KEY',
+      'MIRROR_HTTP_PORT',
+      'MIRROR_WEBHOOK_PORT',
+    ]);
   });
 
   it('has the key from a file where docker-compose.secrets.yml is beside it, and not from the environment', () => {
@@ -32,8 +45,7 @@ describe('the compose file', () => {
     const set = [...read('Dockerfile').matchAll(/^.* ((?:MIRROR|LOG|DATABASE)_[A-Z_]+)=/gm)].map(
       ([, name]) => name,
     );
-    const left = Object.entries<Setting>(SETTINGS).filter(([, { compose }]) => compose === 'image');
-    expect(new Set(set)).toEqual(new Set(left.map(([name]) => name)));
+    expect(new Set(set)).toEqual(new Set(OF_THE_IMAGE));
   });
 
   it('stands in for a missing account with what docker/compose-start.js takes for one', () => {

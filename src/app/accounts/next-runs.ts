@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Config, NEVER } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
+import { NEVER } from '../../config/values/parse-cron.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { CronLine } from '../../schedule/cron-line.ts';
 
@@ -42,13 +43,13 @@ export function createSchedule({ cron }: Pick<Config, 'cron'>): Schedule {
     after: (userId, name, now) => {
       const share = shareOf(userId);
       return {
-        nextPollAt: nextSpread(line(cron[name].poll), SPREAD.poll, share, now),
-        nextFullAt: nextSpread(line(cron[name].full), SPREAD.full, share, now),
+        nextPollAt: nextSpread(line(cron.poll[name]), SPREAD.poll, share, now),
+        nextFullAt: nextSpread(line(cron.full[name]), SPREAD.full, share, now),
       };
     },
     latest: (name, now) => ({
-      nextPollAt: latestRun(line(cron[name].poll), SPREAD.poll, now),
-      nextFullAt: latestRun(line(cron[name].full), SPREAD.full, now),
+      nextPollAt: latestRun(line(cron.poll[name]), SPREAD.poll, now),
+      nextFullAt: latestRun(line(cron.full[name]), SPREAD.full, now),
     }),
   };
 }

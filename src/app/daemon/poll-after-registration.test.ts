@@ -1,11 +1,10 @@
 import { expect, it } from 'vitest';
-import type { CronLines } from '../../config/config.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
 import { pollAfterRegistration } from './run-daemon.ts';
 
-const CRON = Object.fromEntries(
-  COLLECTION_NAMES.map((name) => [name, { poll: name === 'lists' ? 'never' : '@daily', full: 'never' }]),
-) as Record<CollectionName, CronLines>;
+const lines = (line: (name: CollectionName) => string) =>
+  Object.fromEntries(COLLECTION_NAMES.map((name) => [name, line(name)])) as Record<CollectionName, string>;
+const CRON = { poll: lines((name) => (name === 'lists' ? 'never' : '@daily')), full: lines(() => 'never') };
 
 function polledAfter({
   mistrusted = false,

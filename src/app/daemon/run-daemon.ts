@@ -1,5 +1,6 @@
 import { commandService } from '../../commands/command-service.ts';
-import { type ServiceConfig, type Config, NEVER } from '../../config/config.ts';
+import type { ServiceConfig, Config } from '../../config/config.ts';
+import { NEVER } from '../../config/values/parse-cron.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
@@ -283,7 +284,7 @@ export function pollAfterRegistration(
   const account = accounts.find((each) => each.userId === userId)?.current();
   for (const name of collections) {
     const reads =
-      (renewed && cron[name].poll !== NEVER) || (mistrusted && COLLECTIONS_WITH_EVENTS.includes(name));
+      (renewed && cron.poll[name] !== NEVER) || (mistrusted && COLLECTIONS_WITH_EVENTS.includes(name));
     if (reads) account?.service.pollDue(name);
   }
 }

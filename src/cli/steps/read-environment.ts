@@ -1,4 +1,4 @@
-import { secretsOf } from '../../config/secrets.ts';
+import { secretsOf } from '../../config/environment.ts';
 import { addDotEnv } from '../terminal/add-dot-env.ts';
 import type { Shell } from '../terminal/shell.ts';
 
@@ -8,5 +8,5 @@ import type { Shell } from '../terminal/shell.ts';
  */
 export function readEnvironment({ env, scrubber }: Shell): void {
   addDotEnv(env);
-  scrubber.hide(...secretsOf(env).map((secret) => secret.reveal()));
+  scrubber.hide(...secretsOf(env));
 }

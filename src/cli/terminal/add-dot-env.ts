@@ -3,8 +3,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { InvalidConfig } from '../../config/invalid.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { parseEnv } from 'node:util';
-import type { Environment } from '../../config/environment.ts';
-import { readTextFile } from '../../config/text-file.ts';
+import { type Environment, readTextFile } from '../../config/environment.ts';
 
 /**
  * What `.env` in the folder `cwd` adds to the environment: names that the environment does not set itself.

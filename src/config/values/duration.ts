@@ -1,16 +1,9 @@
-import { InvalidValue } from '../invalid.ts';
+import { refuse } from '../invalid.ts';
 
-const UNITS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-};
+const UNITS = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
 /** A hundred years. A longer duration is a slip of the keyboard, and dates would overflow. */
-const LONGEST_MS = 36_525 * 86_400_000;
+const LONGEST_MS = 36_525 * UNITS.d;
 
 /**
  * Milliseconds of a duration such as `60s`, `1.5h` or `400d`.
@@ -18,20 +11,14 @@ const LONGEST_MS = 36_525 * 86_400_000;
  */
 export function parseDuration(text: string, least: number): number {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text);
-  if (match === null) {
-    throw new InvalidValue(
-      `${JSON.stringify(text)} is no duration: a number and a unit, such as 60s, 15m, 12h or 400d`,
-    );
-  }
-  const ms = Math.round(Number(match[1]) * (UNITS[match[2] ?? ''] ?? Number.NaN));
-  if (ms < least)
-    throw new InvalidValue(`${JSON.stringify(text)} is too short: at least ${formatDuration(least)}`);
-  if (!(ms <= LONGEST_MS)) throw new InvalidValue(`${JSON.stringify(text)} is too long: at most 36525d`);
-  return ms;
+  if (match === null) refuse(text, 'is no duration: a number and a unit, such as 60s, 15m, 12h or 400d');
+  const ms = Math.round(Number(match[1]) * UNITS[match[2] as keyof typeof UNITS]);
+  if (ms < least) refuse(text, `is too short: at least ${formatDuration(least)}`);
+  return ms <= LONGEST_MS ? ms : refuse(text, 'is too long: at most 36525d');
 }
 
 /** The shortest exact spelling: `90s`, `2h`. */
 export function formatDuration(ms: number): string {
-  const unit = ['d', 'h', 'm', 's'].find((name) => ms !== 0 && ms % (UNITS[name] ?? 1) === 0) ?? 'ms';
-  return `${ms / (UNITS[unit] ?? 1)}${unit}`;
+  const [unit, size] = Object.entries(UNITS).find(([, each]) => ms % each === 0) ?? ['ms', 1];
+  return `${ms / size}${unit}`;
 }

@@ -1,6 +1,8 @@
 import { validateDetailed } from 'node-cron';
-import { NEVER } from '../config.ts';
-import { InvalidValue } from '../invalid.ts';
+import { InvalidValue, refuse } from '../invalid.ts';
+
+/** The cron line for walks that never start by themselves. */
+export const NEVER = 'never';
 
 const NAMES = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly'];
 
@@ -22,36 +24,26 @@ export function parseCronLine(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, ' ');
   const lower = line.toLowerCase();
   if (lower === NEVER || NAMES.includes(lower)) return lower;
-  if (line.startsWith('@')) {
-    throw new InvalidValue(
-      `${JSON.stringify(line)} is no name for a schedule: ${NAMES.join(', ')} or ${NEVER}`,
-    );
-  }
+  if (line.startsWith('@')) refuse(line, `is no name for a schedule: ${NAMES.join(', ')} or ${NEVER}`);
   const parts = line.split(' ');
   if (parts.length !== FIELDS.length) {
-    throw new InvalidValue(
-      `${JSON.stringify(line)} has ${parts.length} of the 5 fields: minute, hour, day of month, month, day of week`,
-    );
+    const named = FIELDS.map(({ name }) => name).join(', ');
+    refuse(line, `has ${parts.length} of the 5 fields: ${named}`);
   }
-  const faults = [...faultsOfDialect(line), ...faultsOfSteps(parts)];
-  if (faults.length > 0) throw new InvalidValue(`in ${JSON.stringify(line)} ${faults.join('; ')}`);
-  return line;
-}
-
-function faultsOfDialect(line: string): string[] {
-  return validateDetailed(line).errors.map((error) => {
-    const field = FIELDS.find(({ id }) => id === error.field);
-    if (field === undefined) return error.message;
-    if (error.message.includes('impossible')) return 'the day of month never comes in that month';
-    return `${field.name} ${JSON.stringify(error.value ?? '')} is not legal: ${field.legal}, *, ranges, lists, steps`;
+  const { errors } = validateDetailed(line);
+  const faults = FIELDS.flatMap(({ id, name, legal, size }, index) => {
+    const part = parts[index] ?? '';
+    const error = errors.find(({ field }) => field === id);
+    if (error?.message.includes('impossible') === true) return 'the day of month never comes in that month';
+    if (error !== undefined) {
+      return `${name} ${JSON.stringify(part)} is not legal: ${legal}, *, ranges, lists, steps`;
+    }
+    // Legal for node-cron, which would fire once where the operator meant many times.
+    const step = [...part.matchAll(/\/(\d+)/g)].find(([, digits]) => Number(digits) >= size)?.[1];
+    return step === undefined ? [] : `${name} has a step of ${step}: at most ${size - 1}`;
   });
-}
-
-/** node-cron accepts a step as large as the field. It would fire once where the operator meant many times. */
-function faultsOfSteps(parts: readonly string[]): string[] {
-  return FIELDS.flatMap(({ name, size }, index) =>
-    [...(parts[index] ?? '').matchAll(/\/(\d+)/g)]
-      .filter((match) => Number(match[1]) >= size)
-      .map((match) => `${name} has a step of ${match[1]}: at most ${size - 1}`),
-  );
+  if (errors.length + faults.length > 0) {
+    throw new InvalidValue(`in ${JSON.stringify(line)} ${faults.join('; ')}`);
+  }
+  return line;
 }

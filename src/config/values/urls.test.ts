@@ -40,7 +40,7 @@ describe('parseDatabaseUrl', () => {
     'postgres://[::1]:5432/mirror',
     'postgres://db/mirror?channel_binding=prefer&gssencmode=disable&sslcompression=0&sslsni=1&keepalives=0',
     'postgres://db/mirror?sslmode=require&sslnegotiation=direct&ssl_min_protocol_version=TLSv1.3&sslcrl=/crl',
-  ])('takes %s', (text) => expect(parseDatabaseUrl(text)).toBe(text));
+  ])('takes %s', (text) => expect(parseDatabaseUrl(text).reveal()).toBe(text));
 
   it.each([
     ['mysql://db.example.com/mirror', 'no connection URL of Postgres'],

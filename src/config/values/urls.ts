@@ -1,5 +1,6 @@
 import { SSL_MODES, TLS_PARAMETERS } from '../../model/database/tls-parameters.ts';
 import { InvalidValue } from '../invalid.ts';
+import { Secret } from '../secret.ts';
 import { suggestion } from '../suggestion.ts';
 import { unkept } from './unkept-parameters.ts';
 
@@ -25,48 +26,47 @@ export function parsePublicUrl(text: string): string {
 /** They promise nothing, or nothing more than is done (unkept-parameters.ts). */
 const HARMLESS_SSL = /^ssl(compression|certmode|sni|keylogfile)$/;
 
-/** Checks a Postgres URL and gives it back as it is; no message quotes it, since it may hold a password. */
-export function parseDatabaseUrl(text: string): string {
+/** Checks a Postgres URL; no message quotes it, since it may hold a password. */
+export function parseDatabaseUrl(text: string): Secret {
   if (!/^postgres(ql)?:\/\//.test(text)) {
     throw new InvalidValue('is no connection URL of Postgres: postgres://user:password@host:5432/database');
   }
   // libpq allows an empty host (a socket, or PGHOST) even after a user. URL does not.
-  if (!URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/[^/?#@]*@)(?=[/?]|$)/, '$1localhost'))) {
+  const url = URL.parse(text.replace(/^(postgres(?:ql)?:\/\/[^/?#@]*@)(?=[/?]|$)/, '$1localhost'));
+  if (url === null) {
     throw new InvalidValue(
       "can't be read as a URL: one host, a port up to 65535, and special characters in user and password percent-encoded (@ is %40, # is %23, / is %2F)",
     );
   }
-  const mode = /[?&]sslmode=([^&#]*)/.exec(text)?.[1];
-  if (mode !== undefined && !SSL_MODES.includes(mode)) {
-    throw new InvalidValue(`sslmode ${JSON.stringify(mode)} is none of ${SSL_MODES.slice(0, 6).join(', ')}`);
-  }
-  for (const [name, value] of new URLSearchParams(text.split('?')[1])) {
-    const problem = unkept(name, value);
+  for (const [name, value] of url.searchParams) {
+    const problem = unkept(name, value) ?? unknownSsl(name, value);
     if (problem !== undefined) throw new InvalidValue(problem);
   }
-  // If `sslmod=require` were ignored, the connection would be unprotected.
+  return new Secret(text);
+}
+
+/** If `sslmod=require` were ignored, the connection would be unprotected. */
+function unknownSsl(name: string, value: string): string | undefined {
   const known: readonly string[] = TLS_PARAMETERS;
-  for (const [, name = ''] of text.matchAll(/[?&](ssl[^=&#]*)/g)) {
-    if (known.includes(name) || HARMLESS_SSL.test(name)) continue;
-    const near = suggestion(name, known);
-    throw new InvalidValue(`has ${name}${near}, but of ssl… only ${known.join(', ')} are known`);
+  if (name === 'sslmode' && !SSL_MODES.includes(value)) {
+    return `sslmode ${JSON.stringify(value)} is none of ${SSL_MODES.slice(0, 6).join(', ')}`;
   }
-  return text;
+  if (!name.startsWith('ssl') || known.includes(name) || HARMLESS_SSL.test(name)) return undefined;
+  return `has ${name}${suggestion(name, known)}, but of ssl… only ${known.join(', ')} are known`;
 }
 
 /** True for names and addresses that never leave this machine. */
-export function isLoopbackUrlHost(host: string): boolean {
+function isLoopbackUrlHost(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
 }
 
 function parseWebUrl(text: string): URL {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:\/\//i.test(text)) {
     throw new InvalidValue('is no URL: it begins with https://, such as https://research.example.com');
   }
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '')
-    throw new InvalidValue('must not contain a user or password');
-  if (url.search !== '' || url.hash !== '') throw new InvalidValue('must not contain ? or #');
+  if (`${url.username}${url.password}` !== '') throw new InvalidValue('must not contain a user or password');
+  if (`${url.search}${url.hash}` !== '') throw new InvalidValue('must not contain ? or #');
   return url;
 }
 

@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readVariables } from './environment.ts';
-import { readTextFile } from './text-file.ts';
+import { readTextFile, Variables } from './environment.ts';
 
 describe('a small file', () => {
   let folder: string;
@@ -17,7 +16,7 @@ describe('a small file', () => {
     const path = join(folder, 'key');
     writeFileSync(path, '\ufeffk1\r\n');
     expect(readTextFile(path)).toBe('k1\r\n');
-    expect(readVariables({ MIRROR_API_KEY_FILE: path }).values.get('MIRROR_API_KEY')).toBe('k1');
+    expect(new Variables({ MIRROR_API_KEY_FILE: path }).text('MIRROR_API_KEY')).toBe('k1');
   });
 
   it('that has no end, is too large, or is not UTF-8 is refused', () => {
@@ -36,7 +35,7 @@ describe('a small file', () => {
   it('with a variable’s value is a regular file: whatever else would keep the program waiting is a problem', () => {
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
-    const problem = (path: string): string[] => [...readVariables({ MIRROR_API_KEY_FILE: path }).problems];
+    const problem = (path: string): string[] => new Variables({ MIRROR_API_KEY_FILE: path }).problems;
     for (const path of [pipe, '/dev/zero', '/dev/null', folder]) {
       expect(problem(path)).toEqual(["MIRROR_API_KEY_FILE: can't be read: it is not a regular file"]);
     }
@@ -45,7 +44,7 @@ describe('a small file', () => {
 });
 
 it('a name with our prefix and another mark than _ is a slip, too', () => {
-  expect(readVariables({ 'MIRROR-API-KEY': 'k' }).problems).toEqual([
+  expect(new Variables({ 'MIRROR-API-KEY': 'k' }).problems).toEqual([
     'MIRROR-API-KEY: there is no such variable (did you mean MIRROR_API_KEY?)',
   ]);
 });
