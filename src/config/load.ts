@@ -8,6 +8,12 @@ import { unkept } from './values/unkept-parameters.ts';
 /** `service`: the command talks to the service, so its address and a key are required. */
 export type Need = 'service' | 'database';
 
+/** What commands that talk to the service need. */
+const NOT_SET: Readonly<Record<string, string>> = {
+  MIRROR_API_URL: 'not set: the address of the service, such as https://api.example.com',
+  MIRROR_API_KEY: "not set: a key from the account's page /api-keys (or MIRROR_API_KEY_FILE, a path)",
+};
+
 /**
  * The validated configuration: reads the table of settings, and checks the rules between them.
  * @param env environment with `.env` already added
@@ -17,10 +23,11 @@ export function loadConfig(env: Environment, need: 'service'): ServiceConfig;
 export function loadConfig(env: Environment, need: Need): Config;
 export function loadConfig(env: Environment, need: Need): Config {
   const variables = new Variables(env);
-  const { database, copyTo, pgPort, service, ...values } = valuesOf(SETTINGS, (...setting) =>
-    variables.read(...setting),
-  );
-  if (need === 'service') refuseWithoutService(variables);
+  const { database, copyTo, pgPort, service, ...values } = valuesOf(SETTINGS, (name, parse, otherwise) => {
+    const problem = need === 'service' && !variables.isSet(name) ? NOT_SET[name] : undefined;
+    if (problem !== undefined) variables.problem(name, problem);
+    return variables.read(name, parse, otherwise);
+  });
   const platform = variables.isSet('MIRROR_WEBHOOK_PORT') ? undefined : platformPort(env);
   const { url, keys } = service;
   const { dataDir, pgBin } = values;
@@ -75,17 +82,6 @@ function postgresVariables(env: Environment): Record<string, string> {
   const names = Object.keys(env).filter((name) => /^PG[A-Z]+$/.test(name));
   const entries = names.map((name) => [name, textOf(env, name)]).filter(([, text]) => text !== undefined);
   return Object.fromEntries(entries) as Record<string, string>;
-}
-
-function refuseWithoutService(variables: Variables): void {
-  if (!variables.isSet('MIRROR_API_URL')) {
-    const problem = 'not set: the address of the service, such as https://api.example.com';
-    variables.problem('MIRROR_API_URL', problem);
-  }
-  if (!variables.isSet('MIRROR_API_KEY')) {
-    const problem = "not set: a key from the account's page /api-keys (or MIRROR_API_KEY_FILE, a path)";
-    variables.problem('MIRROR_API_KEY', problem);
-  }
 }
 
 /** `PORT`, which hosting platforms set. Others may use that name for something else: what is not a port is ignored. */
