@@ -44,7 +44,7 @@ const packagesIn = (modules: ReadonlySet<string>): string[] =>
 describe('what a command loads', () => {
   it('is next to nothing for help and version', () => {
     const loaded = loadedWith(...BASE);
-    expect(packagesIn(loaded)).toEqual(['commander']);
+    expect(packagesIn(loaded)).toEqual(['commander', 'leven']);
     const work =
       /(?<!choose)-action\.ts$|^src\/(api|budget|db|mirror|status|submit|sync|walk|webhooks)\/|^src\/app\/(?!program-files)/;
     expect([...loaded].filter((path) => work.test(path))).toEqual([]);

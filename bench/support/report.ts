@@ -5,10 +5,9 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** A small table; the first column stands left, figures stand right. */
+/** A small table. */
 export function printTable(titles: readonly string[], rows: readonly (readonly string[])[]): void {
-  const columns = titles.map((title, index) => ({ title, align: index === 0 ? 'left' : 'right' }) as const);
-  process.stdout.write(`\n${formatTable(columns, rows)}\n`);
+  process.stdout.write(`\n${formatTable(titles, rows)}\n`);
 }
 
 /** When and on what the figures were made: they mean nothing without. */

@@ -1,6 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { editDistance, suggestion } from './suggestion.ts';
+import { suggestion } from './suggestion.ts';
 
 describe('suggestion', () => {
   it('names the nearest candidate', () => {
@@ -12,21 +11,5 @@ describe('suggestion', () => {
 
   it('says nothing when no candidate is near', () => {
     expect(suggestion('colour', ['lists', 'account'])).toBe('');
-  });
-});
-
-describe('editDistance', () => {
-  it('is a distance: zero for equal texts only, and the same both ways', () => {
-    fc.assert(
-      fc.property(fc.string({ maxLength: 8 }), fc.string({ maxLength: 8 }), (a, b) => {
-        expect(editDistance(a, b)).toBe(editDistance(b, a));
-        expect(editDistance(a, b) === 0).toBe(a === b);
-        expect(editDistance(a, b)).toBeLessThanOrEqual(Math.max(a.length, b.length));
-      }),
-    );
-  });
-
-  it('counts two swapped letters as one slip', () => {
-    expect(editDistance('abcd', 'abdc')).toBe(1);
   });
 });

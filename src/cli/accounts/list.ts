@@ -1,10 +1,10 @@
 import { loadConfig } from '../../config/load.ts';
-import { listAccounts, type StoredAccount } from '../../db/accounts/stored-accounts.ts';
+import { listAccounts } from '../../db/accounts/stored-accounts.ts';
 import { countOf } from '@research-mirror/runtime/figures';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import type { ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
-import { formatTable } from '../terminal/text-table.ts';
+import { printList } from '../steps/print-list.ts';
+import type { Shell } from '../terminal/shell.ts';
 import type { AccountsOptions } from './action.ts';
 
 /** Who is mirrored. */
@@ -17,32 +17,17 @@ export async function listAction(
   const which = demo ? 'demo' : 'likely';
   return onMigratedMirror(shell, config, { command: 'accounts', which }, async ({ db }) => {
     const accounts = await listAccounts(db);
-    const text = json
-      ? `${JSON.stringify({ accounts })}\n`
-      : describeAccounts(accounts, widthOfTerminal(shell.out));
-    shell.out.write(shell.scrubber.scrub(text));
-    return EXIT.DONE;
+    return printList(shell, {
+      json: json ? JSON.stringify({ accounts }) : undefined,
+      rows: accounts.map(({ userId, email, origin, keys, state, error }) => ({
+        account: userId,
+        email,
+        service: origin,
+        keys: keys.join(' '),
+        state: error === null ? state : `${state}: ${error}`,
+      })),
+      none: 'no account is mirrored yet',
+      below: countOf(accounts.length, 'account'),
+    });
   });
-}
-
-function describeAccounts(accounts: readonly StoredAccount[], width: number | undefined): string {
-  if (accounts.length === 0) return 'no account is mirrored yet\n';
-  const table = formatTable(
-    [
-      { title: 'account', align: 'right' },
-      { title: 'email', align: 'left' },
-      { title: 'service', align: 'left' },
-      { title: 'keys', align: 'left' },
-      { title: 'state', align: 'left' },
-    ],
-    accounts.map(({ userId, email, origin, keys, state, error }) => [
-      userId,
-      email ?? '',
-      origin ?? '',
-      keys.join(' '),
-      error === null ? state : `${state}: ${error}`,
-    ]),
-    width,
-  );
-  return `${table}${countOf(accounts.length, 'account')}\n`;
 }

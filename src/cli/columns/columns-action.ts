@@ -1,5 +1,5 @@
 import { COLUMNS_ACTIONS } from '../steps/action-names.ts';
-import { reportColumns, type ReportedColumn } from '../../app/columns/column-report.ts';
+import { reportColumns } from '../../app/columns/column-report.ts';
 import { setColumnType, type TriedType } from '../../app/columns/set-column-type.ts';
 import { loadConfig } from '../../config/load.ts';
 import { suggestion } from '../../config/suggestion.ts';
@@ -8,46 +8,17 @@ import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.t
 import { TypeRefused } from '../../model/errors.ts';
 import { chooseAction, refuseOptions } from '../steps/choose-action.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
+import { printList } from '../steps/print-list.ts';
 import { askPerson } from '../terminal/ask-person.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import type { Shell } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { shortened } from '../../model/status/report-words.ts';
-import { formatTable, printable } from '../terminal/text-table.ts';
+import { printable } from '../terminal/text-table.ts';
 
 /** Characters of a value that are shown. */
 const SHOWN = 60;
-
-function describeColumns(columns: readonly ReportedColumn[], width: number | undefined): string {
-  const table = formatTable(
-    [
-      { title: 'column', align: 'left' },
-      { title: 'type', align: 'left' },
-      { title: 'field', align: 'left' },
-      { title: 'since', align: 'left' },
-      { title: 'did not fit', align: 'right' },
-      { title: 'for example', align: 'left' },
-      { title: 'instead', align: 'left' },
-    ],
-    columns.map(({ table: of, column, type, field, firstSeenAt, conflicts, example, suggestion }) => [
-      column === null ? `${of} (in _raw)` : `${of}.${column}`,
-      type,
-      field,
-      firstSeenAt.toISOString().slice(0, 10),
-      conflicts === 0 ? '' : formatCount(conflicts),
-      example ?? '',
-      suggestion === null ? '' : `${suggestion.type} would take all ${formatCount(suggestion.values)}`,
-    ]),
-    width,
-  );
-  const hints = columns.flatMap(({ table: of, column, suggestion }) =>
-    suggestion === null || column === null
-      ? []
-      : [`"columns set-type ${of}.${column} ${suggestion.type} --dry-run" tries it\n`],
-  );
-  return `${table}${hints.join('')}`;
-}
 
 /** What would not fit a type, and how much would be lost by that. @param table its name */
 function describeTried(table: string, column: string, type: string, tried: TriedType): string {
@@ -117,12 +88,29 @@ function readNamed(name = '', type: string | undefined, options: ColumnsOptions)
   return { table, column, type };
 }
 
-async function list(shell: Shell, db: Db, { json }: ColumnsOptions): Promise<ExitCode> {
+async function list(shell: Shell, db: Db, { json = false }: ColumnsOptions): Promise<ExitCode> {
   const columns = await reportColumns(db);
-  shell.out.write(
-    json === true ? `${JSON.stringify({ columns })}\n` : describeColumns(columns, widthOfTerminal(shell.out)),
+  const hints = columns.flatMap(({ table, column, suggestion: better }) =>
+    better === null || column === null
+      ? []
+      : [`"columns set-type ${table}.${column} ${better.type} --dry-run" tries it`],
   );
-  return EXIT.DONE;
+  return printList(shell, {
+    json: json ? JSON.stringify({ columns }) : undefined,
+    rows: columns.map(
+      ({ table, column, type, field, firstSeenAt, conflicts, example, suggestion: better }) => ({
+        column: column === null ? `${table} (in _raw)` : `${table}.${column}`,
+        type,
+        field,
+        since: firstSeenAt.toISOString().slice(0, 10),
+        'did not fit': conflicts === 0 ? '' : formatCount(conflicts),
+        'for example': example,
+        instead: better && `${better.type} would take all ${formatCount(better.values)}`,
+      }),
+    ),
+    none: 'no field that came later has a column yet',
+    below: [countOf(columns.length, 'column'), ...hints].join('\n'),
+  });
 }
 
 async function setType(

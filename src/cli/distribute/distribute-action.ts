@@ -5,7 +5,7 @@ import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
-import { formatTable } from '../terminal/text-table.ts';
+import { formatList } from '../terminal/text-table.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
 interface DistributeFlags {
@@ -36,14 +36,16 @@ export async function distributeAction(
 /** The plan as a table of tables, what was spread or would be, and what is left to do. */
 function describe(report: DistributeReport, width: number | undefined): string {
   const { version, workers, shards, tables, pauseMs, leftOvers, missingLogins } = report;
-  const columns = [{ title: 'table', align: 'left' } as const, { title: 'rows', align: 'right' } as const];
-  const cells = tables.map(({ name, rows, outcome }) => [name, rows === null ? outcome : formatCount(rows)]);
+  const rows = tables.map((each) => ({
+    table: each.name,
+    rows: each.rows === null ? each.outcome : formatCount(each.rows),
+  }));
   const done = tables.every(({ outcome }) => outcome === 'there') ? 'the mirror is distributed: ' : '';
   const into = `${countOf(tables.length, 'table')} in ${countOf(shards, 'shard')}`;
   const cluster = `Citus ${version}, ${countOf(workers.length, 'node')} with shards (${workers.join(', ')})`;
   const pause = pauseMs === null ? '' : `; writes waited ${(pauseMs / 1000).toFixed(1)} s`;
   return [
-    `${formatTable(columns, cells, width)}${done}${into}; ${cluster}${pause}\n`,
+    `${formatList(rows, width)}${done}${into}; ${cluster}${pause}\n`,
     ...leftOvers.map(
       (name) =>
         `${name}: its old rows still lie on the coordinator, unseen, since somebody reads it without end: say distribute again later\n`,

@@ -8,11 +8,11 @@ import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { printNewest } from '../steps/print-newest.ts';
+import { printNewest, type Row } from '../steps/print-list.ts';
 import { Progress } from '../terminal/progress.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { formatTable, minute } from '../terminal/text-table.ts';
+import { minute } from '../terminal/text-table.ts';
 
 interface Options {
   readonly type?: string;
@@ -47,7 +47,7 @@ export async function eventsAction(
       find: (most) => listEvents(db, { limit: most, ...(type === undefined ? {} : { type }) }),
       json,
       toJson: eventJson,
-      toTable: describeEvents,
+      toRow,
       noun: 'event',
       none:
         type === undefined ? 'no event was received yet' : `no event of type ${JSON.stringify(type)} is here`,
@@ -110,26 +110,15 @@ function rowsAndLists(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'row or list' : 'rows and lists'}`;
 }
 
-function describeEvents(events: readonly StoredEvent[], width: number | undefined): string {
-  return formatTable(
-    [
-      { title: 'id', align: 'left' },
-      { title: 'account', align: 'right' },
-      { title: 'type', align: 'left' },
-      { title: 'received (UTC)', align: 'left' },
-      { title: 'made', align: 'left' },
-      { title: 'names', align: 'left' },
-    ],
-    events.map((each) => [
-      each.id,
-      each.userId,
-      each.type ?? '',
-      minute(each.receivedAt),
-      each.createdAt === null ? '' : minute(each.createdAt),
-      each.collection === null ? '' : `${each.collection} ${each.key ?? ''}`,
-    ]),
-    width,
-  );
+function toRow(each: StoredEvent): Row {
+  return {
+    id: each.id,
+    account: each.userId,
+    type: each.type,
+    'received (UTC)': minute(each.receivedAt),
+    made: each.createdAt && minute(each.createdAt),
+    names: each.collection && `${each.collection} ${each.key ?? ''}`,
+  };
 }
 
 /** As a JSON object; its data stand in it as they came, digit by digit. */

@@ -12,7 +12,7 @@ import { onMigratedMirror } from '../steps/migrated-mirror.ts';
 import { askPerson } from '../terminal/ask-person.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
-import { formatTable, printable } from '../terminal/text-table.ts';
+import { printable, formatList } from '../terminal/text-table.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
 type Flag = 'yes' | 'dryRun' | 'undo' | 'list' | 'json' | 'demo';
@@ -141,14 +141,21 @@ async function remember(_: Shell, db: Db, named: NamedRows): Promise<Answer> {
 
 /** What is kept out, the last one first. */
 async function keptOut(shell: Shell, db: Db, userId: string | null): Promise<Answer> {
-  const { rows } = await db.sql<Record<string, string>>`
+  const { rows } = await db.sql<
+    Record<'userId' | 'collection' | 'keyHash' | 'changeId' | 'forgottenAt', string>
+  >`
     select f._user_id as "userId", f.collection, encode(f.key_hash, 'hex') as "keyHash", f._change_id as "changeId",
       to_char(f.forgotten_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "forgottenAt"
     from ${db.table('forgotten')} as f where f._user_id = coalesce(${userId}::bigint, f._user_id)
     order by f.forgotten_at desc, f._user_id, f.collection, f.key_hash`;
-  const titles = ['userId', 'collection', 'keyHash', 'forgottenAt'];
-  const columns = titles.map((title) => ({ title, align: 'left' }) as const);
-  const cells = rows.map((row) => titles.map((title) => row[title] ?? ''));
-  const table = formatTable(columns, cells, widthOfTerminal(shell.out));
+  const table = formatList(
+    rows.map(({ userId: account, collection, keyHash, forgottenAt }) => ({
+      userId: account,
+      collection,
+      keyHash,
+      forgottenAt,
+    })),
+    widthOfTerminal(shell.out),
+  );
   return { code: EXIT.DONE, json: { rows }, text: `${table}${countOf(rows.length, 'row')}\n` };
 }

@@ -10,10 +10,11 @@ import { chooseAction, readLimit, refuseFilters } from '../steps/choose-action.t
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
+import { printList } from '../steps/print-list.ts';
+import type { Shell } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { formatTable, minute } from '../terminal/text-table.ts';
+import { minute } from '../terminal/text-table.ts';
 
 interface QuarantineOptions {
   readonly show?: string;
@@ -45,11 +46,22 @@ export async function quarantineAction(
   return onMigratedMirror(shell, config, { command: 'quarantine', which }, async ({ db }) => {
     if (show !== undefined) return showItem(shell, await quarantinedTexts(db, show), show, json);
     const listed = await listQuarantine(db, collections ?? COLLECTION_NAMES, most);
-    const text = json
-      ? `${JSON.stringify(listed, undefined, 2)}\n`
-      : describeQuarantine(listed, widthOfTerminal(shell.out));
-    shell.out.write(shell.scrubber.scrub(text));
-    return EXIT.DONE;
+    return printList(shell, {
+      json: json ? JSON.stringify(listed, undefined, 2) : undefined,
+      rows: listed.entries.map((each) => ({
+        id: each.id,
+        account: each.userId,
+        collection: each.collection,
+        list: each.list,
+        key: each.key,
+        'since (UTC)': minute(each.since),
+        'last seen': minute(each.lastSeenAt),
+        bytes: formatCount(each.size),
+        'the item …': each.reason,
+      })),
+      none: 'nothing is in quarantine',
+      below: belowQuarantine(listed),
+    });
   });
 }
 
@@ -71,39 +83,10 @@ function showItem(shell: Shell, texts: readonly (string | null)[], id: string, j
   return EXIT.DONE;
 }
 
-function describeQuarantine(
-  { items, withoutText, entries }: QuarantineList,
-  width: number | undefined,
-): string {
-  if (items === 0) return 'nothing is in quarantine\n';
-  const table = formatTable(
-    [
-      { title: 'id', align: 'left' },
-      { title: 'account', align: 'right' },
-      { title: 'collection', align: 'left' },
-      { title: 'list', align: 'right' },
-      { title: 'key', align: 'left' },
-      { title: 'since (UTC)', align: 'left' },
-      { title: 'last seen', align: 'left' },
-      { title: 'bytes', align: 'right' },
-      { title: 'the item …', align: 'left' },
-    ],
-    entries.map((each) => [
-      each.id,
-      each.userId,
-      each.collection,
-      each.list,
-      each.key ?? '',
-      minute(each.since),
-      minute(each.lastSeenAt),
-      formatCount(each.size),
-      each.reason,
-    ]),
-    width,
-  );
+function belowQuarantine({ items, withoutText, entries }: QuarantineList): string {
   const more =
     items > entries.length ? ` (the newest ${formatCount(entries.length)} are listed: --limit)` : '';
   const without =
     withoutText > 0 ? `, of ${formatCount(withoutText)} without the text: more than is kept` : '';
-  return `${table}${countOf(items, 'item')}${more}${without}; --show ID prints one\n`;
+  return `${countOf(items, 'item')}${more}${without}; --show ID prints one`;
 }

@@ -61,13 +61,11 @@ export class TableRows implements RowPrinter {
 
   end(): void {
     if (this.#columns.length === 0) return;
-    const columns = this.#columns.map(
-      ({ name, kind }) => ({ title: name, align: kind === 'number' ? 'right' : 'left' }) as const,
-    );
+    const titles = this.#columns.map(({ name }) => name);
     const width = widthOfTerminal(this.#out);
-    const vertical = this.#vertical || (width !== undefined && widthOfTitles(columns) > width);
+    const vertical = this.#vertical || (width !== undefined && widthOfTitles(titles) > width);
     const print = vertical ? formatRecords : formatTable;
-    this.#out.write(print(columns, this.#rows, width));
+    this.#out.write(print(titles, this.#rows, width));
     this.#out.write(`(${countOf(this.#rows.length, 'row')})\n`);
     if (this.#more) {
       this.#err.write(

@@ -8,7 +8,7 @@ import {
   processWords,
 } from '../../model/status/report-words.ts';
 import type { AccountStatus, StatusReport, WaitingDeletion } from '../../model/status/status-report.ts';
-import { formatTable, printable } from '../terminal/text-table.ts';
+import { printable, formatList } from '../terminal/text-table.ts';
 
 /** A status report for people. @param width of the terminal; undefined: nothing is cut */
 export function describeStatus(report: StatusReport, width: number | undefined): string {
@@ -42,21 +42,12 @@ function deletionLine(deletion: WaitingDeletion, at: string): string {
 function describeAccount(account: AccountStatus, at: string, width: number | undefined): string {
   const { userId, email, state, collections } = account;
   const who = email === null ? userId : `${userId} (${printable(email)})`;
-  const table = formatTable(
-    [
-      { title: 'collection', align: 'left' },
-      { title: 'state', align: 'left' },
-      ...CELL_COLUMNS.map(({ cell }) => ({ title: cell.short, align: 'right' }) as const),
-      { title: '', align: 'left' },
-    ],
-    collections.map((each) => [
-      each.collection,
-      each.state,
-      ...CELL_COLUMNS.map((column) => cellWords(column, each, at)),
-      each.lastError === null ? '' : `${age(each.lastErrorAt, at)}: ${each.lastError}`,
-    ]),
-    width,
-  );
+  const rows = collections.map((each) => ({
+    collection: each.collection,
+    state: each.state,
+    ...Object.fromEntries(CELL_COLUMNS.map((column) => [column.cell.short, cellWords(column, each, at)])),
+    '': each.lastError && `${age(each.lastErrorAt, at)}: ${each.lastError}`,
+  }));
   const facts = accountFacts(account, at).map(([name, words]) => `  ${name}: ${printable(words)}\n`);
-  return `\naccount ${who}${state === 'active' ? '' : `, ${state.toUpperCase()}`}\n${table}${facts.join('')}`;
+  return `\naccount ${who}${state === 'active' ? '' : `, ${state.toUpperCase()}`}\n${formatList(rows, width)}${facts.join('')}`;
 }

@@ -16,12 +16,12 @@ import { countOf } from '@research-mirror/runtime/figures';
 import { chooseAction, readLimit, refuseFilters, refuseOptions } from '../steps/choose-action.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { printNewest } from '../steps/print-newest.ts';
+import { printNewest, type Row } from '../steps/print-list.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { endLine, responseText, submissionJson } from './submit-text.ts';
 import { suggestion } from '../../config/suggestion.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { formatTable, minute } from '../terminal/text-table.ts';
+import { minute } from '../terminal/text-table.ts';
 
 interface Options {
   readonly state?: string;
@@ -60,7 +60,7 @@ export async function submissionsAction(
       find: (most) => listSubmissions(db, { limit: most, ...(state === undefined ? {} : { state }) }),
       json,
       toJson: (each) => submissionJson(each),
-      toTable: describeSubmissions,
+      toRow,
       noun: 'submission',
       none: state === undefined ? 'there are no submissions' : `no submission is ${state}`,
       shows: 'an answer',
@@ -136,32 +136,17 @@ async function release(shell: Shell, db: Db, json: boolean): Promise<ExitCode> {
   return EXIT.DONE;
 }
 
-function describeSubmissions(submissions: readonly StoredSubmission[], width: number | undefined): string {
-  return formatTable(
-    [
-      { title: 'id', align: 'right' },
-      { title: 'account', align: 'right' },
-      { title: 'operation', align: 'left' },
-      { title: 'target', align: 'left' },
-      { title: 'state', align: 'left' },
-      { title: 'status', align: 'right' },
-      { title: 'queued (UTC)', align: 'left' },
-      { title: 'ended', align: 'left' },
-      { title: 'key', align: 'left' },
-      { title: 'why', align: 'left' },
-    ],
-    submissions.map((each) => [
-      each.id,
-      each.userId,
-      each.operation,
-      each.targetId ?? '',
-      each.state,
-      each.responseStatus === null ? '' : String(each.responseStatus),
-      minute(each.createdAt),
-      each.doneAt === null ? '' : minute(each.doneAt),
-      each.idempotencyKey ?? '',
-      each.error ?? '',
-    ]),
-    width,
-  );
+function toRow(each: StoredSubmission): Row {
+  return {
+    id: each.id,
+    account: each.userId,
+    operation: each.operation,
+    target: each.targetId,
+    state: each.state,
+    status: each.responseStatus === null ? '' : String(each.responseStatus),
+    'queued (UTC)': minute(each.createdAt),
+    ended: each.doneAt && minute(each.doneAt),
+    key: each.idempotencyKey,
+    why: each.error,
+  };
 }

@@ -6,7 +6,7 @@ import { formatCount } from '@research-mirror/runtime/figures';
 import { makeLog } from '../steps/log.ts';
 import { Progress } from '../terminal/progress.ts';
 import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
-import { formatTable } from '../terminal/text-table.ts';
+import { formatList } from '../terminal/text-table.ts';
 
 /** How far an account's collection is. */
 interface State {
@@ -78,21 +78,12 @@ export function passTable<Field extends string>(
   figures: readonly (readonly [title: string, of: Field])[],
   width: number | undefined,
 ): string {
-  const titles = [...figures.map(([title]) => title), 'took'];
-  return formatTable(
-    [
-      { title: 'account', align: 'right' },
-      { title: 'collection', align: 'left' },
-      ...titles.map((title) => ({ title, align: 'right' }) as const),
-      { title: '', align: 'left' },
-    ],
-    passes.map((pass) => [
-      pass.userId,
-      pass.collection,
-      ...figures.map(([, of]) => formatCount(pass[of])),
-      `${(pass.milliseconds / 1000).toFixed(1)} s`,
-      pass.error ?? '',
-    ]),
-    width,
-  );
+  const rows = passes.map((pass) => ({
+    account: pass.userId,
+    collection: pass.collection,
+    ...Object.fromEntries(figures.map(([title, of]) => [title, formatCount(pass[of])])),
+    took: `${(pass.milliseconds / 1000).toFixed(1)} s`,
+    '': pass.error,
+  }));
+  return formatList(rows, width);
 }

@@ -1,21 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatTable, printable, type Column } from './text-table.ts';
-import { cutToWidth, displayWidth } from './width.ts';
+import { cutToWidth, displayWidth, formatTable, printable, formatList } from './text-table.ts';
 
-const COLUMNS: readonly Column[] = [
-  { title: 'name', align: 'left' },
-  { title: 'rows', align: 'right' },
-];
+const TITLES = ['name', 'rows'];
 
 describe('formatTable', () => {
   it('aligns text left and numbers right', () => {
     expect(
-      formatTable(COLUMNS, [
+      formatTable(TITLES, [
         ['lists', '25'],
         ['list_items', '1,500'],
       ]),
     ).toBe('name         rows\n──────────  ─────\nlists          25\nlist_items  1,500\n');
+  });
+
+  it('takes rows that have their cells by title', () => {
+    const rows = [
+      { name: 'lists', why: 'gone' },
+      { name: 'watchlist', why: null },
+    ];
+    expect(formatList(rows)).toBe('name       why\n─────────  ────\nlists      gone\nwatchlist\n');
   });
 
   it('aligns what is drawn two columns wide, and what is composed of several characters', () => {
@@ -24,12 +28,12 @@ describe('formatTable', () => {
       ['👩‍🚀 e\u0301', '2'],
       ['abcd', '3'],
     ];
-    const lines = formatTable(COLUMNS, rows).trimEnd().split('\n');
+    const lines = formatTable(TITLES, rows).trimEnd().split('\n');
     expect(new Set(lines.map(displayWidth))).toEqual(new Set([10]));
   });
 
   it('lets no value write to the terminal by itself', () => {
-    const table = formatTable(COLUMNS, [['\u001b[2J\r\n\t\u009b\u202e', '1']]);
+    const table = formatTable(TITLES, [['\u001b[2J\r\n\t\u009b\u202e', '1']]);
     expect(table).toContain('\\u001b[2J\\r\\n\\t\\u009b\\u202e');
     expect(printable('ä 日本 "x"')).toBe('ä 日本 "x"');
   });
@@ -40,7 +44,7 @@ describe('formatTable', () => {
         fc.array(fc.tuple(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.string({ maxLength: 60 }))),
         fc.integer({ min: 20, max: 100 }),
         (rows, width) => {
-          for (const line of formatTable(COLUMNS, rows, width).trimEnd().split('\n')) {
+          for (const line of formatTable(TITLES, rows, width).trimEnd().split('\n')) {
             expect(displayWidth(line)).toBeLessThanOrEqual(width);
           }
         },
@@ -50,7 +54,7 @@ describe('formatTable', () => {
 
   it('prints tables of any length', () => {
     const rows = Array.from({ length: 200_000 }, (_, index) => ['x', String(index)]);
-    expect(formatTable(COLUMNS, rows).split('\n')).toHaveLength(200_003);
+    expect(formatTable(TITLES, rows).split('\n')).toHaveLength(200_003);
   });
 });
 
@@ -59,6 +63,14 @@ describe('cutToWidth', () => {
     expect(cutToWidth('日本語', 6)).toBe('日本語');
     expect(cutToWidth('日本語', 5)).toBe('日本…');
     expect(cutToWidth('日本語', 4)).toBe('日…');
+    expect(cutToWidth('привет мир', 8)).toBe('привет …');
     expect(cutToWidth('abc', 0)).toBe('');
   });
+});
+
+it('wide characters count twice, marks not at all, and an emoji of several once', () => {
+  expect(displayWidth('漢字')).toBe(4);
+  expect(displayWidth('e\u0301')).toBe(1);
+  expect(displayWidth('©\ufe0f')).toBe(2);
+  expect(displayWidth('👨‍👩‍👧')).toBe(2);
 });

@@ -1,51 +1,49 @@
-import { cutToWidth, displayWidth } from './width.ts';
-
-export interface Column {
-  readonly title: string;
-  /** Numbers stand right. */
-  readonly align: 'left' | 'right';
-}
+import measure from 'fast-string-truncated-width';
 
 /** No column is cut below this to make a table fit. */
 const LEAST_WIDTH = 8;
 const GAP = '  ';
+/** A figure, with its unit. */
+const FIGURE = /^(?:-?[\d,.]+(?: [a-z%]+)?|–)?$/i;
 
 /**
- * A table for people, a line break at the end of each row.
+ * A table for people, a line break at the end of each row. Columns of figures stand right.
  * @param rows cells as they are: what would move a terminal's cursor is escaped here
  * @param width of the terminal, to which cells are cut; undefined: nothing is cut
  */
 export function formatTable(
-  columns: readonly Column[],
+  titles: readonly string[],
   rows: readonly (readonly string[])[],
-  width?: number,
+  width = Number.POSITIVE_INFINITY,
 ): string {
-  const cells = rows.map((row) => columns.map((_, index) => printable(row[index] ?? '')));
-  const natural = columns.map(({ title }, index) => widest([title, ...cells.map((row) => row[index] ?? '')]));
-  const fitted = width === undefined ? natural : fit(natural, width);
-  const line = (texts: readonly string[]): string =>
-    texts
-      .map((text, index) =>
-        pad(cutToWidth(text, fitted[index] ?? 0), fitted[index] ?? 0, columns[index]?.align),
-      )
+  const lines = [titles, ...rows].map((row) => titles.map((_, at) => printable(row[at] ?? '')));
+  const sizes = fit(
+    titles.map((_, at) => widest(lines.map((cells) => cells[at] ?? ''))),
+    width,
+  );
+  const columns = sizes.map((size, at) => ({ size, right: rows.every((row) => FIGURE.test(row[at] ?? '')) }));
+  const [head = '', ...body] = lines.map((cells) =>
+    columns
+      .map(({ size, right }, at) => pad(cutToWidth(cells[at] ?? '', size), size, right))
       .join(GAP)
-      .trimEnd();
-  const rule = fitted.map((size) => '─'.repeat(size)).join(GAP);
-  return [line(columns.map(({ title }) => title)), rule, ...cells.map(line)]
-    .map((text) => `${text}\n`)
-    .join('');
+      .trimEnd(),
+  );
+  const rule = sizes.map((size) => '─'.repeat(size)).join(GAP);
+  return [head, rule, ...body].map((line) => `${line}\n`).join('');
+}
+
+/** A table of rows that have their cells by title; nothing where there is none. */
+export function formatList(rows: readonly Readonly<Record<string, string | null>>[], width?: number): string {
+  const [first] = rows;
+  if (first === undefined) return '';
+  const cells = rows.map((row) => Object.values(row).map((cell) => cell ?? ''));
+  return formatTable(Object.keys(first), cells, width);
 }
 
 /** Columns of a terminal that the titles of a table take: below that, `formatTable` cuts them. */
-export function widthOfTitles(columns: readonly Column[]): number {
-  return columns.reduce(
-    (sum, { title }) => sum + displayWidth(printable(title)),
-    GAP.length * (columns.length - 1),
-  );
+export function widthOfTitles(titles: readonly string[]): number {
+  return displayWidth(titles.map(printable).join(GAP));
 }
-
-/** How long the line above a record is at most, where no terminal says how wide it is. */
-const USUAL_WIDTH = 80;
 
 /**
  * Rows below each other, each a record with a line for each column, as psql's `\x` prints them. No value is cut.
@@ -53,24 +51,18 @@ const USUAL_WIDTH = 80;
  * @param width of the terminal: the line above a record is no longer
  */
 export function formatRecords(
-  columns: readonly Column[],
+  titles: readonly string[],
   rows: readonly (readonly string[])[],
-  width = USUAL_WIDTH,
+  width = 80,
 ): string {
-  const titles = columns.map(({ title }) => printable(title));
-  const widestTitle = widest(titles);
+  const names = titles.map(printable);
+  const size = widest(names);
   const records = rows.map((row) =>
-    titles.map((title, column) =>
-      `${pad(title, widestTitle, 'left')}${GAP}${printable(row[column] ?? '')}`.trimEnd(),
-    ),
+    names.map((name, at) => `${pad(name, size, false)}${GAP}${printable(row[at] ?? '')}`.trimEnd()),
   );
   const rule = Math.min(width, widest(records.flat()));
   return records
-    .map((lines, index) => {
-      const head = `─[ ${index + 1} ]`;
-      const dashes = '─'.repeat(Math.max(0, rule - displayWidth(head)));
-      return [`${head}${dashes}`, ...lines].map((text) => `${text}\n`).join('');
-    })
+    .map((lines, index) => `${[`─[ ${index + 1} ]`.padEnd(rule, '─'), ...lines].join('\n')}\n`)
     .join('');
 }
 
@@ -87,28 +79,46 @@ export function minute(moment: Date): string {
   return moment.toISOString().slice(0, 16).replace('T', ' ');
 }
 
+/** Columns of a terminal that `text` takes. It must hold no control characters. */
+export function displayWidth(text: string): number {
+  return measure(text).width;
+}
+
+/** `text` in at most `width` columns, its end replaced by … where it is longer. */
+export function cutToWidth(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = text.slice(0, Math.max(0, width - 1));
+  if (!/^[ -~]*$/.test(kept)) {
+    kept = '';
+    let used = 0;
+    // Made where it is needed: that takes longer than most commands' whole tables.
+    for (const { segment } of new Intl.Segmenter().segment(text)) {
+      used += displayWidth(segment);
+      if (used >= width) break;
+      kept += segment;
+    }
+  }
+  return width < 1 ? '' : `${kept}…`;
+}
+
 /** By reduce: a table may have more rows than a call may have arguments. */
 function widest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, displayWidth(text)), 0);
 }
 
-/** Takes from the widest columns until all fit, or none can give more. */
-function fit(natural: readonly number[], width: number): number[] {
-  const sizes = [...natural];
-  let excess = sizes.reduce((sum, size) => sum + size, GAP.length * (sizes.length - 1)) - width;
-  while (excess > 0) {
-    const widest = Math.max(...sizes);
-    if (widest <= LEAST_WIDTH) break;
-    const index = sizes.indexOf(widest);
-    const next = Math.max(LEAST_WIDTH, ...sizes.filter((size) => size < widest));
-    const give = Math.min(excess, Math.max(1, widest - next));
-    sizes[index] = widest - give;
-    excess -= give;
+/** Takes from the widest column until all fit, or none can give more. */
+function fit(natural: readonly number[], width: number): readonly number[] {
+  const sizes = natural.map((size) => Math.min(size, width));
+  const gaps = GAP.length * (sizes.length - 1);
+  while (sizes.reduce((sum, size) => sum + size, gaps) > width) {
+    const most = Math.max(...sizes);
+    if (most <= LEAST_WIDTH) break;
+    sizes[sizes.indexOf(most)] = most - 1;
   }
   return sizes;
 }
 
-function pad(text: string, width: number, align: Column['align'] | undefined): string {
+function pad(text: string, width: number, right: boolean): string {
   const blanks = ' '.repeat(Math.max(0, width - displayWidth(text)));
-  return align === 'right' ? blanks + text : text + blanks;
+  return right ? blanks + text : text + blanks;
 }

@@ -18,10 +18,7 @@ export function formatGroups(searched: readonly Searched[]): string {
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, group]) => [name, ...figures(group)]),
   );
-  return formatTable(
-    ['all variants with', ...TITLES].map((title, at) => ({ title, align: at === 0 ? 'left' : 'right' })),
-    rows,
-  );
+  return formatTable(['all variants with', ...TITLES], rows);
 }
 
 function figures(group: readonly Searched[]): string[] {

@@ -46,7 +46,7 @@ export function formatSummary(played: readonly Played[]): string {
     'beyond P2',
   ];
   return formatTable(
-    titles.map((title, at) => ({ title, align: at === 0 ? 'left' : 'right' })),
+    titles,
     played.length > 1
       ? [
           ...rows,
