@@ -1,7 +1,7 @@
 import { ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { databaseTime } from '../../db/connection/database-time.ts';
-import { type ConnectionOptions, triedConnection } from '../../db/connection/pool.ts';
+import { type ConnectionOptions, resolveConnection } from '../../db/connection/pool.ts';
 import { quotedName } from '../../db/connection/quoted.ts';
 import {
   addMissingColumns,
@@ -48,8 +48,8 @@ export class CopyRefused extends Error {
  * @throws CopyRefused; DatabaseUnavailable, Unusable; the signal's reason
  */
 export async function copyMirror(options: CopyOptions): Promise<CopyReport> {
-  const { source, schema, signal } = options;
-  const target = await triedConnection(options.target).catch(ofTarget);
+  const { source, target, schema, signal } = options;
+  await resolveConnection(target).catch(ofTarget);
   return inTransaction({ ...target, schema }, 'read committed', signal, async (to) => {
     if (!(await migrateEmpty(to.db, MIGRATIONS).catch(ofTarget))) {
       throw new CopyRefused(

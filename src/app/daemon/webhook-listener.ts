@@ -13,7 +13,7 @@ import type { WriteHealth } from './readiness.ts';
 
 export interface WebhookListenerOptions {
   readonly config: Config;
-  readonly mirror: Pick<OpenMirror, 'openPool'>;
+  readonly mirror: Pick<OpenMirror, 'beside'>;
   readonly accounts: AccountsService;
   readonly metrics: Pick<Metrics, 'deliveryJudged'>;
   readonly writes: Pick<WriteHealth, 'refused' | 'wentThrough'>;
@@ -49,7 +49,7 @@ export async function webhookListener(
   { config, mirror, accounts, metrics, writes, clock, log, hide }: WebhookListenerOptions,
 ): Promise<WebhookListener> {
   const { webhook } = config;
-  const db = await mirror.openPool(CONNECTIONS);
+  const db = mirror.beside(CONNECTIONS);
   const sink = createEventSink({ db, collections: config.collections, clock });
   const bellsOf = (userId: string) =>
     accounts

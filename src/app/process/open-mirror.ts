@@ -1,8 +1,8 @@
 import type { Db } from '../../db/connection/db.ts';
 import type { Config } from '../../config/config.ts';
-import { type Database, openDatabase } from '../../db/connection/database.ts';
+import { openDatabase } from '../../db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../db/migrations/run-migrations.ts';
-import { type ConnectionOptions, triedConnection } from '../../db/connection/pool.ts';
+import type { ConnectionOptions } from '../../db/connection/pool.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
@@ -12,14 +12,14 @@ import { reachDatabase, type DatabaseReach } from './reach-database.ts';
 export interface OpenMirror {
   /** For pages, walks and reports. */
   readonly db: Db;
-  /** The same connections, before all others in line: for what another process waits for. */
+  /** The same connections, past the line for them: for what another process waits for. */
   readonly urgentDb: Db;
-  /** A pool of one connection: a heartbeat must not wait until a page's is free. */
+  /** One connection more: a heartbeat must not wait until a page's is free. */
   readonly heartbeatDb: Db;
-  /** Two connections for searches and pages of rows: no walk and no report waits for who looks. Made when one is asked. */
+  /** Two more for searches and pages of rows: no walk and no report waits for who looks. Made when one is asked. */
   readonly viewersDb: Db;
-  /** Opens another pool, for what must not wait until a page's connection is free; closed with the mirror. */
-  readonly openPool: (connections: number) => Promise<Db>;
+  /** So many more, for what must not wait until a page's connection is free. */
+  readonly beside: (connections: number) => Db;
   /** Unpooled where DATABASE_URL_DIRECT says so: for LISTEN. */
   readonly direct: ConnectionOptions;
   /** For people, without password: `embedded Postgres, port 54329`. */
@@ -35,25 +35,17 @@ export interface OpenOptions extends DatabaseReach {
 /** @throws Unusable, DatabaseUnavailable; the signal's reason */
 export async function openMirror(config: Config, options: OpenOptions): Promise<OpenMirror> {
   const reached = await reachDatabase(config.database, options);
-  const closers: (() => Promise<void>)[] = [reached.leave];
-  const open = async (connection: ConnectionOptions, more: { readonly max?: number }): Promise<Database> => {
-    const database = await openDatabase({ ...connection, schema: config.schema, ...more });
-    closers.push(() => database.close());
-    return database;
-  };
+  const closers = [reached.leave];
   const close = async (): Promise<void> => {
     for (const each of closers.toReversed()) await each();
   };
   try {
-    const tried = await triedConnection(reached.connection);
-    const isDirect = reached.direct.url === reached.connection.url;
-    await bringUp(config, isDirect ? tried : reached.direct, options);
-    const { db, urgent: urgentDb } = await open(tried, {});
-    const { db: heartbeatDb } = await open(tried, { max: 1 });
-    const { db: viewersDb } = await open(tried, { max: 2 });
-    const openPool = async (max: number): Promise<Db> => (await open(reached.connection, { max })).db;
+    await bringUp(config, reached.direct, options);
+    const database = await openDatabase({ ...reached.connection, schema: config.schema });
+    closers.push(() => database.close());
+    const { db, urgent: urgentDb, beside } = database;
     const { direct, words } = reached;
-    return { db, urgentDb, heartbeatDb, viewersDb, openPool, direct, words, close };
+    return { db, urgentDb, heartbeatDb: beside(1), viewersDb: beside(2), beside, direct, words, close };
   } catch (error) {
     await close();
     throw error;

@@ -41,10 +41,15 @@ const NETWORK_MARGIN = 4_000;
 export interface Database {
   /** Errors of all its queries are classified (sql-state.ts). */
   readonly db: Db;
-  /** The same connections, before all others in line: for what another process waits for. Short statements only. */
+  /** The same connections, past the line for them: for what another process waits for. Short statements only. */
   readonly urgent: Db;
   /** `db.kysely`. */
   readonly kysely: Kysely<unknown>;
+  /**
+   * So many connections more, for what must not wait until one of these is free; where the server refuses them, these
+   * are used. Closed with it.
+   */
+  readonly beside: (max: number) => Db;
   close(): Promise<void>;
 }
 
@@ -53,29 +58,36 @@ export interface Database {
  * @throws DatabaseUnavailable, Unusable: the message has the remedy, and no password
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { schema, max = 10, bounds = TRANSACTION_BOUNDS } = options;
   const config = await resolveConnection(options);
-  const bounds = options.bounds ?? TRANSACTION_BOUNDS;
-  const pool = createPool(config, {
-    max: options.max ?? 10,
-    answerWithin: bounds.statement === 0 ? 0 : bounds.statement + NETWORK_MARGIN,
-  });
-  const kyselyOf = (line: PostgresPool): Kysely<unknown> =>
-    new Kysely<unknown>({
-      dialect: {
-        createAdapter: () => new PostgresAdapter(),
-        createDriver: () => new BoundedDriver(line, bounds),
-        createIntrospector: (db) => new PostgresIntrospector(db),
-        createQueryCompiler: () => new PostgresQueryCompiler(),
-      },
-    });
-  const kysely = kyselyOf(pool);
-  let closed: Promise<void> | undefined;
+  const answerWithin = bounds.statement === 0 ? 0 : bounds.statement + NETWORK_MARGIN;
+  const dbOf = (pool: PostgresPool): Db =>
+    new Db(
+      new Kysely<unknown>({
+        dialect: {
+          createAdapter: () => new PostgresAdapter(),
+          createDriver: () => new BoundedDriver(pool, bounds),
+          createIntrospector: (db) => new PostgresIntrospector(db),
+          createQueryCompiler: () => new PostgresQueryCompiler(),
+        },
+      }),
+      schema,
+    );
+  const pool = createPool(config, { max, answerWithin });
+  const pools: PostgresPool[] = [pool];
+  const db = dbOf(pool);
+  let closed: Promise<unknown> | undefined;
   return {
-    db: new Db(kysely, options.schema),
-    urgent: new Db(kyselyOf(pool.urgent), options.schema),
-    kysely,
+    db,
+    urgent: dbOf(pool.urgent),
+    kysely: db.kysely,
+    beside: (more) => {
+      const other = createPool(config, { max: more, answerWithin, instead: pool.urgent });
+      pools.push(other);
+      return dbOf(other);
+    },
     // Not by Kysely, which ends only a pool that it has used.
-    close: () => (closed ??= pool.end()),
+    close: async () => void (await (closed ??= Promise.all(pools.map((each) => each.end())))),
   };
 }
 

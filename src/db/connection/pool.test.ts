@@ -22,7 +22,7 @@ const READY = message('Z', Buffer.from('I'));
 const SHUT_DOWN = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'));
 const TOO_MANY = message('E', Buffer.from('SFATAL\0VFATAL\0C53300\0Mtoo many connections\0\0'));
 
-/** A server that lets in whom `lets` says. @returns a pool on it, of three connections */
+/** A server that lets in whom `lets` says. @returns a pool on it, of three connections, and one of one connection beside it */
 async function poolOn(lets: (connection: number) => boolean) {
   const seen = { connections: 0 };
   server = createServer((socket) => {
@@ -39,8 +39,31 @@ async function poolOn(lets: (connection: number) => boolean) {
     server?.listen(0, '127.0.0.1', () => resolve(server?.address() as AddressInfo));
   });
   const settings = { host: '127.0.0.1', port, user: 'u', database: 'd', connectionTimeoutMillis: 1_500 };
-  return { seen, pool: createPool(settings, { max: 3, answerWithin: 5_000 }) };
+  const pool = createPool(settings, { max: 3, answerWithin: 5_000 });
+  const beside = createPool(settings, { max: 1, answerWithin: 5_000, instead: pool.urgent });
+  return { seen, pool, beside };
 }
+
+describe('a pool of three connections', () => {
+  it('keeps one free for what is urgent, which waits in no line', async () => {
+    const { pool } = await poolOn(() => true);
+    const used = [await pool.connect(), await pool.connect()];
+    const got: string[] = [];
+    const waits = async (): Promise<void> => {
+      const client = await pool.connect();
+      got.push('in line');
+      client.release();
+    };
+    const waiting = waits();
+    const urgent = await pool.urgent.connect();
+    got.push('urgent');
+    urgent.release();
+    for (const client of used) client.release();
+    await waiting;
+    expect(got).toEqual(['urgent', 'in line']);
+    await pool.end();
+  });
+});
 
 describe('a connection that can’t be made', () => {
   it('refuses nobody while another one works: who waits in line gets that', async () => {
@@ -67,6 +90,15 @@ describe('a connection that can’t be made', () => {
     working.release();
     (await pool.connect()).release();
     await pool.end();
+  });
+
+  it('is taken from the pool beside which it was to be: a heartbeat goes through the only session to be had', async () => {
+    const { seen, pool, beside } = await poolOn((connection) => connection === 1);
+    (await pool.connect()).release();
+    for (let beat = 0; beat < 3; beat += 1) (await beside.connect()).release();
+    expect(seen.connections).toBe(4);
+    (await pool.connect()).release();
+    await Promise.all([pool.end(), beside.end()]);
   });
 
   it('is told to all in line where none works', async () => {

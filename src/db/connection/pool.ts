@@ -1,19 +1,20 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
-import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
 import { readDsn, systemUser, type PgVariables } from './dsn.ts';
 import { PIN_SETTINGS } from './pinned-settings.ts';
 import {
   breaksConnection,
-  isReadOnlySession,
   databaseError,
   driverProblem,
+  isReadOnlySession,
+  isTooLongInLine,
   isUnanswered,
   sqlState,
 } from './sql-state.ts';
-import { isDirect, tlsPlan } from './tls.ts';
+import { isDirect, tlsWays } from './tls.ts';
 
 export interface ConnectionOptions {
   /** A secret: no message shows it. */
@@ -24,17 +25,6 @@ export interface ConnectionOptions {
   readonly program: string;
   /** Logs in as this user instead of the URL's, without a password: the server asks for none, or `.pgpass` has it. */
   readonly as?: string;
-  /** What one attempt has found out (`triedConnection`); left out: it is made each time. */
-  readonly settings?: pg.ClientConfig;
-}
-
-/**
- * The same with what one attempt has found out: pools that are opened one after the other need no attempt each. For
- * moments, not for ever: whether the server wants TLS may change.
- * @throws DatabaseUnavailable, Unusable
- */
-export async function triedConnection(options: ConnectionOptions): Promise<ConnectionOptions> {
-  return { ...options, settings: await resolveConnection(options) };
 }
 
 /** Milliseconds to wait for a connection. */
@@ -48,15 +38,13 @@ const IDLE_TIMEOUT = 90_000;
 const TRY_AGAIN = 500;
 
 /**
- * The settings of a connection, after one attempt (unless it was made already), which also finds out whether the server
- * wants TLS where sslmode leaves that open. They have no startup options, which a transaction pooler refuses.
+ * The settings of a connection, after an attempt that also finds out whether the server wants TLS where sslmode leaves
+ * that open. They have no startup options, which a transaction pooler refuses.
  * @throws DatabaseUnavailable, Unusable
  */
 export async function resolveConnection(options: ConnectionOptions): Promise<pg.ClientConfig> {
-  if (options.settings !== undefined) return options.settings;
   const dsn = readDsn(options.url, options.variables ?? {});
   const user = options.as ?? dsn.user ?? systemUser();
-  const plan = tlsPlan(dsn.tls);
   const base: pg.ClientConfig = {
     host: dsn.host,
     port: dsn.port,
@@ -71,29 +59,25 @@ export async function resolveConnection(options: ConnectionOptions): Promise<pg.
     ...(dsn.options === undefined ? {} : { options: dsn.options }),
     sslnegotiation: isDirect(dsn.tls) ? 'direct' : 'postgres',
   };
-  const first = { ...base, ssl: plan.first };
+  const [first, otherwise] = tlsWays(dsn.tls);
   try {
-    await tryOut(first);
-    return first;
-  } catch (error) {
-    if (plan.otherwise === undefined || !isAboutTls(error)) throw databaseError(error);
-  }
-  const otherwise = { ...base, ssl: plan.otherwise };
-  try {
-    await tryOut(otherwise);
-    return otherwise;
+    return await tryOut({ ...base, ssl: first }).catch((error: unknown) => {
+      if (otherwise === undefined || !isAboutTls(error)) throw error;
+      return tryOut({ ...base, ssl: otherwise });
+    });
   } catch (error) {
     throw databaseError(error);
   }
 }
 
-async function tryOut(config: pg.ClientConfig): Promise<void> {
+async function tryOut(config: pg.ClientConfig): Promise<pg.ClientConfig> {
   const client = new pg.Client(config);
   client.on('error', () => {});
   try {
     await client.connect();
     // A pooler that pools by statement refuses it and hangs up: with more sent behind it, its words may be lost.
     await client.query('begin');
+    return config;
   } finally {
     await client.end().catch(() => {});
   }
@@ -111,36 +95,38 @@ export interface PoolOptions {
    * that drops packets. Longer than any statement_timeout.
    */
   readonly answerWithin: number;
-  /** Default: the system's. */
-  readonly clock?: Pick<Clock, 'sleep'>;
+  /** Where this pool has no connection and the server refuses one, that one's are used. */
+  readonly instead?: Connections;
 }
 
-/** A pool in whose line there is a faster one: the same connections. */
-export interface TwoLinePool extends PostgresPool {
-  readonly urgent: PostgresPool;
+/** Connections of a pool for whom its line does not hold. */
+export interface Connections extends PostgresPool {
+  /** @param leave called when the connection is given back, or when there is none */
+  connect(leave?: () => void): Promise<PostgresPoolClient>;
 }
 
 /**
  * A pool for Kysely that classifies errors, and keeps no connection in an unknown state. Who finds every connection in
  * use waits in line, however long: that the program is busy is no failure of the database. (The time-out of pg's own
- * pool holds for its line, too: a thousand accounts at work failed in turns, and tried again for ever.) Where no
- * connection can be made and none works, all who wait in line get the error. While others work, as where the server has
- * no more of them to give, the line goes on with those: who got none waits in line again, for as long as a connection may
- * take to be made.
+ * pool holds for its line, too: a thousand accounts at work failed in turns, and tried again for ever.) Urgent ones do
+ * not wait in that line, and of more than two connections one is kept free for them. Where no connection can be made
+ * and none works, all who wait get the error. While others work, as where the server has no more of them to give, who
+ * got none waits for one of those, as long as a connection may take to be made.
  */
-export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLinePool {
-  const { clock = systemClock } = options;
+export function createPool(
+  config: pg.ClientConfig,
+  { max, answerWithin, instead }: PoolOptions,
+): PostgresPool & { readonly urgent: Connections } {
   const pool = new pg.Pool({
     ...config,
-    max: options.max,
+    max,
     idleTimeoutMillis: IDLE_TIMEOUT,
-    query_timeout: options.answerWithin,
+    query_timeout: answerWithin,
     pipeline: true,
   });
   // The pool replaces an idle connection that breaks; the next query meets the cause.
   pool.on('error', () => {});
   const endSession: EndSession = (...session) => void pool.query(END_SESSION, session).catch(() => {});
-  const places = new Places(options.max);
   const guarded = new Map<pg.PoolClient, GuardedClient>();
   /** One is read-only for good: so may be others that began before, which are not used again either. */
   const allBegunSoFar = (): void => {
@@ -152,54 +138,41 @@ export function createPool(config: pg.ClientConfig, options: PoolOptions): TwoLi
     guarded.set(client, new GuardedClient(client, endSession, allBegunSoFar));
   });
   pool.on('remove', (client) => guarded.delete(client));
-  const oneWorks = (): boolean => [...guarded.values()].some(({ isBroken }) => !isBroken);
-  /** @returns the connection, or why there is none where others work. @throws where none works */
-  const attempt = async (leave: () => void): Promise<{ client?: PostgresPoolClient; failure?: unknown }> => {
-    try {
-      let client = guarded.get(await pool.connect());
-      while (client?.isStale === true) {
-        client.release();
-        client = guarded.get(await pool.connect());
-      }
-      client?.taken(leave);
-      return { client: client as unknown as PostgresPoolClient };
-    } catch (error) {
-      const failure = databaseError(error);
-      // The place stays empty for a moment: else the next one in line would try in vain at once.
-      if (oneWorks()) {
-        void clock.sleep(TRY_AGAIN).then(leave);
-        return { failure };
-      }
-      places.refuse(failure);
-      leave();
-      throw failure;
+  const places = new Places(max > 2 ? max - 1 : max);
+  const notStale = async (): Promise<GuardedClient> => {
+    for (;;) {
+      const client = guarded.get(await pool.connect()) as GuardedClient;
+      if (!client.isStale) return client;
+      client.release();
     }
   };
-  /** @throws the failure, where none of the others is free in time */
-  const attemptAgain = async (failure: unknown, urgent: boolean): Promise<PostgresPoolClient> => {
-    const [late, over] = [new AbortController(), new AbortController()];
-    clock.sleep(config.connectionTimeoutMillis ?? CONNECT_TIMEOUT, over.signal).then(
-      () => late.abort(failure),
-      () => {},
-    );
-    try {
-      for (;;) {
-        const { client } = await attempt(await places.take({ signal: late.signal, urgent }));
-        if (client !== undefined) return client;
+  const take = async (leave: () => void): Promise<PostgresPoolClient> => {
+    let failure: unknown;
+    for (;;) {
+      try {
+        const client = await notStale();
+        client.taken(leave);
+        return client as unknown as PostgresPoolClient;
+      } catch (error) {
+        const working = [...guarded.values()].filter(({ isBroken }) => !isBroken).length;
+        if (working === 0 && instead !== undefined && sqlState(error) !== undefined) {
+          return instead.connect(leave);
+        }
+        if (working === 0) places.refuse(databaseError(error));
+        if (working === 0 || failure !== undefined) {
+          leave();
+          throw databaseError(failure ?? error);
+        }
+        if (!isTooLongInLine(error)) failure = error;
+        // Else each in line would try in vain.
+        pool.options.max = working;
+        void systemClock.sleep(TRY_AGAIN).then(() => (pool.options.max = max));
       }
-    } finally {
-      over.abort();
     }
   };
-  const lineOf = (urgent: boolean): PostgresPool => ({
-    options: pool.options,
-    end: () => pool.end(),
-    async connect(): Promise<PostgresPoolClient> {
-      const { client, failure } = await attempt(await places.take({ urgent }));
-      return client ?? attemptAgain(failure, urgent);
-    },
-  });
-  return { ...lineOf(false), urgent: lineOf(true) };
+  const common = { options: pool.options, end: () => pool.end() };
+  const urgent = { ...common, connect: (leave = (): void => {}) => take(leave) };
+  return { ...common, connect: async () => take(await places.take()), urgent };
 }
 
 /**

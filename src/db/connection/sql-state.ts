@@ -51,6 +51,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 type DriverProblem = 'connection' | 'no-tls' | 'tls' | 'no-password' | 'sign-in';
 
 const UNANSWERED = /^Query read timeout$/;
+const TOO_LONG_IN_LINE = /^timeout exceeded when trying to connect$/;
 
 /**
  * The texts of pg, pg-pool and Kysely at the pinned versions, which they never translate; each is provoked by a test
@@ -60,7 +61,7 @@ const UNANSWERED = /^Query read timeout$/;
 const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: (reason: string) => string])[] = [
   [/^Connection terminated( unexpectedly| due to connection timeout)?$/, 'connection'],
   [/^timeout expired$/, 'connection'],
-  [/^timeout exceeded when trying to connect$/, 'connection'],
+  [TOO_LONG_IN_LINE, 'connection'],
   [
     UNANSWERED,
     'connection',
@@ -92,6 +93,11 @@ const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: (reason: string)
 /** Whether the driver gave an answer up, which the server may still be working on. */
 export function isUnanswered(error: unknown): boolean {
   return driverText(error)?.[0] === UNANSWERED;
+}
+
+/** Whether a pool of the driver's had none of its connections free in time. */
+export function isTooLongInLine(error: unknown): boolean {
+  return driverText(error)?.[0] === TOO_LONG_IN_LINE;
 }
 
 function driverText(error: unknown): (typeof TEXTS)[number] | undefined {

@@ -9,11 +9,7 @@ import { SSL_MODES, type TlsParameters } from '../../model/database/tls-paramete
 /** Modes in which a connection in plain text may be the result. */
 const WEAK = new Set(['disable', 'allow', 'prefer']);
 
-/** What to try first, and what to try when the server refuses that. */
-export interface TlsPlan {
-  readonly first: false | ConnectionOptions;
-  readonly otherwise?: false | ConnectionOptions;
-}
+type Tls = false | ConnectionOptions;
 
 /**
  * libpq's meaning of `sslmode` (its manual, "SSL Support"), which is not the driver's:
@@ -22,9 +18,10 @@ export interface TlsPlan {
  *   verify-ca
  * - verify-ca checks the authority, verify-full the host's name, too. `sslrootcert=system`: the authorities that Node
  *   knows. Without a root certificate verify-full uses those (NODE_EXTRA_CA_CERTS adds some); libpq refuses then.
+ * @returns what to try, and what to try when the server refuses that; false: plain text
  * @throws Unusable for files that can't be read, and for values that libpq does not know
  */
-export function tlsPlan(parameters: TlsParameters): TlsPlan {
+export function tlsWays(parameters: TlsParameters): readonly [first: Tls, otherwise?: Tls] {
   const mode = parameters.sslmode ?? (parameters.sslrootcert === 'system' ? 'verify-full' : 'prefer');
   if (!SSL_MODES.includes(mode)) throw unknownValue('sslmode', mode, SSL_MODES);
   if (isDirect(parameters) && WEAK.has(mode)) {
@@ -32,25 +29,25 @@ export function tlsPlan(parameters: TlsParameters): TlsPlan {
       'sslnegotiation=direct in DATABASE_URL needs sslmode=require, verify-ca or verify-full',
     );
   }
-  if (mode === 'disable') return { first: false };
+  if (mode === 'disable') return [false];
   const identity = { ...clientCertificate(parameters), ...versions(parameters) };
   const unchecked = { ...identity, rejectUnauthorized: false };
-  if (mode === 'allow') return { first: false, otherwise: unchecked };
-  if (mode === 'prefer') return { first: unchecked, otherwise: false };
-  if (mode === 'no-verify') return { first: unchecked };
+  if (mode === 'allow') return [false, unchecked];
+  if (mode === 'prefer') return [unchecked, false];
+  if (mode === 'no-verify') return [unchecked];
   const root = {
     ...rootCertificate(parameters.sslrootcert),
     crl: contentOf('sslcrl', parameters.sslcrl),
   };
-  if (mode === 'verify-full') return { first: { ...identity, ...root } };
+  if (mode === 'verify-full') return [{ ...identity, ...root }];
   if (root.ca === undefined) {
-    if (mode === 'require') return { first: unchecked };
+    if (mode === 'require') return [unchecked];
     throw new Unusable(
       'sslmode=verify-ca in DATABASE_URL needs sslrootcert, the file of the authority’s certificate',
     );
   }
   // Checks the chain, and not the name.
-  return { first: { ...identity, ...root, checkServerIdentity: () => undefined } };
+  return [{ ...identity, ...root, checkServerIdentity: () => undefined }];
 }
 
 /** Whether TLS begins at once, without the server being asked for it in plain text. */

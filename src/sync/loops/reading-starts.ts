@@ -25,7 +25,7 @@ export class ReadingStarts {
    * @throws the signal's reason; errors of `task`
    */
   async begin<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const leave = await this.#places.take({ signal });
+    const leave = await this.#places.take(signal);
     const over = new AbortController();
     this.#clock.sleep(FIRST_MS, over.signal).then(leave, leave);
     try {

@@ -17,7 +17,7 @@ export function createTestProcess(
       urgentDb: db,
       heartbeatDb: db,
       viewersDb: db,
-      openPool: () => Promise.resolve(db),
+      beside: () => db,
       direct: { url, program: 'tests' },
       words: 'a test',
       close: () => Promise.resolve(),

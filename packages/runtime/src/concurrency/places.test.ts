@@ -7,12 +7,11 @@ const STOPPED = new Error('stopped');
 interface Waiting {
   readonly id: number;
   readonly stop: AbortController;
-  readonly urgent: boolean;
 }
 
 describe('places', () => {
-  it('are never more than there are, and go to who waited longest, urgent ones first, whoever leaves or stops waiting', async () => {
-    const step = fc.constantFrom('take', 'take urgently', 'leave', 'abort');
+  it('are never more than there are, and go to who waited longest, whoever leaves or stops waiting', async () => {
+    const step = fc.constantFrom('take', 'leave', 'abort');
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
@@ -24,15 +23,13 @@ describe('places', () => {
           const entering: Promise<unknown>[] = [];
           let next = 0;
           const enter = async (from: Places, one: Waiting): Promise<void> => {
-            const leave = await from.take({ signal: one.stop.signal, urgent: one.urgent });
-            const first = waiting.find(({ urgent }) => urgent) ?? waiting[0];
-            expect(one).toBe(first);
-            waiting.splice(waiting.indexOf(one), 1);
+            const leave = await from.take(one.stop.signal);
+            expect(one).toBe(waiting.shift());
             inside.push({ id: one.id, leave });
           };
           for (const each of steps) {
-            if (each === 'take' || each === 'take urgently') {
-              const one = { id: next++, stop: new AbortController(), urgent: each === 'take urgently' };
+            if (each === 'take') {
+              const one = { id: next++, stop: new AbortController() };
               waiting.push(one);
               entering.push(enter(places, one).catch((error: unknown) => error));
             } else if (each === 'leave') {
@@ -54,7 +51,7 @@ describe('places', () => {
   it('refuse those who wait, and none who comes later', async () => {
     const places = new Places(1);
     const leave = await places.take();
-    const waiting = [places.take(), places.take({ urgent: true })];
+    const waiting = [places.take(), places.take()];
     const refused = Promise.allSettled(waiting);
     places.refuse(new Error('no connection'));
     expect((await refused).map(({ status }) => status)).toEqual(['rejected', 'rejected']);

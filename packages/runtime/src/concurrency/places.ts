@@ -1,16 +1,7 @@
-export interface TakeOptions {
-  readonly signal?: AbortSignal;
-  /** Before all who are not. */
-  readonly urgent?: boolean;
-}
-
-type Line = Set<PromiseWithResolvers<void>>;
-
-/** A bounded number of places. Who finds none free waits, in the order of the calls, urgent ones first. */
+/** A bounded number of places. Who finds none free waits, in the order of the calls. */
 export class Places {
   #free: number;
-  readonly #urgent: Line = new Set();
-  readonly #waiting: Line = new Set();
+  readonly #waiting = new Set<PromiseWithResolvers<void>>();
 
   constructor(count: number) {
     this.#free = count;
@@ -21,10 +12,10 @@ export class Places {
    * @returns gives the place up; safe to call twice
    * @throws what `refuse` is given; the signal's reason
    */
-  async take({ signal, urgent = false }: TakeOptions = {}): Promise<() => void> {
+  async take(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
-    else await this.#waitIn(urgent ? this.#urgent : this.#waiting, signal);
+    else await this.#turn(signal);
     let taken = true;
     return () => {
       if (taken) this.#giveUp();
@@ -34,18 +25,16 @@ export class Places {
 
   /** All who wait now get the error; who comes later waits again. */
   refuse(error: unknown): void {
-    const waiting = [...this.#urgent, ...this.#waiting];
-    this.#urgent.clear();
+    for (const each of this.#waiting) each.reject(error);
     this.#waiting.clear();
-    for (const each of waiting) each.reject(error);
   }
 
-  async #waitIn(line: Line, signal: AbortSignal | undefined): Promise<void> {
+  async #turn(signal: AbortSignal | undefined): Promise<void> {
     const turn = Promise.withResolvers<void>();
     const onAbort = (): void => {
-      if (line.delete(turn)) turn.reject(signal?.reason);
+      if (this.#waiting.delete(turn)) turn.reject(signal?.reason);
     };
-    line.add(turn);
+    this.#waiting.add(turn);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       await turn.promise;
@@ -56,13 +45,12 @@ export class Places {
 
   /** The place goes to who has waited longest. */
   #giveUp(): void {
-    const line = this.#urgent.size > 0 ? this.#urgent : this.#waiting;
-    const [next] = line;
+    const [next] = this.#waiting;
     if (next === undefined) {
       this.#free += 1;
       return;
     }
-    line.delete(next);
+    this.#waiting.delete(next);
     next.resolve();
   }
 }

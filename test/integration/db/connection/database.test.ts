@@ -117,7 +117,7 @@ describe('an open database', () => {
     await narrow.close();
   });
 
-  it('serves who is urgent before all others in line, by the same connections', async () => {
+  it('serves who is urgent before all in line, by the same connections', async () => {
     const narrow = await openTestDatabase(database.url, { max: 1 });
     const served: string[] = [];
     const ask = async (who: 'db' | 'urgent', name: string): Promise<number> => {
@@ -125,8 +125,10 @@ describe('an open database', () => {
       served.push(name);
       return rows[0]?.pid ?? NaN;
     };
+    const first = ask('db', 'first');
+    await new Promise((resolve) => setImmediate(resolve));
     const pids = await Promise.all([
-      ask('db', 'first'),
+      first,
       ask('db', 'second'),
       ask('urgent', 'urgent'),
       ask('urgent', 'next urgent'),

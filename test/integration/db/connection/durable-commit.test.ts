@@ -75,6 +75,7 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
         kysely: db.kysely,
         db,
         urgent: db,
+        beside: () => db,
         url: '',
         close: () => Promise.resolve(),
         drop: () => Promise.resolve(),
