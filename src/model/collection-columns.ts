@@ -6,9 +6,8 @@ interface Description {
   readonly field: string;
   /** `moment`: as of when, or when; `due`: when something is to begin. Both are null while not known. */
   readonly kind: 'count' | 'moment' | 'due' | 'text';
-  /** The view that shows it; the column is one of `_collections` besides, unless the view computes it. */
+  /** The view that shows it: a column of `_collections`, or computed. */
   readonly view: 'freshness' | 'data_quality';
-  readonly computed?: true;
   /** It counts suspected deletions: set to 0 when they are forgotten. */
   readonly ofSuspects?: true;
   /** `research_mirror_<name>` in `/metrics`: a count, or a moment in seconds since the epoch. */
@@ -25,8 +24,8 @@ interface Description {
 }
 
 /**
- * The columns that `_collections`, `freshness` and `data_quality` have for a collection. Types of the tables, the
- * status report, metrics, page and text follow from this list; the JSON has its order. A new column needs an entry
+ * The columns that `_collections`, `freshness` and `data_quality` have for a collection. The status
+ * report, metrics, page and text follow from this list; the JSON has its order. A new column needs an entry
  * here, a migration, whoever writes it, and its name in docs/tables.md.
  */
 export const COLLECTION_COLUMNS = [
@@ -89,7 +88,6 @@ export const COLLECTION_COLUMNS = [
     field: 'quarantinedItems',
     kind: 'count',
     view: 'data_quality',
-    computed: true,
     gauge: { name: 'quarantined_items', help: 'Items that could not be mirrored.' },
     note: { words: 'quarantined', warns: true, place: 1 },
   },
@@ -98,7 +96,6 @@ export const COLLECTION_COLUMNS = [
     field: 'staleRows',
     kind: 'count',
     view: 'data_quality',
-    computed: true,
     gauge: { name: 'stale_rows', help: 'Rows whose newest version Postgres refuses.' },
     note: { words: 'older than at the service', warns: true, place: 2 },
   },
@@ -107,7 +104,6 @@ export const COLLECTION_COLUMNS = [
     field: 'fieldConflicts',
     kind: 'count',
     view: 'data_quality',
-    computed: true,
     gauge: { name: 'field_conflicts', help: 'Values that did not fit their column.' },
     note: { words: 'values that did not fit their column', warns: true, place: 4 },
   },
@@ -138,13 +134,12 @@ export const COLLECTION_COLUMNS = [
     field: 'forgottenRows',
     kind: 'count',
     view: 'data_quality',
-    computed: true,
     gauge: { name: 'forgotten_rows', help: 'Rows that are kept out since they were forgotten on request.' },
     note: { words: 'forgotten on request', warns: false, place: 6 },
   },
 ] as const satisfies readonly Description[];
 
-export type CollectionColumn = (typeof COLLECTION_COLUMNS)[number];
+type CollectionColumn = (typeof COLLECTION_COLUMNS)[number];
 
 /** `{ liveRows: number, polledAt: string | null, … }`: moments are ISO 8601. */
 export type CollectionFigures = {

@@ -193,7 +193,7 @@ describe('a copy', () => {
         );
       expect(await states()).toEqual(['held', 'accepted', 'held', 'accepted']);
       expect((await currentHold(db))?.why).toContain('is a copy');
-      const accounts = await db.state.selectFrom('account').select(['owner', 'token', 'recheck']).execute();
+      const { rows: accounts } = await db.sql`select owner, token, recheck from ${db.stateTable('account')}`;
       expect(accounts).toEqual(accounts.map(() => ({ owner: null, token: '2', recheck: true })));
       expect(await releaseSubmissions(db)).toBe(2);
       // Known from then on: the first daemon finds nothing more to hold.
@@ -204,8 +204,7 @@ describe('a copy', () => {
         submit: { enabled: true, maxQueued: 7 },
       });
       expect(judged.hold).toBeUndefined();
-      const marks = await db.mirror.selectFrom('recoveries').selectAll().execute();
-      expect(marks).toHaveLength(1);
+      expect((await db.sql`select from ${db.table('recoveries')}`).rows).toHaveLength(1);
     });
   });
 
