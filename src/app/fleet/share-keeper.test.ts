@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import type { FleetStore, LivingProcess, SeenFleet } from '../../db/ownership/fleet-store.ts';
+import type { FleetStore, SeenFleet } from '../../db/ownership/fleet-store.ts';
+import type { LivingProcess } from '../../db/ownership/lease.ts';
 import type { Service } from '@research-mirror/runtime/service';
 import { type Share, type SharedAccount, shareKeeper } from './share-keeper.ts';
 
@@ -51,6 +52,7 @@ class Scene {
       here: false,
       aliveUntil: new Date(0),
       serves: serves && new Set(serves),
+      leftMs: 12_000,
       prompt: true,
     });
   }

@@ -1,4 +1,5 @@
-import type { FleetStore, LivingProcess, SeenFleet } from '../../db/ownership/fleet-store.ts';
+import type { FleetStore, SeenFleet } from '../../db/ownership/fleet-store.ts';
+import type { LivingProcess } from '../../db/ownership/lease.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { type Service, service } from '@research-mirror/runtime/service';

@@ -52,12 +52,13 @@ export async function forgetRows(
     await trx.raw('savepoint untouched');
     // A crash must not bring back what the user knows to be erased.
     await commitDurably(trx);
-    if (!(await takeFromOwner(trx, userId))) return undefined;
+    const current = await takeFromOwner(trx, userId);
+    if (current === undefined) return undefined;
     const { at, floor } = onlyRow(
       await trx.sql<{ at: Date; floor: string }>`
         select clock_timestamp() as at, coalesce((select change_floor from ${trx.stateTable('installation')}), 0) as floor`,
     );
-    beginChangeIds(trx, { now: BigInt(at.getTime()) * 1000n, floor: BigInt(floor), monotonic });
+    beginChangeIds(trx, { now: BigInt(at.getTime()) * 1000n, floor: BigInt(floor), current, monotonic });
     const done: ForgottenRow[] = [];
     for (const { parent, key } of rows) {
       const scope = { userId, collection: list.name, parent };
@@ -77,11 +78,12 @@ export async function forgetRows(
   });
 }
 
-/** As a takeover does, without a new owner. @returns whether there is such an account */
-async function takeFromOwner(trx: Db, userId: string): Promise<boolean> {
-  const { numAffectedRows } = await trx.sql`
-    update ${trx.stateTable('account')} set token = token + 1, owner = null where _user_id = ${userId}::bigint`;
-  return Number(numAffectedRows) > 0;
+/** As a takeover does, without a new owner. @returns the account's change_id; undefined: there is no such account */
+async function takeFromOwner(trx: Db, userId: string): Promise<bigint | undefined> {
+  const { rows } = await trx.sql<{ changeId: string }>`
+    update ${trx.stateTable('account')} set token = token + 1, owner = null where _user_id = ${userId}::bigint
+    returning change_id as "changeId"`;
+  return rows[0] && BigInt(rows[0].changeId);
 }
 
 /**
@@ -92,7 +94,7 @@ export async function rememberRows(db: Db, named: NamedRows): Promise<readonly b
   const { userId, list, rows } = named;
   const hashes = rows.map(({ parent, key }) => forgottenHash({ userId, collection: list.name, parent }, key));
   return db.transaction(async (trx) => {
-    if (!(await takeFromOwner(trx, userId))) return undefined;
+    if ((await takeFromOwner(trx, userId)) === undefined) return undefined;
     const { rows: found } = await trx.sql<{ hash: string; at: Date }>`
       delete from ${trx.table('forgotten')}
       where _user_id = ${userId}::bigint and collection = ${list.name} and key_hash = any(array(

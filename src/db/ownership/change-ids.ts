@@ -7,31 +7,24 @@ import type { Db } from '../connection/db.ts';
  * give the numbers of lost rows to other rows, which a consumer that has passed them would never see. They fit 2^53
  * until 2255.
  */
-export interface IdClockOptions {
+interface IdClock {
   /** Microseconds since 1970, by the database's clock. */
   readonly now: bigint;
   /** `installation.change_floor`: the clock may be behind the one that gave the last IDs. */
   readonly floor: bigint;
-  /** The account's `change_id`, whose row the transaction has locked; left out: not known. */
-  readonly current?: bigint;
   readonly monotonic: () => number;
-}
-
-interface IdClock extends Omit<IdClockOptions, 'current'> {
-  /** The account's `change_id` as the transaction leaves it so far; undefined: not known. */
-  current: bigint | undefined;
-  /** The last ID that the transaction took. */
-  last: bigint | undefined;
-  /** When it took the first one: milliseconds, monotonic. */
-  firstTakenAt: number | undefined;
+  /** The account's `change_id`, whose row the transaction has locked, as it leaves it so far. */
+  current: bigint;
+  /** When it took the first ID: milliseconds, monotonic. */
+  firstTakenAt?: number;
 }
 
 /** By fenced transaction. */
 const clocks = new WeakMap<Db, IdClock>();
 
-/** Lets the fenced transaction `trx` take change IDs. */
-export function beginChangeIds(trx: Db, options: IdClockOptions): void {
-  clocks.set(trx, { current: undefined, ...options, last: undefined, firstTakenAt: undefined });
+/** Lets the transaction `trx`, which keeps the account from all others, take change IDs. */
+export function beginChangeIds(trx: Db, clock: Omit<IdClock, 'firstTakenAt'>): void {
+  clocks.set(trx, { ...clock });
 }
 
 /**
@@ -48,33 +41,11 @@ export function endChangeIds(trx: Db): bigint | undefined {
       `a transaction lasted longer than ${LONGEST_WITH_IDS / 1000} s after it took change IDs: it is rolled back, since readers may have passed them`,
     );
   }
-  return clock?.last;
+  return clock?.firstTakenAt === undefined ? undefined : clock.current;
 }
 
 /**
- * Takes `count` change IDs of the account in a fenced transaction.
- * @returns the ID before the first one
- */
-export async function takeChangeIds(trx: Db, userId: string, count: number): Promise<bigint> {
-  const clock = clockOf(trx);
-  if (clock.current !== undefined) {
-    const { before, stored } = sendChangeIds(trx, userId, count);
-    await stored;
-    return before;
-  }
-  const { rows } = await trx.sql<{ last: string }>`
-    update ${trx.stateTable('account')}
-    set change_id = greatest(change_id, ${String(clock.floor)}::bigint, ${String(clock.now)}::bigint) + ${count}::bigint
-    where _user_id = ${userId}::bigint returning change_id as last`;
-  const last = rows[0]?.last;
-  if (last === undefined) throw new Error(`account ${userId} has no row`);
-  clock.last = BigInt(last);
-  return clock.last - BigInt(count);
-}
-
-/**
- * The same where the transaction has locked the account's row and knows its `change_id`: the IDs are computed here,
- * and what follows needs not wait for the answer.
+ * Takes `count` change IDs of the account. They are computed here: what follows needs not wait for the answer.
  * @returns the ID before the first one, and the statement that stores the last one, on its way
  */
 export function sendChangeIds(
@@ -82,13 +53,19 @@ export function sendChangeIds(
   userId: string,
   count: number,
 ): { readonly before: bigint; readonly stored: Promise<void> } {
-  const clock = clockOf(trx);
-  if (clock.current === undefined) throw new RangeError('the account’s change_id is not known');
+  const clock = clocks.get(trx);
+  if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');
+  clock.firstTakenAt ??= clock.monotonic();
   const before = [clock.current, clock.floor, clock.now].reduce((a, b) => (a > b ? a : b));
-  const last = before + BigInt(count);
-  clock.current = last;
-  clock.last = last;
-  return { before, stored: storeChangeId(trx, userId, last) };
+  clock.current = before + BigInt(count);
+  return { before, stored: storeChangeId(trx, userId, clock.current) };
+}
+
+/** The same, stored. @returns the ID before the first one */
+export async function takeChangeIds(trx: Db, userId: string, count: number): Promise<bigint> {
+  const { before, stored } = sendChangeIds(trx, userId, count);
+  await stored;
+  return before;
 }
 
 async function storeChangeId(trx: Db, userId: string, last: bigint): Promise<void> {
@@ -96,11 +73,4 @@ async function storeChangeId(trx: Db, userId: string, last: bigint): Promise<voi
     update ${trx.stateTable('account')} set change_id = ${String(last)}::bigint
     where _user_id = ${userId}::bigint`;
   if (numAffectedRows !== 1n) throw new Error(`account ${userId} has no row`);
-}
-
-function clockOf(trx: Db): IdClock {
-  const clock = clocks.get(trx);
-  if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');
-  clock.firstTakenAt ??= clock.monotonic();
-  return clock;
 }

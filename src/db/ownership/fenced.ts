@@ -122,13 +122,7 @@ export async function fenced<T, R = undefined>(
     const { over } = ownership;
     if (over !== undefined && !(over instanceof ClockStepped && steps === 'pass')) throw over;
     try {
-      const done = await inTransaction(db, fence, ownership, work, monotonic, read, steps);
-      if ('result' in done) return done.result;
-      const { steppedBy } = done;
-      throw new ClockStepped(
-        `account ${fence.userId}: ${wordsOfStep(steppedBy)}: it is opened again`,
-        steppedBy,
-      );
+      return await inTransaction(db, fence, ownership, work, monotonic, read, steps);
     } catch (error) {
       if (error instanceof DatabaseWentBack || error instanceof ClockStepped) ownership.over = error;
       throw error;
@@ -175,12 +169,12 @@ async function inTransaction<T, R>(
   monotonic: () => number,
   read: ((trx: Db) => Promise<R>) | undefined,
   steps: 'end' | 'pass',
-): Promise<{ readonly result: T } | { readonly steppedBy: number }> {
+): Promise<T> {
   const node = await nodeExpression(db);
   /** The account before and after, once only the commit is left. */
   let moved: { readonly from: KnownCommit; readonly to: KnownCommit } | undefined;
   try {
-    const result = await db.transaction(async (trx) => {
+    const done = await db.transaction(async (trx) => {
       const askedAt = systemClock.monotonic();
       const locked = trx.sql<FenceRow>`
         select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros, change_id as "changeId",
@@ -225,15 +219,20 @@ async function inTransaction<T, R>(
         ownership.clock.observe(...look);
       }
       beginChangeIds(trx, { now: BigInt(row.micros), floor, current: from, monotonic });
-      const done = await work(trx, now, (await reading) as R);
+      const result = await work(trx, now, (await reading) as R);
       moved = { from: before, to: { ...before, changeId: endChangeIds(trx) ?? from } };
-      return { result: done };
+      return { result };
     });
     if (moved !== undefined) {
       ownership.changeIds = [moved.to.changeId];
       rememberCommit(db, fence.userId, moved.to);
     }
-    return result;
+    if ('result' in done) return done.result;
+    const { steppedBy } = done;
+    throw new ClockStepped(
+      `account ${fence.userId}: ${wordsOfStep(steppedBy)}: it is opened again`,
+      steppedBy,
+    );
   } catch (error) {
     if (moved === undefined || !(error instanceof DatabaseUnavailable)) throw error;
     ownership.changeIds = [moved.from.changeId, moved.to.changeId];

@@ -173,9 +173,6 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
 }
 
 async function removeOld(db: Db): Promise<void> {
-  const now = await databaseTime(db);
-  await db.state
-    .deleteFrom('process')
-    .where('alive_until', '<', new Date(now.getTime() - REMEMBERED))
-    .execute();
+  await db.sql`
+    delete from ${db.stateTable('process')} where alive_until < clock_timestamp() - ${`${REMEMBERED} ms`}::interval`;
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { AccountRetired } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
+import { HEARTBEAT } from './heartbeat.ts';
 import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import { isDeadHere, type ProcessIdentity } from './process-identity.ts';
 
@@ -85,32 +86,49 @@ export async function releaseAccount(db: Db, fence: Fence): Promise<void> {
     .execute();
 }
 
-/** Accounts that no living process owns. */
-export async function freeAccounts(db: Db, self: ProcessIdentity): Promise<readonly string[]> {
-  const accounts = await db.state.selectFrom('account').select(['_user_id', 'owner']).execute();
-  const owners = new Set(accounts.flatMap(({ owner }) => (owner === null ? [] : [owner])));
-  const living = new Set<string>();
-  for (const owner of owners) {
-    if ((await livingHolder(db, owner, self)) !== undefined) living.add(owner);
-  }
-  return accounts.filter(({ owner }) => owner === null || !living.has(owner)).map(({ _user_id }) => _user_id);
-}
-
-/** The process `processId` if it lives, by its heartbeat and by what this machine knows of it. */
+/** The process `processId` if it lives. */
 export async function livingHolder(
   db: Db,
   processId: string,
   self: ProcessIdentity,
 ): Promise<Holder | undefined> {
-  const row = await db.state
-    .selectFrom('process')
-    .select(['command', 'machine', 'pid', 'started_ticks as startedTicks', 'alive_until as aliveUntil'])
-    .where('process_id', '=', processId)
-    // After the clock went back, a living process beats again within 4 s; until then its token protects it.
-    .where((row) => sql`not ${hasCome(sql`${row.ref('alive_until')}`, AHEAD_MS.aliveUntil)}`)
-    .executeTakeFirst();
-  if (row === undefined) return undefined;
-  if (await isDeadHere(self, row)) return undefined;
-  const { command, pid, machine, aliveUntil } = row;
-  return { processId, command, pid, here: machine !== '' && machine === self.machine, aliveUntil };
+  return (await livingProcesses(db, self)).find((each) => each.processId === processId);
+}
+
+/** A heartbeat may be so late (ms) on a busy machine, and its process counts as prompt. */
+const LATE_MS = 2_000;
+
+/** A process that lives. */
+export interface LivingProcess extends Holder {
+  /** User IDs; undefined: it takes no part in the sharing. */
+  readonly serves: ReadonlySet<string> | undefined;
+  /** Milliseconds until its heartbeat runs out if no other follows. */
+  readonly leftMs: number;
+  /** The last heartbeat that was due has come. */
+  readonly prompt: boolean;
+}
+
+/** Processes that live, by their heartbeats and by what this machine knows of them. */
+export async function livingProcesses(db: Db, self: ProcessIdentity): Promise<LivingProcess[]> {
+  type Row = Omit<Holder, 'here'> &
+    Pick<ProcessIdentity, 'machine' | 'startedTicks'> & { serves: string[] | null; leftMs: number };
+  // After the clock went back, a living process beats again within 4 s; until then its token protects it.
+  const { rows } = await db.sql<Row>`
+    select process_id as "processId", command, machine, pid, started_ticks as "startedTicks",
+      alive_until as "aliveUntil", serves,
+      (extract(epoch from alive_until - clock_timestamp()) * 1000)::float8 as "leftMs"
+    from ${db.stateTable('process')} where not ${hasCome(sql`alive_until`, AHEAD_MS.aliveUntil)}`;
+  const dead = await Promise.all(rows.map((row) => isDeadHere(self, row)));
+  return rows
+    .filter((_, at) => dead[at] !== true)
+    .map(({ processId, command, pid, machine, aliveUntil, serves, leftMs }) => ({
+      processId,
+      command,
+      pid,
+      here: machine !== '' && machine === self.machine,
+      aliveUntil,
+      serves: serves === null ? undefined : new Set(serves),
+      leftMs,
+      prompt: leftMs >= HEARTBEAT.validFor - HEARTBEAT.beatEvery - LATE_MS,
+    }));
 }

@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
-import {
-  ensureAccount,
-  freeAccounts,
-  releaseAccount,
-  takeAccount,
-} from '../../../../src/db/ownership/lease.ts';
+import { ensureAccount, releaseAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
 import { ownIdentity, type ProcessIdentity } from '../../../../src/db/ownership/process-identity.ts';
 import { LeaseLost } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
@@ -53,7 +48,6 @@ describe('of several accounts', () => {
     expect(await owners()).toBe('-0 A1 A2');
     await releaseAccount(database.db, second);
     expect(await owners()).toBe('-0 -1 A2');
-    expect(await freeAccounts(database.db, own)).toHaveLength(3);
   });
 
   it('one that was lost takes no more writes, though its owner holds another under an equal token', async () => {
