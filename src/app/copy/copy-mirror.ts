@@ -11,7 +11,7 @@ import {
 } from '../../db/copy/copied-columns.ts';
 import { COPIED_TABLES } from '../../db/copy/copied-tables.ts';
 import { type CopyConnection, copyRows, inTransaction } from '../../db/copy/copy-connection.ts';
-import { markCopied } from '../../db/installation/copied-installation.ts';
+import { markCopied } from '../../db/installation/installation.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { migrateEmpty, unknownMigrations } from '../../db/migrations/run-migrations.ts';
 import { ensureGrants } from '../../db/roles/grants.ts';

@@ -77,8 +77,9 @@ describe('the fingerprint that is kept', () => {
   });
 
   it('is never guessed from something else', () => {
-    for (const stored of [{}, 'x', 5, { ...HERE, table: 3 }, { ...HERE, hosts: 'a' }]) {
-      expect(() => readFingerprint(stored)).toThrow(RangeError);
+    for (const stored of [{}, 'x', 5, { ...HERE, table: 3 }]) {
+      const { another } = compareFingerprints(readFingerprint(stored) ?? HERE, HERE);
+      expect(another).not.toEqual([]);
     }
   });
 });

@@ -98,33 +98,14 @@ export function mergeFingerprints(before: Fingerprint | undefined, now: Fingerpr
   };
 }
 
-/** Reads `installation.fingerprint`. @throws RangeError for what this program has not written */
+/**
+ * Reads `installation.fingerprint`. What an earlier program did not store is not known; of what this program has not
+ * written, nothing is the same as in the present one.
+ */
 export function readFingerprint(stored: unknown): Fingerprint | undefined {
   if (stored === null || stored === undefined) return undefined;
-  const {
-    system,
-    timeline,
-    directory = null,
-    database,
-    table,
-    hosts,
-    counting = null,
-    flushed = true,
-  } = stored as Partial<Record<keyof Fingerprint, unknown>>;
-  const textOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string';
-  if (
-    !textOrNull(system) ||
-    !textOrNull(timeline) ||
-    !textOrNull(directory) ||
-    typeof database !== 'string' ||
-    typeof table !== 'string' ||
-    !Array.isArray(hosts) ||
-    !textOrNull(counting) ||
-    typeof flushed !== 'boolean'
-  ) {
-    throw new RangeError('the fingerprint of the installation can’t be read');
-  }
-  return { system, timeline, directory, database, table, hosts: hosts.map(String), counting, flushed };
+  const unknown = { directory: null, counting: null, flushed: true, hosts: [] };
+  return { ...unknown, ...(stored as Fingerprint) };
 }
 
 /** The host of a URL and libpq's variables, for the fingerprint; undefined for a socket or loopback. */

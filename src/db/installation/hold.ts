@@ -1,6 +1,7 @@
-import type { Db } from '../connection/db.ts';
+import { type Db, onlyRow } from '../connection/db.ts';
 import { databaseTime } from '../connection/database-time.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
+import type { KnownNodes } from '../connection/server-node.ts';
 
 /** Since when, and why, submissions that were queued before are not sent, and no webhook is taken over. */
 export interface Hold {
@@ -8,10 +9,22 @@ export interface Hold {
   readonly why: string;
 }
 
-/** The hold as the row `installation` stores it. */
-export interface HoldRow {
+/** The row `installation`. */
+export interface InstallationRow {
+  readonly fingerprint: unknown;
+  readonly nodes: KnownNodes;
+  readonly alive_at: Date | null;
   readonly held_at: Date | null;
   readonly held_why: string | null;
+}
+
+/** Locks the row `installation`, which is made where there is none: before the accounts, as signs of life do. */
+export async function lockInstallation(trx: Db): Promise<InstallationRow & { readonly now: Date }> {
+  const now = await databaseTime(trx);
+  await trx.sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`;
+  const found = await trx.sql<InstallationRow>`
+    select fingerprint, nodes, alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`;
+  return { now, ...onlyRow(found) };
 }
 
 /** The hold, where there is one. */
@@ -43,7 +56,7 @@ export async function releaseSubmissions(db: Db): Promise<number> {
  */
 export async function holdFor(
   trx: Db,
-  row: HoldRow,
+  row: Pick<InstallationRow, 'held_at' | 'held_why'>,
   now: Date,
   why: string | undefined,
 ): Promise<Hold | undefined> {
@@ -60,7 +73,7 @@ export async function holdFor(
   return present ?? { since: now, why };
 }
 
-function onHold(row: HoldRow): Hold | undefined {
+function onHold(row: Pick<InstallationRow, 'held_at' | 'held_why'>): Hold | undefined {
   return row.held_at === null ? undefined : { since: row.held_at, why: row.held_why ?? '' };
 }
 

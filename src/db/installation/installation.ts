@@ -1,6 +1,5 @@
 import { type Db, onlyRow } from '../connection/db.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { databaseTime } from '../connection/database-time.ts';
 import {
   compareFingerprints,
   isStoredDatabase,
@@ -8,10 +7,9 @@ import {
   mergeFingerprints,
   observeFingerprint,
   readFingerprint,
-  type Difference,
   type Fingerprint,
 } from './fingerprint.ts';
-import { holdFor, type Hold, type HoldRow } from './hold.ts';
+import { holdFor, type Hold, type InstallationRow, lockInstallation } from './hold.ts';
 import { markRecovery } from './recovery.ts';
 import { LONGEST_GAP } from './sending.ts';
 import { isServedByOthers } from '../webhook/served-by-others.ts';
@@ -43,14 +41,8 @@ export interface InstallationOptions {
   readonly clock: Clock;
 }
 
-interface InstallationRow extends HoldRow {
-  readonly fingerprint: unknown;
-  readonly nodes: KnownNodes;
-  readonly alive_at: Date | null;
-}
-
 /** What this process knows of its last look. */
-export interface LastLook {
+interface LastLook {
   readonly aliveAt: Date | undefined;
   /** It has gone on since, without a gap in which the database might have been set back together with it. */
   readonly watched: boolean;
@@ -83,33 +75,36 @@ export async function openInstallation(
   return again;
 }
 
-/** The database as it is now. */
-interface Seen {
-  readonly fingerprint: Fingerprint;
-  /** The servers that have accounts: on Citus several. */
-  readonly nodes: readonly ServerNode[];
-}
-
-async function observe(db: Db, host: string | undefined): Promise<Seen> {
+/** The database as it is now, and the servers that have accounts: on Citus several. */
+async function observe(db: Db, host: string | undefined) {
   const fingerprint = await observeFingerprint(db, host);
   const node = await nodeExpression(db);
   const { rows } = await db.sql<{ node: ServerNode }>`
     select distinct ${node} as node from ${db.stateTable('account')}`;
-  const here = `${fingerprint.system ?? ''}/${fingerprint.timeline ?? ''}`;
-  return { fingerprint, nodes: [...new Set([here, ...rows.map((row) => row.node)])] };
+  return { fingerprint, nodes: [...new Set([nodeOf(fingerprint), ...rows.map((row) => row.node)])] };
+}
+
+function nodeOf({ system, timeline }: Fingerprint): ServerNode {
+  return `${system ?? ''}/${timeline ?? ''}`;
+}
+
+async function storeFingerprint(trx: Db, fingerprint: Fingerprint, nodes: KnownNodes): Promise<void> {
+  await trx.sql`
+    update ${trx.stateTable('installation')}
+    set fingerprint = ${JSON.stringify(fingerprint)}::text::jsonb, nodes = ${JSON.stringify(nodes)}::text::jsonb
+    where singleton`;
 }
 
 /** @param host what a database is of which only the host is new; `ask`: writes nothing then */
 async function judgeInstallation(
   { db, submit }: InstallationOptions,
-  seen: Seen,
+  seen: Awaited<ReturnType<typeof observe>>,
   host: 'ask' | 'same' | 'copy',
   last: LastLook | undefined,
 ): Promise<Judged | 'new host'> {
   return db.transaction(async (trx) => {
-    const now = await databaseTime(trx);
-    await trx.sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`;
-    const row = await lockedRow(trx);
+    const row = await lockInstallation(trx);
+    const { now } = row;
     const before = readFingerprint(row.fingerprint);
     const stake = await atStake(trx);
     const difference = before && compareFingerprints(before, seen.fingerprint);
@@ -123,29 +118,32 @@ async function judgeInstallation(
         : []),
     ];
     const newHost = difference?.newHost === true && host !== 'same';
-    if (newHost && host === 'ask' && another.length === 0 && (stake.open || stake.registered)) {
-      if (row.held_at === null) return 'new host';
+    const atRisk = stake.open || stake.registered;
+    if (newHost && host === 'ask' && another.length === 0 && atRisk && row.held_at === null) {
+      return 'new host';
     }
-
-    const wentBack = whatWentBack(difference, another, newHost && host === 'copy', seen.fingerprint);
+    const wentBack =
+      another.length > 0
+        ? `this is not the database that was here before: ${another.join(', ')}`
+        : newHost && host === 'copy'
+          ? `the database is reached at another host than before (${seen.fingerprint.hosts.join(', ')}): it may be a copy`
+          : undefined;
     // A process that was here before knows by its own commits whether any are gone. (Claims never are: they are on
     // disk.)
     const crashed = last?.aliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
     const reason = wentBack ?? (crashed === true ? CRASHED : undefined);
-    if (reason !== undefined) await markRecovery(trx, { now, reason, aliveAt: row.alive_at });
-    const copied = stake.open || stake.registered ? (wentBack ?? whyUnknown(before)) : undefined;
+    if (reason !== undefined) await markRecovery(trx, row, reason);
+    const copied = atRisk ? (wentBack ?? (before === undefined ? UNSEEN : undefined)) : undefined;
     // Where this process has watched all the time, the clock stepped.
     const isGap = submit !== undefined && last?.watched !== true;
     const why = copied ?? (isGap ? gapSince(row, now, stake) : undefined);
     const same = difference?.another.length === 0;
     const fingerprint = mergeFingerprints(same ? before : undefined, seen.fingerprint);
     const nodes = seen.nodes.reduce(withNode, same ? row.nodes : {});
-    await trx.sql`
-      update ${trx.stateTable('installation')}
-      set fingerprint = ${JSON.stringify(fingerprint)}::text::jsonb, nodes = ${JSON.stringify(nodes)}::text::jsonb
-      where singleton`;
+    await storeFingerprint(trx, fingerprint, nodes);
     // Always later, whatever the clock does: an earlier one means that the database was set back.
-    const aliveAt = submit === undefined ? row.alive_at : laterThan(row.alive_at, now);
+    const aliveAt =
+      submit === undefined ? row.alive_at : new Date(Math.max(now.getTime(), Number(row.alive_at) + 1));
     if (submit !== undefined) {
       await trx.sql`
         update ${trx.stateTable('installation')}
@@ -161,32 +159,12 @@ async function judgeInstallation(
 const CRASHED =
   'the server crashed while synchronous_commit was off: what was answered last may not be there any more';
 
-function laterThan(before: Date | null, now: Date): Date {
-  return before !== null && before >= now ? new Date(before.getTime() + 1) : now;
-}
+const UNSEEN =
+  'they were there before any daemon had seen this database: they may have been sent from another one';
 
 /** Whether a sign of life that this process wrote is gone. */
 function isSetBack(row: Pick<InstallationRow, 'alive_at'>, lastAliveAt: Date | undefined): boolean {
   return lastAliveAt !== undefined && (row.alive_at === null || row.alive_at < lastAliveAt);
-}
-
-/** Why commits may be lost; undefined: this is the database that was here before. */
-function whatWentBack(
-  difference: Difference | undefined,
-  another: readonly string[],
-  copy: boolean,
-  seen: Fingerprint,
-): string | undefined {
-  if (another.length > 0) return `this is not the database that was here before: ${another.join(', ')}`;
-  return difference !== undefined && copy
-    ? `the database is reached at another host than before (${seen.hosts.join(', ')}): it may be a copy`
-    : undefined;
-}
-
-function whyUnknown(before: Fingerprint | undefined): string | undefined {
-  return before === undefined
-    ? 'they were there before any daemon had seen this database: they may have been sent from another one'
-    : undefined;
 }
 
 /** Whether `openInstallation` would find another database than at this process's last look. Cheap. */
@@ -206,13 +184,6 @@ export async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise
   if (row === undefined || !row.same || hasNewTimeline(row.nodes, row.node)) return true;
   // By the clock nothing may be sent before the next sign of life: it stepped.
   return row.silent || isSetBack(row, lastAliveAt);
-}
-
-async function lockedRow(trx: Db): Promise<InstallationRow> {
-  const { rows } = await trx.sql<InstallationRow>`
-    select fingerprint, nodes, alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`;
-  if (rows[0] === undefined) throw new RangeError('the installation has no row');
-  return rows[0];
 }
 
 interface Stake {
@@ -238,4 +209,22 @@ function gapSince(row: InstallationRow, now: Date, stake: Stake): string | undef
   const gap = now.getTime() - row.alive_at.getTime();
   if (gap <= LONGEST_GAP) return undefined;
   return `by the database’s clock no daemon was running for ${Math.floor(gap / 60_000)} minutes while submissions were queued: the database may have been set back`;
+}
+
+/** Why what was queued in the original is not sent. */
+const COPIED = 'this mirror is a copy: what was queued may have been sent by the one from which it was taken';
+
+/**
+ * Makes rows that were copied another database than the one from which they are, in the transaction that copied them:
+ * what opens it finds it on hold, all accounts are read again, and change IDs go on above all that the original may have
+ * given since (decision 0009).
+ * @param host `endpointHost` of the database's URL
+ */
+export async function markCopied(trx: Db, host: string | undefined): Promise<void> {
+  const row = await lockInstallation(trx);
+  await markRecovery(trx, row, COPIED);
+  const fingerprint = await observeFingerprint(trx, host);
+  await storeFingerprint(trx, fingerprint, withNode({}, nodeOf(fingerprint)));
+  // A hold of its own, whether its original has one or not.
+  await holdFor(trx, { held_at: null, held_why: null }, row.now, COPIED);
 }

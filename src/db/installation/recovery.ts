@@ -1,10 +1,9 @@
 import type { Db } from '../connection/db.ts';
 import type { DatabaseWentBack } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
-import { databaseTime } from '../connection/database-time.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
 import { recoveryKnownTo } from '../ownership/fenced.ts';
-import { holdFor, type HoldRow } from './hold.ts';
+import { holdFor, lockInstallation } from './hold.ts';
 
 /** By how much the floor of change IDs rises above the clock, microseconds: a new server's clock may be behind. */
 const FLOOR_MARGIN = 60_000_000n;
@@ -16,7 +15,8 @@ const FLOOR_MARGIN = 60_000_000n;
  */
 export async function markRecovery(
   trx: Db,
-  { now, reason, aliveAt }: { readonly now: Date; readonly reason: string; readonly aliveAt: Date | null },
+  { now, alive_at: aliveAt }: { readonly now: Date; readonly alive_at: Date | null },
+  reason: string,
 ): Promise<void> {
   await commitDurably(trx);
   const accounts = await trx.state.selectFrom('account').select('_user_id').execute();
@@ -41,20 +41,14 @@ export async function markRecovery(
  */
 export async function recordRecovery(db: Db, fence: Fence, { message }: DatabaseWentBack): Promise<void> {
   await db.transaction(async (trx) => {
-    const now = await databaseTime(trx);
-    // Locks this row before the accounts, as signs of life do.
-    await trx.sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`;
-    const { rows } = await trx.sql<HoldRow & { alive_at: Date | null }>`
-      select alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`;
+    const row = await lockInstallation(trx);
     // A later one, and not just another one: the one that this owner knows may be lost, too.
-    const marks = await trx.sql<{ known: boolean }>`
-      select exists (select 1 from ${trx.table('recoveries')}
-        where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')) as known`;
-    if (marks.rows[0]?.known === true) return;
-    const row = rows[0];
-    if (row === undefined) throw new RangeError('the installation has no row');
-    await markRecovery(trx, { now, reason: message, aliveAt: row.alive_at });
+    const marks = await trx.sql`
+      select from ${trx.table('recoveries')}
+      where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')`;
+    if (marks.rows.length > 0) return;
+    await markRecovery(trx, row, message);
     // Claims may be among the lost commits: what is queued may have been sent.
-    await holdFor(trx, row, now, message);
+    await holdFor(trx, row, row.now, message);
   });
 }
