@@ -20,7 +20,7 @@ import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
 import { missingRights } from '../../db/inspection/owner-rights.ts';
 import { tryWriting } from '../../db/inspection/write-trial.ts';
 import { checkServer } from '../../db/migrations/run-migrations.ts';
-import { listenWorks } from '../../db/notify/wakeups.ts';
+import { listen } from '../../db/notify/wakeups.ts';
 import { groupRoles, mayMakeRoles, roleId } from '../../db/roles/roles.ts';
 import { READ_ONLY } from '../daemon/readiness.ts';
 import { MIGRATIONS } from '../program-files.ts';
@@ -265,7 +265,7 @@ async function pooler(db: Db, context: Context): Promise<Findings> {
   if (database.kind === 'embedded') return [];
   const variable = database.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_URL_DIRECT';
   const { direct: connection } = await context.database();
-  if (await listenWorks({ connection, schema, clock: context.clock }, context.signal))
+  if (await listen({ connection, schema, clock: context.clock }, context.signal))
     return ok(`LISTEN works by ${variable}: the daemon is woken at once`);
   const server = onlyRow(
     await db.sql<{ host: string; port: number; database: string; user: string }>`

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
-import { sqlState } from '../../db/connection/sql-state.ts';
+import { isRefusedValue, sqlState } from '../../db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 
 /** A POST operation to be queued: arguments of `<schema>.submit`. */
@@ -68,8 +68,7 @@ async function refusing<T>(call: () => Promise<T>): Promise<T> {
     const state = sqlState(error);
     if (state === undefined || !(error instanceof Error)) throw error;
     if (state.startsWith('RM')) throw new SubmitRefused(error, state, !NOT_NOW.has(state));
-    // 22: text or a number that Postgres has no value for; 54: nested too deeply.
-    if (/^(22|54)/.test(state)) throw new SubmitRefused(error, state, true);
+    if (isRefusedValue(error)) throw new SubmitRefused(error, state, true);
     throw error;
   }
 }

@@ -18,6 +18,11 @@ function serverError(
   return undefined;
 }
 
+/** Whether Postgres refuses a value itself, and always will: a number or text beyond its bounds, or too deep nesting. */
+export function isRefusedValue(error: unknown): boolean {
+  return /^(22|54)/.test(sqlState(error) ?? '');
+}
+
 /** Classes and codes that may pass: connections, resources, a server that stops or starts, time-outs, races. */
 const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
 

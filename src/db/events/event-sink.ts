@@ -4,6 +4,7 @@ import type { EventSink } from '../../model/webhook/verified-event.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { storeEvent } from './event-store.ts';
 import { mirroredRows } from './stored-events.ts';
+import { coalesced } from '../notify/coalesced.ts';
 import { wake } from '../notify/wakeups.ts';
 
 export interface EventSinkOptions {
@@ -19,19 +20,10 @@ const COALESCE = 50;
 
 /** Stores events, and soon after the commit wakes the process that owns the account. */
 export function createEventSink({ db, collections, clock }: EventSinkOptions): EventSink {
-  let waking = false;
-  let more = false;
-  const wakeOthers = async (): Promise<void> => {
-    more = true;
-    if (waking) return;
-    waking = true;
-    while (more) {
-      more = false;
-      await wake(db);
-      await clock.sleep(COALESCE);
-    }
-    waking = false;
-  };
+  const wakeOthers = coalesced(async () => {
+    await wake(db);
+    await clock.sleep(COALESCE);
+  });
   return {
     async store(userId, event) {
       const rows = mirroredRows(event.rows, collections);

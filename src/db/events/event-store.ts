@@ -2,12 +2,12 @@ import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import type { HintedRow } from '../../model/hint.ts';
 import { forgottenHash } from '../../model/forgotten-key.ts';
-import { jsonbText } from '../../model/json/jsonb-text.ts';
+import { jsonbText, storedBody, type StoredBody } from '../../model/json/jsonb-text.ts';
 import { timestampText } from '../../model/json/timestamp-text.ts';
 import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
 import { addHints } from './hint-store.ts';
-import { sqlState } from '../connection/sql-state.ts';
+import { isRefusedValue } from '../connection/sql-state.ts';
 
 /**
  * Stores an event and its hints in one transaction: when this resolves, they are on disk. Any process may receive the
@@ -26,16 +26,14 @@ export async function storeEvent(
   try {
     return await store(db, userId, event, rows, contentOf(event));
   } catch (error) {
-    if (!isBeyondJsonb(error)) throw error;
-    return store(db, userId, event, rows, opaque(event));
+    if (!isRefusedValue(error)) throw error;
+    return store(db, userId, event, rows, contentOf(event, false));
   }
 }
 
 /** The columns of an event's body. */
-interface Content {
+interface Content extends StoredBody {
   readonly data: string | null;
-  readonly raw: string;
-  readonly verbatim: string | null;
 }
 
 function store(
@@ -113,23 +111,8 @@ async function firstSeen(
   return otherAt && { id: otherId, at: otherAt };
 }
 
-function contentOf(event: VerifiedEvent): Content {
-  if (!event.isJson) return opaque(event);
-  const { raw, verbatim } = jsonbText(event.source);
-  return {
-    data: event.dataSource === undefined ? null : jsonbText(event.dataSource).raw,
-    raw,
-    verbatim: verbatim ?? null,
-  };
-}
-
-/** A body that is no JSON, or JSON that Postgres refuses, as one JSON string. */
-function opaque({ source }: VerifiedEvent): Content {
-  const { raw, verbatim } = jsonbText(JSON.stringify(source));
-  return { data: null, raw, verbatim: verbatim ?? null };
-}
-
-/** Whether Postgres refuses the value itself, and always will: too many digits, or nesting that is too deep. */
-function isBeyondJsonb(error: unknown): boolean {
-  return /^(?:22|54)/.test(sqlState(error) ?? '');
+/** @param asJson false: a body that is no JSON, or JSON that Postgres refuses, as one JSON string */
+function contentOf({ source, dataSource, isJson }: VerifiedEvent, asJson = isJson): Content {
+  const data = asJson && dataSource !== undefined ? jsonbText(dataSource).raw : null;
+  return { data, ...storedBody(source, asJson) };
 }

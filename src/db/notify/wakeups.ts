@@ -38,23 +38,15 @@ export function createWakeups(options: WakeupOptions): Service {
   const { clock, log, onWake } = options;
   return service('wake-ups', async ({ signal, ready }) => {
     let failing = false;
-    /** @returns whether to try again; false: LISTEN delivers nothing here */
-    const listenOnce = async (): Promise<boolean> => {
-      const listener = await Listener.connect(options, signal);
-      try {
-        if (!(await listener.hears(clock, signal))) return false;
-        failing = false;
-        ready();
-        await listener.listen(() => onWake(true), signal);
-        return true;
-      } finally {
-        await listener.end();
-      }
+    const onHeard = (): void => {
+      failing = false;
+      ready();
+      onWake(true);
     };
     let again = true;
     while (again) {
       try {
-        again = await listenOnce();
+        again = await listen(options, signal, onHeard);
       } catch (error) {
         signal.throwIfAborted();
         // Where the database is away, the heartbeat warns.
@@ -76,91 +68,56 @@ export function createWakeups(options: WakeupOptions): Service {
   });
 }
 
-/**
- * Whether LISTEN delivers anything on this connection: it does not behind a transaction pooler. Wakes the daemons of
- * this mirror once more than needed.
- * @throws DatabaseUnavailable, Unusable; the signal's reason
- */
-export async function listenWorks(
-  options: Pick<WakeupOptions, 'connection' | 'schema' | 'clock'>,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const listener = await Listener.connect(options, signal);
-  try {
-    return await listener.hears(options.clock, signal);
-  } finally {
-    await listener.end();
-  }
-}
-
 function channelOf(schema: string): string {
   return `${schema}_wake`;
 }
 
-/** A connection only for LISTEN. */
-class Listener {
-  readonly #client: pg.Client;
-  readonly #config: pg.ClientConfig;
-  readonly #channel: string;
-  readonly #lost: Promise<void>;
-  #onNotification: () => void = () => {};
-
-  private constructor(client: pg.Client, config: pg.ClientConfig, channel: string) {
-    this.#client = client;
-    this.#config = config;
-    this.#channel = channel;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#lost = promise;
+/**
+ * Listens on a connection of its own until that is gone, after it has notified itself, which wakes the daemons of this
+ * mirror once more than needed. Another connection sends that: while a statement of the listener runs, a pooler does
+ * pass notifications on.
+ * @param onHeard called at once, for what was missed, and at each notification; left out: only finds out whether LISTEN
+ *   delivers anything
+ * @returns whether it does; false behind a transaction pooler
+ * @throws DatabaseUnavailable, Unusable; the signal's reason
+ */
+export async function listen(
+  { connection, schema, clock }: Pick<WakeupOptions, 'connection' | 'schema' | 'clock'>,
+  signal: AbortSignal,
+  onHeard?: () => void,
+): Promise<boolean> {
+  const config = await unlessAborted(signal, resolveConnection(connection));
+  const client = new pg.Client(config);
+  const lost = new Promise<void>((resolve) => {
     client.on('error', () => resolve());
     client.on('end', () => resolve());
-    client.on('notification', () => this.#onNotification());
+  });
+  try {
+    await unlessAborted(signal, client.connect());
+    await client.query(`listen ${client.escapeIdentifier(channelOf(schema))}`);
+    const first = new Promise<boolean>((resolve) => client.once('notification', () => resolve(true)));
+    await unlessAborted(signal, notifyOn(config, channelOf(schema)));
+    if (!(await Promise.race([first, clock.sleep(SELF_TEST, signal).then(() => false)]))) return false;
+    if (onHeard === undefined) return true;
+    client.on('notification', onHeard);
+    onHeard();
+    await unlessAborted(signal, lost);
+    return true;
+  } catch (error) {
+    throw databaseError(error);
+  } finally {
+    await client.end().catch(() => {});
   }
+}
 
-  static async connect(
-    { connection, schema }: Pick<WakeupOptions, 'connection' | 'schema'>,
-    signal: AbortSignal,
-  ): Promise<Listener> {
-    const config = await unlessAborted(signal, resolveConnection(connection));
-    const client = new pg.Client(config);
-    const listener = new Listener(client, config, channelOf(schema));
-    try {
-      await unlessAborted(signal, client.connect());
-      await client.query(`listen ${client.escapeIdentifier(listener.#channel)}`);
-    } catch (error) {
-      void listener.end();
-      throw databaseError(error);
-    }
-    return listener;
-  }
-
-  /**
-   * Whether a notification arrives. Another connection sends it: while a statement of the listener runs, a pooler
-   * does pass notifications on.
-   */
-  async hears(clock: Clock, signal: AbortSignal): Promise<boolean> {
-    const heard = new Promise<boolean>((resolve) => {
-      this.#onNotification = () => resolve(true);
-    });
-    const other = new pg.Client(this.#config);
-    other.on('error', () => {});
-    try {
-      await unlessAborted(signal, other.connect());
-      await other.query('select pg_notify($1, $2)', [this.#channel, '']);
-    } finally {
-      void other.end().catch(() => {});
-    }
-    return Promise.race([heard, clock.sleep(SELF_TEST, signal).then(() => false)]);
-  }
-
-  /** Calls `onWake` now, for what was missed, and at each notification until the connection is gone. */
-  async listen(onWake: () => void, signal: AbortSignal): Promise<void> {
-    this.#onNotification = onWake;
-    onWake();
-    await unlessAborted(signal, this.#lost);
-  }
-
-  async end(): Promise<void> {
-    await this.#client.end().catch(() => {});
+async function notifyOn(config: pg.ClientConfig, channel: string): Promise<void> {
+  const client = new pg.Client(config);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('select pg_notify($1, $2)', [channel, '']);
+  } finally {
+    void client.end().catch(() => {});
   }
 }
 

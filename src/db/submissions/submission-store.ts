@@ -19,8 +19,8 @@ import { commitDurably } from '../connection/durable-commit.ts';
 import { fenced } from '../ownership/fenced.ts';
 import { addHints } from '../events/hint-store.ts';
 import { maySend } from '../installation/sending.ts';
-import { sqlState } from '../connection/sql-state.ts';
-import { jsonbText } from '../../model/json/jsonb-text.ts';
+import { isRefusedValue } from '../connection/sql-state.ts';
+import { storedBody, type StoredBody } from '../../model/json/jsonb-text.ts';
 
 /**
  * A request is written within so many milliseconds after its claim, or not at all (docs/design/operations-out.md).
@@ -179,7 +179,7 @@ async function queuedSubmissions(db: Db, userId: string, limit: number): Promise
 
 function changes(
   outcome: SubmissionOutcome,
-  response: StoredResponse | undefined,
+  response: StoredBody | undefined,
   now: Date,
 ): RawBuilder<unknown> {
   const after = (ms: number): RawBuilder<unknown> => sql`${new Date(now.getTime() + ms)}::timestamptz`;
@@ -188,7 +188,7 @@ function changes(
       _not_before = ${after(outcome.retryInMs)}`;
   }
   return sql`state = ${outcome.state}, done_at = ${now}::timestamptz, error = ${shown(outcome.error)},
-    response_status = ${outcome.status ?? null}, response = ${response?.response ?? null}::text::jsonb,
+    response_status = ${outcome.status ?? null}, response = ${response?.raw ?? null}::text::jsonb,
     _verbatim = ${response?.verbatim ?? null},
     _conclusive_at = ${outcome.state === 'unknown' ? after(outcome.conclusiveInMs) : null}`;
 }
@@ -199,42 +199,14 @@ function shown(error: string | undefined): string | null {
 }
 
 /** The body as it can be stored. Asks first whether jsonb takes it, since a refusal would end the transaction. */
-async function responseOf(db: Db, outcome: SubmissionOutcome): Promise<StoredResponse | undefined> {
+async function responseOf(db: Db, outcome: SubmissionOutcome): Promise<StoredBody | undefined> {
   if (outcome.state === 'queued' || outcome.body === undefined) return undefined;
-  const stored = storedResponse(outcome.body);
+  const stored = storedBody(outcome.body);
   try {
-    await db.sql`select ${stored.response}::text::jsonb is null`;
+    await db.sql`select ${stored.raw}::text::jsonb is null`;
     return stored;
   } catch (error) {
-    // 22: a number or a string beyond its bounds; 54: nested too deeply.
-    if (!/^(22|54)/.test(sqlState(error) ?? '')) throw error;
-    return storedResponse(outcome.body, true);
-  }
-}
-
-/** A response's body as the columns `response` and `_verbatim` store it. */
-interface StoredResponse {
-  /** JSON text that jsonb takes: the body itself, or a JSON string of a body that is no JSON. */
-  readonly response: string;
-  /** The exact JSON text where characters had to be replaced. */
-  readonly verbatim: string | null;
-}
-
-/**
- * The whole body, with every digit (docs/design/operations-out.md, "What came of it").
- * @param asText stores a body that is JSON as a string, too: jsonb refuses it (numbers beyond `numeric`, deep
- *   nesting)
- */
-export function storedResponse(body: string, asText = false): StoredResponse {
-  const { raw, verbatim } = jsonbText(!asText && isJson(body) ? body : JSON.stringify(body));
-  return { response: raw, verbatim: verbatim ?? null };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+    if (!isRefusedValue(error)) throw error;
+    return storedBody(outcome.body, false);
   }
 }

@@ -1,5 +1,5 @@
 import { allSent, type Db } from '../../db/connection/db.ts';
-import { sqlState } from '../../db/connection/sql-state.ts';
+import { isRefusedValue, sqlState } from '../../db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { RefusedItem } from '../page-write.ts';
 import type { RowPayload } from '../rows/row-payload.ts';
@@ -92,7 +92,7 @@ export async function writeCarefully(
   return refused.flatMap(({ part, error }) =>
     part.map(({ row: { row } }) => {
       const { index, item } = row;
-      const hopeless = /^(22|54)/.test(sqlState(error) ?? '');
+      const hopeless = isRefusedValue(error);
       return { index, item, reason: `is refused by Postgres: ${reasonOf(error)}`, hopeless };
     }),
   );

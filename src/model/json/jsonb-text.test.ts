@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonbText } from './jsonb-text.ts';
+import { jsonbText, storedBody } from './jsonb-text.ts';
 
 describe('jsonbText', () => {
   it('replaces U+0000 and lone surrogates, and keeps the verbatim text aside', () => {
@@ -29,6 +29,44 @@ describe('jsonbText', () => {
           expect(verbatim).toBe(raw === JSON.stringify(text) ? undefined : JSON.stringify(text));
         },
       ),
+    );
+  });
+});
+
+describe('a stored body', () => {
+  it('is kept as it was written where it is JSON, digit by digit', () => {
+    const body = '{"job_id": 9007199254740993, "x": 1.10}';
+    expect(storedBody(body)).toEqual({ raw: body, verbatim: null });
+  });
+
+  it.each(['', 'not found', '<html>', '{"job_id": 1', '\uFEFF{}'])(
+    'is a JSON string where it is %j',
+    (body) => {
+      const { raw, verbatim } = storedBody(body);
+      expect(JSON.parse(raw)).toBe(body);
+      expect(verbatim).toBeNull();
+    },
+  );
+
+  it('keeps aside what jsonb can’t hold, escaped, so that text can', () => {
+    expect(storedBody('{"a":"\\u0000"}')).toEqual({
+      raw: '{"a":"\\ufffd"}',
+      verbatim: '{"a":"\\u0000"}',
+    });
+    expect(storedBody('binary \0 \uD800')).toEqual({
+      raw: '"binary \\ufffd \\ufffd"',
+      verbatim: '"binary \\u0000 \\ud800"',
+    });
+  });
+
+  it('gives every body back', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), fc.boolean(), (body, asText) => {
+        const { raw, verbatim } = storedBody(body, ...(asText ? [false] : []));
+        const exact = verbatim ?? raw;
+        if (exact !== body) expect(JSON.parse(exact)).toBe(body);
+        expect(raw).not.toMatch(/\\u0000/);
+      }),
     );
   });
 });

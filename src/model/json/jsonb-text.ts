@@ -14,3 +14,26 @@ export function jsonbText(source: string): { readonly raw: string; readonly verb
   const raw = source.replaceAll(ESCAPES, (escape) => (REPLACED.test(escape) ? '\\ufffd' : escape));
   return { raw, verbatim: raw === source ? undefined : source };
 }
+
+/** A whole body, with every digit, as columns store it. */
+export interface StoredBody {
+  /** JSON text that jsonb takes: the body itself, or a JSON string of it. */
+  readonly raw: string;
+  /** The exact JSON text where characters had to be replaced. */
+  readonly verbatim: string | null;
+}
+
+/** @param asJson false: as a JSON string, also where jsonb refuses it (numbers beyond `numeric`, deep nesting) */
+export function storedBody(body: string, asJson = isJson(body)): StoredBody {
+  const { raw, verbatim = null } = jsonbText(asJson ? body : JSON.stringify(body));
+  return { raw, verbatim };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
