@@ -1,4 +1,4 @@
-import { raw } from 'hono/html';
+import { raw } from './html.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { isLoopbackHostHeader, tokenCheck } from './access.ts';
 import type { Answers } from './answers.ts';
@@ -62,7 +62,7 @@ function pageRoute(path: string, options: RoutesOptions): Route | undefined {
       const { nonce, policy } = contentPolicy();
       const { view, status } = await viewOf(answers, userId);
       return htmlReply(
-        String(await statusPage(raw(view), nonce, userId === undefined ? '' : '../')),
+        String(statusPage(raw(view), nonce, userId === undefined ? '' : '../')),
         policy,
         status,
       );
@@ -96,7 +96,7 @@ async function viewOf(
   const account = wholeAccount(report, userId);
   const details =
     account === undefined || why !== undefined ? undefined : await answers.account(account.userId);
-  const view = String(await reportView({ report, userId, details, why }));
+  const view = String(reportView({ report, userId, details, why }));
   const isThere = userId === undefined || account !== undefined;
   // Indentation would be a third of it.
   return { view: view.replaceAll(/\n\s+/g, '\n'), status: why !== undefined ? 503 : isThere ? 200 : 404 };

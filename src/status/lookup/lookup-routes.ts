@@ -1,4 +1,4 @@
-import { html } from 'hono/html';
+import { html, type Html } from '../html.ts';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
@@ -19,7 +19,7 @@ import {
 } from '../../model/lookup/row-address.ts';
 import { contentPolicy } from '../content-policy.ts';
 import { htmlReply, type Route } from '../http/page-reply.ts';
-import { count, type Html } from '../page/page-figures.ts';
+import { count } from '../page/page-figures.ts';
 import { chip, moment, table } from '../page/page-table.ts';
 import { stillPage } from '../page/status-page.ts';
 import { rowView } from './row-view.ts';
@@ -54,7 +54,7 @@ export function lookupRoute(path: string, lookups: Lookups): Route | undefined {
     const root = '../'.repeat(path.split('/').length - 2);
     const asked = (query.get('q') ?? '').slice(0, LONGEST_QUERY);
     const frame = { title: `${title} – research-mirror`, root, query: asked };
-    return htmlReply(String(await stillPage(view(root), nonce, frame)), policy, status);
+    return htmlReply(String(stillPage(view(root), nonce, frame)), policy, status);
   };
 }
 

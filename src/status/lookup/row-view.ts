@@ -1,7 +1,7 @@
-import { html } from 'hono/html';
+import { html, type Html } from '../html.ts';
 import type { RowStory, StoryEntry } from '../../model/lookup/lookup-answers.ts';
 import { keyParts, type RowAddress, rowName } from '../../model/lookup/row-address.ts';
-import { relative, type Html } from '../page/page-figures.ts';
+import { relative } from '../page/page-figures.ts';
 import { chip, time } from '../page/page-table.ts';
 
 const STATES = {

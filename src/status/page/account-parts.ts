@@ -1,4 +1,4 @@
-import { html } from 'hono/html';
+import { html, type Html } from '../html.ts';
 import { CELL_COLUMNS, type CellColumn, NOTE_COLUMNS } from '../../model/collection-columns.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { rowPath } from '../../model/lookup/row-address.ts';
@@ -11,7 +11,7 @@ import type {
   StatusReport,
   WaitingDeletion,
 } from '../../model/status/status-report.ts';
-import { count, type Html } from './page-figures.ts';
+import { count } from './page-figures.ts';
 import { chip, moment, type PageColumn, table, time } from './page-table.ts';
 
 /** What a page shows. */

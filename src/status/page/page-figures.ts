@@ -1,10 +1,6 @@
 import { formatAge, formatCount } from '@research-mirror/runtime/figures';
-import type { html } from 'hono/html';
 
 /** How numbers and moments are shown on the page. Pure; every moment is ISO 8601. */
-
-/** Escaped HTML, as the tag `html` makes it; a promise where a part of it is one. */
-export type Html = ReturnType<typeof html>;
 
 /** 1234567 → `1,234,567`. */
 export const count = formatCount;

@@ -1,5 +1,5 @@
-import { html, raw } from 'hono/html';
-import { absolute, relative, type Html } from './page-figures.ts';
+import { html, type Html, raw } from '../html.ts';
+import { absolute, relative } from './page-figures.ts';
 
 /** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
 export type PageColumn<Row> = readonly [string, (row: Row) => Html | string, boolean?];

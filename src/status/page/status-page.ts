@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { html, raw } from 'hono/html';
+import { html, type Html, raw } from '../html.ts';
 import { LONGEST_QUERY } from '../../model/lookup/row-address.ts';
-import type { Html } from './page-figures.ts';
 
 const STYLE = ['page.css', 'lookup.css'].map((name) =>
   raw(readFileSync(new URL(name, import.meta.url), 'utf8')),

@@ -15,7 +15,7 @@ import { reportView } from './view.ts';
 
 const DETAILS = sampleDetails();
 const ofReport = async (report: StatusReport, userId?: string, details = DETAILS): Promise<string> =>
-  String(await reportView({ report, userId, details }));
+  String(reportView({ report, userId, details }));
 const viewOf = async (...accounts: AccountStatus[]): Promise<string> => ofReport(sampleReport({ accounts }));
 
 it('has what a person may act on right below what is wrong', async () => {
@@ -104,7 +104,7 @@ describe('the page of an account', () => {
   });
 
   it('says what can’t be read of it now', async () => {
-    const view = String(await reportView({ report: sampleReport(), userId: '42', details: undefined }));
+    const view = String(reportView({ report: sampleReport(), userId: '42', details: undefined }));
     expect(view.match(/This can’t be read now/g)).toHaveLength(2);
   });
 });
@@ -113,7 +113,7 @@ describe('the line of an account', () => {
   it('is of no known state while there is no newer report', async () => {
     const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
     const old = { report: sampleReport({ accounts }), userId: undefined, details: undefined };
-    const view = String(await reportView({ ...old, why: 'the database is away' }));
+    const view = String(reportView({ ...old, why: 'the database is away' }));
     expect(view.match(/class="chip idle">not known</g)).toHaveLength(2);
     expect(view).not.toContain('chip current');
   });

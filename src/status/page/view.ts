@@ -1,10 +1,10 @@
-import { html } from 'hono/html';
+import { html, type Html } from '../html.ts';
 import { countOf } from '@research-mirror/runtime/figures';
 import { affectedBy, type Problem, PROBLEMS, withoutPlace } from '../../model/status/problem.ts';
 import { processWords } from '../../model/status/report-words.ts';
 import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
 import { accountParts, NOT_KNOWN, rootOf, type Shown } from './account-parts.ts';
-import { absolute, count, relative, type Html } from './page-figures.ts';
+import { absolute, count, relative } from './page-figures.ts';
 import { chip, moment, type PageColumn, table } from './page-table.ts';
 
 /** The account that a page shows whole: its own, and on the first page the only one. */
