@@ -1,7 +1,7 @@
 /**
  * Forged mebibytes of the shapes that cost most, with signatures in every form, against the real daemon at rising rates.
  * The service signs by canonical JSON, which is pinned: the form that is dearest to check. Beside the flood it delivers
- * an event each 100 ms, and the daemon's heartbeat, event loop and memory are watched.
+ * an event each 100 ms, the daemon's heartbeat, event loop and memory are watched, and a full pass is timed.
  *
  *     node bench/events/forged-large.ts [--seconds 30] [--postgres URL]
  */
@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
-import { startProgram } from '../../test/support/processes/program.ts';
+import { type ProgramOptions, startProgram } from '../../test/support/processes/program.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { readFlags } from '../support/flags.ts';
 import { mebibytes, type Statuses } from '../support/mebibytes.ts';
@@ -35,7 +35,7 @@ await onStage(flags.postgres, async (stage) => {
   const sandbox = await stage.sandbox({
     ...STILL,
     limits: 'off',
-    jobs: 50,
+    jobs: 5_000,
     lists: 3,
     signature: 'canonical-json',
     deliveryRetries: 20,
@@ -45,11 +45,11 @@ await onStage(flags.postgres, async (stage) => {
   const port = await nonEphemeralPort();
   const loopFile = join(stage.folder, 'loop');
   const url = await stage.database();
-  const { cwd, env } = programOptions({ sandbox, folder: stage.folder, env: { DATABASE_URL: url } });
+  const options = programOptions({ sandbox, folder: stage.folder, env: { DATABASE_URL: url } });
   const daemon = startProgram(['start'], {
-    cwd,
+    ...options,
     env: {
-      ...env,
+      ...options.env,
       MIRROR_HTTP_PORT: '0',
       MIRROR_WEBHOOK_PORT: String(port),
       MIRROR_PUBLIC_URL: `http://127.0.0.1:${port}`,
@@ -79,6 +79,7 @@ await onStage(flags.postgres, async (stage) => {
       const stop = rate === 0 ? () => Promise.resolve<Statuses>(new Map()) : mebibytes(target, rate);
       const begun = performance.now();
       let [age, memory, emitted] = [0, 0, 0];
+      const pass = fullPass(options);
       while (performance.now() - begun < flags.seconds * 1000) {
         await sandbox.control.emit({ type: 'research.completed' });
         emitted += 1;
@@ -86,6 +87,7 @@ await onStage(flags.postgres, async (stage) => {
         memory = Math.max(memory, await residentMb(daemon.child.pid ?? 0));
         await sleep(GENUINE_MS);
       }
+      const passSeconds = await Promise.race([pass, Promise.resolve(undefined)]);
       const answers = await stop();
       const passed = (performance.now() - begun) / 1000;
       const deliveries = await eventually('the service has delivered', async () => {
@@ -108,7 +110,10 @@ await onStage(flags.postgres, async (stage) => {
         `${quantile(latencies, 0.5).toFixed(0)} ms`,
         `${quantile(latencies, 0.99).toFixed(0)} ms`,
         memory.toFixed(0),
+        passSeconds === undefined ? 'not done' : `${passSeconds.toFixed(1)} s`,
       ]);
+      claims.check(passSeconds !== undefined, `at ${rate} a second a full pass was not done`);
+      await pass;
       claims.check(late < MOST_LATE_S, `at ${rate} a second a heartbeat was ${late.toFixed(1)} s late`);
       claims.check(
         taken.length === emitted,
@@ -136,13 +141,22 @@ await onStage(flags.postgres, async (stage) => {
       'median',
       'p99',
       'MB',
+      'full pass',
     ],
     rows,
   );
   claims.tell(
-    'no flood of forged mebibytes keeps the daemon from its heartbeat, or the service from delivering',
+    'no flood of forged mebibytes keeps the daemon from its heartbeat or its walks, or the service from delivering',
   );
 });
+
+/** A full pass that the daemon carries out. @returns how many seconds it takes */
+async function fullPass(options: ProgramOptions): Promise<number> {
+  const begun = performance.now();
+  const { code } = await startProgram(['sync', '--full'], options).ended;
+  claims.check(code === 0, `a full pass ended with ${String(code)}`);
+  return (performance.now() - begun) / 1000;
+}
 
 async function lines(file: string): Promise<string[]> {
   return (await readFile(file, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
