@@ -40,6 +40,7 @@ const REFUSALS: Readonly<Record<Exclude<AnswerStatus, 200>, DeliveryResult>> = {
   405: 'bad_request',
   413: 'too_large',
   415: 'bad_request',
+  500: 'not_now',
   503: 'not_now',
 };
 
@@ -81,7 +82,7 @@ export async function webhookListener(
     clock,
     log,
     onEvent: (userId) => bellsOf(userId)?.hints.ring(),
-    onAnswer: (status) => {
+    onAnswer: ({ status }) => {
       if (status !== 200) metrics.deliveryJudged(REFUSALS[status]);
     },
   });

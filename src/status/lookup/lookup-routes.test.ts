@@ -12,7 +12,7 @@ const ESCAPED = '&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;';
 async function ask(path: string, changes: Partial<Lookups> = {}) {
   const { pathname, searchParams } = new URL(`http://localhost:8080/${path}`);
   const route = lookupRoute(pathname, sampleLookups(changes));
-  const reply = await route?.({ path: pathname, query: searchParams, header: () => undefined });
+  const reply = await route?.({ path: pathname, query: searchParams });
   return { status: reply?.status, body: String(reply?.body), headers: new Headers(reply?.headers) };
 }
 

@@ -17,11 +17,10 @@ import {
   rowName,
   rowPath,
 } from '../../model/lookup/row-address.ts';
-import { contentPolicy } from '../content-policy.ts';
-import { htmlReply, type Route } from '../http/page-reply.ts';
 import { count } from '../page/page-figures.ts';
 import { chip, moment, table } from '../page/page-table.ts';
 import { stillPage } from '../page/status-page.ts';
+import { htmlReply, type Route } from '../reply.ts';
 import { rowView } from './row-view.ts';
 
 /** What viewers look up. Each rejects with DatabaseUnavailable where it can't be answered now. */
@@ -50,11 +49,10 @@ export function lookupRoute(path: string, lookups: Lookups): Route | undefined {
   if (read === undefined) return undefined;
   return async ({ query }) => {
     const { status, title, view } = await read(lookups, query, path).catch(unanswered);
-    const { nonce, policy } = contentPolicy();
     const root = '../'.repeat(path.split('/').length - 2);
     const asked = (query.get('q') ?? '').slice(0, LONGEST_QUERY);
     const frame = { title: `${title} – research-mirror`, root, query: asked };
-    return htmlReply(String(stillPage(view(root), nonce, frame)), policy, status);
+    return htmlReply((nonce) => stillPage(view(root), nonce, frame), status);
   };
 }
 

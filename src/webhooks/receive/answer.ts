@@ -5,8 +5,8 @@ export interface ListenerAnswer {
   readonly body: string;
 }
 
-/** 405 and 415, beside those of the contract: other methods than POST, and bodies that are compressed. */
-export type AnswerStatus = 200 | 400 | 404 | 405 | 413 | 415 | 503;
+/** 405 and 415, beside those of the contract: other methods than POST, and bodies that are compressed; 500: a defect. */
+export type AnswerStatus = 200 | 400 | 404 | 405 | 413 | 415 | 500 | 503;
 
 /** Seconds after which what can't be taken now is worth another try. */
 const RETRY_AFTER = '5';

@@ -9,7 +9,7 @@ import {
 import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/signing.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { Scheme } from '../../model/webhook/signature-scheme.ts';
-import { Notes } from './notes.ts';
+import { Notes } from '@research-mirror/runtime/notes';
 import { CANONICAL, Receiver } from './receiver.ts';
 
 // What forged deliveries can make the receiver compute, at most: counted, since time on a busy machine proves

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { deliveryAccount, pathOf } from './requests.ts';
+import { deliveryAccount, pathOf } from './webhook-server.ts';
 
 it.each([
   ['/webhooks/42', '42'],

@@ -9,7 +9,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { HintedRow } from '../../model/hint.ts';
 import type { Scheme } from '../../model/webhook/signature-scheme.ts';
-import { Notes } from './notes.ts';
+import { Notes } from '@research-mirror/runtime/notes';
 import { Receiver } from './receiver.ts';
 
 let clock: VirtualClock;

@@ -6,12 +6,12 @@ import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
+import type { Notes } from '@research-mirror/runtime/notes';
 import { presentedSignatures } from '../signature/presented.ts';
 import { signedBody } from '../signature/verify-signature.ts';
 import { type ListenerAnswer, answer } from './answer.ts';
 import { ByteRate } from './byte-rate.ts';
 import { judgeDelivery, type DeliveryVerdict } from './judge.ts';
-import type { Notes } from './notes.ts';
 import { readEvent } from './read-event.ts';
 
 export interface ReceiverOptions {

@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/signing.ts';
 import { deliver, webhookListeners } from '../../../test/support/webhooks/webhook-listeners.ts';
-import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { WEBHOOK_SERVER_LIMITS } from './webhook-server.ts';
+import { HTTP_BOUNDS } from '@research-mirror/runtime/http-listener';
+import { ANSWER_MS } from './webhook-server.ts';
 
 // What anybody on the internet can take of the listener, at most.
 
 const { listen, raw } = webhookListeners();
-const MiB = 1024 * 1024;
 
 function head(...headers: readonly string[]): string {
   return ['POST /webhooks/42 HTTP/1.1', 'Host: mirror', ...headers, '', ''].join('\r\n');
@@ -90,7 +89,7 @@ describe('a body', () => {
   });
 
   it('finds no room while others fill it, and room again when they are done', async () => {
-    const { url, sink } = await listen({ limits: { roomBytes: 100_000 } });
+    const { url, sink } = await listen({ bounds: { roomBytes: 100_000 } });
     const { promise, resolve } = Promise.withResolvers<void>();
     sink.until = promise;
     const large = envelope('evt_1', { data: 'x'.repeat(60_000) });
@@ -106,59 +105,32 @@ describe('a body', () => {
   });
 });
 
-describe('large bodies', () => {
-  const large = (id: string): string => envelope(id, { data: 'x'.repeat(25_000) });
-
-  it('are taken as far as there are bytes a second for all of them; usual ones always are', async () => {
-    const clock = new VirtualClock();
-    const { url, sink } = await listen({ clock, limits: { largeBytesPerSecond: 16 * 1024 } });
-    const answers = [];
-    for (const id of ['evt_1', 'evt_2', 'evt_3']) answers.push((await deliver(url, large(id))).status);
-    expect(answers).toEqual([200, 200, 503]);
-    expect((await deliver(url, envelope('evt_4'))).status).toBe(200);
-    await clock.advance(1_000);
-    expect((await deliver(url, large('evt_3'))).status).toBe(200);
-    expect(sink.events.size).toBe(4);
-  });
-
-  it('that come without their size are given up as soon as they are too many', async () => {
-    const listening = await listen({
-      clock: new VirtualClock(),
-      limits: { largeBytesPerSecond: 16 * 1024, bodyBytes: MiB },
-    });
-    const { socket, ended } = raw(listening);
-    socket.write(head('Transfer-Encoding: chunked'));
-    socket.write(`10000\r\n${'x'.repeat(65_536)}\r\n`);
-    expect(await ended).toMatch(/^HTTP\/1.1 503 /);
-  });
-});
-
 it('takes a mebibyte, and answers within a second', () => {
-  expect(WEBHOOK_SERVER_LIMITS).toMatchObject({ bodyBytes: 1024 * 1024, answerMs: 1_000 });
+  expect([HTTP_BOUNDS.bodyBytes, ANSWER_MS]).toEqual([1024 * 1024, 1_000]);
 });
 
 describe('a delivery that takes too long', () => {
   it('to be stored is answered 503; its room is taken until it is', async () => {
-    const { url, sink, lines } = await listen({ limits: { answerMs: 20, roomBytes: 16 * 1024 } });
+    const { url, sink, lines } = await listen({ answerMs: 20, bounds: { roomBytes: 18_000 } });
     const { promise, resolve } = Promise.withResolvers<void>();
     sink.until = promise;
     expect((await deliver(url)).status).toBe(503);
     const second = await deliver(url, envelope('evt_2'));
-    expect(await second.text()).toContain('too many deliveries');
+    expect(await second.text()).toContain('too many requests');
     resolve();
     await eventually('room', async () => (await deliver(url)).status === 200);
     expect(lines[0]).toContain('the database takes too long');
   });
 
   it('to send its headers is cut off', async () => {
-    const listening = await listen({ limits: { headersMs: 100, requestMs: 200 } });
+    const listening = await listen({ bounds: { headersMs: 100, requestMs: 200 } });
     const { socket, ended } = raw(listening);
     socket.write('POST /webhooks/42 HTTP/1.1\r\nX-A: ');
     expect(await ended).toMatch(/^HTTP\/1.1 408 /);
   });
 
   it('to send its body is cut off', async () => {
-    const listening = await listen({ limits: { headersMs: 100, requestMs: 200 } });
+    const listening = await listen({ bounds: { headersMs: 100, requestMs: 200 } });
     const { socket, ended } = raw(listening);
     socket.write(`${head('Content-Length: 1000')}{"id":`);
     expect(await ended).toMatch(/^HTTP\/1.1 408 /);
@@ -181,7 +153,7 @@ it('refuses what is no HTTP', async () => {
 });
 
 it('answers connections beyond its bound with 503, and says so', async () => {
-  const listening = await listen({ limits: { connections: 2 } });
+  const listening = await listen({ bounds: { connections: 2 } });
   raw(listening);
   raw(listening);
   expect(await raw(listening).ended).toMatch(/^HTTP\/1.1 503 .*\r\n\r\nnot now: too many connections/s);

@@ -1,33 +1,26 @@
-import { boundedServer, type ServerBounds } from '@research-mirror/runtime/bounded-server';
-import { listenProblem } from '../../model/webhook/listen-problem.ts';
-import { listener } from '@research-mirror/runtime/listening';
+import { type HTTP_BOUNDS, httpListener, type HttpRequest } from '@research-mirror/runtime/http-listener';
 import { messageOf } from '@research-mirror/runtime/message';
+import { type NoteLog, Notes } from '@research-mirror/runtime/notes';
 import type { Service } from '@research-mirror/runtime/service';
-import { type NoteLog, Notes } from './notes.ts';
-import { type RequestLimits, Requests, type RequestsOptions } from './requests.ts';
+import { listenProblem } from '../../model/webhook/listen-problem.ts';
+import { answer, type ListenerAnswer } from './answer.ts';
+import { Receiver, type ReceiverOptions } from './receiver.ts';
 
-export interface WebhookServerOptions extends Omit<RequestsOptions, 'notes' | 'limits'> {
+export interface WebhookServerOptions extends Omit<ReceiverOptions, 'notes'> {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
+  /** Path of the public URL; some proxies leave it in front of the listener's paths. */
+  readonly prefix?: string;
   readonly log: NoteLog;
-  readonly limits?: Partial<WebhookServerLimits>;
+  /** Called for each answer to a delivery. */
+  readonly onAnswer?: (answer: ListenerAnswer) => void;
+  readonly bounds?: Partial<typeof HTTP_BOUNDS>;
+  readonly answerMs?: number;
 }
 
-export interface WebhookServerLimits extends RequestLimits, ServerBounds {}
-
-/**
- * Body and answer: docs/design/events.md, "Deliveries". The rest is generous for a service, and tight for a flood.
- */
-export const WEBHOOK_SERVER_LIMITS: WebhookServerLimits = {
-  bodyBytes: 1024 * 1024,
-  roomBytes: 64 * 1024 * 1024,
-  largeBytesPerSecond: 8 * 1024 * 1024,
-  answerMs: 1_000,
-  headersMs: 5_000,
-  requestMs: 10_000,
-  connections: 1_000,
-};
+/** The service waits no longer (specification 2.4). */
+export const ANSWER_MS = 1_000;
 
 export interface WebhookServer extends Service {
   /** The port that is open; known once started. */
@@ -43,24 +36,70 @@ export const DELIVERIES = {
 
 /** The listener for deliveries, and nothing else: `POST /webhooks/<user_id>` and `GET /healthz`. */
 export function createWebhookServer(options: WebhookServerOptions): WebhookServer {
-  const { host, port, clock, log } = options;
-  const limits = { ...WEBHOOK_SERVER_LIMITS, ...options.limits };
+  const { host, port, clock, log, prefix, onAnswer, bounds = {}, answerMs = ANSWER_MS } = options;
   const notes = new Notes(clock, log);
-  const onRefused = (error: Error): void =>
-    notes.say('warn', 'accept', `a connection for deliveries could not be taken: ${messageOf(error)}`);
-  const explain = (error: NodeJS.ErrnoException): Error =>
-    listenProblem(error, { ...DELIVERIES, host, port });
-  const listening = listener('webhook server', { host, port, clock, explain, onRefused }, () => {
-    const requests = new Requests({ ...options, limits, notes });
-    return boundedServer(
-      limits,
-      clock,
-      (request, response) => void requests.take(request, response),
-      () => {
-        const why = `more than ${limits.connections} connections for deliveries: new ones are refused`;
-        notes.say('warn', 'drop', why);
-      },
-    );
+  const receiver = new Receiver({ ...options, notes });
+  const accountOf = (target: string): string | undefined => deliveryAccount(pathOf(target, prefix));
+
+  const answerTo = async ({ method, target, headers, body }: HttpRequest): Promise<ListenerAnswer> => {
+    const userId = accountOf(target);
+    if (userId === undefined) {
+      const isHealth = pathOf(target, prefix) === '/healthz' && (method === 'GET' || method === 'HEAD');
+      return isHealth ? answer(200, 'ok') : answer(404, 'nothing is here');
+    }
+    if (method !== 'POST') return answer(405, 'deliveries are posted');
+    const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+    if (encoding !== 'identity' && encoding !== '') {
+      const line = `a delivery was compressed (${encoding.slice(0, 20)}), and refused`;
+      notes.say('warn', 'encoding', line);
+      return answer(415, 'compressed bodies are not taken');
+    }
+    return receiver.receive({ userId, headers, body });
+  };
+
+  const listener = httpListener({
+    name: 'webhook server',
+    what: DELIVERIES.what,
+    host,
+    port,
+    clock,
+    notes,
+    bounds,
+    answerMs,
+    explain: (error) => listenProblem(error, { ...DELIVERIES, host, port }),
+    answer: answerTo,
+    refusal: answer,
+    onDefect: (error) => notes.say('warn', 'defect', `a delivery could not be answered: ${messageOf(error)}`),
+    onReply: (target, reply) => {
+      if (accountOf(target) !== undefined) onAnswer?.(reply);
+    },
   });
-  return { ...listening, port: () => listening.address().port };
+  return { ...listener, port: () => listener.address().port };
+}
+
+/** `user_id` is a bigint: more digits name no account. */
+const DELIVERY = /^\/webhooks\/(\d{1,19})\/?$/;
+const MAX_USER_ID = 2n ** 63n - 1n;
+
+/**
+ * The path of a request's target, without query and without `prefix`. Nothing is decoded: our paths need no escapes.
+ * @param prefix path of the public URL, which proxies leave or remove. A path that is ours as it came is not cut
+ *   again, though it may begin like the prefix (of a public URL that ends in `/webhooks`)
+ */
+export function pathOf(target: string, prefix = ''): string {
+  const path = target.split('?', 1)[0] ?? '';
+  if (deliveryAccount(path) !== undefined) return path;
+  const before = prefix.replace(/\/+$/, '');
+  return before !== '' && path.startsWith(`${before}/`) ? path.slice(before.length) : path;
+}
+
+/**
+ * The account of a delivery's address: `/webhooks/<user_id>`, also with the slash that some services append. The
+ * digits are those of the account's row: 007 is nobody.
+ */
+export function deliveryAccount(path: string): string | undefined {
+  const digits = DELIVERY.exec(path)?.[1];
+  if (digits === undefined) return undefined;
+  const userId = BigInt(digits);
+  return userId <= MAX_USER_ID && userId.toString() === digits ? digits : undefined;
 }

@@ -52,7 +52,7 @@ export function webhookListeners(): {
         clock: systemClock,
         log: { info: (line) => lines.push(line), warn: (line) => lines.push(line) },
         onEvent: () => {},
-        onAnswer: (status) => answers.push(status),
+        onAnswer: ({ status }) => answers.push(status),
         ...options,
       });
       servers.push(server);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { VirtualClock } from '../testing/virtual-clock.ts';
 import { Notes } from './notes.ts';
 
 it('says the first of a kind at once, and the others in one line a minute', async () => {

@@ -1,5 +1,5 @@
-import type { Clock } from '@research-mirror/runtime/clock';
-import { formatCount } from '@research-mirror/runtime/figures';
+import type { Clock } from './clock.ts';
+import { formatCount } from './figures.ts';
 
 /** Anybody on the network can cause these lines: the first of a kind is written at once, then one a minute. */
 const QUIET_MS = 60_000;

@@ -1,0 +1,346 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Clock } from './clock.ts';
+import { messageOf } from './message.ts';
+import type { Notes } from './notes.ts';
+import { service, type Service, untilAborted } from './service.ts';
+
+/** What anybody who finds a listener can take of the process, at most. */
+export const HTTP_BOUNDS = {
+  /** At a time; one beyond is answered 503 and closed. */
+  connections: 1_000,
+  /** Of one body; beyond: 413. */
+  bodyBytes: 1024 * 1024,
+  /** Of all requests in hand; beyond: 503. */
+  roomBytes: 64 * 1024 * 1024,
+  /** Milliseconds for a request's headers, and for the whole of it; then 408. */
+  headersMs: 5_000,
+  requestMs: 10_000,
+};
+
+/** Headers of a request, all together. */
+const HEADER_BYTES = 16 * 1024;
+/** A request takes room for its headers, and each piece of a body for more than its bytes: senders cut them small. */
+const REQUEST_ROOM = HEADER_BYTES;
+const PIECE_ROOM = 512;
+/** Longer than proxies in front of us keep idle connections: they should close first. */
+const IDLE_MS = 65_000;
+/** How often the time-outs are checked. */
+const CHECK_MS = 1_000;
+/** Connections beyond the bound that are answered; further ones are closed without an answer. */
+const REFUSED = 50;
+/** What a refused sender still sends is read, so long and so much: a reset would take its answer away. */
+const LINGER_MS = 1_000;
+const LINGER_BYTES = 1024 * 1024;
+/** At a stop, how long requests under way may take. */
+const GRACE_MS = 1_000;
+
+const TOO_MANY_CONNECTIONS = [
+  'HTTP/1.1 503 Service Unavailable',
+  'Content-Type: text/plain; charset=utf-8',
+  'Content-Length: 41',
+  'Retry-After: 5',
+  'Connection: close',
+  '',
+  'not now: too many connections at a time\r\n',
+].join('\r\n');
+
+export interface HttpRequest {
+  readonly method: string;
+  /** As it was sent: a path with its query, of proxies also a whole address. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** An answer, which for HEAD is sent without its body. */
+export interface HttpReply {
+  readonly status: number;
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Stream;
+}
+
+/**
+ * A body that comes in pieces; it ends when this resolves.
+ * @param write resolves when there is room for more
+ * @param over aborted when nobody reads any more, and when the listener stops
+ */
+export type Stream = (write: (text: string) => Promise<void>, over: AbortSignal) => Promise<void>;
+
+export interface HttpListenerOptions<Reply extends HttpReply> {
+  /** Of the service. */
+  readonly name: string;
+  /** What it is for, in log lines. */
+  readonly what: string;
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly clock: Clock;
+  readonly notes: Notes;
+  readonly bounds?: Partial<typeof HTTP_BOUNDS>;
+  /** Answers are given within this time, in milliseconds; else 503. */
+  readonly answerMs: number;
+  /** Makes the error to throw when the port can't be opened. */
+  readonly explain: (error: NodeJS.ErrnoException) => Error;
+  readonly answer: (request: HttpRequest) => Promise<Reply>;
+  /** Makes the answer to a request that is not answered by `answer`. */
+  readonly refusal: (status: 413 | 500 | 503, text: string) => Reply;
+  readonly onDefect: (error: unknown, target: string) => void;
+  readonly onReply?: (target: string, reply: Reply) => void;
+}
+
+export interface HttpListener extends Service {
+  /** Where it listens. @throws RangeError before it has started */
+  address(): AddressInfo;
+}
+
+/**
+ * Node's HTTP server behind bounds, as a service: it fails with the error of `explain` where the port can't be opened,
+ * and has ended when all connections have. Not by a framework: the `Request` and `Response` of the web, which those
+ * need, are 19 MB and 60 ms of processor time as soon as they are touched.
+ */
+export function httpListener<Reply extends HttpReply>(options: HttpListenerOptions<Reply>): HttpListener {
+  const { name, what, host, port, clock, notes, explain } = options;
+  const bounds = { ...HTTP_BOUNDS, ...options.bounds };
+  let open: AddressInfo | undefined;
+  const body = service(name, async ({ signal, ready }) => {
+    const server = boundedServer(bounds, options, requests(bounds, options, signal));
+    server.listen(port, host);
+    await once(server, 'listening').catch((error: unknown) => {
+      throw explain(error as NodeJS.ErrnoException);
+    });
+    server.on('error', (error) =>
+      notes.say('warn', 'accept', `a connection for ${what} could not be taken: ${messageOf(error)}`),
+    );
+    open = server.address() as AddressInfo;
+    ready();
+    await untilAborted(signal);
+    await closed(server, clock);
+  });
+  return {
+    ...body,
+    address() {
+      if (open === undefined) throw new RangeError(`the ${name} has not started`);
+      return open;
+    },
+  };
+}
+
+async function closed(server: Server, clock: Clock): Promise<void> {
+  const over = new AbortController();
+  clock.sleep(GRACE_MS, over.signal).then(
+    () => server.closeAllConnections(),
+    () => {},
+  );
+  await new Promise((resolve) => server.close(resolve));
+  over.abort();
+}
+
+type Take = (request: IncomingMessage, response: ServerResponse) => void;
+
+function boundedServer(
+  { connections, headersMs, requestMs }: typeof HTTP_BOUNDS,
+  { what, clock, notes }: Pick<HttpListenerOptions<never>, 'what' | 'clock' | 'notes'>,
+  take: Take,
+): Server {
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: IDLE_MS,
+    connectionsCheckingInterval: CHECK_MS,
+  });
+  server.on('request', take);
+  // A sender that asks first is answered before it sends a body that nobody will read.
+  server.on('checkContinue', take);
+  const tooMany = (): void =>
+    notes.say('warn', 'drop', `more than ${connections} connections for ${what}: new ones are refused`);
+  server.maxConnections = connections + REFUSED;
+  server.on('drop', tooMany);
+  const serve = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  let open = 0;
+  server.on('connection', (socket: Socket) => {
+    if (open < connections) {
+      open += 1;
+      socket.once('close', () => (open -= 1));
+      for (const each of serve) each.call(server, socket);
+      return;
+    }
+    tooMany();
+    // Later, since those that came in the same moment have sent nothing yet either.
+    setImmediate(() => server.closeIdleConnections());
+    const gone = new AbortController();
+    socket.on('error', () => {});
+    socket.once('close', () => gone.abort());
+    clock.sleep(LINGER_MS, gone.signal).then(
+      () => socket.destroy(),
+      () => {},
+    );
+    socket.resume();
+    socket.end(TOO_MANY_CONNECTIONS);
+  });
+  return server;
+}
+
+/** Reads requests, has them answered, and sends the answers. */
+function requests<Reply extends HttpReply>(
+  bounds: typeof HTTP_BOUNDS,
+  { what, clock, notes, answerMs, answer, refusal, onDefect, onReply }: HttpListenerOptions<Reply>,
+  stopped: AbortSignal,
+): Take {
+  let room = bounds.roomBytes;
+
+  const refused = (status: 413 | 503): Reply => {
+    if (status === 413) {
+      notes.say(
+        'warn',
+        'too large',
+        `a request for ${what} had more than ${bounds.bodyBytes} bytes, and was refused`,
+      );
+      return refusal(413, `more than ${bounds.bodyBytes} bytes`);
+    }
+    notes.say('warn', 'no room', `too many requests for ${what} at a time: some have to come again`);
+    return refusal(503, 'not now: too many requests at a time');
+  };
+
+  /** The answer, or 503 where it takes too long: what is done after all is known when it comes again. */
+  const inTime = async (work: Promise<Reply>): Promise<Reply> => {
+    const over = new AbortController();
+    const late = clock.sleep(answerMs, over.signal).then(
+      () => {
+        notes.say('warn', 'slow', `the database takes too long: requests for ${what} have to come again`);
+        return refusal(503, 'not now: the database takes too long');
+      },
+      () => work,
+    );
+    return Promise.race([work, late]).finally(() => over.abort());
+  };
+
+  const replyTo = async (request: IncomingMessage, response: ServerResponse): Promise<Reply | undefined> => {
+    let taken = 0;
+    const reserve = (bytes: number): boolean => {
+      if (bytes > room) return false;
+      room -= bytes;
+      taken += bytes;
+      return true;
+    };
+    const release = (): void => void (room += taken);
+    const body = await readBody(request, response, bounds.bodyBytes, reserve);
+    if (!Buffer.isBuffer(body)) {
+      release();
+      return body && refused(body);
+    }
+    const { method = '', url: target = '', headers } = request;
+    // Released when nobody works on it any more, which may be long after the answer.
+    return inTime(answer({ method, target, headers, body }).finally(release));
+  };
+
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    // A sender that goes away is nobody's failure; without a listener its error would end the process.
+    request.on('error', () => {});
+    response.on('error', () => {});
+    const { url = '', method } = request;
+    const failed = (error: unknown): Reply => {
+      onDefect(error, url);
+      return refusal(500, 'internal error');
+    };
+    const reply = await replyTo(request, response).catch(failed);
+    if (reply === undefined) return;
+    onReply?.(url, reply);
+    if (response.destroyed) return;
+    if (!request.readableEnded) return sendEarly(request, response, reply, clock);
+    await send(response, reply, method === 'HEAD', stopped).catch((error: unknown) => {
+      onDefect(error, url);
+      response.destroy();
+    });
+  };
+  return (request, response) => void take(request, response);
+}
+
+/**
+ * A body to its end; 413 or 503 where it is refused; undefined where its sender went away. Room is taken for what has
+ * come, not for what is announced: a slow sender takes only what it sent.
+ */
+function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  most: number,
+  reserve: (bytes: number) => boolean,
+): Promise<Buffer | 413 | 503 | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > most) return Promise.resolve(413);
+  if (!reserve(REQUEST_ROOM)) return Promise.resolve(503);
+  if (request.headers.expect !== undefined) response.writeContinue();
+  const pieces: Buffer[] = [];
+  let length = 0;
+  return new Promise((resolve) => {
+    const end = (result: Buffer | 413 | 503 | undefined): void => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose).pause();
+      resolve(result);
+    };
+    const onData = (piece: Buffer): void => {
+      length += piece.length;
+      if (length > most) end(413);
+      else if (!reserve(piece.length + PIECE_ROOM)) end(503);
+      else pieces.push(piece);
+    };
+    const onEnd = (): void => end(Buffer.concat(pieces));
+    const onClose = (): void => end(undefined);
+    request.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}
+
+/** Sends an answer before its request has ended, and closes the connection. */
+async function sendEarly(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: HttpReply,
+  clock: Clock,
+): Promise<void> {
+  response.writeHead(status, { ...headers, ...lengthOf(body), connection: 'close' });
+  if (typeof body === 'string') response.write(body);
+  const over = new AbortController();
+  let left = LINGER_BYTES;
+  request.on('data', (piece: Buffer) => {
+    left -= piece.length;
+    if (left < 0) over.abort();
+  });
+  request.once('end', () => over.abort()).once('close', () => over.abort());
+  request.resume();
+  await clock.sleep(LINGER_MS, over.signal).catch(() => {});
+  response.end();
+}
+
+async function send(
+  response: ServerResponse,
+  { status, headers, body }: HttpReply,
+  onlyHead: boolean,
+  stopped: AbortSignal,
+): Promise<void> {
+  response.writeHead(status, { ...headers, ...lengthOf(body) });
+  if (typeof body === 'string' || onlyHead) {
+    response.end(typeof body === 'string' && !onlyHead ? body : undefined);
+    return;
+  }
+  response.flushHeaders();
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const over = AbortSignal.any([gone.signal, stopped]);
+  await body(async (text) => {
+    if (response.write(text) || over.aborted) return;
+    await once(response, 'drain', { signal: over }).catch(() => {});
+  }, over);
+  response.end();
+}
+
+function lengthOf(body: HttpReply['body']): { 'content-length'?: number } {
+  return typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {};
+}
