@@ -6,7 +6,7 @@
  *
  *     node bench/mirror/compare-keys.ts [--rows 1000000] [--postgres URL]
  */
-import { keyStore } from '@research-mirror/runtime/keys/kept-keys';
+import { keyStore } from '@research-mirror/runtime/kept-keys';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { liveKeysMissing } from '../../src/mirror/deletion/missing-rows.ts';
 import { driftOf } from '../../src/mirror/rows/counters.ts';

@@ -1,4 +1,4 @@
-import { keysOnDisk } from '@research-mirror/runtime/testing/keys-on-disk';
+import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { createTransport } from '../../src/api/transport.ts';
 import { OwnedAccounts } from '../../src/db/ownership/owned-accounts.ts';
 import type { AccountContext } from '../../src/app/accounts/open-account.ts';
@@ -98,7 +98,7 @@ export async function startHostileService(
         observers: [],
         owned: new OwnedAccounts(),
         onReleased: () => Promise.resolve(),
-        keys: keysOnDisk,
+        keys: scratchKeys,
         onChanged: () => {},
         schedule: createSchedule(config),
         clock: systemClock,

@@ -1,4 +1,4 @@
-import { keysInMemory } from '@research-mirror/runtime/keys/kept-keys';
+import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { NO_SUSPECTS, type AbsenceProof } from '../../src/model/absence.ts';
 import { beginConfirm } from '../../src/walk/kinds/confirm.ts';
 import { judgePage } from '../../src/walk/absence/suspects.ts';
@@ -162,7 +162,7 @@ export const READING_ON: readonly Stage[] = ['rest', 'again', 'confirm', 'pair',
 
 function judgeWhole(world: World, walk: Walk, end: End, read: Running['read']): World {
   const { clock, memory, absent, list } = world;
-  const sequence = new WalkSequence(keysInMemory.open());
+  const sequence = new WalkSequence(scratchKeys.open());
   for (const [key, version] of read) sequence.add(key, String(version));
   const digest = sequence.digest();
   const resumed = walk.kind === 'full' && walk.resumed;

@@ -16,7 +16,7 @@ import type { ProcessIdentity } from '../../db/ownership/process-identity.ts';
 import type { SubmitterOptions } from '../../submit/submitter.ts';
 import type { RegistrarOptions } from '../../webhooks/registration/registrar.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import type { KeyStore } from '@research-mirror/runtime/keys/kept-keys';
+import type { KeyStore } from '@research-mirror/runtime/kept-keys';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { AccountReader } from '../../sync/account/account-reader.ts';

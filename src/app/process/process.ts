@@ -16,8 +16,7 @@ import { LeaseLost } from '../../model/errors.ts';
 import { coalesced } from '../../db/notify/coalesced.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
-import { sweepKeyFiles } from '@research-mirror/runtime/keys/key-file';
-import { keyStore, type KeyStore } from '@research-mirror/runtime/keys/kept-keys';
+import { keyStore, type KeyStore } from '@research-mirror/runtime/kept-keys';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { ReadingStarts } from '../../sync/loops/reading-starts.ts';
@@ -134,7 +133,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
   });
   const wakeOthers = coalesced(() => wake(mirror.urgentDb));
   const notifications = createNotifications(mirror.db, clock);
-  const keys = await walkKeys(config.dataDir, log);
+  const keys = walkKeys(config.dataDir, log);
   const wire = createTransport({
     baseUrl: config.service.url,
     clock,
@@ -211,11 +210,9 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
  * Where walks remember what they saw of long lists: in the data folder, since a temporary folder may lie in memory;
  * there all the same where nothing can be written in the other.
  */
-async function walkKeys(dataDir: string, log: Logger): Promise<KeyStore> {
-  const folders = [dataDir, tmpdir()];
-  await sweepKeyFiles(folders);
+function walkKeys(dataDir: string, log: Logger): KeyStore {
   return keyStore({
-    folders,
+    folders: [dataDir, tmpdir()],
     onLost: (error) =>
       log.warn(
         `what a full walk saw can't be kept on disk (${messageOf(error)}): rows are mirrored, and deletions wait where ` +

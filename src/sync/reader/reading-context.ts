@@ -3,7 +3,7 @@ import type { RecordFreed } from '../../db/budget/budget-store.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { ChangedTable } from '../../mirror/page-write.ts';
 import type { Fence } from '../../model/fence.ts';
-import type { KeyStore } from '@research-mirror/runtime/keys/kept-keys';
+import type { KeyStore } from '@research-mirror/runtime/kept-keys';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { AccountSource } from './account-source.ts';
 import type { AccountStore } from './account-store.ts';

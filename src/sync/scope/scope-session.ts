@@ -1,4 +1,4 @@
-import type { KeptKeys } from '@research-mirror/runtime/keys/kept-keys';
+import type { KeptKeys } from '@research-mirror/runtime/kept-keys';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { KeyType, Scope } from '../../model/collections.ts';
 import type { Alarms } from '../../plan/alarms.ts';

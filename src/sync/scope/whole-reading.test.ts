@@ -1,4 +1,5 @@
-import { keysInMemory, keyStore } from '@research-mirror/runtime/keys/kept-keys';
+import { keyStore } from '@research-mirror/runtime/kept-keys';
+import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { describe, expect, it } from 'vitest';
 import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
 import type { SuspectChange } from '../../model/absence.ts';
@@ -48,7 +49,7 @@ function told(
 }
 
 function seen(): WholeReading {
-  const reading = new WholeReading(keysInMemory);
+  const reading = new WholeReading(scratchKeys);
   reading.note(items('1', '2'), page('unchanged', 'inserted'));
   return reading;
 }
@@ -72,7 +73,7 @@ describe('a whole walk', () => {
   });
 
   it('says nothing of any row where what it saw could not be kept', async () => {
-    const full = keyStore({ folders: [], mostEach: 1, onLost: () => {} });
+    const full = keyStore({ folders: [], onLost: () => {} });
     for (const live of [
       ['1', '2'],
       ['1', '2', '3'],

@@ -1,4 +1,4 @@
-import type { KeptKeys, KeyStore } from '@research-mirror/runtime/keys/kept-keys';
+import type { KeptKeys, KeyStore } from '@research-mirror/runtime/kept-keys';
 import type { ObservedPage } from '../../mirror/page-write.ts';
 import type { Item, Served } from '../../model/page.ts';
 import { judgePair, type ServedWalk, WalkSequence, type WholeWalk } from '../../walk/memory/pair.ts';

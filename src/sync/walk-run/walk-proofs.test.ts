@@ -1,4 +1,4 @@
-import { keysInMemory } from '@research-mirror/runtime/keys/kept-keys';
+import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { describe, expect, it } from 'vitest';
 import type { WalkAnswer, FullWalk, Step } from '../../walk/walk.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
@@ -47,7 +47,7 @@ function played(
   }
   let at: Step<FullWalk> = beginFull(session.memory, { liveRows, now: 0 });
   at = { ...at, walk: { ...at.walk, resumed } };
-  const proofs = new WalkProofs(session, at.walk, new Date(startedAt), keysInMemory);
+  const proofs = new WalkProofs(session, at.walk, new Date(startedAt), scratchKeys);
   for (const answer of answers) {
     at = step(at.walk, at.memory, answer, 0);
     session.memory = at.memory;

@@ -1,4 +1,4 @@
-import type { KeyStore } from '@research-mirror/runtime/keys/kept-keys';
+import type { KeyStore } from '@research-mirror/runtime/kept-keys';
 import type { AbsenceProof } from '../../model/absence.ts';
 import { isCopy, type Page } from '../../model/page.ts';
 import { orderGrade } from '../../walk/memory/memory.ts';

@@ -1,4 +1,4 @@
-import { keysInMemory } from '@research-mirror/runtime/keys/kept-keys';
+import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { PageRequest } from '../../api/api.ts';
@@ -126,7 +126,7 @@ describe('a page', () => {
       observer: observeAll([]),
       onChanged: () => {},
       gracePeriodMs: 60_000,
-      keys: keysInMemory,
+      keys: scratchKeys,
       store: {},
       source: {
         takeFreed: () => [],

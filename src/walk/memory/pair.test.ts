@@ -1,4 +1,4 @@
-import { keysInMemory } from '@research-mirror/runtime/keys/kept-keys';
+import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { describe, expect, it } from 'vitest';
 import { NO_SUSPECTS, type SuspectedDeletion } from '../../model/absence.ts';
 import { judgePair, WalkSequence, type WholeWalk } from './pair.ts';
@@ -54,7 +54,7 @@ describe('a pair of whole walks', () => {
 
 describe('the sequence of a walk', () => {
   const of = (...items: readonly (readonly [string, string | undefined])[]): WalkSequence => {
-    const sequence = new WalkSequence(keysInMemory.open());
+    const sequence = new WalkSequence(scratchKeys.open());
     for (const [key, hash] of items) sequence.add(key, hash);
     return sequence;
   };

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { SuspectedDeletion, SuspectChange, MissingRow } from '../../model/absence.ts';
-import type { KeptKeys } from '@research-mirror/runtime/keys/kept-keys';
+import type { KeptKeys } from '@research-mirror/runtime/kept-keys';
 import { isSecondProof } from './second-proof.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { keysOnDisk } from '@research-mirror/runtime/testing/keys-on-disk';
+import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
 import { ReadingStarts } from '../../../src/sync/loops/reading-starts.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
@@ -77,7 +77,7 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     observers: [given.observer],
     owned: new OwnedAccounts(),
     starts: new ReadingStarts(systemClock),
-    keys: keysOnDisk,
+    keys: scratchKeys,
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,
     interruptedAt: () => Number.NEGATIVE_INFINITY,

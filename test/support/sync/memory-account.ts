@@ -1,4 +1,4 @@
-import { keysInMemory } from '@research-mirror/runtime/keys/kept-keys';
+import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { createBudget } from '../../../src/budget/create-budget.ts';
 import { type Api, type ObjectRequest, type PageRequest, Withheld } from '../../../src/api/api.ts';
 import type { ObjectAnswer } from '../../../src/api/envelope.ts';
@@ -190,7 +190,7 @@ export class MemoryAccount {
       observer: observeAll([]),
       onChanged: () => {},
       clock: this.clock,
-      keys: keysInMemory,
+      keys: scratchKeys,
       gracePeriodMs: this.gracePeriodMs,
     };
   }

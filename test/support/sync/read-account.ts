@@ -1,4 +1,4 @@
-import { keysOnDisk } from '@research-mirror/runtime/testing/keys-on-disk';
+import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { sql } from 'kysely';
 import { createTransport, type HttpAnswer } from '../../../src/api/transport.ts';
 import { ReadingStarts } from '../../../src/sync/loops/reading-starts.ts';
@@ -104,7 +104,7 @@ export async function createTestAccount(
     observers,
     owned: new OwnedAccounts(),
     starts: new ReadingStarts(clock),
-    keys: keysOnDisk,
+    keys: scratchKeys,
     onChanged: () => {},
     ownsUntil: () => Number.POSITIVE_INFINITY,
     interruptedAt: () => Number.NEGATIVE_INFINITY,

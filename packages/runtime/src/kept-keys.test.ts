@@ -2,8 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sweepKeyFiles } from './key-file.ts';
-import { keysInMemory, type KeptKeys, type KeyStore, keyStore, type KeyStoreOptions } from './kept-keys.ts';
+import { type KeptKeys, type KeyStore, keyStore, type KeyStoreOptions } from './kept-keys.ts';
 
 let folder: string;
 let told: unknown[];
@@ -15,38 +14,36 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function storeOf(options: Partial<KeyStoreOptions> = {}): KeyStore {
-  return keyStore({ folders: [folder], mostEach: 3, onLost: (error) => told.push(error), ...options });
+  return keyStore({ folders: [folder], onLost: (error) => told.push(error), ...options });
 }
 
 function keep(keys: KeptKeys, count: number, from = 0): void {
   for (let number = from; number < from + count; number += 1) keys.keep(`key ${number}`, `value ${number}`);
 }
 
+/** More than memory takes. */
+const MANY = 200_000;
+
 describe('kept keys', () => {
-  it('keep the first value of a key, in memory and on disk', () => {
-    for (const store of [keysInMemory, storeOf()]) {
-      const keys = store.open();
-      keep(keys, 10);
-      expect([keys.keep('key 1', 'other'), keys.keep('key 9', 'other')]).toEqual(['value 1', 'value 9']);
-      expect([keys.size, keys.has('key 0'), keys.has('key 9'), keys.has('key 10')]).toEqual([
-        10,
-        true,
-        true,
-        false,
-      ]);
-      keys.close();
-    }
-    expect(told).toEqual([]);
-  });
-
-  it('leave nothing in the folder, even while they are there', () => {
+  it('keep the first value of a key, however many there are, and leave nothing in the folder', () => {
     const keys = storeOf().open();
-    keep(keys, 10);
-    expect(keys.lost).toBe(false);
+    keep(keys, MANY);
+    expect([keys.keep('key 1', 'other'), keys.keep(`key ${MANY - 1}`, 'other')]).toEqual([
+      'value 1',
+      `value ${MANY - 1}`,
+    ]);
+    expect([keys.size, keys.has('key 0'), keys.has(`key ${MANY - 1}`), keys.has(`key ${MANY}`)]).toEqual([
+      MANY,
+      true,
+      true,
+      false,
+    ]);
     expect(readdirSync(folder)).toEqual([]);
+    keys.close();
+    expect([keys.lost, keys.size, keys.has('key 0'), told]).toEqual([true, 0, false, []]);
   });
 
-  it('share one file, of which each has its own part', () => {
+  it('have each their own, and what one closes is no loss of the others', () => {
     const store = storeOf();
     const [one, other] = [store.open(), store.open()];
     keep(one, 10);
@@ -60,21 +57,6 @@ describe('kept keys', () => {
       false,
       true,
     ]);
-  });
-
-  it('go to disk early where all together are too many, unless they are few', () => {
-    const store = storeOf({ folders: [], mostEach: 1000, mostTogether: 300 });
-    const large = store.open();
-    keep(large, 300);
-    const few = store.open();
-    keep(few, 100);
-    expect([large.lost, few.lost]).toEqual([false, false]);
-    keep(few, 1, 100);
-    expect(few.lost).toBe(true);
-    large.close();
-    const next = store.open();
-    keep(next, 200);
-    expect(next.lost).toBe(false);
   });
 
   it('take the next folder where nothing can be made in the first, and make it', () => {
@@ -114,14 +96,5 @@ describe('kept keys', () => {
     const next = store.open();
     keep(next, 10);
     expect([next.lost, next.size]).toEqual([false, 10]);
-  });
-});
-
-describe('what a kill may leave of them', () => {
-  it('is swept, and nothing else is', async () => {
-    writeFileSync(join(folder, 'kept-keys-6f9619ff-8b86-d011-b42d-00cf4fc964ff'), '');
-    writeFileSync(join(folder, 'kept-keys-of-mine'), '');
-    await sweepKeyFiles([folder, join(folder, 'missing')]);
-    expect(readdirSync(folder)).toEqual(['kept-keys-of-mine']);
   });
 });

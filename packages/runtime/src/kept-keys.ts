@@ -1,0 +1,170 @@
+import { mkdirSync } from 'node:fs';
+import { getBuiltinModule } from 'node:process';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/**
+ * Texts by key that are remembered while something runs, however many there are. What was lost (the disk is full,
+ * `close` was called) is never partly there: `lost` says so, and nothing else that it answers means anything.
+ */
+export interface KeptKeys {
+  readonly lost: boolean;
+  /** How many keys there are. */
+  readonly size: number;
+  /**
+   * Keeps the value under a new key.
+   * @returns the value that the key has already, and keeps; undefined: the key is new
+   */
+  keep(key: string, value: string): string | undefined;
+  has(key: string): boolean;
+  /** Forgets everything, and frees what it took. */
+  close(): void;
+}
+
+/** Makes them. */
+export interface KeyStore {
+  open(): KeptKeys;
+}
+
+export interface KeyStoreOptions {
+  /** Where the file goes that takes what is too much for memory: the first of them that can be written. */
+  readonly folders: readonly string[];
+  /** Bytes that all of them together may take; default 8 GiB, some 80,000,000 keys. */
+  readonly mostBytes?: number;
+  /** They can't be kept, for example because the disk is full. Told once until they could again. */
+  readonly onLost: (error: unknown) => void;
+}
+
+const MOST_BYTES = 8 * 2 ** 30;
+/** What stays in memory, some 50,000 keys; the rest is in the file. */
+const CACHE_KIB = 4096;
+const PAGE_BYTES = 4096;
+
+/** Keys of everything that is open at the same time, by the number of who keeps them. */
+interface Scratch {
+  readonly database: DatabaseSync;
+  readonly insert: StatementSync;
+  readonly select: StatementSync;
+  readonly remove: StatementSync;
+  users: number;
+}
+
+/** One temporary database of SQLite for all: it spills into a file that has no name, so a kill leaves nothing. */
+export function keyStore({ folders, mostBytes = MOST_BYTES, onLost }: KeyStoreOptions): KeyStore {
+  let opened = 0;
+  let scratch: Scratch | undefined;
+  let told = false;
+  const join = (): Scratch => {
+    if (scratch?.database.isOpen !== true) scratch = openScratch(folders, mostBytes);
+    scratch.users += 1;
+    told = false;
+    return scratch;
+  };
+  const failed = (error: unknown): void => {
+    if (!told) onLost(error);
+    told = true;
+  };
+  return { open: () => new Keys((opened += 1), join, failed) };
+}
+
+class Keys implements KeptKeys {
+  readonly #number: number;
+  readonly #join: () => Scratch;
+  readonly #failed: (error: unknown) => void;
+  /** Undefined before the first key. */
+  #scratch: Scratch | undefined;
+  #size = 0;
+  #closed = false;
+
+  constructor(number: number, join: () => Scratch, failed: (error: unknown) => void) {
+    this.#number = number;
+    this.#join = join;
+    this.#failed = failed;
+  }
+
+  get lost(): boolean {
+    return this.#closed || this.#scratch?.database.isOpen === false;
+  }
+
+  get size(): number {
+    return this.lost ? 0 : this.#size;
+  }
+
+  keep(key: string, value: string): string | undefined {
+    return this.#try(() => {
+      this.#scratch ??= this.#join();
+      const { insert, select } = this.#scratch;
+      if (insert.run(this.#number, key, value).changes === 0) {
+        return (select.get(this.#number, key) as { value: string }).value;
+      }
+      this.#size += 1;
+      return undefined;
+    });
+  }
+
+  has(key: string): boolean {
+    return this.#try(() => this.#scratch?.select.get(this.#number, key)) !== undefined;
+  }
+
+  close(): void {
+    this.#try(() => {
+      if (this.#scratch === undefined) return;
+      this.#scratch.users -= 1;
+      if (this.#scratch.users === 0) this.#scratch.database.close();
+      else this.#scratch.remove.run(this.#number);
+    });
+    this.#closed = true;
+  }
+
+  /** Who can't write has lost what all have. */
+  #try<T>(act: () => T): T | undefined {
+    if (this.lost) return undefined;
+    try {
+      return act();
+    } catch (error) {
+      this.#closed = true;
+      this.#scratch?.database.close();
+      this.#failed(error);
+      return undefined;
+    }
+  }
+}
+
+/** No journal, nothing synced, one transaction that never ends. @throws where none can be made */
+function openScratch(folders: readonly string[], mostBytes: number): Scratch {
+  // Loaded here: few programs need it.
+  const { DatabaseSync: Database } = getBuiltinModule('node:sqlite');
+  const database = new Database('');
+  try {
+    spillInto(database, folders);
+    database.exec(
+      `pragma journal_mode = off; pragma synchronous = off; pragma temp_store = file; pragma page_size = ${PAGE_BYTES};
+       pragma cache_size = -${CACHE_KIB}; pragma max_page_count = ${Math.ceil(mostBytes / PAGE_BYTES)}; begin;
+       create table kept (number integer, key text, value text not null, primary key (number, key)) without rowid`,
+    );
+    return {
+      database,
+      insert: database.prepare('insert or ignore into kept values (?, ?, ?)'),
+      select: database.prepare('select value from kept where number = ? and key = ?'),
+      remove: database.prepare('delete from kept where number = ?'),
+      users: 0,
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** @throws the last folder's error where none can be written */
+function spillInto(database: DatabaseSync, folders: readonly string[]): void {
+  let failure: unknown;
+  for (const folder of folders) {
+    try {
+      mkdirSync(folder, { recursive: true });
+      database.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`);
+      return;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure ?? new Error('there is no folder for them');
+}
