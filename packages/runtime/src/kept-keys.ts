@@ -159,7 +159,11 @@ function spillInto(database: DatabaseSync, folders: readonly string[]): void {
   let failure: unknown;
   for (const folder of folders) {
     try {
-      mkdirSync(folder, { recursive: true });
+      mkdirSync(folder);
+    } catch {
+      // It is there; else the next line says what is wrong.
+    }
+    try {
       database.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`);
       return;
     } catch (error) {

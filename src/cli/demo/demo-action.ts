@@ -6,15 +6,7 @@ import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { isStopped } from '@research-mirror/runtime/service';
 import type { Sandbox } from '@research-mirror/sandbox/start-sandbox';
-import {
-  DEMO_KEY,
-  type DemoAddresses,
-  demoConfig,
-  forgetAddresses,
-  keptPort,
-  saveAddresses,
-  savedAddresses,
-} from '../steps/demo-folder.ts';
+import { DEMO_KEY, demoConfig, keptPort, portOf, SERVICE_PORT } from '../steps/demo-folder.ts';
 import { DEMO_USER, startDemoService } from './demo-service.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { makeLog } from '../steps/log.ts';
@@ -88,14 +80,13 @@ export async function demoAction(shell: Shell): Promise<ExitCode> {
   try {
     const sandbox = await startDemoService(folder, shell);
     if (sandbox === undefined) {
-      progress.say(await whereItRuns(folder));
+      progress.say(`a demo runs here already:\n${await addressLines(folder)}\n`);
       return EXIT.DONE;
     }
     try {
       await prepareService(sandbox.controlUrl);
       await runDemo(shell, await ofDemo(config, folder, sandbox), sandbox, progress);
     } finally {
-      await forgetAddresses(folder);
       await sandbox.stop();
     }
   } catch (error) {
@@ -104,13 +95,6 @@ export async function demoAction(shell: Shell): Promise<ExitCode> {
     progress.end();
   }
   return EXIT.DONE;
-}
-
-async function whereItRuns(folder: string): Promise<string> {
-  const found = await savedAddresses(folder);
-  return found === undefined
-    ? 'a demo runs here already; it is just starting, or just ending'
-    : `a demo runs here already:\n${addressLines(found)}\n`;
 }
 
 async function runDemo(
@@ -129,16 +113,15 @@ async function runDemo(
         'mirroring goes on as soon as nobody else does it',
     );
   }
+  const lines = await addressLines(config.dataDir);
   progress.say(`starting: emulated service, embedded Postgres in ${shortPath(config.dataDir)}, daemon …`);
   await runDaemon(config, {
     signal: shell.signal,
     log: makeLog(config, shell, shell.err, 'warn'),
     hide: (secret) => shell.scrubber.hide(secret),
     scrub: (text) => shell.scrubber.scrub(text),
-    onReady: ({ statusUrl }) => {
-      const addresses = { statusUrl, serviceUrl: sandbox.url, controlUrl: sandbox.controlUrl };
-      progress.say(welcome(addresses, config.dataDir));
-      inBackground(saveAddresses(config.dataDir, addresses));
+    onReady: () => {
+      progress.say(welcome(lines, config.dataDir));
       const pause = (): Promise<void> => shell.clock.sleep(RETRY_MS, shell.signal);
       inBackground(sendUnsigned(`${config.webhook.publicUrl}/webhooks/${DEMO_USER}`, pause));
     },
@@ -167,17 +150,20 @@ async function ofDemo(config: Config, folder: string, sandbox: Sandbox): Promise
   };
 }
 
-function addressLines({ statusUrl, serviceUrl, controlUrl }: DemoAddresses): string {
+/** Where the demo of this folder is. */
+async function addressLines(folder: string): Promise<string> {
+  const at = async (name: Parameters<typeof portOf>[1]): Promise<string> =>
+    `http://127.0.0.1:${await portOf(folder, name)}`;
   return [
     '',
-    `  status page        ${statusUrl}`,
-    `  emulated service   ${serviceUrl} (key ${DEMO_KEY}), control API ${controlUrl}`,
+    `  status page        ${await at('page-port')}/`,
+    `  emulated service   ${await at(SERVICE_PORT)} (key ${DEMO_KEY}), control API ${await at('control-port')}`,
   ].join('\n');
 }
 
-function welcome(addresses: DemoAddresses, dataDir: string): string {
+function welcome(addresses: string, dataDir: string): string {
   return [
-    addressLines(addresses),
+    addresses,
     '',
     '  Look at the mirror from another terminal, in this folder:',
     '    npx research-mirror sql "select status, count(*) from research_jobs_live group by status"',

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
 import { Unusable } from '@research-mirror/runtime/errors';
@@ -6,7 +5,7 @@ import { readOrCreate } from '@research-mirror/runtime/read-or-create';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';
 import { startSandbox, type Sandbox } from '@research-mirror/sandbox/start-sandbox';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { DEMO_KEY, keptPort, SERVICE_PORT, servicePort, unreadable } from '../steps/demo-folder.ts';
+import { DEMO_KEY, keptPort, portOf, SERVICE_PORT, unreadable } from '../steps/demo-folder.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { shortPath } from '../terminal/short-path.ts';
 
@@ -42,7 +41,7 @@ const PATIENCE = 10_000;
 export async function startDemoService(folder: string, shell: Shell): Promise<Sandbox | undefined> {
   await ensureWritableFolder(folder);
   const world = await worldOf(folder, shell);
-  const port = await servicePort(folder);
+  const port = await portOf(folder, SERVICE_PORT);
   for (;;) {
     shell.signal.throwIfAborted();
     if (await isPortFree(port)) {
@@ -76,12 +75,9 @@ const WORLD_FILE = 'world.json';
 
 /** As the first start made it. */
 async function worldOf(folder: string, shell: Shell): Promise<Partial<SandboxOptions>> {
-  const world = await readOrCreate(join(folder, WORLD_FILE), async () => {
-    // A folder of an earlier version has another world, of which it keeps the beginning alone.
-    const before = await readFile(join(folder, 'epoch'), 'utf8').catch(() => undefined);
-    if (before !== undefined) return JSON.stringify({ epoch: before.trim() });
-    return JSON.stringify({ ...WORLD, epoch: new Date(shell.clock.now()).toISOString() });
-  });
+  const world = await readOrCreate(join(folder, WORLD_FILE), () =>
+    JSON.stringify({ ...WORLD, epoch: new Date(shell.clock.now()).toISOString() }),
+  );
   try {
     return JSON.parse(world) as Partial<SandboxOptions>;
   } catch {

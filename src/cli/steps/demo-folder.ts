@@ -1,4 +1,5 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isPortFree, nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { Unusable } from '@research-mirror/runtime/errors';
@@ -12,38 +13,25 @@ import { shortPath } from '../terminal/short-path.ts';
 /** The demo's account: nobody's secret. */
 export const DEMO_KEY = 'demo-key';
 
-/** Where a running demo is found. */
-export interface DemoAddresses {
-  readonly statusUrl: string;
-  readonly serviceUrl: string;
-  readonly controlUrl: string;
-}
-
-const ADDRESSES = 'addresses.json';
 /** The emulated service's port: at another one the mirror refuses it as another service. */
 export const SERVICE_PORT = 'service-port';
 
+type PortName = typeof SERVICE_PORT | 'control-port' | 'page-port' | 'webhook-port';
+
 /** @throws Unusable where the file holds no port */
-export async function servicePort(folder: string): Promise<number> {
-  return readPort(folder, SERVICE_PORT);
-}
-
-/** The port of one of the demo's other listeners: the same as last time, or another where something else has it now. */
-export async function keptPort(
-  folder: string,
-  name: 'control-port' | 'page-port' | 'webhook-port',
-): Promise<number> {
-  const port = await readPort(folder, name);
-  if (await isPortFree(port)) return port;
-  await rm(join(folder, name), { force: true });
-  return readPort(folder, name);
-}
-
-async function readPort(folder: string, name: string): Promise<number> {
+export async function portOf(folder: string, name: PortName): Promise<number> {
   const text = await readOrCreate(join(folder, name), async () => String(await nonEphemeralPort()));
   const port = Number(text);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw unreadable(folder, name, 'port');
   return port;
+}
+
+/** The port of one of the demo's other listeners: the same as last time, or another where something else has it now. */
+export async function keptPort(folder: string, name: PortName): Promise<number> {
+  const port = await portOf(folder, name);
+  if (await isPortFree(port)) return port;
+  await rm(join(folder, name), { force: true });
+  return portOf(folder, name);
 }
 
 export function unreadable(folder: string, name: string, what: string): Unusable {
@@ -52,26 +40,11 @@ export function unreadable(folder: string, name: string, what: string): Unusable
   );
 }
 
-export async function saveAddresses(folder: string, addresses: DemoAddresses): Promise<void> {
-  await writeFile(join(folder, ADDRESSES), `${JSON.stringify(addresses)}\n`);
-}
-
-export async function forgetAddresses(folder: string): Promise<void> {
-  await rm(join(folder, ADDRESSES), { force: true });
-}
-
-/** Where the demo of this folder runs, as it said itself. Undefined: none does, or not any more. */
-export async function savedAddresses(folder: string): Promise<DemoAddresses | undefined> {
-  let text: string;
-  try {
-    text = await readFile(join(folder, ADDRESSES), 'utf8');
-  } catch {
-    return undefined;
-  }
-  const addresses = JSON.parse(text) as DemoAddresses;
-  // One that was killed left the file, and nobody at its addresses.
-  const gone = await isPortFree(Number(new URL(addresses.serviceUrl).port));
-  return gone ? undefined : addresses;
+/** Where the demo of this folder has its service. Undefined: none runs. */
+export async function runningDemo(folder: string): Promise<string | undefined> {
+  if (!existsSync(join(folder, SERVICE_PORT))) return undefined;
+  const port = await portOf(folder, SERVICE_PORT);
+  return (await isPortFree(port)) ? undefined : `http://127.0.0.1:${port}`;
 }
 
 /** The demo's configuration: nothing of the user's own account and database, which must not meet the demo's data. */

@@ -3,7 +3,7 @@ import { InvalidConfig } from '../../config/invalid.ts';
 import { loadConfig } from '../../config/load.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Shell } from '../terminal/shell.ts';
-import { demoConfig, savedAddresses } from './demo-folder.ts';
+import { demoConfig, runningDemo } from './demo-folder.ts';
 import { demoFolder } from './mirror-database.ts';
 
 /**
@@ -18,11 +18,11 @@ export async function serviceConfig(shell: Shell, demo: boolean): Promise<Servic
   const own = config.service !== undefined || config.database.kind === 'external';
   if (own && !demo) return loadConfig(shell.env, 'service');
   const folder = demoFolder(config);
-  const running = await savedAddresses(folder);
+  const running = await runningDemo(folder);
   if (running !== undefined) {
     if (!demo)
       shell.err.write('(this is about the demo, which runs here: no account of yours is configured)\n');
-    return demoConfig(config, folder, running.serviceUrl);
+    return demoConfig(config, folder, running);
   }
   if (demo) throw new Unusable('no demo runs here: "research-mirror demo"');
   return loadConfig(shell.env, 'service');
