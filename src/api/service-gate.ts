@@ -1,5 +1,6 @@
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
+import { untilAborted } from '@research-mirror/runtime/service';
 import { RateLimited, ServiceDown } from '../model/errors.ts';
 
 /** So many requests without a good answer in a row, over two routes at least: it is the service, not one endpoint. */
@@ -24,13 +25,6 @@ export interface Passage {
   readonly left: () => void;
 }
 
-interface Waiter {
-  readonly route: string;
-  readonly mayProbe: boolean;
-  readonly pass: (passage: Passage) => void;
-  readonly fail: (error: Error) => void;
-}
-
 interface Closed {
   readonly since: number;
   reason: string;
@@ -38,9 +32,8 @@ interface Closed {
   /** When the next probe may go out, by the monotonic clock. */
   dueAt: number;
   probing: boolean;
-  readonly waiters: Set<Waiter>;
-  /** Ends the wait for the next probe; undefined: nobody waits for it. */
-  timer: AbortController | undefined;
+  /** Aborted where those who wait are to look again; with ServiceDown as its reason they fail. */
+  turn: AbortController;
 }
 
 /**
@@ -67,66 +60,21 @@ export class ServiceGate {
    * @param mayProbe false: it must not be risked
    * @throws ServiceDown where the probe failed; the signal's reason
    */
-  enter(route: string, mayProbe: boolean, signal: AbortSignal): Promise<Passage> {
-    const closed = this.#closed;
-    if (closed === undefined || signal.aborted) {
-      return signal.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve(this.#passage(route));
+  async enter(route: string, mayProbe: boolean, signal: AbortSignal): Promise<Passage> {
+    for (;;) {
+      signal.throwIfAborted();
+      const closed = this.#closed;
+      if (closed === undefined) return this.#passage(route);
+      const next = mayProbe && !closed.probing ? closed.dueAt - this.#clock.monotonic() : Infinity;
+      if (next <= 0) {
+        closed.probing = true;
+        return this.#passage(route, closed);
+      }
+      const turn = closed.turn.signal;
+      const ends = AbortSignal.any([signal, turn]);
+      await (next === Infinity ? untilAborted(ends) : this.#clock.sleep(next, ends).catch(() => {}));
+      if (turn.reason instanceof ServiceDown) throw turn.reason;
     }
-    return new Promise<Passage>((resolve, reject) => {
-      const leave = (): void => {
-        signal.removeEventListener('abort', onAbort);
-        closed.waiters.delete(waiter);
-        if (closed.waiters.size === 0) this.#stopTimer(closed);
-      };
-      const waiter: Waiter = {
-        route,
-        mayProbe,
-        pass: (passage) => {
-          leave();
-          resolve(passage);
-        },
-        fail: (error) => {
-          leave();
-          reject(error);
-        },
-      };
-      const onAbort = (): void => waiter.fail(signal.reason as Error);
-      signal.addEventListener('abort', onAbort);
-      closed.waiters.add(waiter);
-      this.#nextProbe(closed);
-    });
-  }
-
-  /** Lets the next probe out when it is due, and somebody waits who may be it. */
-  #nextProbe(closed: Closed): void {
-    if (closed.probing || closed.timer !== undefined || this.#closed !== closed) return;
-    const waitMs = closed.dueAt - this.#clock.monotonic();
-    if (waitMs > 0) {
-      if (closed.waiters.size === 0) return;
-      const timer = new AbortController();
-      closed.timer = timer;
-      void this.#probeAfter(waitMs, closed, timer.signal);
-      return;
-    }
-    const probe = [...closed.waiters].find(({ mayProbe }) => mayProbe);
-    if (probe === undefined) return;
-    closed.probing = true;
-    probe.pass(this.#passage(probe.route, closed));
-  }
-
-  async #probeAfter(waitMs: number, closed: Closed, given: AbortSignal): Promise<void> {
-    try {
-      await this.#clock.sleep(waitMs, given);
-    } catch {
-      return;
-    }
-    closed.timer = undefined;
-    this.#nextProbe(closed);
-  }
-
-  #stopTimer(closed: Closed): void {
-    closed.timer?.abort();
-    closed.timer = undefined;
   }
 
   /** @param probeOf of a probe: what it tries to end */
@@ -141,8 +89,7 @@ export class ServiceGate {
       left: () => {
         if (probeOf === undefined || !probeOf.probing) return;
         // It was not sent, or given up: another one tries.
-        probeOf.probing = false;
-        this.#nextProbe(probeOf);
+        nextTurn(probeOf);
       },
     };
   }
@@ -160,18 +107,16 @@ export class ServiceGate {
       waitMs: FIRST_WAIT_MS,
       dueAt,
       probing: false,
-      waiters: new Set(),
-      timer: undefined,
+      turn: new AbortController(),
     };
     this.#tell({ state: 'closed', reason });
   }
 
   #probeFailed(closed: Closed, error: ClassifiedError): void {
-    closed.probing = false;
     closed.reason = reasonOf(error);
     closed.waitMs = Math.min(LONGEST_WAIT_MS, closed.waitMs * 2);
     closed.dueAt = this.#clock.monotonic() + closed.waitMs * (0.5 + this.#random() / 2);
-    for (const waiter of closed.waiters) waiter.fail(new ServiceDown(closed.reason));
+    nextTurn(closed, new ServiceDown(closed.reason));
   }
 
   #answered(): void {
@@ -180,10 +125,16 @@ export class ServiceGate {
     const closed = this.#closed;
     if (closed === undefined) return;
     this.#closed = undefined;
-    closed.probing = false;
     this.#tell({ state: 'open', afterMs: this.#clock.monotonic() - closed.since });
-    for (const waiter of closed.waiters) waiter.pass(this.#passage(waiter.route));
+    nextTurn(closed);
   }
+}
+
+function nextTurn(closed: Closed, down?: ServiceDown): void {
+  const { turn } = closed;
+  closed.probing = false;
+  closed.turn = new AbortController();
+  turn.abort(down);
 }
 
 /** What is wrong, without the request that met it: the same for all. */
