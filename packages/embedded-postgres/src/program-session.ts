@@ -88,23 +88,6 @@ export class ProgramSession {
     );
   }
 
-  /** Waits until no other client has an open transaction, for at most `boundMs` milliseconds of the server's clock. */
-  async drain(boundMs: number): Promise<void> {
-    await this.#client.query(
-      `do $$
-       declare give_up timestamptz := clock_timestamp() + ${Math.trunc(boundMs)} * interval '1 ms';
-       begin
-         while clock_timestamp() < give_up and exists (
-           select 1 from pg_stat_activity
-           where backend_type = 'client backend' and pid <> pg_backend_pid() and xact_start is not null
-         ) loop
-           perform pg_sleep(0.02);
-           perform pg_stat_clear_snapshot();
-         end loop;
-       end $$`,
-    );
-  }
-
   async close(): Promise<void> {
     await this.#client.end().catch(() => {});
   }

@@ -42,15 +42,13 @@ export interface EmbeddedServer {
   readerPassword(): Promise<string>;
   /**
    * Ends this program's registration. The last program stops the server, whoever started it.
-   * Close this program's other connections before: the stop waits a second for open transactions, then rolls them back.
+   * Close this program's other connections before: the stop rolls open transactions back.
    */
   stop(): Promise<void>;
 }
 
 /** Between two attempts to restart a server that stopped unexpectedly. */
 const RESTART_DELAY_MS = 2_000;
-/** How long a stop waits for other transactions to end. */
-const DRAIN_TIMEOUT_MS = 1_000;
 
 /**
  * Connects to the embedded PostgreSQL of `dataDir` where it runs (another program started it, or a killed one left
@@ -157,7 +155,6 @@ async function release({ location, clock, log }: ServerSetup, session: ProgramSe
       log.info('the embedded PostgreSQL keeps running: another program uses it');
       return;
     }
-    await session.drain(DRAIN_TIMEOUT_MS);
     const running = await runningPostmaster(location.pgData);
     if (running === undefined) return;
     const outcome = await stopServer(running.pid, clock);

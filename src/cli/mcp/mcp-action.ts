@@ -54,10 +54,6 @@ class CollectedRows implements RowPrinter {
     return !this.#more;
   }
 
-  copy(): void {
-    throw new UsageError('copy … to stdout has no rows: ask by a SELECT');
-  }
-
   room(): undefined {
     return undefined;
   }

@@ -69,7 +69,6 @@ export async function askMirror(
       signal: shell.signal,
       onColumns: (columns) => printer.columns(columns),
       onRow: (values) => printer.row(values),
-      onCopy: (piece) => printer.copy(piece),
       room: () => printer.room(),
     });
     await printer.end();

@@ -5,8 +5,6 @@ export interface RowPrinter {
   columns(columns: readonly ResultColumn[]): void;
   /** `false`: no more rows are wanted. */
   row(values: readonly (string | null)[]): boolean;
-  /** A piece of what `copy … to stdout` gives instead of rows. @throws UsageError where that can't be printed */
-  copy(piece: Buffer): void;
   /** A promise where what was printed waits for its reader; no more rows come until it resolves. */
   room(): Promise<void> | undefined;
   /** The answer is complete, or as long as it was wanted. */

@@ -38,10 +38,6 @@ export class JsonRows implements RowPrinter {
     return true;
   }
 
-  copy(): never {
-    throw new UsageError('"copy … to stdout" prints in a format of its own: leave out --json');
-  }
-
   room(): Promise<void> | undefined {
     return roomIn(this.#out, this.#signal);
   }
@@ -89,10 +85,6 @@ class CsvRows implements RowPrinter {
     this.#text += `${values.map(csvField).join(',')}\r\n`;
     if (this.#text.length >= CHUNK) this.#flush();
     return true;
-  }
-
-  copy(): never {
-    throw new UsageError('"copy … to stdout" prints in a format of its own: leave out --csv');
   }
 
   room(): Promise<void> | undefined {

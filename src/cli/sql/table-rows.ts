@@ -2,7 +2,6 @@ import type { ResultColumn } from '../../db/roles/read-only-query.ts';
 import { countOf } from '@research-mirror/runtime/figures';
 import { roomIn, widthOfTerminal, type Shell, type Terminal } from '../terminal/shell.ts';
 import { formatRecords, formatTable, widthOfTitles } from '../terminal/text-table.ts';
-import { UsageError } from '../terminal/usage-error.ts';
 import type { RowPrinter } from './row-printer.ts';
 
 /** A table needs all its rows before the first one is printed, and nobody reads more of them. */
@@ -21,7 +20,6 @@ export class TableRows implements RowPrinter {
   readonly #vertical: boolean;
   #columns: readonly ResultColumn[] = [];
   readonly #rows: string[][] = [];
-  readonly #text = new TextDecoder('utf-8', { fatal: true });
   #characters = 0;
   #more = false;
 
@@ -43,16 +41,6 @@ export class TableRows implements RowPrinter {
       this.#rows.length === MOST_ROWS || (this.#rows.length > 0 && this.#characters > MOST_CHARACTERS);
     if (!this.#more) this.#rows.push(values.map((value) => value ?? ''));
     return !this.#more;
-  }
-
-  copy(piece: Buffer): void {
-    let text: string;
-    try {
-      text = this.#text.decode(piece, { stream: true });
-    } catch {
-      throw new UsageError('what "copy" gives is no text: leave out "format binary"');
-    }
-    this.#out.write(text);
   }
 
   room(): Promise<void> | undefined {

@@ -99,12 +99,10 @@ export interface ReadOnlyQuery {
   /** Values in Postgres's own text form, with every digit. `false`: no more rows. */
   readonly onRow: (values: readonly (string | null)[]) => boolean;
   /**
-   * Asked after each row and piece: a promise where the receiver has no room now. The server waits until it resolves, so
+   * Asked after each row: a promise where the receiver has no room now. The server waits until it resolves, so
    * that an answer of any length takes no memory here; where it rejects, the statement ends with that error.
    */
   readonly room?: () => Promise<void> | undefined;
-  /** Gets the output of `copy … to stdout` in pieces. An error from it ends the statement. */
-  readonly onCopy: (piece: Buffer) => void;
 }
 
 export interface ResultColumn {
@@ -223,9 +221,7 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
     };
     const asText = { getTypeParser: () => (value: string) => value };
     const config = { text: query.text, rowMode: 'array', queryMode: 'extended', types: asText };
-    const statement = new CopyingQuery(config as pg.QueryConfig, (piece) => {
-      give(() => query.onCopy(piece));
-    });
+    const statement = new pg.Query<(string | null)[]>(config as pg.QueryConfig);
     statement.on('row', (row, result) => {
       give(() => {
         nameColumns(result?.fields ?? []);
@@ -235,7 +231,8 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
       });
     });
     statement.on('end', (result) => {
-      if (!statement.copied) give(() => nameColumns(result.fields ?? []));
+      if (result.command === 'COPY') fail(NO_COPY);
+      give(() => nameColumns(result.fields ?? []));
       resolve();
     });
     statement.on('error', reject);
@@ -244,33 +241,21 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
 }
 
 /** Refused here, in the words of Postgres's own refusals. */
+function refusedHere(message: string, code: string, hint: string): StatementRefused {
+  return new StatementRefused(Object.assign(new pg.DatabaseError(message, 0, 'error'), { code, hint }));
+}
+
 function tooLarge(bytes: number): StatementRefused {
   const mebibytes = (size: number): string => `${Math.ceil(size / 1024 / 1024)} MiB`;
-  const error = new pg.DatabaseError(
+  return refusedHere(
     `a row of the answer has ${mebibytes(bytes)}, and ${mebibytes(MOST_MESSAGE_BYTES)} is the most that is taken`,
-    0,
-    'error',
+    '54000',
+    'choose fewer columns, or a part of the value: left(column, 1000)',
   );
-  error.code = '54000';
-  error.hint = 'choose fewer columns, or a part of the value: left(column, 1000)';
-  return new StatementRefused(error);
 }
 
-/** A statement that may be `copy … to stdout`, whose output the driver drops where there is no `handleCopyData`. */
-class CopyingQuery extends pg.Query<(string | null)[]> {
-  readonly #onPiece: (piece: Buffer) => void;
-  copied = false;
-
-  constructor(config: pg.QueryConfig, onPiece: (piece: Buffer) => void) {
-    super(config);
-    this.#onPiece = onPiece;
-  }
-
-  handleCopyData(message: { readonly chunk: Buffer }): void {
-    this.copied = true;
-    this.#onPiece(message.chunk);
-  }
-}
+/** The driver drops what it gives instead of rows. */
+const NO_COPY = refusedHere('copy … to stdout answers no rows', '0A000', 'ask by a SELECT; --csv prints CSV');
 
 /** By type OID, which never changes; all other types are text. */
 const KINDS: ReadonlyMap<number, ResultColumn['kind']> = new Map([
