@@ -11,7 +11,8 @@ import { type QueryResult, sql } from 'kysely';
 import { Db } from '../../src/db/connection/db.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { readSuspects } from '../../src/app/status/deletions.ts';
-import { latestChangesOf, readLastDay } from '../../src/db/status/stored-details.ts';
+import { readLastDay } from '../../src/mirror/lookup/account-details.ts';
+import { latestRows } from '../../src/mirror/lookup/search-mirror.ts';
 import { migrateTo } from '../../test/support/databases/migrated-database.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
@@ -79,7 +80,7 @@ await onStage(flags.postgres, async (stage) => {
     rows.push([title, String(found), mid.toFixed(1), Math.max(...times).toFixed(1)]);
     claims.check(mid < WITHIN, `${title}: ${mid.toFixed(0)} ms`);
   };
-  const ofOne = (db: Db) => latestChangesOf(db, '1');
+  const ofOne = (db: Db) => latestRows(db, '1');
   try {
     await withClient(url, async (client) => {
       await client.query(fillJobs(1, flags.jobs, '30 + n * 0.1'));

@@ -6,8 +6,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { AccountStatus, StatusReport } from '../../src/model/status/status-report.ts';
 import type { StatusServer } from '../../src/status/server.ts';
 import { type Browser, isBrowserTested, startBrowser } from '../support/processes/browser.ts';
-import { sampleFound, sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';
-import { AT, sampleAccount, sampleProblem, sampleReport } from '../support/processes/status-report.ts';
+import { sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';
+import {
+  AT,
+  sampleAccount,
+  sampleFound,
+  sampleProblem,
+  sampleReport,
+} from '../support/processes/status-report.ts';
 import { PAGE_STATES } from './page-states.ts';
 import { servePage, serveState } from './served-page.ts';
 
@@ -58,8 +64,8 @@ describe.runIf(isBrowserTested())('axe-core finds nothing', () => {
     ...Object.keys(PAGE_STATES).map((state) => [state, ''] as const),
     ['found', 'search?q=7'],
     ['nothing found', 'search?q=nothing'],
-    ['a row', 'rows/42/research_jobs/7'],
-    ['no such row', 'rows/42/research_jobs/404'],
+    ['a row', 'rows?user=42&collection=research_jobs&key=7'],
+    ['no such row', 'rows?user=42&collection=research_jobs&key=404'],
     ['rows', 'rows?user=42&collection=research_jobs&state=completed'],
   ])('in the state %s, light and dark, wide and narrow', async (state, path) => {
     const page = await openState(state, path);

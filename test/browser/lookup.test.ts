@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { rowPath } from '../../src/model/lookup/row-address.ts';
 import type { StatusServer } from '../../src/status/server.ts';
 import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
-import { sampleFound, sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';
-import { AT, sampleReport } from '../support/processes/status-report.ts';
+import { sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';
+import { AT, sampleFound, sampleReport } from '../support/processes/status-report.ts';
 import { servePage } from './served-page.ts';
 
 // Search and rows as people use them: typed, followed, read, in a real browser.
@@ -79,7 +79,7 @@ describe.runIf(isBrowserTested()).each([
     const url = await serve();
     const { page } = await browser.open(`${url}search?q=nobody.example`);
     await page.getByRole('heading', { name: 'Nothing found' }).waitFor();
-    await page.goto(`${url}rows/42/lists/999`);
+    await page.goto(`${url}rows?user=42&collection=lists&key=999`);
     await page.getByRole('link', { name: 'back to the status page' }).click();
     expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
   });
@@ -90,7 +90,7 @@ describe.runIf(isBrowserTested()).each([
       '',
       `search?q=${encodeURIComponent(ID)}`,
       'search',
-      'rows/42/lists/9',
+      'rows?user=42&collection=lists&key=9',
       rowPath(row),
       'rows?user=42&collection=research_jobs',
     ]) {

@@ -6,9 +6,9 @@ import type { AccountDetails, AccountStatus, StatusReport } from '../../src/mode
 import {
   before,
   sampleAccount,
-  sampleChange,
   sampleCollection,
   sampleDetails,
+  sampleFound,
   sampleReport,
 } from '../support/processes/status-report.ts';
 
@@ -16,12 +16,11 @@ const LONG = 'x7Qp'.repeat(60);
 
 /** What an account's page has besides, with keys that are hard to show. */
 export const DETAILS: AccountDetails = sampleDetails({
-  latestChanges: [
-    sampleChange({ op: 'update', key: '48210' }),
-    sampleChange({ op: 'insert', key: '48211' }),
-    sampleChange({ collection: 'list_items', op: 'update', key: `17:${LONG}` }),
-    sampleChange({ collection: 'watchlist', op: 'delete', key: 'w/1?#' }),
-    sampleChange({ collection: 'account', op: 'update', key: '42' }),
+  latestRows: [
+    sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
+    sampleFound({ row: { userId: '42', collection: 'list_items', key: `17:${LONG}` }, state: null }),
+    sampleFound({ row: { userId: '42', collection: 'watchlist', key: 'w/1?#' }, state: 'deleted' }),
+    sampleFound({ row: { userId: '42', collection: 'account', key: '42' }, name: LONG, state: null }),
   ],
 });
 

@@ -92,8 +92,8 @@ describe.runIf(isBrowserTested())('the status page', () => {
     await page.getByRole('heading', { name: 'Account 43 is healthy' }).waitFor();
     rows = 101;
     await page.locator('.account').getByText('101').waitFor();
-    expect(await page.getByRole('link', { name: '48210' }).getAttribute('href')).toBe(
-      '../rows/42/research_jobs/48210',
+    expect(await page.getByRole('link', { name: 'research_jobs 48210' }).getAttribute('href')).toBe(
+      '../rows?user=42&collection=research_jobs&key=48210',
     );
     await page.getByRole('link', { name: 'All accounts' }).click();
     await page.getByRole('heading', { name: '2 accounts' }).waitFor();

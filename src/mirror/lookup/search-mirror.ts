@@ -12,6 +12,8 @@ import { dataTable, DOMAIN_COLUMN, keyColumns, type Table, tableOf } from '../ta
 export const MOST_FOUND = 50;
 /** Rows that a list of one state looks at: no index has states, and a rare one may be in none of a million rows. */
 const LOOKED_AT = 5_000;
+/** Rows that changed last, of all collections. */
+const LATEST = 20;
 
 /** Operations whose target is a row (specification 4.4), and its table. */
 export const TARGETS: Readonly<Record<string, CollectionName>> = {
@@ -122,25 +124,29 @@ function inEachAccount(db: Db, source: RawBuilder<unknown>, inLists = false): Ra
  */
 export async function newestRows(db: Db, filter: RowFilter): Promise<RowList> {
   const { userId, state, before } = filter;
-  const table = tableOf(db.schema, filter.collection);
-  const rowsOf = sql`from ${dataTable(table)} as r where r._user_id = ${userId}::bigint
-    ${before === undefined ? sql`` : sql`and r._change_id < ${before}::bigint`} order by r._change_id desc`;
+  const most = state === undefined ? MOST_FOUND + 1 : LOOKED_AT;
   return lookupSnapshot(db, async (trx, at) => {
     const { rows } = await trx.sql<Line & { readonly changeId: string }>`
-      select f.* from (
-        select ${shown(table)}, r._change_id as "changeId" ${rowsOf}
-        limit ${state === undefined ? MOST_FOUND + 1 : LOOKED_AT}) as f
-      ${state === undefined ? sql`` : sql`where f.state = ${state}`}
-      order by f."changeId" desc limit ${MOST_FOUND + 1}`;
-    const first = rows.slice(0, MOST_FOUND);
-    let next = rows.length > MOST_FOUND ? first.at(-1)?.changeId : undefined;
-    if (next === undefined && state !== undefined) {
-      const lookedAt = await trx.sql<{ changeId: string }>`
-        select r._change_id as "changeId" ${rowsOf} offset ${LOOKED_AT - 1} limit 1`;
-      next = lookedAt.rows[0]?.changeId;
-    }
-    return { at, found: first.map(foundIn), next };
+      ${newestOf(tableOf(db.schema, filter.collection), userId, most, before)}`;
+    const asked = state === undefined ? rows : rows.filter((row) => row.state === state);
+    const first = asked.slice(0, MOST_FOUND);
+    const last = asked.length > MOST_FOUND ? first.at(-1) : rows[most - 1];
+    return { at, found: first.map(foundIn), next: last?.changeId };
   });
+}
+
+/** The account's rows that changed last, the newest first: the end of each table's index by `_change_id`. */
+export async function latestRows(db: Db, userId: string): Promise<Found[]> {
+  const parts = COLLECTIONS.map(({ name }) => newestOf(tableOf(db.schema, name), userId, LATEST));
+  const { rows } = await db.sql<Line>`
+    select v.* from (${sql.join(parts, sql` union all `)}) as v order by v."changeId" desc limit ${LATEST}`;
+  return rows.map(foundIn);
+}
+
+function newestOf(table: Table, userId: string, most: number, before?: string): RawBuilder<unknown> {
+  return sql`(select ${shown(table)}, r._change_id as "changeId" from ${dataTable(table)} as r
+    where r._user_id = ${userId}::bigint ${before === undefined ? sql`` : sql`and r._change_id < ${before}::bigint`}
+    order by r._change_id desc limit ${most})`;
 }
 
 /**

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { runs } from '../../../test/support/effort.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../collections.ts';
-import { keyOf, readRowPath, type RowAddress, rowPath } from './row-address.ts';
+import { keyOf, type RowAddress, rowAddress, rowPath } from './row-address.ts';
 
 const integer = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String);
 const hostile = fc.constantFrom(
@@ -46,11 +46,15 @@ const address: fc.Arbitrary<RowAddress> = fc
     }),
   );
 
-it('leads from a row to its path and back, through whatever a browser makes of the path', () => {
+it('leads from a row to its address and back, through whatever a browser makes of it', () => {
   fc.assert(
     fc.property(address, (row) => {
-      const seen = new URL(`/prefix/${rowPath(row)}`, 'http://localhost:8080').pathname;
-      expect(readRowPath(seen.slice('/prefix/'.length))).toEqual(row);
+      const { pathname, searchParams: asked } = new URL(`/prefix/${rowPath(row)}`, 'http://localhost:8080');
+      expect(pathname).toBe('/prefix/rows');
+      const [user = '', name = '', key = ''] = ['user', 'collection', 'key'].map(
+        (each) => asked.get(each) ?? '',
+      );
+      expect(rowAddress(user, name, key)).toEqual(row);
     }),
     { numRuns: runs(300, 10_000) },
   );

@@ -30,19 +30,9 @@ export function rowName(row: RowAddress): string {
   return list === undefined ? `${row.collection} ${own}` : `${row.collection} ${own} of list ${list}`;
 }
 
-/** Stands before a part of a path that a browser would take for a step (`.`, `..`), or that begins with it. */
-const ESCAPE = '~';
-
-/** The path of the row's page, without a slash before it: `rows/42/list_items/7/a%2Fb`. `readRowPath` reads it. */
-export function rowPath(row: RowAddress): string {
-  return ['rows', row.userId, row.collection, ...keyParts(row).map(pathPart)].join('/');
-}
-
-/** @returns undefined where the path names no row that there could be */
-export function readRowPath(path: string): RowAddress | undefined {
-  const [room, user = '', name = '', ...parts] = path.split('/').map(partOfPath);
-  const row = parts.includes(undefined) ? undefined : rowAddress(user, name, parts.join(':'));
-  return room === 'rows' && row !== undefined && keyParts(row).length === parts.length ? row : undefined;
+/** The address of the row's page, without a slash before it: `rows?user=42&collection=list_items&key=7%3Aa`. */
+export function rowPath({ userId: user, collection: name, key }: RowAddress): string {
+  return `rows?${String(new URLSearchParams({ user, collection: name, key }))}`;
 }
 
 /** The text as a key is stored; undefined where no key reads so. */
@@ -57,21 +47,6 @@ export function keyParts({ collection: name, key }: Pick<RowAddress, 'collection
   if (entry.kind === 'single') return [];
   const colon = key.indexOf(':');
   return entry.parent === undefined || colon === -1 ? [key] : [key.slice(0, colon), key.slice(colon + 1)];
-}
-
-function pathPart(text: string): string {
-  const escaped = text === '.' || text === '..' || text.startsWith(ESCAPE) ? ESCAPE + text : text;
-  return encodeURIComponent(escaped);
-}
-
-function partOfPath(part: string): string | undefined {
-  let text: string;
-  try {
-    text = decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
-  return text.startsWith(ESCAPE) ? text.slice(ESCAPE.length) : text;
 }
 
 /** Characters of what may be searched for: no ID is longer. */

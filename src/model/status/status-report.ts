@@ -1,5 +1,6 @@
 import type { CollectionFigures } from '../collection-columns.ts';
 import type { CollectionName } from '../collections.ts';
+import type { Found } from '../lookup/lookup-answers.ts';
 import type { Problem } from './problem.ts';
 import type { SubmissionState } from '../submission.ts';
 import type { RegistrationState } from '../webhook/webhook-secrets.ts';
@@ -219,20 +220,6 @@ export interface WaitingDeletion {
   readonly examples: readonly string[];
 }
 
-/** One of the rows that changed last, by its newest change. */
-export interface LatestChange {
-  /** When the mirror learnt it. */
-  readonly at: string;
-  readonly userId: string;
-  readonly collection: CollectionName;
-  /** As the row's own columns tell: it is deleted, has not changed since it came, or has. */
-  readonly op: 'insert' | 'update' | 'delete';
-  /** As in the view `changes`. */
-  readonly key: string;
-  /** Decimal digits. */
-  readonly changeId: string;
-}
-
 /** The last 24 hours by half hours, the oldest first; the last one goes on. Walks count when they end. */
 export interface LastDay {
   /** Rows inserted, updated and deleted; not that of `account`, whose credits change with each use. */
@@ -242,7 +229,7 @@ export interface LastDay {
 
 /** What is read of one account, for its page alone. */
 export interface AccountDetails {
-  /** The newest first. */
-  readonly latestChanges: readonly LatestChange[];
+  /** Those that changed last, the newest first. */
+  readonly latestRows: readonly Found[];
   readonly lastDay: LastDay;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { AT, before } from '../../../test/support/processes/status-report.ts';
-import { sampleFound, sampleLookups, sampleStory } from '../../../test/support/processes/sample-lookups.ts';
+import { AT, before, sampleFound } from '../../../test/support/processes/status-report.ts';
+import { sampleLookups, sampleStory } from '../../../test/support/processes/sample-lookups.ts';
 import type { Found, RowFilter } from '../../model/lookup/lookup-answers.ts';
 import type { RowAddress } from '../../model/lookup/row-address.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
@@ -29,10 +29,14 @@ describe('a search', () => {
     const other = sampleFound({ by: 'submission 5', row: undefined });
     const { status, body } = await ask('search?q=+17+', finds(sampleFound(), deleted, event, other));
     expect(status).toBe(200);
-    expect(body).toContain('<a href="rows/42/research_jobs/17">research_jobs 17</a>');
-    expect(body).toContain('<a href="rows/42/list_items/7/a%2Fb%3F">list_items a/b? of list 7</a>');
+    expect(body).toContain(
+      '<a class="key" href="rows?user=42&amp;collection=research_jobs&amp;key=17">research_jobs 17</a>',
+    );
+    expect(body).toContain(
+      '<a class="key" href="rows?user=42&amp;collection=list_items&amp;key=7%3Aa%2Fb%3F">list_items a/b? of list 7</a>',
+    );
     expect(body).toMatch(
-      /<a href="rows\/42\/research_jobs\/17">event evt_1<\/a>\s*<small>research.completed about research_jobs 17</,
+      /<a class="key" href="[^"]*key=17">event evt_1<\/a>\s*<small>research.completed about research_jobs 17</,
     );
     expect(body).toMatch(/>\s*submission 5\s*<small>/);
     expect(body).toMatch(/chip idle">deleted</);
@@ -81,7 +85,9 @@ describe('the rows of a collection', () => {
     };
     const { status, body } = await ask('rows?user=042&collection=research_jobs', { rows });
     expect(status).toBe(200);
-    expect(body).toContain('<a href="rows/42/research_jobs/17">research_jobs 17</a>');
+    expect(body).toContain(
+      '<a class="key" href="rows?user=42&amp;collection=research_jobs&amp;key=17">research_jobs 17</a>',
+    );
     expect(body).not.toContain('<img');
     const links = [...body.matchAll(/href="(rows\?[^"]*)"/g)].map(([, href = '']) =>
       href.replaceAll('&amp;', '&'),
@@ -114,38 +120,40 @@ describe('a row', () => {
       asked.push(address);
       return sampleStory();
     };
-    const { status, body, headers } = await ask('rows/42/list_items/7/a%2Fb', { row });
+    const { status, body, headers } = await ask('rows?user=42&collection=list_items&key=7:a%2Fb', { row });
     expect(asked).toEqual([item('7:a/b')]);
     expect(status).toBe(200);
     const kinds = [...body.matchAll(/<li data-what="(\w+)"/g)].map(([, what]) => what);
     expect(kinds).toEqual(['next_poll', 'changed', 'event', 'mirrored', 'answered', 'sent', 'queued']);
     expect(body).toContain('<title>list_items a/b of list 7 – research-mirror</title>');
-    expect(body).toContain('href="../../../../rows/42/lists/7"');
-    expect(body).toContain('href="../../../../rows?user=42&amp;collection=list_items"');
+    expect(body).toContain('href="rows?user=42&amp;collection=lists&amp;key=7"');
+    expect(body).toContain('href="rows?user=42&amp;collection=list_items"');
     expect(body).toMatch(/>account 42<\/a\s*> · <a[^>]*>list 7<\/a\s*> · <a[^>]*>all list_items<\/a/);
-    expect(body).toContain('action="../../../../search"');
+    expect(body).toContain('action="search"');
     expect(body).toContain('12345 characters');
     expect(body).toMatch(/idempotency key\s*<code>order-5<\/code>/);
     expect(headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; script-src 'nonce-.*form-action 'self'/,
     );
     expect(body).not.toContain('older entries');
-    const longer = await ask('rows/42/lists/7', { row: async () => sampleStory({ more: true }) });
+    const longer = await ask('rows?user=42&collection=lists&key=7', {
+      row: async () => sampleStory({ more: true }),
+    });
     expect(longer.body).toMatch(/There are older entries: .*row_story/);
   });
 
   it('that there is none of is a page with a way back, too', async () => {
     for (const path of [
-      'rows/42/lists/7',
-      'rows/42/lists/seven',
-      'rows/42/lists/%E2%82',
-      'rows/42/nothing',
-      'rows/',
+      'collection=lists&key=7',
+      'collection=lists&key=seven',
+      'collection=lists&key=',
+      'collection=list_items&key=7',
+      'collection=watchlist&key=%00',
     ]) {
-      const { status, body } = await ask(path);
+      const { status, body } = await ask(`rows?user=42&${path}`);
       expect([path, status]).toEqual([path, 404]);
       expect(body).toContain('There is no such row');
-      expect(body).toContain(`<a href="${'../'.repeat(path.split('/').length - 1)}./">back`);
+      expect(body).toContain('<a href="./">back');
     }
   });
 
@@ -161,28 +169,22 @@ describe('a row', () => {
         columns: [{ name: EVIL, value: EVIL.repeat(9) }],
         raw: EVIL,
       });
-    const { body } = await ask(`rows/42/watchlist/${encodeURIComponent(EVIL)}`, { row });
+    const { body } = await ask(`rows?user=42&collection=watchlist&key=${encodeURIComponent(EVIL)}`, { row });
     expect(body).not.toContain('<img');
     // Twice its name, 3 of `by`, field, before, after, type, 9 refused, the column with its 3 and 9, the item.
     expect(body.split(ESCAPED)).toHaveLength(1 + 2 + 3 + 3 + 1 + 9 + 1 + 12 + 1);
   });
 });
 
-it.each([
-  '',
-  'search/',
-  'rowses',
-  'constructor',
-  '__proto__',
-  'api/search',
-  'api/rows',
-  'api/rows/42/lists/7',
-])('no path but theirs: /%s', (path) => {
-  expect(lookupRoute(`/${path}`, sampleLookups())).toBeUndefined();
-});
+it.each(['', 'search/', 'rowses', 'constructor', '__proto__', 'api/search', 'api/rows', 'rows/42/lists/7'])(
+  'no path but theirs: /%s',
+  (path) => {
+    expect(lookupRoute(`/${path}`, sampleLookups())).toBeUndefined();
+  },
+);
 
 describe('what can’t be answered', () => {
-  const paths = ['search?q=1', 'rows/42/lists/7', 'rows?user=42&collection=lists'];
+  const paths = ['search?q=1', 'rows?user=42&collection=lists&key=7', 'rows?user=42&collection=lists'];
 
   it('now is said in words', async () => {
     const away = async (): Promise<never> => {

@@ -2,23 +2,16 @@ import { html, type Html } from '../html.ts';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
-import type {
-  Found,
-  RowFilter,
-  RowList,
-  RowStory,
-  SearchResults,
-} from '../../model/lookup/lookup-answers.ts';
+import type { RowFilter, RowList, RowStory, SearchResults } from '../../model/lookup/lookup-answers.ts';
 import {
   keyOf,
   LONGEST_QUERY,
-  readRowPath,
   type RowAddress,
+  rowAddress,
   rowName,
-  rowPath,
 } from '../../model/lookup/row-address.ts';
 import { count } from '../page/page-figures.ts';
-import { chip, moment, table } from '../page/page-table.ts';
+import { foundName, moment, stateChip, table } from '../page/page-table.ts';
 import { stillPage } from '../page/status-page.ts';
 import { htmlReply, type Route } from '../reply.ts';
 import { rowView } from './row-view.ts';
@@ -38,21 +31,18 @@ const HELP =
 interface LookupPage {
   readonly status: number;
   readonly title: string;
-  /** @param root the way to the status page's folder */
-  readonly view: (root: string) => Html;
+  readonly view: Html;
 }
 
-/** `/search`, `/rows` and `/rows/…`. @returns what answers for the path; undefined: it is another one's */
+/** `/search` and `/rows`. @returns what answers for the path; undefined: it is another one's */
 export function lookupRoute(path: string, lookups: Lookups): Route | undefined {
-  const isRow = path.startsWith('/rows/');
-  const read = path === '/search' ? searchPage : path === '/rows' ? rowsPage : isRow ? rowPage : undefined;
+  const read = path === '/search' ? searchPage : path === '/rows' ? rowsPage : undefined;
   if (read === undefined) return undefined;
   return async ({ query }) => {
-    const { status, title, view } = await read(lookups, query, path).catch(unanswered);
-    const root = '../'.repeat(path.split('/').length - 2);
+    const { status, title, view } = await read(lookups, query).catch(unanswered);
     const asked = (query.get('q') ?? '').slice(0, LONGEST_QUERY);
-    const frame = { title: `${title} – research-mirror`, root, query: asked };
-    return htmlReply((nonce) => stillPage(view(root), nonce, frame), status);
+    const frame = { title: `${title} – research-mirror`, root: '', query: asked };
+    return htmlReply((nonce) => stillPage(view, nonce, frame), status);
   };
 }
 
@@ -66,7 +56,7 @@ async function searchPage(lookups: Lookups, asked: URLSearchParams): Promise<Loo
   if (results.found.length === 0) {
     return notice(200, 'Nothing found', `Nothing has the ID or domain ${query.trim()}. ${HELP}`);
   }
-  return { status: 200, title: 'Search', view: () => resultsView(query, results) };
+  return { status: 200, title: 'Search', view: resultsView(query, results) };
 }
 
 async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<LookupPage> {
@@ -76,6 +66,8 @@ async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<Looku
     const why = `Say whose, and which: rows?user=…&collection=…, one of ${COLLECTION_NAMES.join(', ')}.`;
     return notice(400, 'Which rows?', why);
   }
+  const key = asked.get('key');
+  if (key !== null) return rowPage(lookups, rowAddress(userId, collection, key));
   const given = asked.get('before');
   const before = keyOf('bigint', given ?? '');
   if (given !== null && before === undefined) {
@@ -83,19 +75,18 @@ async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<Looku
   }
   const filter = { userId, collection, state: keyOf('text', asked.get('state') ?? ''), before };
   const list = await lookups.rows(filter);
-  return { status: 200, title: `${collection} of account ${userId}`, view: () => rowsView(filter, list) };
+  return { status: 200, title: `${collection} of account ${userId}`, view: rowsView(filter, list) };
 }
 
-async function rowPage(lookups: Lookups, _: URLSearchParams, path: string): Promise<LookupPage> {
-  const address = readRowPath(path.slice(1));
-  const story = address === undefined ? undefined : await lookups.row(address);
+async function rowPage(lookups: Lookups, address: RowAddress | undefined): Promise<LookupPage> {
+  const story = address && (await lookups.row(address));
   if (address === undefined || story === undefined) {
     const why =
       'Nothing is mirrored under this address: no account, table or key of it, or the row was removed or forgotten. ' +
       'Search for its ID.';
     return notice(404, 'There is no such row', why);
   }
-  return { status: 200, title: rowName(address), view: (root) => rowView(address, story, root) };
+  return { status: 200, title: rowName(address), view: rowView(address, story) };
 }
 
 /** Anything but a classified error is a defect: the log gets it. */
@@ -106,14 +97,13 @@ function unanswered(error: unknown): LookupPage {
 
 /** A page in place of an answer. @param why whole sentences */
 function notice(status: number, title: string, why: string): LookupPage {
-  const view = (root: string): Html =>
-    html`<main id="content" tabindex="-1">
-      <section class="headline">
-        <h1>${title}</h1>
-        <p>${why}</p>
-        <p><a href="${root}./">back to the status page</a></p>
-      </section>
-    </main>`;
+  const view = html`<main id="content" tabindex="-1">
+    <section class="headline">
+      <h1>${title}</h1>
+      <p>${why}</p>
+      <p><a href="./">back to the status page</a></p>
+    </section>
+  </main>`;
   return { status, title, view };
 }
 
@@ -122,17 +112,15 @@ function resultsView(query: string, { at, found, more }: SearchResults): Html {
     <section>
       <h1>${count(found.length)}${more ? ' of more' : ''} found</h1>
       <p class="quiet">for <code>${query.trim()}</code></p>
-      ${table('What', found, nameOf, [
+      ${table('What', found, foundName, [
         ['Account', ({ userId }) => userId, true],
-        ['State', ({ state }) => (state === null ? NONE : chip('idle', state))],
+        ['State', stateChip],
         ['When', (each) => moment(each.at, at, '')],
       ])}
       ${more ? html`<p class="quiet">There are more: refine the search, by an ID for example.</p>` : ''}
     </section>
   </main>`;
 }
-
-const NONE = html`<span class="quiet">–</span>`;
 
 /** Rows of a collection; the state of each leads to the others that have it. */
 function rowsView({ userId, collection, state, before }: RowFilter, { at, found, next }: RowList): Html {
@@ -148,8 +136,8 @@ function rowsView({ userId, collection, state, before }: RowFilter, { at, found,
       ${
         found.length === 0
           ? html`<p>No row here${next === undefined ? '' : ' among those that were looked at'}.</p>`
-          : table('Row', found, nameOf, [
-              ['State', (row) => (row.state === null ? NONE : link({ state: row.state }, row.state))],
+          : table('Row', found, foundName, [
+              ['State', (row) => (row.state === null ? '–' : link({ state: row.state }, row.state))],
               ['Changed', (row) => moment(row.at, at, '')],
             ])
       }
@@ -159,11 +147,4 @@ function rowsView({ userId, collection, state, before }: RowFilter, { at, found,
       ${COLLECTION_NAMES.filter((each) => each !== collection).map((each) => html`${link({ collection: each }, each)} `)}
     </nav>
   </main>`;
-}
-
-function nameOf({ by, row, name }: Found): Html {
-  const rowText = row === undefined ? '' : rowName(row);
-  const text = by ?? rowText;
-  return html`${row === undefined ? text : html`<a href="${rowPath(row)}">${text}</a>`}
-    <small>${name ?? ''}${by === null || row === undefined ? '' : ` about ${rowText}`}</small>`;
 }

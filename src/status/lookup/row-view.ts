@@ -1,6 +1,7 @@
 import { html, type Html } from '../html.ts';
+import type { CollectionName } from '../../model/collections.ts';
 import type { RowStory, StoryEntry } from '../../model/lookup/lookup-answers.ts';
-import { keyParts, type RowAddress, rowName } from '../../model/lookup/row-address.ts';
+import { keyParts, type RowAddress, rowName, rowPath } from '../../model/lookup/row-address.ts';
 import { relative } from '../page/page-figures.ts';
 import { chip, time } from '../page/page-table.ts';
 
@@ -10,16 +11,17 @@ const STATES = {
   absent: chip('new', 'not mirrored, but named by what follows'),
 };
 
-/** A row: what happened to it, what is to come, and what it is now. @param root the way to the status page's folder */
-export function rowView(row: RowAddress, story: RowStory, root: string): Html {
+/** A row: what happened to it, what is to come, and what it is now. */
+export function rowView(row: RowAddress, story: RowStory): Html {
   const { userId, collection } = row;
   const { at, state, timeline, more, columns, raw } = story;
   const domain = columns.find(({ name }) => name === '_domain')?.value;
   const [list, ...item] = keyParts(row);
-  const link = (path: string, text: string): Html => html`<a href="${root}${path}">${text}</a>`;
+  const link = (path: string, text: string): Html => html`<a href="${path}">${text}</a>`;
+  const of = (name: CollectionName, key: string): string => rowPath({ userId, collection: name, key });
   const links = [
-    link(`rows/${userId}/account`, `account ${userId}`),
-    ...(item.length === 0 ? [] : [link(`rows/${userId}/lists/${list}`, `list ${list}`)]),
+    link(of('account', userId), `account ${userId}`),
+    ...(list === undefined || item.length === 0 ? [] : [link(of('lists', list), `list ${list}`)]),
     link(`rows?user=${userId}&collection=${collection}`, `all ${collection}`),
     ...(domain === undefined ? [] : [link(`search?q=${encodeURIComponent(domain)}`, `all of ${domain}`)]),
   ];

@@ -7,12 +7,11 @@ import type {
   AccountDetails,
   AccountStatus,
   CollectionStatus,
-  LatestChange,
   StatusReport,
   WaitingDeletion,
 } from '../../model/status/status-report.ts';
 import { count } from './page-figures.ts';
-import { chip, moment, type PageColumn, table, time } from './page-table.ts';
+import { chip, foundName, moment, type PageColumn, stateChip, table, time } from './page-table.ts';
 
 /** What a page shows. */
 export interface Shown {
@@ -74,7 +73,7 @@ export function accountParts(account: AccountStatus, shown: Shown): Html {
       at,
       root,
     )}
-    ${changesSection(details, at, root)} ${lastDaySection(details, root)}`;
+    ${latestSection(details, at, root)} ${lastDaySection(details, root)}`;
 }
 
 /** It leads to the collection's newest rows. Why they can't be read is said where no problem above says it. */
@@ -129,15 +128,8 @@ function deletionsSection(deletions: readonly WaitingDeletion[], at: string, roo
   </section>`;
 }
 
-/** Its colour, and its words. */
-const OPS: Readonly<Record<LatestChange['op'], readonly [string, string]>> = {
-  insert: ['current', 'new'],
-  update: ['reading', 'changed'],
-  delete: ['failing', 'deleted'],
-};
-
-function changesSection(details: AccountDetails | undefined, at: string, root: string): Html {
-  if (details?.latestChanges.length === 0) return html``;
+function latestSection(details: AccountDetails | undefined, at: string, root: string): Html {
+  if (details?.latestRows.length === 0) return html``;
   return html`<section class="changes" aria-labelledby="latest-changes">
     <h2 id="latest-changes">Latest changes</h2>
     ${
@@ -145,12 +137,11 @@ function changesSection(details: AccountDetails | undefined, at: string, root: s
         ? UNREAD
         : table(
             'Row',
-            details.latestChanges,
-            ({ userId, collection, key }) =>
-              html`<code>${collection}</code> ${rowLink(userId, collection, key, root)}`,
+            details.latestRows,
+            (row) => foundName(row, root),
             [
-              ['Change', ({ op }) => chip(...OPS[op])],
-              ['When', (change) => moment(change.at, at, '')],
+              ['State', stateChip],
+              ['When', (row) => moment(row.at, at, '')],
             ],
             'The rows that changed last',
           )

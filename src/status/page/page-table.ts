@@ -1,4 +1,6 @@
 import { html, type Html, raw } from '../html.ts';
+import type { Found } from '../../model/lookup/lookup-answers.ts';
+import { rowName, rowPath } from '../../model/lookup/row-address.ts';
 import { absolute, relative } from './page-figures.ts';
 
 /** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
@@ -60,4 +62,16 @@ export function time(value: string, words: string, at: string): Html {
 /** @param kind a class of page.css */
 export function chip(kind: string, text: string): Html {
   return html`<span class="chip ${kind}">${text}</span>`;
+}
+
+/** A row that was found, or what names it, with a link to its page. @param root the way to the first page's folder */
+export function foundName({ by, row, name }: Found, root = ''): Html {
+  const rowText = row === undefined ? '' : rowName(row);
+  const text = by ?? rowText;
+  return html`${row === undefined ? text : html`<a class="key" href="${root}${rowPath(row)}">${text}</a>`}
+    <small>${name ?? ''}${by === null || row === undefined ? '' : ` about ${rowText}`}</small>`;
+}
+
+export function stateChip({ state }: Found): Html {
+  return state === null ? html`<span class="quiet">–</span>` : chip('idle', state);
 }

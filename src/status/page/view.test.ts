@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   before,
   sampleAccount,
-  sampleChange,
   sampleCollection,
   sampleDetails,
+  sampleFound,
   sampleProblem,
   sampleReport,
 } from '../../../test/support/processes/status-report.ts';
@@ -168,11 +168,11 @@ describe('what comes next', () => {
 describe('the latest changes', () => {
   it('lead to their rows', async () => {
     const key = 'w/1?#';
-    const latestChanges = [sampleChange({ key: '48210' }), sampleChange({ collection: 'watchlist', key })];
-    const view = await ofReport(sampleReport(), undefined, { ...DETAILS, latestChanges });
-    expect(view).toContain('href="rows/42/research_jobs/48210"');
-    expect(view).toContain('href="rows/42/watchlist/w%2F1%3F%23"');
-    expect(await ofReport(sampleReport(), undefined, { ...DETAILS, latestChanges: [] })).not.toContain(
+    const latestRows = [sampleFound(), sampleFound({ row: { userId: '42', collection: 'watchlist', key } })];
+    const view = await ofReport(sampleReport(), undefined, { ...DETAILS, latestRows });
+    expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=17"');
+    expect(view).toContain('href="rows?user=42&amp;collection=watchlist&amp;key=w%2F1%3F%23"');
+    expect(await ofReport(sampleReport(), undefined, { ...DETAILS, latestRows: [] })).not.toContain(
       'Latest changes',
     );
   });
@@ -186,7 +186,7 @@ describe('deletions that wait', () => {
     );
     expect(view).toMatch(/by itself: the next reading of them decides \(in 40 s\)/);
     expect(view).toMatch(/by itself: the next full walk decides \(in 12 h\)/);
-    expect(view).toContain('href="rows/42/research_jobs/48001"');
+    expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=48001"');
     expect(await viewOf(sampleAccount())).not.toContain('Deletions that wait');
   });
 });

@@ -1,4 +1,4 @@
-import type { Found, RowStory } from '../../../src/model/lookup/lookup-answers.ts';
+import type { RowStory } from '../../../src/model/lookup/lookup-answers.ts';
 import type { Lookups } from '../../../src/status/lookup/lookup-routes.ts';
 import { AT, before } from './status-report.ts';
 
@@ -8,18 +8,6 @@ export function sampleLookups(changes: Partial<Lookups> = {}): Lookups {
     search: async () => ({ at: AT, found: [], more: false }),
     row: async () => undefined,
     rows: async () => ({ at: AT, found: [], next: undefined }),
-    ...changes,
-  };
-}
-
-export function sampleFound(changes: Partial<Found> = {}): Found {
-  return {
-    userId: '42',
-    by: null,
-    row: { userId: '42', collection: 'research_jobs', key: '17' },
-    name: 'Acme, acme.example',
-    state: 'completed',
-    at: before(60),
     ...changes,
   };
 }

@@ -1,11 +1,11 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
 import type { Problem } from '../../../src/model/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
+import type { Found } from '../../../src/model/lookup/lookup-answers.ts';
 import type {
   AccountDetails,
   AccountStatus,
   CollectionStatus,
-  LatestChange,
   StatusReport,
   SubmissionCounts,
   WebhookStatus,
@@ -121,9 +121,9 @@ export function sampleDetails(changes: Partial<AccountDetails> = {}): AccountDet
   const day = (value: (part: number) => number): number[] =>
     Array.from({ length: 48 }, (_, part) => (part >= 10 && part < 14 ? 0 : Math.round(value(part))));
   return {
-    latestChanges: [
-      sampleChange({ key: '48210' }),
-      sampleChange({ op: 'insert', key: '48211', at: before(95) }),
+    latestRows: [
+      sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
+      sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48211' }, at: before(95) }),
     ],
     lastDay: {
       changes: day((part) => 70 * (1 + Math.sin(part / 6)) + (part % 3)),
@@ -186,15 +186,15 @@ export const NO_FIGURES = Object.fromEntries(
   COLLECTION_COLUMNS.map(({ field, kind }) => [field, kind === 'count' ? 0 : null]),
 ) as CollectionFigures;
 
-/** A row that changed; tests change what they are about. */
-export function sampleChange(changes: Partial<LatestChange>): LatestChange {
+/** A row as a search, a list or the latest changes have it; tests change what they are about. */
+export function sampleFound(changes: Partial<Found> = {}): Found {
   return {
-    at: before(75),
     userId: '42',
-    collection: 'research_jobs',
-    op: 'update',
-    key: '17',
-    changeId: '1772366400000000',
+    by: null,
+    row: { userId: '42', collection: 'research_jobs', key: '17' },
+    name: 'Acme, acme.example',
+    state: 'completed',
+    at: before(60),
     ...changes,
   };
 }

@@ -1,13 +1,14 @@
 import { judge } from '../../../src/app/status/problems.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { AccountDetails, LatestChange, StatusReport } from '../../../src/model/status/status-report.ts';
+import type { RowAddress } from '../../../src/model/lookup/row-address.ts';
+import type { AccountDetails, StatusReport } from '../../../src/model/status/status-report.ts';
 import {
   before,
   NO_SUBMISSIONS,
   NO_WEBHOOK,
   sampleAccount,
-  sampleChange,
   sampleCollection,
+  sampleFound,
   sampleReport,
 } from '../processes/status-report.ts';
 
@@ -72,12 +73,13 @@ export const LIVE_ROWS = {
   watchlist: 134,
 } as const;
 
-const CHANGES: readonly Partial<LatestChange>[] = [
-  { key: '4986' },
-  { collection: 'list_items', op: 'delete', key: '1097:Z-60' },
-  { collection: 'lists', op: 'delete', key: '1097' },
-  { collection: 'watchlist', key: '1042' },
-  { collection: 'account', key: '1001' },
+/** Rows that changed last: table, key, name, state. */
+const CHANGES: readonly (readonly [RowAddress['collection'], string, string | null, string | null])[] = [
+  ['research_jobs', '4986', 'Acme, acme.example', 'completed'],
+  ['list_items', '1097:Z-60', 'Umbrella, umbrella.example', 'deleted'],
+  ['lists', '1097', 'Neukunden 25', 'deleted'],
+  ['watchlist', '1042', 'Globex, globex.example', null],
+  ['account', '1001', 'ada@example.com', null],
 ];
 
 /** What the page of that account has besides. */
@@ -85,8 +87,8 @@ export function firstDetails(): AccountDetails {
   const day = (value: (part: number) => number): number[] =>
     Array.from({ length: 48 }, (_, part) => Math.round(value(part)));
   return {
-    latestChanges: CHANGES.map((change, index) =>
-      sampleChange({ at: before(40 + 17 * index), userId: '1001', ...change }),
+    latestRows: CHANGES.map(([collection, key, name, state], index) =>
+      sampleFound({ row: { userId: '1001', collection, key }, name, state, at: before(40 + 17 * index) }),
     ),
     lastDay: {
       changes: day((part) => 12 + 12 * Math.sin(part / 6) + (part % 3)),

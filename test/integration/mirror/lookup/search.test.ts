@@ -3,7 +3,7 @@ import { MOST_FOUND, searchMirror } from '../../../../src/mirror/lookup/search-m
 import { forgetRows } from '../../../../src/app/forget/forget-rows.ts';
 import { readRow } from '../../../../src/mirror/lookup/read-row.ts';
 import { collection } from '../../../../src/model/collections.ts';
-import { readRowPath, rowPath } from '../../../../src/model/lookup/row-address.ts';
+import { keyParts, rowAddress, rowPath } from '../../../../src/model/lookup/row-address.ts';
 import type { Found } from '../../../../src/model/lookup/lookup-answers.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
@@ -19,7 +19,7 @@ async function found(account: MirroredAccount, query: string): Promise<string[]>
 }
 
 function inWords({ by, row, state }: Found): string {
-  const path = row === undefined ? 'nothing' : rowPath(row).replace(/^rows\/\d+\//, '');
+  const path = row === undefined ? 'nothing' : [row.collection, ...keyParts(row)].join('/');
   if (by !== null) return `${by.split(' ')[0]} → ${path}`;
   return `${path}${state === 'deleted' ? ', deleted' : ''}`;
 }
@@ -176,8 +176,8 @@ describe('a search', () => {
       const ours = rows.filter((each) => each.userId === account.fence.userId);
       expect(ours.map((each) => each.key)).toContain(id);
       for (const row of ours) {
-        const { pathname } = new URL(rowPath(row), 'http://localhost/');
-        const address = readRowPath(pathname.slice(1));
+        const asked = new URL(rowPath(row), 'http://localhost/').searchParams;
+        const address = rowAddress(row.userId, 'watchlist', asked.get('key') ?? '');
         expect(address).toEqual(row);
         const story = address === undefined ? undefined : await readRow(account.database.db, address);
         expect(story?.state).toBe('live');

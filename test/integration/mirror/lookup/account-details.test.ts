@@ -1,7 +1,8 @@
 import { type QueryResult, sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Db } from '../../../../src/db/connection/db.ts';
-import { latestChangesOf, readLastDay } from '../../../../src/db/status/stored-details.ts';
+import { readLastDay } from '../../../../src/mirror/lookup/account-details.ts';
+import { latestRows } from '../../../../src/mirror/lookup/search-mirror.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
@@ -38,8 +39,8 @@ it('the latest changes are rows, the newest first, with their keys and what thei
     await account.observe('research_jobs', '[]', { proof: SNAPSHOT });
   await account.applyDeletions('research_jobs', { accept: true });
   expect(
-    (await latestChangesOf(database.db, '1')).map(({ collection, op, key }) => `${collection} ${op} ${key}`),
-  ).toEqual(['research_jobs delete 17', 'list_items update 7:a:b', 'lists insert 7']);
+    (await latestRows(database.db, '1')).map(({ row, state }) => `${row?.collection} ${row?.key} ${state}`),
+  ).toEqual(['research_jobs 17 deleted', 'list_items 7:a:b null', 'lists 7 null']);
 });
 
 it('the latest changes are read at the ends of indexes, not the tables', async () => {
@@ -50,7 +51,7 @@ it('the latest changes are read at the ends of indexes, not the tables', async (
   }
   await account.query('analyze');
   const planned = new Planned(database.kysely, 'mirror');
-  await latestChangesOf(planned, '2');
+  await latestRows(planned, '2');
   expect(planned.plans.join('\n')).toContain('Index Scan Backward using research_jobs_change');
   expect(planned.plans.filter((line) => /Seq Scan on research_jobs(?:_history)? /.test(line))).toEqual([]);
 });
