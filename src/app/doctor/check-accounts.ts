@@ -81,7 +81,7 @@ const MET_BY_READING: ReadonlySet<ProblemCause> = new Set([
 ]);
 
 /** No problem rests on it. */
-const NO_WORKLOAD: Workload = { databaseBytes: 0, backlogs: new Map(), credits: new Map(), oldReaders: [] };
+const NO_WORKLOAD: Workload = { databaseBytes: 0, backlogs: new Map(), credits: new Map(), notes: [] };
 
 /** What `status` says of the collections that can't be read or written. */
 async function failing({ config, mirror }: Context): Promise<Findings> {

@@ -7,31 +7,24 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { type Listener, listenProblem } from '../../model/webhook/listen-problem.ts';
 import { STATUS_PAGE } from '../../status/server.ts';
 import { DELIVERIES } from '../../webhooks/receive/webhook-server.ts';
-import { beginningOf, LISTENER_ANSWER, LISTENER_PATH, whyAstray } from '../process/public-url.ts';
-import { broken, type Check, type CheckFinding, type Findings, ok } from './check.ts';
+import { LISTENER_ANSWER, whyAstray } from '../process/public-url.ts';
+import { broken, type Check, type CheckFinding, type Findings, ok, unknown } from './check.ts';
 import type { Context } from './context.ts';
 
-/** How long (ms) a port is waited for that another program has. */
-const PORT_MS = 2_000;
-
 export const LISTENER_CHECKS: readonly Check<Context>[] = [
-  {
-    name: 'status_port',
-    run: (context) => port({ ...STATUS_PAGE, ...context.config.http }, '/healthz', '{"ok":true}', context),
-  },
+  { name: 'status_port', run: (context) => port({ ...STATUS_PAGE, ...context.config.http }, context) },
   {
     name: 'webhook_port',
     run: async (context) => {
       const { webhook } = context.config;
-      if (webhook.publicUrl === undefined) return [];
-      return port({ ...DELIVERIES, ...webhook }, LISTENER_PATH, LISTENER_ANSWER, context);
+      return webhook.publicUrl === undefined ? [] : port({ ...DELIVERIES, ...webhook }, context);
     },
   },
   { name: 'public_url', after: ['webhook_port'], run: publicUrl },
 ];
 
-/** Whether the daemon could listen there, or does. @param reply what it answers to a GET of `path` */
-async function port(where: Listener, path: string, reply: string, context: Context): Promise<CheckFinding> {
+/** Whether the daemon could listen there, or does. */
+async function port(where: Listener, context: Context): Promise<CheckFinding> {
   const place = `${where.host}:${where.port}`;
   try {
     await closed(await listen(where, ''));
@@ -40,28 +33,11 @@ async function port(where: Listener, path: string, reply: string, context: Conte
     const error = failure as NodeJS.ErrnoException;
     const lives = error.code === 'EADDRINUSE' ? await context.daemonLives() : false;
     if (lives === true) return ok(`${place} is in use, and a daemon of this mirror runs`);
-    if (lives === undefined && (await answers(where, path, reply, context.signal)))
-      return ok(`${place} is in use: a research-mirror runs there; the database can't tell whether this one`);
+    if (lives === undefined)
+      return unknown(`${place} is in use: the database can't tell whether by this mirror`);
     const ofPort = error.code === 'EADDRINUSE' || error.code === 'EACCES';
     const command = ofPort ? `export ${where.portVariable}=${await nonEphemeralPort()}` : null;
     return broken(messageOf(listenProblem(error, where)), { command });
-  }
-}
-
-/** Whether what listens there gives that reply. */
-async function answers(
-  { host, port: number }: Listener,
-  path: string,
-  reply: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-  try {
-    const bound = AbortSignal.any([signal, AbortSignal.timeout(PORT_MS)]);
-    const answer = await fetch(`http://${name}:${number}${path}`, { signal: bound, redirect: 'manual' });
-    return (await beginningOf(answer)) === reply;
-  } catch {
-    return false;
   }
 }
 

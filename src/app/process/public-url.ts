@@ -4,7 +4,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { askedAtMost } from '../asked-at-most.ts';
 
 /** Nobody has account 0. `/healthz` would prove less: a proxy may answer it itself, or pass on deliveries only. */
-export const LISTENER_PATH = '/webhooks/0';
+const LISTENER_PATH = '/webhooks/0';
 /** What the daemon's listener answers there to a GET. */
 export const LISTENER_ANSWER = 'deliveries are posted\n';
 /** Of a stranger's answer no more is read than that. */
@@ -68,7 +68,7 @@ export function astrayKept(
   return askedAtMost(COUNTS_MS, clock, ask, COUNTS_MS);
 }
 
-export async function beginningOf({ body }: Response): Promise<string> {
+async function beginningOf({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {

@@ -17,7 +17,7 @@ import type { AccountsService } from '../accounts/accounts-service.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 import { programVersion } from '../program-files.ts';
 import { readSuspects, waitingDeletions } from './deletions.ts';
-import { type FoundProblem, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
+import { clockNotes, type FoundProblem, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
 import { NO_BACKLOG, type Workload } from './workload.ts';
 
 export interface StatusSources {
@@ -42,7 +42,7 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
   });
   const { now, processes, errors, held, recovery, clockBackMs } = stored;
   const { gracePeriodMs } = config;
-  const { databaseBytes, backlogs, credits, oldReaders } = await sources.workload();
+  const { databaseBytes, backlogs, credits, notes } = await sources.workload();
   const budgets = budgetsOf(stored.budgets, config.budgetShare, running, now);
   const accounts = stored.accounts.map((account): AccountStatus => {
     const { userId } = account;
@@ -68,13 +68,10 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     errors,
     deletions: waitingDeletions(accounts, suspects, alive, gracePeriodMs),
     held,
-    recovery:
-      recovery === null
-        ? null
-        : { ...recovery, open: !isAllReadAgain(accounts, recovery.at, now, gracePeriodMs) },
+    recovery: recovery && { ...recovery, open: !isAllReadAgain(accounts, recovery.at, now, gracePeriodMs) },
   };
-  const why = unready === undefined ? undefined : unreadyDatabase(unready);
-  return { ...facts, ...judge(facts, { unready: why, keys: keys.findings, clockBackMs, oldReaders }) };
+  const known = unready === undefined ? keys.findings : [...keys.findings, unreadyDatabase(unready)];
+  return judge(facts, known, [...clockNotes(clockBackMs), ...notes]);
 }
 
 /** Of a database that has not the tables, or not those of this program. @param why the one problem */
@@ -84,8 +81,7 @@ export function reportWithoutTables(
   now: Date,
   why: FoundProblem,
 ): StatusReport {
-  const facts = noFacts(config, words, now);
-  return { ...facts, ...judge(facts, { unready: why }) };
+  return judge(noFacts(config, words, now), [why]);
 }
 
 function noFacts({ service, schema }: Config, database: string, now: Date): Facts {

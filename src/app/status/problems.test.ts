@@ -12,7 +12,7 @@ import type {
   StatusReport,
 } from '../../model/status/status-report.ts';
 import { problemLine } from '../../model/status/problem.ts';
-import { isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
+import { clockNotes, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const DAEMON: ProcessStatus = {
@@ -105,7 +105,7 @@ describe('what is wrong', () => {
     const read = account();
     for (const other of [late({ owner: null }), late({ owner: 'gone' }), account({ owner: null })]) {
       const accounts = [read, { ...other, userId: '43' }];
-      expect(lines(accounts, [DAEMON], {}, { keys: [key] }).problems).toEqual([affecting]);
+      expect(lines(accounts, [DAEMON], {}, [key]).problems).toEqual([affecting]);
     }
     // Without such a key, without a daemon, and of an account that is read, late is late.
     const polls = expect.stringMatching(/^polls are late; affects 43\/lists; /) as string;
@@ -113,9 +113,9 @@ describe('what is wrong', () => {
     expect(lines(accounts, [DAEMON]).problems).toEqual([polls]);
     const both = [`${key.what}; ${itself}; ${remedy}`, polls];
     for (const none of [[], [{ ...DAEMON, command: 'sync' }]])
-      expect(lines(accounts, none, {}, { keys: [key] }).problems).toEqual(both);
+      expect(lines(accounts, none, {}, [key]).problems).toEqual(both);
     const ours = { ...late({}), userId: '43' };
-    expect(lines([ours], [DAEMON], {}, { keys: [key] }).problems).toEqual(both);
+    expect(lines([ours], [DAEMON], {}, [key]).problems).toEqual(both);
   });
 
   it('says of an account that has moved that it stays as it is until a person decides', () => {
@@ -170,9 +170,7 @@ describe('what is wrong', () => {
     expect(lines([read], dead).problems).toEqual([
       'nothing was read since the database’s clock went back; affects 42/lists; by itself: nothing: no daemon runs; do: "research-mirror start"',
     ]);
-    const notes = (clockBackMs: number): readonly string[] =>
-      lines([account()], [DAEMON], {}, { clockBackMs }).notes;
-    expect([notes(50_000), notes(3_540_000)]).toEqual([
+    expect([clockNotes(50_000), clockNotes(3_540_000)]).toEqual([
       [],
       ['the database’s clock went back by 59 min: it is behind what it showed to a daemon before'],
     ]);
@@ -206,9 +204,9 @@ describe('what is wrong', () => {
     const failing = (lastError: string, name: CollectionStatus['collection'] = 'lists'): CollectionStatus =>
       collection({ collection: name, state: 'failing', lastError });
     const judged = (...collections: CollectionStatus[]): StatusReport['problems'] =>
-      judge(sampleReport({ at: NOW.toISOString(), accounts: [account({ collections })] }), {
-        unready: unreadyDatabase("the database can't do it now (53100 full)"),
-      }).problems;
+      judge(sampleReport({ at: NOW.toISOString(), accounts: [account({ collections })] }), [
+        unreadyDatabase("the database can't do it now (53100 full)"),
+      ]).problems;
     // A full disk is one cause, whatever met it.
     expect(
       judged(
@@ -320,7 +318,7 @@ describe('a mirror without accounts', () => {
       'no account has been mirrored yet; by itself: mirroring begins as soon as it is known whose the keys are',
     ]);
     const behind = { cause: 'database_behind', what: 'it is behind', byItself: 'nothing' } as const;
-    expect(lines([], [], {}, { unready: behind }).problems).toEqual([
+    expect(lines([], [], {}, [behind]).problems).toEqual([
       'it is behind; by itself: nothing; do: "research-mirror migrate"',
     ]);
   });

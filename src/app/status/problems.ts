@@ -1,4 +1,4 @@
-import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { refusalIn } from '../../db/connection/sql-state.ts';
 import { wordsOfStep } from '../../db/ownership/clock-step.ts';
 import { SERVICE_DOWN } from '../../model/errors.ts';
@@ -7,10 +7,9 @@ import type {
   AccountStatus,
   CollectionStatus,
   Facts,
-  Judgement,
+  StatusReport,
   WaitingDeletion,
 } from '../../model/status/status-report.ts';
-import type { OldReader } from './workload.ts';
 import { saysAstray } from '../../webhooks/registration/remedies.ts';
 
 /** One thing that is wrong, in one place; what happens by itself and what mends it, where `PROBLEMS` does not say it. */
@@ -20,18 +19,6 @@ export interface FoundProblem
   readonly where?: string;
   /** Findings of the same cause and key have one origin, whatever else they say; without it: those that say the same. */
   readonly origin?: string;
-}
-
-/** What the facts do not show. */
-interface Further {
-  /** The database can't be written, or its tables can't be read: nothing is late then, and nothing to be begun. */
-  readonly unready?: FoundProblem | undefined;
-  /** What is wrong with keys. */
-  readonly keys?: readonly FoundProblem[];
-  /** How far the database's clock is behind what it showed before; some seconds are no step. */
-  readonly clockBackMs?: number;
-  /** Transactions that keep vacuum from its work. */
-  readonly oldReaders?: readonly OldReader[];
 }
 
 /** Readings that may be late, and by how much (ms) it is a problem; the view freshness says what is overdue. */
@@ -50,17 +37,22 @@ const NO_DAEMON = { byItself: 'nothing: no daemon runs', remedy: '"research-mirr
 /**
  * Whether a mirror is healthy: judged by what readers get, not by what runs. A mirror is still healthy just after its
  * daemon has stopped; a dead daemon shows by late polls.
+ * @param known what is wrong and the facts do not show: with keys, and why the database can't be written or read.
+ *   Nothing is late then, and nothing to be begun
+ * @param told notes of what the facts do not show
  */
 export function judge(
   facts: Facts,
-  { unready, keys = [], clockBackMs = 0, oldReaders = [] }: Further = {},
-): Judgement {
+  known: readonly FoundProblem[] = [],
+  told: readonly string[] = [],
+): StatusReport {
   const { accounts, processes, held, recovery, deletions } = facts;
   const now = Date.parse(facts.at);
   const alive = new Set(processes.flatMap((each) => (each.alive ? each.processId : [])));
   // Of a key that is refused nobody knows whose it is: of an account that nobody reads.
   const runsDaemon = processes.some((each) => each.alive && each.command === 'start');
-  const unknownKey = runsDaemon && keys.some(({ cause }) => cause === 'key_refused');
+  const unknownKey = runsDaemon && known.some(({ cause }) => cause === 'key_refused');
+  const isUnready = known.some(({ cause }) => cause === 'database_unready' || cause === 'database_behind');
   const unread: string[] = [];
   const findings = deletions.flatMap(refusedDeletion);
   const notes: string[] = [];
@@ -80,9 +72,9 @@ export function judge(
     });
   }
   const start = alive.size > 0 ? {} : NO_DAEMON;
-  const nothing = { cause: 'nothing_mirrored', what: 'no account has been mirrored yet', ...start } as const;
-  if (unready !== undefined) findings.push(unready);
-  else if (accounts.length === 0) findings.push(nothing);
+  if (accounts.length === 0 && !isUnready) {
+    findings.push({ cause: 'nothing_mirrored', what: 'no account has been mirrored yet', ...start });
+  }
   for (const account of accounts.filter(({ state }) => state !== 'retired')) {
     const asked = account.collections.filter((each) => each.state !== 'paused');
     notes.push(...pausedIn(account, asked));
@@ -91,19 +83,20 @@ export function judge(
     if (account.state === 'stopped') findings.push(stoppedAccount(account, start));
     const isUnread = unknownKey && account.state === 'active' && !alive.has(account.owner ?? '');
     if (isUnread) unread.push(account.userId);
-    const isExplained = isUnread || unready !== undefined;
+    const isExplained = isUnread || isUnready;
     findings.push(...asked.flatMap((each) => wrongIn(account, each, { now, start, isExplained })));
     findings.push(...webhookProblem(account));
     notes.push(...asked.flatMap((each) => imperfectIn(account, each)), ...notesOn(account));
   }
   if (alive.size === 0 && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
-  if (clockBackMs >= 60_000) {
-    notes.push(`${wordsOfStep(-clockBackMs)}: it is behind what it showed to a daemon before`);
-  }
-  notes.push(...oldReaders.map(openTransaction));
-  const ofKeys = keys.flatMap((each) => (each.cause === 'key_refused' ? refusedKey(each, unread) : [each]));
+  const ofKeys = known.flatMap((each) => (each.cause === 'key_refused' ? refusedKey(each, unread) : [each]));
   const problems = groupProblems(oneServiceDown([...ofKeys, ...findings]));
-  return { healthy: problems.length === 0, problems, notes };
+  return { ...facts, healthy: problems.length === 0, problems, notes: [...notes, ...told] };
+}
+
+/** @param backMs how far the database's clock is behind what it showed before; some seconds are no step */
+export function clockNotes(backMs: number): string[] {
+  return backMs < 60_000 ? [] : [`${wordsOfStep(-backMs)}: it is behind what it showed to a daemon before`];
 }
 
 /**
@@ -333,12 +326,4 @@ function notesOn(account: AccountStatus): string[] {
     );
   }
   return notes;
-}
-
-export function openTransaction({ pid, user, program, ageMs }: OldReader): string {
-  const whose = `${user}${program === '' ? '' : ` (${program})`}`;
-  return (
-    `a transaction of ${whose} is open for ${formatSpan(ageMs)}: vacuum removes nothing that it may still see. ` +
-    `To end it: select pg_terminate_backend(${pid})`
-  );
 }

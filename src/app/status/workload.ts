@@ -1,3 +1,4 @@
+import { formatSpan } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';
 import type { Config } from '../../config/config.ts';
 import { type Db, onlyRow } from '../../db/connection/db.ts';
@@ -12,21 +13,12 @@ export interface Workload {
   readonly backlogs: ReadonlyMap<string, Backlog>;
   /** By account. */
   readonly credits: ReadonlyMap<string, CreditsStatus>;
-  /** Transactions that have been open for ten minutes. */
-  readonly oldReaders: readonly OldReader[];
-}
-
-/** A transaction that has been open for long: vacuum keeps all that it might still see. */
-export interface OldReader {
-  readonly pid: number;
-  readonly user: string;
-  /** `application_name`; '' where it has none. */
-  readonly program: string;
-  readonly ageMs: number;
+  /** On transactions that have been open for ten minutes. */
+  readonly notes: readonly string[];
 }
 
 /** How long (ms) a transaction is open before `status` names it. */
-const OLD_READER_MS = 600_000;
+const OLD_MS = 600_000;
 
 export const NO_BACKLOG: Backlog = { dueLists: 0, unfinishedRows: 0, fieldsToFill: 0 };
 
@@ -37,7 +29,7 @@ export async function readWorkload(db: Db, { history }: Pick<Config, 'history'>)
     databaseBytes: onlyRow(size).bytes,
     backlogs: await backlogsOf(db),
     credits: await creditsOf(db, history.kept),
-    oldReaders: await oldReaders(db, OLD_READER_MS),
+    notes: await oldTransactions(db, OLD_MS),
   };
 }
 
@@ -85,17 +77,21 @@ async function creditsOf(db: Db, history: boolean): Promise<ReadonlyMap<string, 
 }
 
 /**
- * Open transactions on the mirror's database that are older than `ageMs`, the oldest first: of other users those that
- * this one may see, all of them with pg_read_all_stats.
+ * On open transactions on the mirror's database that are older than `ageMs`, the oldest first: vacuum keeps all that they
+ * might still see. Of other users those that this one may see, all of them with pg_read_all_stats.
  */
-export async function oldReaders(db: Db, ageMs: number): Promise<readonly OldReader[]> {
-  const { rows } = await db.sql<OldReader>`
-    select pid, coalesce(usename, '') as user, coalesce(application_name, '') as program,
+export async function oldTransactions(db: Db, ageMs: number): Promise<string[]> {
+  const { rows } = await db.sql<{ pid: number; whose: string; ageMs: number }>`
+    select pid, usename || coalesce(' (' || nullif(application_name, '') || ')', '') as whose,
       (extract(epoch from clock_timestamp() - xact_start) * 1000)::float8 as "ageMs"
     from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and coalesce(backend_type, 'client backend') = 'client backend'
       and (backend_xmin is not null or backend_xid is not null or state like 'idle in transaction%')
       and xact_start < clock_timestamp() - ${ageMs} * interval '1 ms'
     order by xact_start`;
-  return rows;
+  return rows.map(
+    (each) =>
+      `a transaction of ${each.whose} is open for ${formatSpan(each.ageMs)}: vacuum removes nothing that it may still see. ` +
+      `To end it: select pg_terminate_backend(${each.pid})`,
+  );
 }

@@ -33,8 +33,7 @@ export async function presentParts(db: Db): Promise<readonly string[]> {
 const NAMED = 3;
 
 /**
- * What a database with all migrations lacks of what they made, and the remedy; undefined: nothing. A table that was
- * renamed is known by its columns.
+ * What a database with all migrations lacks of what they made, and the remedy; undefined: nothing.
  * @param folder of the migrations
  * @param views false: only what writes need
  */
@@ -51,19 +50,10 @@ export async function whatIsMissing(db: Db, folder: string, views = true): Promi
     return !whole.some((each) => name.startsWith(`${each}.`) || part.startsWith(`unique ${each} `));
   });
   if (left.length === 0) return undefined;
-  const strangers = [...present].filter((part) => part.startsWith('table ') && !made.includes(part));
-  const named = left.slice(0, NAMED).map((part) => {
-    const columns = made.filter((each) => each.startsWith(`${part.replace('table', 'column')}.`));
-    const now = strangers.find(
-      (other) =>
-        columns.length > 0 &&
-        columns.every((each) => present.has(each.replace(part.slice(6), () => other.slice(6)))),
-    );
-    return now === undefined ? part : `${part} (${now.slice(6)} has its columns: rename it back)`;
-  });
+  const named = left.slice(0, NAMED).join(', ');
   const more = left.length > NAMED ? ` and ${left.length - NAMED} more` : '';
   return (
-    `the mirror lacks ${named.join(', ')}${more}: bring it back, under its name or from a backup, since no migration ` +
+    `the mirror lacks ${named}${more}: bring it back, under its name or from a backup, since no migration ` +
     'makes it again; else mirror from the beginning into another MIRROR_SCHEMA'
   ).replaceAll('{schema}', db.schema);
 }

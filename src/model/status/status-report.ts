@@ -10,10 +10,7 @@ import type { RegistrationState } from '../webhook/webhook-secrets.ts';
  * and by the daemon of its memory, too. Plain JSON: moments are ISO 8601 in UTC, null is "not yet" or "not known". It
  * holds no secret: keys are shown by a short hash.
  */
-export interface StatusReport extends Facts, Judgement {}
-
-/** What a mirror's state means. */
-export interface Judgement {
+export interface StatusReport extends Facts {
   /** No problem: `status` ends with 0. */
   readonly healthy: boolean;
   /** What is wrong, one for each cause, the worst first; empty when healthy. */

@@ -41,8 +41,7 @@ export function lookupRoute(path: string, lookups: Lookups): Route | undefined {
   return async ({ query }) => {
     const { status, title, view } = await read(lookups, query).catch(unanswered);
     const asked = (query.get('q') ?? '').slice(0, LONGEST_QUERY);
-    const frame = { title: `${title} – research-mirror`, root: '', query: asked };
-    return htmlReply((nonce) => stillPage(view, nonce, frame), status);
+    return htmlReply((nonce) => stillPage(view, nonce, title, asked), status);
   };
 }
 
@@ -97,37 +96,32 @@ function unanswered(error: unknown): LookupPage {
 
 /** A page in place of an answer. @param why whole sentences */
 function notice(status: number, title: string, why: string): LookupPage {
-  const view = html`<main id="content" tabindex="-1">
-    <section class="headline">
-      <h1>${title}</h1>
-      <p>${why}</p>
-      <p><a href="./">back to the status page</a></p>
-    </section>
-  </main>`;
+  const view = html`<section class="headline">
+    <h1>${title}</h1>
+    <p>${why}</p>
+    <p><a href="./">back to the status page</a></p>
+  </section>`;
   return { status, title, view };
 }
 
 function resultsView(query: string, { at, found, more }: SearchResults): Html {
-  return html`<main id="content" tabindex="-1">
-    <section>
-      <h1>${count(found.length)}${more ? ' of more' : ''} found</h1>
-      <p class="quiet">for <code>${query.trim()}</code></p>
-      ${table('What', found, foundName, [
-        ['Account', ({ userId }) => userId, true],
-        ['State', stateChip],
-        ['When', (each) => moment(each.at, at, '')],
-      ])}
-      ${more ? html`<p class="quiet">There are more: refine the search, by an ID for example.</p>` : ''}
-    </section>
-  </main>`;
+  return html`<section>
+    <h1>${count(found.length)}${more ? ' of more' : ''} found</h1>
+    <p class="quiet">for <code>${query.trim()}</code></p>
+    ${table('What', found, foundName, [
+      ['Account', ({ userId }) => userId, true],
+      ['State', stateChip],
+      ['When', (each) => moment(each.at, at, '')],
+    ])}
+    ${more ? html`<p class="quiet">There are more: refine the search, by an ID for example.</p>` : ''}
+  </section>`;
 }
 
 /** Rows of a collection; the state of each leads to the others that have it. */
 function rowsView({ userId, collection, state, before }: RowFilter, { at, found, next }: RowList): Html {
   const link = (to: Readonly<Record<string, string>>, text: string): Html =>
     html`<a href="rows?${String(new URLSearchParams({ user: userId, collection, ...to }))}">${text}</a>`;
-  return html`<main id="content" tabindex="-1">
-    <section>
+  return html`<section>
       <h1>${collection} of account ${userId}</h1>
       <p class="quiet">
         ${state === undefined ? '' : html`with the state <b>${state}</b> (${link({}, 'all states')}),`} what
@@ -145,6 +139,5 @@ function rowsView({ userId, collection, state, before }: RowFilter, { at, found,
     </section>
     <nav aria-label="Other tables of the account">
       ${COLLECTION_NAMES.filter((each) => each !== collection).map((each) => html`${link({ collection: each }, each)} `)}
-    </nav>
-  </main>`;
+    </nav>`;
 }

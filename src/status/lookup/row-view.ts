@@ -25,8 +25,7 @@ export function rowView(row: RowAddress, story: RowStory): Html {
     link(`rows?user=${userId}&collection=${collection}`, `all ${collection}`),
     ...(domain === undefined ? [] : [link(`search?q=${encodeURIComponent(domain)}`, `all of ${domain}`)]),
   ];
-  return html`<main id="content" tabindex="-1">
-    <section class="headline ${state === 'live' ? 'good' : ''}">
+  return html`<section class="headline ${state === 'live' ? 'good' : ''}">
       <h1>${rowName(row)}</h1>
       <p>${STATES[state]} ${links.map((each, n) => html`${n === 0 ? '' : ' · '}${each}`)}</p>
     </section>
@@ -45,8 +44,7 @@ export function rowView(row: RowAddress, story: RowStory): Html {
         <pre class="item"><code>${raw}</code></pre>
       </details>
     </section>
-    <footer class="quiet"><p>Moments are UTC.</p></footer>
-  </main>`;
+    <footer class="quiet"><p>Moments are UTC.</p></footer>`;
 }
 
 const WORDS: Readonly<Record<string, string>> = {

@@ -14,34 +14,34 @@ const ICON = raw(
   )}`,
 );
 
-/** What a page has around its view. */
-export interface StillPage {
-  readonly title: string;
-  /** The way from the page's folder to that of the first page: `../` for each folder between. */
-  readonly root: string;
-  /** What the search field holds. */
-  readonly query: string;
-}
-
-/** The document around a view of the report. Without script it is whole, too, and reloads by itself. */
+/**
+ * The document around a view of the report. Without script it is whole, too, and reloads by itself.
+ * @param root the way from the page's folder to that of the first page
+ */
 export function statusPage(view: Html, nonce: string, root: string): Html {
   const live = html`<noscript><meta http-equiv="refresh" content="15" /></noscript>
     <script type="module" nonce="${nonce}">
       ${SCRIPT};
     </script>`;
-  return stillPage(view, nonce, { title: 'research-mirror', root, query: '' }, live);
+  return pageAround(view, nonce, { title: 'research-mirror', root, query: '', live });
 }
 
-/**
- * The document around any other view. It holds all that it needs.
- * @param nonce the content policy's: style and script of nobody else apply
- * @param live what keeps it up to date; left out: it stays as it is, and runs no script
- */
-export function stillPage(
+/** The document around any other content: it stays as it is, and runs no script. @param query what was searched for */
+export function stillPage(content: Html, nonce: string, title: string, query: string): Html {
+  const view = html`<main id="content" tabindex="-1">${content}</main>`;
+  return pageAround(view, nonce, { title: `${title} – research-mirror`, root: '', query, live: html`` });
+}
+
+/** It holds all that it needs. @param nonce the content policy's: style and script of nobody else apply */
+function pageAround(
   view: Html,
   nonce: string,
-  { title, root, query }: StillPage,
-  live: Html | '' = '',
+  {
+    title,
+    root,
+    query,
+    live,
+  }: Readonly<Record<'title' | 'root' | 'query', string>> & { readonly live: Html },
 ): Html {
   return html`<!doctype html>
     <html lang="en">
@@ -62,7 +62,20 @@ export function stillPage(
         <header class="bar">
           <a class="name" href="${root}./">research-mirror</a>
           <span id="live" role="status"></span>
-          ${searchForm(root, query)}
+          <form class="search" role="search" action="${root}search">
+            <label for="q">Search</label>
+            <input
+              id="q"
+              name="q"
+              type="search"
+              maxlength="${LONGEST_QUERY}"
+              placeholder="ID, domain or e-mail"
+              autocomplete="off"
+              spellcheck="false"
+              value="${query}"
+            />
+            <button>Find</button>
+          </form>
           <nav aria-label="Other forms of this page">
             <a href="${root}api/status">JSON</a> <a href="${root}metrics">Metrics</a>
           </nav>
@@ -70,22 +83,4 @@ export function stillPage(
         ${view}
       </body>
     </html>`;
-}
-
-/** The search of every page. */
-function searchForm(root: string, query: string): Html {
-  return html`<form class="search" role="search" action="${root}search">
-    <label for="q">Search</label>
-    <input
-      id="q"
-      name="q"
-      type="search"
-      maxlength="${LONGEST_QUERY}"
-      placeholder="ID, domain or e-mail"
-      autocomplete="off"
-      spellcheck="false"
-      value="${query}"
-    />
-    <button>Find</button>
-  </form>`;
 }

@@ -115,7 +115,7 @@ describe('what Postgres refuses of one table is called so, and doctor names', ()
 });
 
 it('a table that was renamed is named by readyz, status, migrate and doctor, and nothing else is said', async () => {
-  const lacks = 'table mirror.research_jobs (mirror.jobs_of_mine has its columns';
+  const lacks = 'table mirror.research_jobs: bring it back, under its name';
   await system.db.query('alter table mirror.research_jobs rename to jobs_of_mine');
   expect(await read()).not.toBe(0);
   await eventually('not to be ready, and to say what is missing', async () => {

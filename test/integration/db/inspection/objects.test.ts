@@ -23,9 +23,9 @@ describe('what migrations made and is gone is named:', () => {
     ],
     ['a table', 'drop table other.quarantine cascade', 'the mirror lacks table other.quarantine'],
     [
-      'one that was renamed, with its name now',
+      'one that was renamed',
       'alter table other.lists rename to "Old lists"',
-      'table other.lists (other.Old lists has its columns: rename it back)',
+      'table other.lists: bring it back, under its name or from a backup',
     ],
     ['a state table', 'alter table other_sync.scope set schema other', 'table other_sync.scope'],
     ['a schema, without what was in it', 'alter schema other rename to hidden', 'lacks schema other:'],
