@@ -43,7 +43,7 @@ export function accountCompanions(context: RunnerContext, account: OpenAccount):
   return {
     loops: [
       dispatcher.loop,
-      submitLoop(account, context, submissions),
+      submitLoop(account, context, { bell: submissions }),
       registrationLoop(context, account, registration),
     ],
     bells: { hints: dispatcher.bell, submissions, registration, filling: new Doorbell() },

@@ -56,3 +56,39 @@ export async function askOwner({ db, link }: KeyContext, key: Secret, stop: Abor
     await budget.flush().catch(() => {});
   }
 }
+
+export interface UnknownKey {
+  /** As logs name it: the beginning of its hash. */
+  readonly key: string;
+  readonly error: string;
+}
+
+/**
+ * The accounts of the configured keys, and the keys whose owner is not known. One that is refused, or can't be asked
+ * for, delays no other.
+ * @throws the first key's error, when no account is known at all; the signal's reason
+ */
+export async function findAccounts(
+  context: AccountContext,
+  signal: AbortSignal,
+): Promise<{
+  readonly accounts: ReadonlyMap<string, readonly Secret[]>;
+  readonly unknownKeys: readonly UnknownKey[];
+}> {
+  const { byOwner, unknown } = await sortKeys(context, context.config.service.keys);
+  const accounts = new Map(byOwner);
+  const unknownKeys: UnknownKey[] = [];
+  let first: unknown;
+  for (const key of unknown) {
+    try {
+      const userId = await askOwner(context, key, signal);
+      accounts.set(userId, [...(accounts.get(userId) ?? []), key]);
+    } catch (error) {
+      signal.throwIfAborted();
+      first ??= error;
+      unknownKeys.push({ key: hashOfKey(key).slice(0, 8), error: messageOf(error) });
+    }
+  }
+  if (accounts.size === 0) throw first;
+  return { accounts, unknownKeys };
+}

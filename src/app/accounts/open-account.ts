@@ -38,7 +38,8 @@ export interface AccountContext {
   /** The same, before all others in line: accounts are taken and released by it, since others wait for that. */
   readonly urgentDb: Db;
   readonly link: ServiceLink;
-  readonly observers: readonly SyncObserver[];
+  /** Read at each event: a command adds one while it works. */
+  readonly observers: SyncObserver[];
   readonly onChanged: (change: TableChange) => void;
   readonly log: Logger;
   readonly schedule: Schedule;

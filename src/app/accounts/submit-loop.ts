@@ -8,18 +8,19 @@ import type { OpenAccount, RunnerContext } from './open-account.ts';
 /**
  * Sends the queued submissions of an account that this process owns, until the signal aborts.
  * @param bell rung when something was queued
+ * @param only sends this one; left out: all
  */
 export function submitLoop(
   { fence, source }: OpenAccount,
   context: RunnerContext,
-  bell = new Doorbell(),
+  { bell = new Doorbell(), only }: { readonly bell?: Doorbell; readonly only?: string },
 ): (signal: AbortSignal) => Promise<never> {
   const { config, db, link, log } = context;
   const { submit } = config;
   const { creditsFloor: floor } = submit;
   return submitter({
     source,
-    store: createSubmissionStore({ db, fence, collections: new Set(config.collections) }),
+    store: createSubmissionStore({ db, fence, collections: new Set(config.collections), only }),
     clock: link.clock,
     whyCreditsTooLow: async () =>
       floor === undefined ? undefined : whyCreditsTooLow(db, fence.userId, floor),

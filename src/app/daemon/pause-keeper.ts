@@ -15,7 +15,7 @@ import { LeaseLost } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountsService } from '../accounts/accounts-service.ts';
-import { DAEMON } from '../process/submit-carrier.ts';
+import { DAEMON } from '../process/daemon-lives.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
 import { withLease } from '../accounts/with-account.ts';
 

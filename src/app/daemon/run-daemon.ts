@@ -1,4 +1,4 @@
-import { commandService } from '../../commands/command-service.ts';
+import { commandService } from '../../commands/carry-out.ts';
 import type { ServiceConfig, Config } from '../../config/config.ts';
 import { NEVER } from '../../config/values/parse-cron.ts';
 import type { Db } from '../../db/connection/db.ts';
@@ -23,22 +23,23 @@ import { readAccountDetails } from '../../mirror/lookup/account-details.ts';
 import { readRow } from '../../mirror/lookup/read-row.ts';
 import { newestRows, searchMirror } from '../../mirror/lookup/search-mirror.ts';
 import { failureLog } from '../failure-log.ts';
+import { accountsOfDaemon, commandHandler } from '../process/account-command.ts';
 import { logObserver } from '../process/log-observer.ts';
 import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess, type WorkOptions } from '../process/process.ts';
-import { DAEMON } from '../process/submit-carrier.ts';
+import { DAEMON } from '../process/daemon-lives.ts';
 import { programVersion } from '../program-files.ts';
 import { readiness, WriteHealth } from './readiness.ts';
 import { askedAtMost } from '../asked-at-most.ts';
 import { statusReport } from '../status/collect-status.ts';
 import { readWorkload, type Workload } from '../status/workload.ts';
 import { statusToken } from './status-token.ts';
-import { SYNC, syncHandler } from '../sync/run-sync.ts';
+import { SYNC } from '../sync/run-sync.ts';
 import type { AccountDetails, StatusReport } from '../../model/status/status-report.ts';
 import { problemLog } from './problem-log.ts';
-import { VERIFY, verifyHandler } from '../verify/run-verify.ts';
+import { VERIFY } from '../verify/run-verify.ts';
 import { type WebhookListener, webhookListener } from './webhook-listener.ts';
 import { startDueWork, startWaitingWork } from './start-due-work.ts';
 import { workFinder } from './work-finder.ts';
@@ -150,7 +151,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         unreached = `the database is not reached or not migrated yet: ${scrub(messageOf(error))}`;
       },
     });
-    // A command that the daemon carries out adds an observer while it runs: the list is read at each event.
     const failures = failureLog(log, clock, 'daemon', (error) => writes.refused('page', error));
     const observers: SyncObserver[] = [logObserver(log, failures, clock), metrics, writes.observer];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
@@ -188,6 +188,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       log,
     });
     const commands = new Doorbell();
+    const own = accountsOfDaemon(config.collections, runners);
     // Stopped behind the workers, which need them to their end.
     const carriers = [heartbeat, notifications, installation];
     const workers = [
@@ -220,8 +221,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         processId: heartbeat.processId,
         bell: commands,
         handlers: {
-          [SYNC.name]: syncHandler(config, runners, observers),
-          [VERIFY.name]: verifyHandler(config, mirror.db, runners),
+          [SYNC.name]: commandHandler(SYNC, context, true, own),
+          [VERIFY.name]: commandHandler(VERIFY, context, true, own),
         },
         clock,
         onFailure: (error) => failures.failed('commands', 'commands', error),

@@ -15,7 +15,7 @@ import type { EmbeddedState } from '@research-mirror/embedded-postgres/embedded-
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type DatabaseReach, type ReachedDatabase, reachDatabase } from '../process/reach-database.ts';
-import { daemonLives } from '../process/submit-carrier.ts';
+import { daemonLives } from '../process/daemon-lives.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
 
 /** Milliseconds, of requests and of statements: a user waits for the answer. */

@@ -5,7 +5,7 @@ import { type ReplayedEvent, replayEvents } from '../../db/events/stored-events.
 import { wake } from '../../db/notify/wakeups.ts';
 import type { HintedRow } from '../../model/hint.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { daemonLives } from '../process/submit-carrier.ts';
+import { daemonLives } from '../process/daemon-lives.ts';
 
 export interface ReplayProgress {
   /** Rows, and lists as a whole, that the events name. */

@@ -1,20 +1,14 @@
-import type { CommandHandler } from '../../commands/command-service.ts';
-import type { Config } from '../../config/config.ts';
+import { HandedOn, type CommandHandler } from '../../commands/carry-out.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { KeyRefused } from '../../model/errors.ts';
+import { AccountRetired, KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { AccountRunner } from '../accounts/account-runner.ts';
-import type { OpenAccount } from '../accounts/open-account.ts';
+import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
+import { ownedBy, withAccount } from '../accounts/with-account.ts';
+import type { Secret } from '../../config/secret.ts';
+import { DAEMON } from './daemon-lives.ts';
 
-/** A command that works account by account: in its own process, or in the daemon that owns them. */
-export interface AccountCommand<T> {
-  /** `verify`: what others see of its process, and what the daemon is asked for. */
-  readonly name: string;
-  /** Says that it was not done for a collection. */
-  readonly notDone: (userId: string, collection: CollectionName, why: string) => T;
-}
-
-/** What a command is asked for: JSON, since it may go to the daemon. */
+/** What a command is asked for: JSON of its row. */
 export interface Asked {
   readonly collections: readonly CollectionName[];
 }
@@ -25,24 +19,78 @@ export interface CollectionProgress {
   readonly collection: CollectionName;
 }
 
-/** What the daemon's work on one account is given. */
-export interface Doing<P> {
+/** A command that works account by account, in the process that owns the account. */
+export interface AccountCommand<A extends Asked, T, P extends CollectionProgress> {
+  /** `verify`: kind of its rows, and what others see of its process. */
+  readonly name: string;
+  /** Says that it was not done for a collection. */
+  readonly notDone: (userId: string, collection: CollectionName, why: string) => T;
+  readonly work: (account: OpenAccount, asked: A, run: CommandRun<P>) => Promise<T[]>;
+}
+
+/** What the work on an account is given. */
+export interface CommandRun<P> {
+  readonly context: RunnerContext;
+  /** The account's own loops go on beside it: the process is a daemon. */
+  readonly isDaemon: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: P) => void;
 }
 
 /**
- * The daemon's part: does the command for accounts that the daemon owns, side by side, under their leases and
- * budgets. It is not done for an account that the daemon does not own at the moment, nor for one whose key is
- * refused.
+ * Does work on an account that this process owns.
+ * @returns what the work answers; a text: why it was not done
+ * @throws HandedOn to the daemon that owns the account
  */
-// What was asked is JSON from the command's row: its caller names the type.
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
-export function commandHandler<A extends Asked, T, P extends CollectionProgress>(
-  config: Config,
+type UseAccount = <R>(
+  userId: string,
+  signal: AbortSignal,
+  work: (account: OpenAccount) => Promise<R>,
+) => Promise<R | string>;
+
+/** A daemon's accounts: those that run at the moment. */
+export function accountsOfDaemon(
+  collections: readonly CollectionName[],
   runners: () => readonly AccountRunner[],
-  { notDone }: AccountCommand<T>,
-  work: (account: OpenAccount, asked: A, doing: Doing<P>) => Promise<T[]>,
+): UseAccount {
+  return async (userId, _, work) => {
+    const current = runners()
+      .find((runner) => runner.userId === userId)
+      ?.current();
+    if (current === undefined) return 'the daemon does not hold the account at the moment';
+    try {
+      return await work(current.account);
+    } catch (error) {
+      // The account's loops find it out at once, too: they stop, and ask until a key is good.
+      if (error instanceof KeyRefused) for (const name of collections) current.service.pollDue(name);
+      throw error;
+    }
+  };
+}
+
+/** Accounts that a command's own process takes for a moment, where no living process owns them. */
+export function accountsTaken(
+  context: RunnerContext,
+  accounts: ReadonlyMap<string, readonly Secret[]>,
+): UseAccount {
+  return async (userId, signal, work) => {
+    const used = await withAccount(context, { userId, keys: accounts.get(userId) ?? [], signal }, work);
+    if (used.state === 'done') return used.result;
+    if (used.state === 'unservable') return used.why;
+    if (used.by.command === DAEMON) throw new HandedOn(used.by.processId);
+    return ownedBy(userId, used.by);
+  };
+}
+
+/**
+ * Carries the command out for the accounts that its row names: one, or those of an older version's row. It is not done
+ * for an account that this process does not own, or whose key is refused.
+ */
+export function commandHandler<A extends Asked, T, P extends CollectionProgress>(
+  { notDone, work }: AccountCommand<A, T, P>,
+  context: RunnerContext,
+  isDaemon: boolean,
+  use: UseAccount,
 ): CommandHandler {
   return async (given, { signal, report }) => {
     const asked = given as A & { readonly userIds: readonly string[] };
@@ -53,16 +101,13 @@ export function commandHandler<A extends Asked, T, P extends CollectionProgress>
     };
     const workOn = async (userId: string): Promise<T[]> => {
       const none = (why: string): T[] => asked.collections.map((name) => notDone(userId, name, why));
-      const current = runners()
-        .find((runner) => runner.userId === userId)
-        ?.current();
-      if (current === undefined) return none('the daemon does not hold the account at the moment');
       try {
-        return await work(current.account, asked, { signal, onProgress });
+        const done = await use(userId, signal, (account) =>
+          work(account, asked, { context, isDaemon, signal, onProgress }),
+        );
+        return typeof done === 'string' ? none(done) : done;
       } catch (error) {
-        if (!(error instanceof KeyRefused)) throw error;
-        // The account's loops find it out at once, too: they stop, and ask until a key is good.
-        for (const name of config.collections) current.service.pollDue(name);
+        if (!(error instanceof KeyRefused || error instanceof AccountRetired)) throw error;
         return none(messageOf(error));
       }
     };

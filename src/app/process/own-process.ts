@@ -2,7 +2,6 @@ import type { ServiceConfig } from '../../config/config.ts';
 import { openInstallation } from '../../db/installation/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { startAll, stopAll } from '@research-mirror/runtime/service';
-import type { SyncObserver } from '../../sync/reader/observer.ts';
 import { failureLog } from '../failure-log.ts';
 import { logObserver } from './log-observer.ts';
 import { openMirror, type OpenMirror } from './open-mirror.ts';
@@ -17,22 +16,17 @@ export async function asProcess<T>(
   config: ServiceConfig,
   command: string,
   options: WorkOptions,
-  observers: readonly SyncObserver[],
   work: (running: MirrorProcess, mirror: OpenMirror) => Promise<T>,
 ): Promise<T> {
-  const outside = { ...options, command, clock: systemClock };
-  const mirror = await openMirror(config, outside);
+  const { signal, ...rest } = options;
+  const outside = { ...rest, command, clock: systemClock };
+  const mirror = await openMirror(config, { ...outside, signal });
   try {
     // Whether the database went back is found out before anything is written.
-    await openInstallation({ db: mirror.db, host: undefined, clock: systemClock }, options.signal);
-    const failures = failureLog(options.log, systemClock, 'command');
-    const running = await createProcess({
-      ...outside,
-      config,
-      mirror,
-      failures,
-      observers: [logObserver(options.log, failures, systemClock), ...observers],
-    });
+    await openInstallation({ db: mirror.db, host: undefined, clock: systemClock }, signal);
+    const failures = failureLog(rest.log, systemClock, 'command');
+    const observers = [logObserver(rest.log, failures, systemClock)];
+    const running = await createProcess({ ...outside, config, mirror, failures, observers });
     const services = [running.heartbeat, running.notifications];
     await startAll(services);
     try {

@@ -91,7 +91,6 @@ export interface ProcessOptions extends Omit<WorkOptions, 'signal'> {
   readonly onRegistration?: RunnerContext['onRegistration'];
   /** A heartbeat was written, or failed; left out: nobody is told. */
   readonly onBeat?: ((error?: unknown) => void) | undefined;
-  /** Read at each event: observers may be added and removed. */
   readonly observers: readonly SyncObserver[];
 }
 

@@ -1,80 +1,91 @@
-import type { Db } from '../../db/connection/db.ts';
-import type { Config } from '../../config/config.ts';
+import type { Config, ServiceConfig } from '../../config/config.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
-import { openInstallation } from '../../db/installation/installation.ts';
+import { type InstallationOptions, openInstallation } from '../../db/installation/installation.ts';
+import { createInstallation } from '../../db/installation/installation-service.ts';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
-import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
+import { livingOwner } from '../../db/ownership/lease.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { wake } from '../../db/notify/wakeups.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
-import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
-import { ownedBy } from '../accounts/with-account.ts';
-import type { WorkOptions } from '../process/process.ts';
+import { Stopped } from '@research-mirror/runtime/service';
+import { findAccounts } from '../accounts/find-owners.ts';
+import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
 import { hashOfKey, servableKeys } from '../accounts/servable-keys.ts';
-import { type Carrier, carrierOf } from '../process/submit-carrier.ts';
-import { followSubmission, isFinal, presentSubmission, type SubmitProgress } from './submit-follow.ts';
-import { SUBMIT, submitHere } from './submit-here.ts';
+import { submitLoop } from '../accounts/submit-loop.ts';
+import { ownedBy, withAccount } from '../accounts/with-account.ts';
+import { DAEMON, daemonLives } from '../process/daemon-lives.ts';
+import { asProcess } from '../process/own-process.ts';
+import type { WorkOptions } from '../process/process.ts';
+import {
+  type Following,
+  followSubmission,
+  presentSubmission,
+  type SubmitResult,
+} from './follow-submission.ts';
 import { accountMeant, queueSubmission, type SubmitRequest } from './submit-request.ts';
 
-export interface SubmitOptions extends WorkOptions {
+export interface SubmitOptions extends WorkOptions, Following {
   readonly config: Config;
-  readonly db: Db;
   /** The database's own address, past a pooler. */
   readonly direct: ConnectionOptions;
-  readonly clock: Clock;
   readonly request: SubmitRequest;
   /** Whether to wait until it has ended. */
   readonly wait: boolean;
   /** Called with the ID as soon as it is queued. */
   readonly onQueued: (id: string) => void;
-  readonly onProgress: (progress: SubmitProgress) => void;
 }
 
-export interface SubmitResult {
-  readonly submission: StoredSubmission;
-  /** Why it has not ended, where it was waited for; undefined: it has ended, or is on hold. */
-  readonly stuck: string | undefined;
-}
-
-/** How long (ms) a daemon that does not own the account may take to take it. */
+/** What others see of a process that sends a submission itself. */
+const SUBMIT = 'submit';
+/** How long (ms) a daemon may take to take an account, where it can't be sent from here. */
 const TAKING_MS = 30_000;
 /** How often (ms) it looks who owns the account. */
-const CARRIER_MS = 1_000;
+const OWNER_MS = 1_000;
 
 /**
- * Queues a POST operation and waits for its outcome. The daemon sends it; where none lives, this process takes the
- * account and sends what is queued, up to this one.
+ * Queues a POST operation and waits for its outcome. The daemon that owns the account sends it; where nobody does,
+ * this process takes the account and sends this one, and no other.
  * @throws SubmitRefused; what keeps it from being sent (it stays queued); the signal's reason
  */
 export async function submitOperation(options: SubmitOptions): Promise<SubmitResult> {
-  const { db, request, wait, onQueued } = options;
-  const userId = await accountMeant(db, request.userId);
+  const { config, db, clock, request, wait, onQueued } = options;
+  const account = await accountMeant(db, request.userId);
   const identity = await ownIdentity();
-  const look = async (account: string): Promise<Carrier> => carrierOf(db, account, identity);
-  if (userId !== undefined) await refuseMoved(options, userId);
-  // Before anything is queued: a database that nobody used for long would else put it on hold, as something old.
-  if (userId !== undefined && (await look(userId)).kind === 'nobody') await open(options);
+  if (account !== undefined) {
+    await refuseMoved(options, account);
+    // Before anything is queued: a database that nobody used for long would else put it on hold, as something old.
+    if (!(await daemonLives(db, identity))) await openInstallation(installationOf(options), options.signal);
+  }
   const id = await queueSubmission(db, request);
   onQueued(id);
   await wake(db);
-  const queued = await presentSubmission(db, id);
-  if (!wait || isFinal(queued)) return { submission: queued, stuck: undefined };
+  if (!wait) return { submission: await presentSubmission(db, id), stuck: undefined };
 
-  for (;;) {
-    const carrier = await look(queued.userId);
-    if (carrier.kind === 'other' && carrier.holder.command !== SUBMIT) {
-      return await stuck(options, id, ownedBy(queued.userId, carrier.holder));
+  let lookAt = Number.NEGATIVE_INFINITY;
+  let ownedAt = clock.monotonic();
+  return followSubmission(id, options, async (userId) => {
+    const now = clock.monotonic();
+    if (now < lookAt) return undefined;
+    lookAt = now + OWNER_MS;
+    const owner = await livingOwner(db, userId, identity);
+    if (owner !== undefined) {
+      ownedAt = now;
+      return [DAEMON, SUBMIT].includes(owner.command) ? undefined : ownedBy(userId, owner);
     }
-    const submission =
-      carrier.kind === 'nobody'
-        ? await sendHere(options, queued)
-        : await followCarrier(options, queued, () => look(queued.userId));
-    if (typeof submission === 'string') return await stuck(options, id, submission);
-    if (isFinal(submission)) return { submission, stuck: undefined };
-  }
+    if (config.service !== undefined)
+      return sendHere({ ...config, service: config.service }, options, userId, id);
+    if (!(await daemonLives(db, identity)))
+      return 'no daemon runs, and without MIRROR_API_URL and MIRROR_API_KEY it can’t be sent from here';
+    if (now - ownedAt < TAKING_MS) return undefined;
+    return `the running daemon does not hold account ${userId}: has it a key of it?`;
+  });
+}
+
+function installationOf({ config, db, direct, clock }: SubmitOptions): InstallationOptions {
+  return { db, host: endpointHost(direct.url, direct.variables), submit: config.submit, clock };
 }
 
 /** Nothing is queued for an account that nothing may be sent for. @throws Unusable */
@@ -88,62 +99,57 @@ async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promi
   if ('why' in servable) throw new Unusable(servable.why);
 }
 
-async function stuck({ db }: SubmitOptions, id: string, why: string): Promise<SubmitResult> {
-  const submission = await presentSubmission(db, id);
-  return { submission, stuck: isFinal(submission) ? undefined : why };
-}
-
-/** Follows it while the daemon, or another `submit`, owns the account. @returns a text: why it does not go on */
-async function followCarrier(
-  options: SubmitOptions,
-  { id, userId }: StoredSubmission,
-  look: () => Promise<Carrier>,
-): Promise<StoredSubmission | string> {
-  const { clock } = options;
-  let lookedAt = clock.monotonic();
-  let ownedAt = lookedAt;
-  let why: string | undefined;
-  const goesOn = async (): Promise<boolean> => {
-    const now = clock.monotonic();
-    if (now - lookedAt < CARRIER_MS) return true;
-    lookedAt = now;
-    const carrier = await look();
-    if (carrier.kind === 'nobody') return false;
-    if (carrier.kind === 'other') return carrier.holder.command === SUBMIT;
-    if (carrier.owns) ownedAt = now;
-    else if (now - ownedAt > TAKING_MS)
-      why = `the running daemon does not hold account ${userId}: has it a key of it?`;
-    return why === undefined;
-  };
-  const submission = await followSubmission(id, { ...options }, goesOn);
-  return isFinal(submission) ? submission : (why ?? submission);
-}
-
-/** @returns a text: why this process can't send it */
+/**
+ * Takes the account and sends the submission as the daemon does: under its lease, its budget and its rules.
+ * @returns why it can't be sent from here; undefined where it was sent, or another process has the account
+ */
 async function sendHere(
+  config: ServiceConfig,
   options: SubmitOptions,
-  { id, userId }: StoredSubmission,
-): Promise<StoredSubmission | string> {
-  const { config, db } = options;
-  const { service } = config;
-  if (service === undefined) {
-    return 'no daemon runs, and without MIRROR_API_URL and MIRROR_API_KEY it can’t be sent from here';
-  }
-  const until = (signal: AbortSignal): Promise<StoredSubmission> =>
-    followSubmission(id, { ...options, signal }, () => Promise.resolve(true));
+  userId: string,
+  id: string,
+): Promise<string | undefined> {
+  const { signal, log } = options;
   try {
-    const sent = await submitHere({ ...config, service }, { ...options, userId, until });
-    return sent.state === 'done' ? sent.result : await presentSubmission(db, id);
+    return await asProcess(config, SUBMIT, options, async ({ context }, { db }) => {
+      const { accounts } = await findAccounts(context, signal);
+      const keys = accounts.get(userId);
+      if (keys === undefined) return `no key in MIRROR_API_KEY is one of account ${userId}`;
+      // Without this service's beats nothing would be sent after ten minutes, and its turn may take longer.
+      const installation = createInstallation({ ...installationOf(options), db, log });
+      await installation.start();
+      try {
+        const used = await withAccount(context, { userId, keys, signal }, (account) =>
+          sendOne(account, context, options, id),
+        );
+        return used.state === 'unservable' ? used.why : undefined;
+      } finally {
+        await installation.stop();
+      }
+    });
   } catch (error) {
-    options.signal.throwIfAborted();
-    // Another process has taken the account, or may have: the next round looks who sends it now.
-    if (error instanceof LeaseLost) return await presentSubmission(db, id);
+    signal.throwIfAborted();
+    // Another process has taken the account, or may have: the next look sees who sends it now.
+    if (error instanceof LeaseLost) return undefined;
     if (error instanceof KeyRefused || error instanceof Unusable) return messageOf(error);
     throw error;
   }
 }
 
-async function open({ config, db, direct, clock, signal }: SubmitOptions): Promise<void> {
-  const host = endpointHost(direct.url, direct.variables);
-  await openInstallation({ db, host, submit: config.submit, clock }, signal);
+/** Runs the loop that sends it until it has ended. */
+async function sendOne(
+  account: OpenAccount,
+  context: RunnerContext,
+  options: SubmitOptions,
+  id: string,
+): Promise<void> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
+  const loop = submitLoop(account, context, { only: id })(signal);
+  try {
+    await Promise.race([followSubmission(id, { ...options, signal }), loop]);
+  } finally {
+    over.abort(new Stopped('the submission'));
+    await loop.catch(() => {}); // its error is thrown already
+  }
 }

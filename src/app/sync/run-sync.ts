@@ -1,27 +1,18 @@
-import type { CommandHandler } from '../../commands/command-service.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import { refusesKey } from '../../model/errors.ts';
-import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
-import type { AccountRunner } from '../accounts/account-runner.ts';
-import { type AccountCommand, type Asked, commandHandler } from '../process/account-command.ts';
-import { type UnknownKey, workOnAccounts } from '../process/account-work.ts';
-import type { WorkOptions } from '../process/process.ts';
+import type { UnknownKey } from '../accounts/find-owners.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
+import type { AccountCommand, Asked, CommandRun } from '../process/account-command.ts';
+import { runCommand, type RunOptions } from '../process/run-command.ts';
 import { type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
-
-export const SYNC: AccountCommand<CollectionPass> = { name: 'sync', notDone: noPass };
 
 interface SyncAsked extends Asked {
   readonly full: boolean;
   /** Lifts the brake of deletions; with `full` only. */
   readonly acceptDeletions: boolean;
-}
-
-export interface SyncOptions extends WorkOptions, SyncAsked {
-  readonly onProgress?: (progress: PassProgress) => void;
 }
 
 export interface SyncReport {
@@ -32,22 +23,22 @@ export interface SyncReport {
   readonly rateLimited: number;
 }
 
+export const SYNC: AccountCommand<SyncAsked, CollectionPass, PassProgress> = {
+  name: 'sync',
+  notDone: noPass,
+  work: syncAccount,
+};
+
 /**
- * One pass over the collections: by this process, or by the daemon that owns the accounts.
+ * One pass over the collections: by the daemon that owns the accounts, or else by this process.
  * @throws what keeps all of it from being read; the signal's reason when it is aborted (what was committed is kept)
  */
-export async function runSync(config: ServiceConfig, options: SyncOptions): Promise<SyncReport> {
-  const { collections, full, acceptDeletions, onProgress = () => {} } = options;
-  const { results, unknownKeys } = await workOnAccounts(
-    config,
-    { ...options, onProgress },
-    {
-      command: SYNC,
-      asked: { collections, full, acceptDeletions },
-      work: (account, { link: { clock } }) => syncOne(account, options, clock),
-      observers: [sumUp(onProgress)],
-    },
-  );
+export async function runSync(
+  config: ServiceConfig,
+  options: RunOptions<PassProgress>,
+  asked: SyncAsked,
+): Promise<SyncReport> {
+  const { results, unknownKeys } = await runCommand(config, options, SYNC, asked);
   return {
     collections: results,
     unknownKeys,
@@ -56,51 +47,33 @@ export async function runSync(config: ServiceConfig, options: SyncOptions): Prom
   };
 }
 
-async function syncOne(account: OpenAccount, options: SyncOptions, clock: Clock): Promise<CollectionPass[]> {
-  const { reader, mirror, store, fence } = account;
+async function syncAccount(
+  { reader, mirror, store, fence, clock }: OpenAccount,
+  asked: SyncAsked,
+  { context: { observers }, isDaemon, signal, onProgress }: CommandRun<PassProgress>,
+): Promise<CollectionPass[]> {
+  const sum = sumUp((each) => {
+    if (each.userId === fence.userId) onProgress(each);
+  });
+  const observer: SyncObserver = {
+    ...sum,
+    // The daemon's own polls go on beside a full pass: what they read does not count.
+    pageWritten: (page) => {
+      if (!isDaemon || !asked.full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
+    },
+  };
+  observers.push(observer);
   try {
-    const passes = await passOver(reader, { ...options, clock });
-    while (await mirror.backfill(fence)) options.signal.throwIfAborted();
-    await store.saveState('active', null);
+    const passes = await passOver(reader, { ...asked, signal, clock });
+    // Late columns are filled before the command hears that it is done.
+    while (await mirror.backfill(fence)) signal.throwIfAborted();
+    if (!isDaemon) await store.saveState('active', null);
     return passes;
   } catch (error) {
-    if (refusesKey(error)) {
-      await store.saveState('stopped', messageOf(error));
-    }
+    // In a daemon, the account's loops find it out and store it.
+    if (!isDaemon && refusesKey(error)) await store.saveState('stopped', messageOf(error));
     throw error;
+  } finally {
+    observers.splice(observers.indexOf(observer), 1);
   }
-}
-
-/** `sync` in the daemon. @param observers of all that the daemon reads */
-export function syncHandler(
-  config: ServiceConfig,
-  runners: () => readonly AccountRunner[],
-  observers: SyncObserver[],
-): CommandHandler {
-  return commandHandler<SyncAsked, CollectionPass, PassProgress>(
-    config,
-    runners,
-    SYNC,
-    async ({ reader, mirror, fence }, asked, { signal, onProgress }) => {
-      const sum = sumUp((each) => {
-        if (each.userId === fence.userId) onProgress(each);
-      });
-      const observer: SyncObserver = {
-        ...sum,
-        // The daemon's own polls go on beside a full pass: what they read does not count.
-        pageWritten: (page) => {
-          if (!asked.full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
-        },
-      };
-      observers.push(observer);
-      try {
-        const passes = await passOver(reader, { ...asked, signal, clock: systemClock });
-        // Late columns are filled before the command hears that it is done.
-        while (await mirror.backfill(fence)) signal.throwIfAborted();
-        return passes;
-      } finally {
-        observers.splice(observers.indexOf(observer), 1);
-      }
-    },
-  );
 }

@@ -1,7 +1,7 @@
 import { SUBMISSIONS_ACTIONS, USUAL_LIMITS } from '../steps/action-names.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { cancelSubmission, SubmitRefused } from '../../app/submit/submit-request.ts';
-import { daemonLives } from '../../app/process/submit-carrier.ts';
+import { daemonLives } from '../../app/process/daemon-lives.ts';
 import { loadConfig } from '../../config/load.ts';
 import { currentHold, releaseSubmissions } from '../../db/installation/hold.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';

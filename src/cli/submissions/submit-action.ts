@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
-import { isFinal } from '../../app/submit/submit-follow.ts';
+import { isFinal, type SubmitResult } from '../../app/submit/follow-submission.ts';
 import { SubmitRefused, type SubmitRequest } from '../../app/submit/submit-request.ts';
-import { submitOperation, type SubmitResult } from '../../app/submit/submit-operation.ts';
+import { submitOperation } from '../../app/submit/submit-operation.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { suggestion } from '../../config/suggestion.ts';

@@ -7,8 +7,8 @@ export const addSubmit: AddCommand = (program, run) => {
     .summary('queue one of the service’s POST operations, and wait for its answer')
     .description(
       'Queues a POST operation and waits for what comes of it; the daemon sends it, within its rate limit and at most ' +
-        'once. Without a running daemon this command sends it itself. Ends with 0 when the service accepted it, with 1 ' +
-        'when it refused it, with 4 when the outcome is unknown: never repeat it then.',
+        'once. Where no daemon has the account, this command sends it itself, and nothing else. Ends with 0 when the ' +
+        'service accepted it, with 1 when it refused it, with 4 when the outcome is unknown: never repeat it then.',
     )
     .argument('<operation>', `one of ${OPERATION_NAMES.join(', ')}`)
     .option('--id <id>', 'of list_analyze the list, of sequence the research job')

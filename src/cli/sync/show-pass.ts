@@ -1,4 +1,4 @@
-import type { UnknownKey } from '../../app/process/account-work.ts';
+import type { UnknownKey } from '../../app/accounts/find-owners.ts';
 import type { WorkOptions } from '../../app/process/process.ts';
 import type { Config } from '../../config/config.ts';
 import type { CollectionName } from '../../model/collections.ts';

@@ -58,8 +58,7 @@ export async function syncAction(shell: Shell, names: string[], options: Options
   const config = await serviceConfig(shell, options.demo ?? false);
   const report = await showPass(shell, config, {
     run: (parts) =>
-      runSync(config, {
-        ...parts,
+      runSync(config, parts, {
         collections: chosen ?? config.collections,
         full: options.full ?? false,
         acceptDeletions: options.acceptDeletions ?? false,

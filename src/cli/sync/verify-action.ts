@@ -33,7 +33,7 @@ export async function verifyAction(
   const sample = options.sample === undefined ? null : readSample(options.sample);
   const config = await serviceConfig(shell, options.demo ?? false);
   const report = await showPass(shell, config, {
-    run: (parts) => runVerify(config, { ...parts, collections: chosen ?? config.collections, sample }),
+    run: (parts) => runVerify(config, parts, { collections: chosen ?? config.collections, sample }),
     line: verifyingLine,
     begins: verifyingLine([]),
     json: options.json ?? false,

@@ -86,7 +86,22 @@ export async function releaseAccount(db: Db, fence: Fence): Promise<void> {
     .execute();
 }
 
-/** The process `processId` if it lives. */
+/** The living process that owns the account. */
+export async function livingOwner(
+  db: Db,
+  userId: string,
+  self: ProcessIdentity,
+): Promise<Holder | undefined> {
+  const account = await db.state
+    .selectFrom('account')
+    .select('owner')
+    .where('_user_id', '=', userId)
+    .executeTakeFirst();
+  const owner = account?.owner ?? null;
+  return owner === null ? undefined : livingHolder(db, owner, self);
+}
+
+/** The process `processId` if it lives, by its heartbeat and by what this machine knows of it. */
 export async function livingHolder(
   db: Db,
   processId: string,

@@ -36,6 +36,8 @@ export interface SubmissionStoreOptions {
   readonly fence: Fence;
   /** Collections that are mirrored here: an answer hints at rows of these. */
   readonly collections: ReadonlySet<CollectionName>;
+  /** No other submission is sent; left out: all are. */
+  readonly only?: string | undefined;
 }
 
 /** The submissions of the fence's account. One store an owner: it knows what it has claimed. */
@@ -86,7 +88,7 @@ export function createSubmissionStore(options: SubmissionStoreOptions): Submissi
   return {
     async queued(limit) {
       if (unconfirmed.size > 0) await unclaim();
-      return queuedSubmissions(db, userId, limit);
+      return queuedSubmissions(db, userId, limit, options.only);
     },
 
     async claim(id) {
@@ -164,14 +166,20 @@ const UNKNOWN = 'unknown';
 type ClaimedRow = Omit<ClaimedSubmission, 'sendBeforeMs'>;
 
 /** The oldest of each operation. Each costs an index scan that ends after `limit` rows that may be tried. */
-async function queuedSubmissions(db: Db, userId: string, limit: number): Promise<QueuedSubmission[]> {
+async function queuedSubmissions(
+  db: Db,
+  userId: string,
+  limit: number,
+  only: string | undefined,
+): Promise<QueuedSubmission[]> {
+  const one = only === undefined ? sql`` : sql` and q.submission_id = ${only}`;
   const { rows } = await db.sql<QueuedSubmission>`
     select s.submission_id as id, s.operation, s.target_id as "targetId", s._request_id as "requestId"
     from unnest(${[...OPERATION_NAMES]}::text[]) as o(operation)
     cross join lateral (
       select * from ${db.table('submissions')} as q
       where q._user_id = ${userId} and q.state = 'queued' and q.operation = o.operation
-        and (q._not_before is null or ${hasCome(sql`q._not_before`, AHEAD_MS.submission)})
+        and (q._not_before is null or ${hasCome(sql`q._not_before`, AHEAD_MS.submission)})${one}
       order by q.submission_id limit ${limit}) as s
     order by s.submission_id`;
   return rows;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { askDaemon } from '../../../src/commands/ask-daemon.ts';
-import { commandService, type CommandHandler } from '../../../src/commands/command-service.ts';
+import { ask as askFor } from '../../../src/commands/ask.ts';
+import { commandService, type CommandHandler } from '../../../src/commands/carry-out.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { type Service, Stopped } from '@research-mirror/runtime/service';
@@ -41,16 +41,17 @@ async function serve(handler: CommandHandler): Promise<void> {
 
 const query = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
 
-function ask(signal = new AbortController().signal): Promise<unknown> {
-  const { db } = database;
-  const asking = { clock: systemClock, signal, onProgress: () => {}, lives: () => Promise.resolve(true) };
-  const asked = askDaemon(db, { kind: 'work', arguments: {}, to: 'daemon' }, asking);
-  // The row is there before anybody waits for it.
-  void eventually('the command to be queued', async () => {
-    const { rows } = await sql`select from mirror_sync.command`.execute(db);
-    return rows.length > 0;
-  }).then(() => bell.ring());
-  return asked;
+async function ask(signal = new AbortController().signal, onLeft = () => bell.ring()): Promise<unknown> {
+  const [result] = await askFor(database.db, [{}], {
+    kind: 'work',
+    to: 'daemon',
+    onLeft,
+    onProgress: () => {},
+    lives: () => Promise.resolve(true),
+    clock: systemClock,
+    signal,
+  });
+  return result;
 }
 
 describe('a command', () => {
@@ -72,6 +73,32 @@ describe('a command', () => {
     // It is looked at again and again, and nobody rings.
     await eventually('three failures', () => failures.length >= 3);
     await query('drop trigger refuse on mirror_sync.command');
+    await expect(asked).resolves.toBe('done');
+  });
+
+  it('is waited for though the database is read-only for its asker for a moment', async () => {
+    await query(`
+      create sequence tried;
+      create function read_only() returns trigger language plpgsql set search_path = '' as
+      $$ begin perform nextval('public.tried'); raise read_only_sql_transaction; end $$;
+      create trigger refuse before update on mirror_sync.command for each row
+        when (new.wanted_until <> old.wanted_until) execute function read_only()`);
+    const begun = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<string>();
+    await serve(() => {
+      begun.resolve();
+      return go.promise;
+    });
+    const asked = ask();
+    await begun.promise;
+    await eventually('three attempts to say that it still waits', async () => {
+      const { rows } = await sql<{ is: boolean }>`select last_value > 3 as is from tried`.execute(
+        database.kysely,
+      );
+      return rows[0]?.is === true;
+    });
+    await query('drop trigger refuse on mirror_sync.command');
+    go.resolve('done');
     await expect(asked).resolves.toBe('done');
   });
 
@@ -97,16 +124,7 @@ describe('a command', () => {
   it('that was taken, while the answer that says so was lost, is carried out', async () => {
     await serve(() => Promise.resolve('done'));
     const { db } = database;
-    const lost = askDaemon(
-      db,
-      { kind: 'work', arguments: {}, to: 'daemon' },
-      {
-        clock: systemClock,
-        signal: new AbortController().signal,
-        onProgress: () => {},
-        lives: () => Promise.resolve(true),
-      },
-    );
+    const lost = ask(undefined, () => {});
     await eventually('it to count as taken', async () => {
       const { rows } = await sql`update mirror_sync.command set state = 'running' returning 1`.execute(db);
       return rows.length > 0;

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { askDaemon } from '../../../src/commands/ask-daemon.ts';
-import { CommandFailed } from '../../../src/commands/ask-daemon.ts';
-import { commandService, type CommandHandler } from '../../../src/commands/command-service.ts';
-import { createWakeups } from '../../../src/db/notify/wakeups.ts';
+import { ask as askAll, CommandFailed } from '../../../src/commands/ask.ts';
+import { commandService, type CommandHandler, HandedOn } from '../../../src/commands/carry-out.ts';
+import { createWakeups, wake } from '../../../src/db/notify/wakeups.ts';
 import { RequestRefused } from '../../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
@@ -18,7 +17,7 @@ afterAll(() => database.drop());
 const running: Service[] = [];
 afterEach(() => stopAll(running.splice(0)));
 
-async function serve(handlers: Record<string, CommandHandler>): Promise<void> {
+async function serve(handlers: Record<string, CommandHandler>, processId = 'daemon'): Promise<void> {
   const bell = new Doorbell();
   const { db, url } = database;
   const services = [
@@ -31,7 +30,7 @@ async function serve(handlers: Record<string, CommandHandler>): Promise<void> {
     }),
     commandService({
       db,
-      processId: 'daemon',
+      processId,
       handlers,
       bell,
       clock: systemClock,
@@ -44,7 +43,7 @@ async function serve(handlers: Record<string, CommandHandler>): Promise<void> {
   await startAll(services);
 }
 
-function ask(
+async function ask(
   kind: string,
   given: unknown,
   more: {
@@ -55,8 +54,16 @@ function ask(
   } = {},
 ): Promise<unknown> {
   const { signal = new AbortController().signal, onProgress = () => {}, to = 'daemon', lives = true } = more;
-  const asking = { clock: systemClock, signal, onProgress, lives: () => Promise.resolve(lives) };
-  return askDaemon(database.db, { kind, arguments: given, to }, asking);
+  const [result] = await askAll(database.db, [given], {
+    kind,
+    to,
+    onLeft: () => void wake(database.db),
+    onProgress,
+    lives: () => Promise.resolve(lives),
+    clock: systemClock,
+    signal,
+  });
+  return result;
 }
 
 describe('a command left for the daemon', () => {
@@ -139,6 +146,40 @@ describe('a command left for the daemon', () => {
       remedy: 'retry',
     });
     expect(begun).toBe(0);
+  });
+
+  it('is handed on to the process that has the account, which answers', async () => {
+    await serve({ whose: () => Promise.reject(new HandedOn('owner')) });
+    await serve({ whose: () => Promise.resolve('mine') }, 'owner');
+    await expect(ask('whose', {})).resolves.toBe('mine');
+  });
+
+  it('is one of several, answered in their order; one that fails withdraws the others', async () => {
+    const ended = Promise.withResolvers<void>();
+    await serve({
+      double: async (given, { signal }) => {
+        if (given === 0) throw new RequestRefused('nothing to double', 404);
+        if (given === 9) await systemClock.sleep(60_000, signal).finally(() => ended.resolve());
+        return Number(given) * 2;
+      },
+    });
+    const asking = {
+      kind: 'double',
+      to: 'daemon',
+      onLeft: () => void wake(database.db),
+      onProgress: () => {},
+    };
+    const more = { lives: () => Promise.resolve(true), clock: systemClock };
+    const all = (...given: number[]): Promise<unknown[]> =>
+      askAll(database.db, given, { ...asking, ...more, signal: new AbortController().signal });
+    await expect(all(1, 2, 3)).resolves.toEqual([2, 4, 6]);
+    await expect(all(9, 0)).rejects.toThrow('nothing to double');
+    await ended.promise;
+  });
+
+  it('may answer what jsonb has no value for', async () => {
+    await serve({ odd: () => Promise.resolve({ text: 'a\0b' }) });
+    await expect(ask('odd', {})).resolves.toEqual({ text: 'a\uFFFDb' });
   });
 
   it('is not begun when its asker is gone', async () => {

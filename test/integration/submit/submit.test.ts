@@ -47,11 +47,9 @@ async function submitting(
   /** Starts the loop; resolves with what ended it. */
   const start = (): Promise<unknown> => {
     const stop = new AbortController();
-    const ended = submitLoop(
-      account.current,
-      account.parts,
-      bell,
-    )(stop.signal).catch((error: unknown) => error);
+    const ended = submitLoop(account.current, account.parts, { bell })(stop.signal).catch(
+      (error: unknown) => error,
+    );
     closing.push(async () => {
       stop.abort(new Stopped('the test'));
       await ended;

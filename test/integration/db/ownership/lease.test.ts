@@ -8,6 +8,7 @@ import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { createHeartbeat, type Heartbeat } from '../../../../src/db/ownership/heartbeat.ts';
 import {
   ensureAccount,
+  livingOwner,
   releaseAccount,
   takeAccount,
   type TakeResult,
@@ -122,7 +123,9 @@ describe('an account', () => {
     const fence = await taken('A');
     await releaseAccount(database.db, { ...fence, token: '99' });
     expect((await take('B')).state).toBe('owned');
+    expect(await livingOwner(database.db, USER, own)).toMatchObject({ processId: 'A' });
     await releaseAccount(database.db, fence);
+    expect(await livingOwner(database.db, USER, own)).toBeUndefined();
     expect((await take('B')).state).toBe('taken');
   });
 

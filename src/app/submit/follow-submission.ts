@@ -19,6 +19,12 @@ export interface Following {
   readonly onProgress: (progress: SubmitProgress) => void;
 }
 
+export interface SubmitResult {
+  readonly submission: StoredSubmission;
+  /** Why it has not ended, where it was waited for; undefined: it has ended, or is on hold. */
+  readonly stuck: string | undefined;
+}
+
 /** How often (ms) the row is looked at. */
 const LOOK_MS = 250;
 
@@ -31,26 +37,28 @@ export function isFinal({ state }: StoredSubmission): boolean {
 
 /**
  * Waits until the submission has ended, or is on hold.
- * @param goesOn asked after each look; false: nobody sends it any more
- * @returns its last state
- * @throws the signal's reason
+ * @param whyStuck asked after each look: why it does not go on; undefined: it does. Left out: it is sent alone
+ * @throws the signal's reason; RangeError where it is gone: its time of retention is over, or somebody deleted it
  */
 export async function followSubmission(
   id: string,
   { db, clock, signal, onProgress }: Following,
-  goesOn: () => Promise<boolean>,
-): Promise<StoredSubmission> {
+  whyStuck?: (userId: string) => Promise<string | undefined>,
+): Promise<SubmitResult> {
   for (;;) {
     const submission = await presentSubmission(db, id);
-    if (isFinal(submission)) return submission;
-    const before = submission.state === 'queued' ? await submissionsBefore(db, submission) : 0;
-    onProgress({ submission, before });
-    if (!(await goesOn())) return await presentSubmission(db, id);
+    if (isFinal(submission)) return { submission, stuck: undefined };
+    const hasOthers = submission.state === 'queued' && whyStuck !== undefined;
+    onProgress({ submission, before: hasOthers ? await submissionsBefore(db, submission) : 0 });
+    const stuck = await whyStuck?.(submission.userId);
+    if (stuck !== undefined) {
+      const last = await presentSubmission(db, id);
+      return { submission: last, stuck: isFinal(last) ? undefined : stuck };
+    }
     await clock.sleep(LOOK_MS, signal);
   }
 }
 
-/** @throws RangeError where it is gone: its time of retention is over, or somebody deleted it */
 export async function presentSubmission(db: Db, id: string): Promise<StoredSubmission> {
   const submission = await findSubmission(db, id);
   if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
