@@ -1,16 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
-import {
-  type CollectionRuns,
-  dueRuns,
-  type DueRunsRow,
-  type LatestRuns,
-  nextRun,
-  runsOf,
-} from './accounts/due-collections.ts';
-import { quotedText } from './connection/quoted.ts';
+import type { CollectionName } from '../model/collections.ts';
 import type { Db } from './connection/db.ts';
-import { accountsWithDueHints } from './events/hint-store.ts';
-import { accountsWithSubmissions } from './submissions/stored-submissions.ts';
+import { AHEAD_MS, hasCome } from './ownership/moment-ahead.ts';
+
+/** The next times of a collection's cron lines; null: it has no such line. */
+export interface LatestRuns {
+  readonly name: CollectionName;
+  readonly nextPollAt: Date | null;
+  readonly nextFullAt: Date | null;
+}
 
 /** What others left for accounts. */
 export interface WaitingWork {
@@ -20,20 +18,29 @@ export interface WaitingWork {
   readonly submitting: ReadonlySet<string>;
 }
 
+/** Runs of a collection that are due, or stored for too late a moment. */
+interface DueRuns {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  /** Null: it is not due. */
+  readonly pollAt: Date | null;
+  readonly fullAt: Date | null;
+  /** One is later than its cron line's next time. */
+  readonly isTooLate: boolean;
+}
+
 /** What a process's accounts have to do. */
 export interface DueWork extends WaitingWork {
-  readonly runs: readonly CollectionRuns[];
+  readonly runs: readonly DueRuns[];
   /** When the next run is due that is not due yet; null: none is known. */
   readonly nextRunAt: Date | null;
   /** Accounts whose rows lack values of a new column. */
   readonly filling: ReadonlySet<string>;
 }
 
-type Row = Omit<DueRunsRow, 'collection' | 'userId'> & {
+interface Row extends DueRuns {
   readonly what: 'run' | 'next' | 'hint' | 'submission' | 'column';
-  readonly userId: string | null;
-  readonly collection: DueRunsRow['collection'] | null;
-};
+}
 
 /**
  * Looks for it in one statement.
@@ -45,22 +52,34 @@ export async function dueWork(
   latest: readonly LatestRuns[],
   now: Date,
 ): Promise<DueWork> {
-  const accounts = (what: string, query: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-    select ${sql.raw(quotedText(what))}, q."userId", null::text, null::timestamptz, null::timestamptz, null::timestamptz, null::timestamptz
-    from (${query}) as q`;
+  const collections = db.table('_collections');
+  const theirs = sql`c._user_id = any(${[...userIds]}::bigint[])`;
+  const latestOf = (which: 'nextPollAt' | 'nextFullAt') => latest.map((each) => each[which]);
   const { rows } = await db.sql<Row>`
-    select 'run' as what, r.* from (${dueRuns(db, userIds, latest, now)}) as r
-    union all select 'next', null, null, n.at, null, null, null from (${nextRun(db, userIds, now)}) as n
-    union all ${accounts('hint', accountsWithDueHints(db))}
-    union all ${accounts('submission', accountsWithSubmissions(db))}
-    union all ${accounts('column', accountsToFill(db))}`;
-  const runs = rows.flatMap(({ what, userId, collection, ...row }) =>
-    what === 'run' && userId !== null && collection !== null
-      ? [runsOf({ ...row, userId, collection }, now)]
-      : [],
-  );
+    select 'run' as what, c._user_id as "userId", c.collection,
+      case when c.next_poll_at <= ${now} then c.next_poll_at end as "pollAt",
+      case when c.next_full_at <= ${now} then c.next_full_at end as "fullAt",
+      c.next_poll_at > ${now} and c.next_poll_at > b.poll_by
+        or c.next_full_at > ${now} and c.next_full_at > b.full_by as "isTooLate"
+    from ${collections} as c
+    -- Not as one unnest() in FROM: where many accounts are asked for, Citus 13.2 gives its columns each other's types.
+    join (
+      select unnest(${latest.map(({ name }) => name)}::text[]) as collection,
+        unnest(${latestOf('nextPollAt')}::timestamptz[]) as poll_by,
+        unnest(${latestOf('nextFullAt')}::timestamptz[]) as full_by) as b on b.collection = c.collection
+    where ${theirs} and (c.next_poll_at <= ${now} or c.next_full_at <= ${now} or c.next_poll_at > b.poll_by
+      or c.next_full_at > b.full_by)
+    union all
+    select 'next', null, null, least(min(c.next_poll_at) filter (where c.next_poll_at > ${now}),
+      min(c.next_full_at) filter (where c.next_full_at > ${now})), null, null
+    from ${collections} as c where ${theirs}
+    union all select h.*, null, null, null, null from (${withDueHints(db)}) as h
+    union all select s.*, null, null, null, null from (${withSubmissions(db)}) as s
+    union all
+    select distinct 'column', b._user_id, null, null::timestamptz, null::timestamptz, null::boolean
+    from ${db.stateTable('backfill')} as b`;
   return {
-    runs,
+    runs: rows.filter(({ what }) => what === 'run'),
     nextRunAt: rows.find(({ what }) => what === 'next')?.pollAt ?? null,
     hinted: accountsIn(rows, 'hint'),
     submitting: accountsIn(rows, 'submission'),
@@ -71,15 +90,30 @@ export async function dueWork(
 /** Looks only for what has no stored moment that is known before: it is asked each second. */
 export async function waitingWork(db: Db): Promise<WaitingWork> {
   const { rows } = await db.sql<Pick<Row, 'what' | 'userId'>>`
-    select 'hint' as what, h."userId" from (${accountsWithDueHints(db)}) as h
-    union all select 'submission', s."userId" from (${accountsWithSubmissions(db)}) as s`;
+    select h.* from (${withDueHints(db)}) as h union all select s.* from (${withSubmissions(db)}) as s`;
   return { hinted: accountsIn(rows, 'hint'), submitting: accountsIn(rows, 'submission') };
 }
 
 function accountsIn(rows: readonly Pick<Row, 'what' | 'userId'>[], what: Row['what']): ReadonlySet<string> {
-  return new Set(rows.flatMap((row) => (row.what === what && row.userId !== null ? [row.userId] : [])));
+  return new Set(rows.filter((row) => row.what === what).map(({ userId }) => userId));
 }
 
-function accountsToFill(db: Db): RawBuilder<unknown> {
-  return sql`select distinct b._user_id as "userId" from ${db.stateTable('backfill')} as b`;
+function withDueHints(db: Db): RawBuilder<unknown> {
+  // Stable, so that the index serves it; clock_timestamp() is not.
+  return sql`
+    select distinct 'hint' as what, h._user_id as "userId" from ${db.stateTable('hint')} as h
+    where ${hasCome(sql`h.due_at`, AHEAD_MS.hint, sql`statement_timestamp()`)}`;
+}
+
+/**
+ * With a queued submission that may be tried now. Asked each second, since a NOTIFY of `submit` would take a lock of the
+ * whole cluster; costs one look into the index of open submissions for each account.
+ */
+function withSubmissions(db: Db): RawBuilder<unknown> {
+  return sql`
+    select 'submission' as what, a._user_id as "userId" from ${db.stateTable('account')} as a
+    where exists (
+      select from ${db.table('submissions')} as s
+      where s._user_id = a._user_id and s.state = 'queued'
+        and (s._not_before is null or ${hasCome(sql`s._not_before`, AHEAD_MS.submission)}))`;
 }

@@ -27,8 +27,10 @@ describe('on a distributed mirror', () => {
     }
     const latest = [{ name: 'lists', nextPollAt: at('2026-01-04Z'), nextFullAt: null }] as const;
     const { runs, nextRunAt } = await dueWork(database.db, ['7', '8', '9'], latest, at('2026-01-02Z'));
-    const found = runs.map(({ userId, poll }) => `${userId} ${poll.state}`).toSorted();
-    expect(found).toEqual(['7 due', '9 too-late']);
+    const found = runs
+      .map(({ userId, isTooLate }) => `${userId} ${isTooLate ? 'too late' : 'due'}`)
+      .toSorted();
+    expect(found).toEqual(['7 due', '9 too late']);
     expect(nextRunAt).toEqual(at('2026-01-03Z'));
   });
 

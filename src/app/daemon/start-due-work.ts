@@ -26,12 +26,12 @@ export async function startDueWork(
   for (const userId of work.filling) running.get(userId)?.bells.filling.ring();
   const toCorrect = new Set<string>();
   let isDue = false;
-  for (const { userId, collection, poll, full } of work.runs) {
+  for (const { userId, collection, pollAt, fullAt, isTooLate } of work.runs) {
     const { service } = running.get(userId) ?? {};
-    if (poll.state === 'due') service?.runDue(collection, 'poll', poll.at);
-    if (full.state === 'due') service?.runDue(collection, 'full', full.at);
-    isDue ||= poll.state === 'due' || full.state === 'due';
-    if (poll.state === 'too-late' || full.state === 'too-late') toCorrect.add(userId);
+    if (pollAt !== null) service?.runDue(collection, 'poll', pollAt);
+    if (fullAt !== null) service?.runDue(collection, 'full', fullAt);
+    isDue ||= pollAt !== null || fullAt !== null;
+    if (isTooLate) toCorrect.add(userId);
   }
   for (const userId of toCorrect) {
     const store = running.get(userId)?.account.store;

@@ -1,6 +1,6 @@
 import type { Db } from '../connection/db.ts';
 import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import type { HintedRow } from '../../model/hint.ts';
 
@@ -121,12 +121,4 @@ export async function forgetOtherHints(trx: Db, userId: string, mirrored: readon
   await trx.sql`
     delete from ${trx.stateTable('hint')}
     where _user_id = ${userId}::bigint and collection <> all(${[...mirrored]}::text[])`;
-}
-
-/** A query of accounts that have due hints. */
-export function accountsWithDueHints(db: Db): RawBuilder<{ userId: string }> {
-  // Stable, so that the index serves it; clock_timestamp() is not.
-  return sql<{ userId: string }>`
-    select distinct h._user_id as "userId" from ${db.stateTable('hint')} as h
-    where ${hasCome(sql`h.due_at`, AHEAD_MS.hint, sql`statement_timestamp()`)}`;
 }

@@ -1,6 +1,5 @@
 import type { Db } from '../connection/db.ts';
-import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 import { SUBMISSION_STATES, type SubmissionState } from '../../model/submission.ts';
 import { pruneInBatches } from '../ownership/prune-in-batches.ts';
@@ -58,19 +57,6 @@ export async function findSubmission(db: Db, id: string): Promise<StoredSubmissi
   const { rows } = await db.sql<StoredSubmission>`
     select ${COLUMNS} from ${db.table('submissions')} where submission_id = ${id}`;
   return rows[0];
-}
-
-/**
- * A query of accounts with a queued submission that may be tried now. Asked each second, since a NOTIFY of `submit` would take a
- * lock of the whole cluster; costs one look into the index of open submissions for each account.
- */
-export function accountsWithSubmissions(db: Db): RawBuilder<{ userId: string }> {
-  return sql<{ userId: string }>`
-    select a._user_id as "userId" from ${db.stateTable('account')} as a
-    where exists (
-      select from ${db.table('submissions')} as s
-      where s._user_id = a._user_id and s.state = 'queued'
-        and (s._not_before is null or ${hasCome(sql`s._not_before`, AHEAD_MS.submission)}))`;
 }
 
 /** An idempotency key is good for this long at least after its submission is done, milliseconds. */
