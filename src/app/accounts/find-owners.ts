@@ -1,6 +1,5 @@
 import type { Secret } from '../../config/secret.ts';
 import { knownKeys, rememberKey } from '../../db/accounts/api-keys.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
 import { createFirstPingStore, OwnerKnown } from '../../db/budget/first-ping-store.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -41,14 +40,11 @@ export async function askOwner({ db, link }: KeyContext, key: Secret, stop: Abor
   const { keyHash, budget, api } = await linkKey(link, key, createFirstPingStore(db));
   try {
     const userId = await pingOwner(api, stop);
-    await rememberKey(db, { keyHash, userId, pingedAt: await databaseTime(db), error: undefined });
+    await rememberKey(db, keyHash, { userId });
     return userId;
   } catch (error) {
     if (error instanceof OwnerKnown) return error.userId;
-    if (error instanceof KeyRefused) {
-      const pingedAt = await databaseTime(db);
-      await rememberKey(db, { keyHash, userId: undefined, pingedAt, error: messageOf(error) });
-    }
+    if (error instanceof KeyRefused) await rememberKey(db, keyHash, { error: messageOf(error) });
     throw error;
   } finally {
     budget.close(new Error('the owner of the key was asked'));

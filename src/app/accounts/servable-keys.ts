@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Db } from '../../db/connection/db.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
-import { movedKeys, originOf, otherService } from '../../db/accounts/account-identity.ts';
+import { otherService, storedIdentity } from '../../db/accounts/account-identity.ts';
+import { knownKeys } from '../../db/accounts/api-keys.ts';
 
 /** The keys that may be used for an account, or why nothing may be asked or written for it. */
 export type ServableKeys = { readonly keys: readonly Secret[] } | { readonly why: string };
@@ -23,11 +24,11 @@ export async function servableKeys(
   keys: readonly Secret[],
 ): Promise<ServableKeys> {
   const { url } = config.service;
-  const origin = await originOf(db, userId);
-  if (origin !== null && origin !== url) return { why: otherService(userId, origin, url) };
-  const moved = await movedKeys(db, keys.map(hashOfKey));
-  const [first] = moved;
+  const origin = (await storedIdentity(db, userId))?.origin ?? url;
+  if (origin !== url) return { why: otherService(userId, origin, url) };
+  const known = await knownKeys(db, keys.map(hashOfKey));
+  const moved = known.filter((each) => each.moved !== undefined);
   const left = keys.filter((key) => !moved.some(({ keyHash }) => keyHash === hashOfKey(key)));
-  if (first !== undefined && left.length === 0) return { why: first.why };
+  if (moved[0]?.moved !== undefined && left.length === 0) return { why: moved[0].moved };
   return { keys: left };
 }

@@ -2,7 +2,6 @@ import { ordinal } from '@research-mirror/runtime/figures';
 import type { BudgetSnapshot } from '../../budget/budget.ts';
 import { storedSnapshot } from '../../budget/snapshot.ts';
 import type { Config } from '../../config/config.ts';
-import { movedKeys } from '../../db/accounts/account-identity.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { readStoredStatus, type StoredBudget } from '../../db/status/stored-status.ts';
@@ -113,7 +112,6 @@ export async function lookAtKeys(
   accounts: readonly Pick<AccountStatus, 'state' | 'error'>[],
 ): Promise<{ readonly counts: KeyCounts | null; readonly findings: FoundProblem[] }> {
   const hashes = (service?.keys ?? []).map(hashOfKey);
-  const moved = new Map((await movedKeys(db, hashes)).map(({ keyHash, why }) => [keyHash, why]));
   const known = new Map((await knownKeys(db, hashes)).map((key) => [key.keyHash, key]));
   const refusedHere = new Set(
     (running?.runners() ?? []).flatMap((runner) => runner.current()?.account.source.refusedKeys() ?? []),
@@ -121,10 +119,10 @@ export async function lookAtKeys(
   const counts = { good: 0, refused: 0, moved: 0, unasked: 0 };
   const refused = new Map(running?.unknownKeys());
   for (const hash of hashes) {
-    const { userId, error } = known.get(hash) ?? {};
+    const { userId, error, moved } = known.get(hash) ?? {};
     const asked =
       error !== undefined || refusedHere.has(hash) ? 'refused' : userId === undefined ? 'unasked' : 'good';
-    counts[moved.has(hash) ? 'moved' : asked] += 1;
+    counts[moved === undefined ? asked : 'moved'] += 1;
     if (running === undefined && userId === undefined && error !== undefined) {
       refused.set(hash.slice(0, 8), error);
     }
@@ -138,8 +136,8 @@ export async function lookAtKeys(
   });
   // An account that stopped for it says so itself.
   const told = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
-  for (const what of moved.values()) {
-    if (!told.has(what)) findings.push({ cause: 'account_moved', what });
+  for (const { moved: what } of known.values()) {
+    if (what !== undefined && !told.has(what)) findings.push({ cause: 'account_moved', what });
   }
   return { counts: service === undefined ? null : counts, findings };
 }

@@ -1,60 +1,17 @@
 import type { Db } from '../connection/db.ts';
 
 /** What is stored of an account's identity, before the service is asked to prove it. */
-export interface StoredIdentity {
-  /** The service's address; null: not known yet. */
-  readonly origin: string | null;
-  /** Decimal digits. */
-  readonly changeId: string;
-  /** The database's time. */
-  readonly at: Date;
-}
-
-export async function storedIdentity(db: Db, userId: string): Promise<StoredIdentity> {
-  const { rows } = await db.sql<StoredIdentity>`
+export async function storedIdentity(db: Db, userId: string) {
+  /** `origin`: the service's address; null: not known yet. `at`: the database's time. */
+  const { rows } = await db.sql<{ origin: string | null; changeId: string; at: Date }>`
     select origin, change_id as "changeId", clock_timestamp() as at from ${db.stateTable('account')}
     where _user_id = ${userId}::bigint`;
-  const [row] = rows;
-  if (row === undefined) throw new RangeError(`account ${userId} has no row`);
-  return row;
+  return rows[0];
 }
 
 /** Stores from which service the account is mirrored. In a fenced transaction. */
 export async function setOrigin(trx: Db, userId: string, origin: string): Promise<void> {
   await trx.state.updateTable('account').set({ origin }).where('_user_id', '=', userId).execute();
-}
-
-/** A key that answered for another account than its owner. */
-export interface MovedKey {
-  readonly keyHash: string;
-  readonly userId: string;
-  /** What the user reads, with the remedy. */
-  readonly why: string;
-}
-
-/** Those of `keyHashes` that answered for another account than their owner, in no order. */
-export async function movedKeys(db: Db, keyHashes: readonly string[]): Promise<MovedKey[]> {
-  if (keyHashes.length === 0) return [];
-  const rows = await db.state
-    .selectFrom('api_key')
-    .select(['key_hash as keyHash', '_user_id as userId', 'answered_for as owner', 'error'])
-    .where('key_hash', 'in', keyHashes)
-    .execute();
-  return rows.flatMap(({ keyHash, userId, owner, error }) =>
-    userId === null || owner === null
-      ? []
-      : [{ keyHash, userId, why: error ?? otherOwner(userId, keyHash, owner) }],
-  );
-}
-
-/** The service from which the account is mirrored; null: not known yet, or there is no such account. */
-export async function originOf(db: Db, userId: string): Promise<string | null> {
-  const account = await db.state
-    .selectFrom('account')
-    .select('origin')
-    .where('_user_id', '=', userId)
-    .executeTakeFirst();
-  return account?.origin ?? null;
 }
 
 /** Why the account is not read from `origin`. */

@@ -1,45 +1,40 @@
 import type { Db } from '../connection/db.ts';
+import { otherOwner } from './account-identity.ts';
 
-/** The result of a key's last ping. */
+/** What this and earlier runs know of a key. */
 export interface KnownKey {
   readonly keyHash: string;
   /** Undefined: the service never accepted it. */
   readonly userId: string | undefined;
-  readonly pingedAt: Date;
-  /** Why the service refused it; undefined when it did not. */
+  /** Why the service refused it at its last ping; undefined when it did not. */
   readonly error: string | undefined;
+  /** It answered for another account than its owner: what the user reads, with the remedy. */
+  readonly moved: string | undefined;
 }
 
-/** What this and earlier runs know of these keys, in no order. */
+/** Those of these keys of which anything is known, in no order. */
 export async function knownKeys(db: Db, keyHashes: readonly string[]): Promise<KnownKey[]> {
   if (keyHashes.length === 0) return [];
   const rows = await db.state.selectFrom('api_key').selectAll().where('key_hash', 'in', keyHashes).execute();
-  return rows.map((row) => ({
-    keyHash: row.key_hash,
-    userId: row._user_id ?? undefined,
-    pingedAt: row.pinged_at,
-    error: row.error ?? undefined,
+  return rows.map(({ key_hash: keyHash, _user_id: userId, answered_for: owner, error }) => ({
+    keyHash,
+    userId: userId ?? undefined,
+    error: error ?? undefined,
+    moved: userId === null || owner === null ? undefined : (error ?? otherOwner(userId, keyHash, owner)),
   }));
 }
 
-/** Stores the result of a ping; a refused key keeps its owner. */
-export async function rememberKey(db: Db, key: KnownKey): Promise<void> {
-  await db.state
-    .insertInto('api_key')
-    .values({
-      key_hash: key.keyHash,
-      _user_id: key.userId ?? null,
-      pinged_at: key.pingedAt,
-      error: key.error ?? null,
-    })
-    .onConflict((conflict) =>
-      conflict.column('key_hash').doUpdateSet((row) => ({
-        pinged_at: row.ref('excluded.pinged_at'),
-        error: row.ref('excluded.error'),
-        ...(key.userId === undefined ? {} : { _user_id: row.ref('excluded._user_id') }),
-      })),
-    )
-    .execute();
+/** Stores the result of a ping: the key's owner, or why it was refused; a refused key keeps its owner. */
+export async function rememberKey(
+  db: Db,
+  keyHash: string,
+  { userId, error }: { readonly userId?: string; readonly error?: string },
+): Promise<void> {
+  await db.sql`
+    insert into ${db.stateTable('api_key')} as k (key_hash, _user_id, pinged_at, error)
+    values (${keyHash}, ${userId ?? null}::bigint, clock_timestamp(), ${error ?? null})
+    on conflict (key_hash) do update set pinged_at = excluded.pinged_at, error = excluded.error,
+      _user_id = coalesce(excluded._user_id, k._user_id)`;
 }
 
 /** Stores that the key is still its owner's. `proof.changeId`: the account's, before the proof was requested. */

@@ -17,25 +17,19 @@ export interface StoredAccount {
 
 /** All accounts, the least user_id first. */
 export async function listAccounts(db: Db): Promise<StoredAccount[]> {
-  const accounts = await db.state
-    .selectFrom('account')
-    .select(['_user_id as userId', 'state', 'error', 'origin'])
-    .orderBy('_user_id')
-    .execute();
-  const emails = await db.mirror.selectFrom('account').select(['_user_id', 'email']).execute();
+  // In this order "accounts list --json" shows them.
+  const { rows: accounts } = await db.sql<Omit<StoredAccount, 'keys'>>`
+    select a._user_id as "userId", m.email, a.state, a.error, a.origin
+    from ${db.stateTable('account')} as a left join ${db.table('account')} as m on m._user_id = a._user_id
+    order by a._user_id`;
   const keys = await db.state
     .selectFrom('api_key')
     .select(['_user_id', 'key_hash'])
     .where('_user_id', 'is not', null)
     .orderBy('key_hash')
     .execute();
-  // In this order "accounts list --json" shows them.
-  return accounts.map(({ userId, state, error, origin }) => ({
-    userId,
-    email: emails.find((row) => row._user_id === userId)?.email ?? null,
-    state,
-    error,
-    origin,
-    keys: keys.filter((row) => row._user_id === userId).map((row) => row.key_hash.slice(0, 8)),
+  return accounts.map((account) => ({
+    ...account,
+    keys: keys.filter((row) => row._user_id === account.userId).map((row) => row.key_hash.slice(0, 8)),
   }));
 }

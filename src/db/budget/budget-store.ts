@@ -16,7 +16,7 @@ import { ClockStepped } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { commitDurably } from '../connection/durable-commit.ts';
 import { fenced } from '../ownership/fenced.ts';
-import { firstPings, isKnownKey } from './first-ping-store.ts';
+import { firstPings, ownerOfKey } from './first-ping-store.ts';
 
 /** Writes an account's freed slots, in a page's transaction. */
 export type RecordFreed = (trx: Db, freed: FreedSlots) => Promise<void>;
@@ -143,7 +143,7 @@ async function loadBudget(db: Db, userId: string, keyHash: string): Promise<Load
       .execute();
     return {
       now: now.getTime(),
-      known: await isKnownKey(trx, keyHash),
+      known: (await ownerOfKey(trx, keyHash)) !== undefined,
       blocks: [...blocks.map(loadedBlock), ...pings.blocks],
       learnt: learnt.map(loadedLearnt),
     };

@@ -17,7 +17,7 @@ export function createFirstPingStore(db: Db): BudgetStore {
     load: (keyHash) =>
       db.transaction(async (trx) => ({
         ...(await firstPings(trx, keyHash)),
-        known: await isKnownKey(trx, keyHash),
+        known: (await ownerOfKey(trx, keyHash)) !== undefined,
         learnt: [],
       })),
     reserve: async (keyHash, { blockId }, freed) => {
@@ -26,7 +26,7 @@ export function createFirstPingStore(db: Db): BudgetStore {
         await commitDurably(trx);
         const owner = await ownerOfKey(trx, keyHash);
         // Its owner is known by now, and may be using all slots that there are: it would not hear of this one.
-        if (owner !== undefined) throw new OwnerKnown(owner);
+        if (typeof owner === 'string') throw new OwnerKnown(owner);
         const inserted = await trx.sql<ReservedPing>`
           insert into ${trx.stateTable('first_ping')} (key_hash, sent_at)
           values (${keyHash}, clock_timestamp()) returning sent_at as at, sent_at::text as exactly`;
@@ -55,13 +55,14 @@ export class OwnerKnown extends Error {
   }
 }
 
-async function ownerOfKey(db: Db, keyHash: string): Promise<string | undefined> {
+/** The account that the key is known for; null: none yet; undefined: no program has pinged it. */
+export async function ownerOfKey(db: Db, keyHash: string): Promise<string | null | undefined> {
   const row = await db.state
     .selectFrom('api_key')
     .select('_user_id')
     .where('key_hash', '=', keyHash)
     .executeTakeFirst();
-  return row?._user_id ?? undefined;
+  return row?._user_id;
 }
 
 interface ReservedPing {
@@ -110,14 +111,4 @@ export async function firstPings(
       freed: [],
     })),
   };
-}
-
-/** Whether any program has pinged the key before. */
-export async function isKnownKey(db: Db, keyHash: string): Promise<boolean> {
-  const row = await db.state
-    .selectFrom('api_key')
-    .select('key_hash')
-    .where('key_hash', '=', keyHash)
-    .executeTakeFirst();
-  return row !== undefined;
 }

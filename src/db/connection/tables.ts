@@ -18,7 +18,6 @@ type OrNull<T> = ColumnType<T | null, T | null | undefined, T | null>;
 
 /** `<schema>`: what analysts query. */
 export interface MirrorTables {
-  account: { _user_id: Bigint; email: OrNull<string> };
   _collections: {
     _user_id: Bigint;
     collection: string;

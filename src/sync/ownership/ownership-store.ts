@@ -29,7 +29,9 @@ export function createOwnershipStore(context: OwnershipContext): OwnershipStore 
   let adopted = false;
   return {
     mark: async () => {
-      const { origin: stored, changeId, at } = await storedIdentity(db, userId);
+      const identity = await storedIdentity(db, userId);
+      if (identity === undefined) throw new RangeError(`account ${userId} has no row`);
+      const { origin: stored, changeId, at } = identity;
       if (stored !== null && stored !== origin) throw new AccountMoved(otherService(userId, stored, origin));
       adopted = stored !== null;
       return { changeId, at };

@@ -17,14 +17,12 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 it('counts each configured key in one state, and names those that are of no use', async () => {
-  const pingedAt = new Date();
-  const good = { userId: '1', pingedAt, error: undefined };
   for (const key of ['good', 'withdrawn', 'moved', 'not configured']) {
-    await rememberKey(database.db, { keyHash: hashOf(key), ...good });
+    await rememberKey(database.db, hashOf(key), { userId: '1' });
   }
-  const moved = { keyHash: hashOf('moved'), userId: '1', answeredFor: '2', at: pingedAt };
+  const moved = { keyHash: hashOf('moved'), userId: '1', answeredFor: '2', at: new Date() };
   await rememberMoved(database.db, moved);
-  await rememberKey(database.db, { keyHash: hashOf('wrong'), userId: undefined, pingedAt, error: '401' });
+  await rememberKey(database.db, hashOf('wrong'), { error: '401' });
   const config = (...keys: string[]) =>
     ({ service: { url: 'https://service.example', keys: keys.map((key) => new Secret(key)) } }) as never;
   const all = config('good', 'withdrawn', 'moved', 'wrong', 'new');

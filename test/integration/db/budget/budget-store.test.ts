@@ -104,12 +104,7 @@ describe('the store of first pings', () => {
 
   it('reserves none for a key whose owner another program has found meanwhile, and may be reading', async () => {
     const pings = createFirstPingStore(database.db);
-    await rememberKey(database.db, {
-      keyHash: KEY,
-      userId: '7',
-      pingedAt: new Date(),
-      error: undefined,
-    });
+    await rememberKey(database.db, KEY, { userId: '7' });
     await expect(pings.reserve(KEY, { ...block(1), size: 1 }, NOTHING)).rejects.toThrow(new OwnerKnown('7'));
     expect((await store().load(KEY)).blocks).toEqual([]);
   });
@@ -134,21 +129,10 @@ describe('the store of first pings', () => {
   });
 
   it('knows a key once its owner is remembered; a refusal does not make it forget', async () => {
-    const pingedAt = new Date('2026-01-02T03:04:05Z');
-    await rememberKey(database.db, {
-      keyHash: KEY,
-      userId: '42',
-      pingedAt,
-      error: undefined,
-    });
-    await rememberKey(database.db, {
-      keyHash: KEY,
-      userId: undefined,
-      pingedAt,
-      error: 'refused',
-    });
+    await rememberKey(database.db, KEY, { userId: '42' });
+    await rememberKey(database.db, KEY, { error: 'refused' });
     expect(await knownKeys(database.db, [KEY, 'another'])).toEqual([
-      { keyHash: KEY, userId: '42', pingedAt, error: 'refused' },
+      { keyHash: KEY, userId: '42', error: 'refused', moved: undefined },
     ]);
     expect((await createFirstPingStore(database.db).load(KEY)).known).toBe(true);
     expect((await store().load(KEY)).known).toBe(true);
