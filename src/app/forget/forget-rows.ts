@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, onlyRow } from '../../db/connection/db.ts';
-import { commitDurably } from '../../db/connection/durable-commit.ts';
+import { commitDurably, type Db, onlyRow } from '../../db/connection/db.ts';
 import { beginChangeIds, endChangeIds, takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { forgetSuspects } from '../../mirror/deletion/save-suspects.ts';
 import { forgottenAmong } from '../../mirror/page/forgotten-keys.ts';

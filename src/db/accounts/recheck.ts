@@ -1,4 +1,4 @@
-import type { Db } from '../connection/db.ts';
+import { commitDurably, type Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { RATE_GROUPS } from '../../budget/rate-groups.ts';
 import { GUARD_MS, UNANSWERED_MS, WINDOW_MS } from '../../budget/slots/timing.ts';
@@ -6,8 +6,9 @@ import type { LearntRate } from '../../budget/store/store.ts';
 import { SUSPECT_COUNTERS } from '../../model/collection-columns.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import { commitDurably } from '../connection/durable-commit.ts';
+import { CLAIMED, setMomentsAhead, WAITED_FOR } from '../ownership/clock-step.ts';
 import { fenced } from '../ownership/fenced.ts';
+import { HAPPENED_AHEAD_MS } from '../ownership/moment-ahead.ts';
 
 /**
  * Where the database went back since the account was last opened, nothing that was learnt before proves anything: a
@@ -86,4 +87,26 @@ export async function forgetReadings(trx: Db, userId: string, now: Date): Promis
   await trx.sql`
     update ${trx.table('_collections')} set next_full_at = ${now}::timestamptz
     where _user_id = ${userId}::bigint`;
+}
+
+/**
+ * Sets moments that lie ahead of the database's clock to now, and forgets claims: the clock went back while nobody
+ * owned the account, so nobody knows by how much. (An owner knows, and moves them: clock-step.ts.) To be called when
+ * an account is opened.
+ */
+export async function mendMoments(db: Db, fence: Fence): Promise<void> {
+  const { userId } = fence;
+  await fenced(db, fence, async (trx, now) => {
+    const ahead = new Date(now.getTime() + HAPPENED_AHEAD_MS);
+    await setMomentsAhead(trx, userId, WAITED_FOR, ahead, () => sql`${now}::timestamptz`);
+    await setMomentsAhead(trx, userId, CLAIMED, ahead, () => sql`null`);
+    // Nobody knows when their requests were sent: all of them may count for a window from now on.
+    await trx.sql`
+      update ${trx.stateTable('slot_block')} as t set valid_until = ${now}::timestamptz, freed = '{}'
+      where t._user_id = ${userId}::bigint and t.valid_until > ${ahead}::timestamptz`;
+    // An unfinished walk counts as of its beginning.
+    await trx.sql`
+      update ${trx.stateTable('scope')} as t set full_walk = null
+      where t._user_id = ${userId}::bigint and (t.full_walk ->> 'began')::float8 > ${ahead.getTime()}::float8`;
+  });
 }

@@ -1,6 +1,5 @@
-import type { Db } from '../connection/db.ts';
+import { commitDurably, type Db } from '../connection/db.ts';
 import { sql } from 'kysely';
-import { commitDurably } from '../connection/durable-commit.ts';
 
 /** Whether an account was retired or taken back. */
 export type Retired = 'done' | 'already' | 'unknown';

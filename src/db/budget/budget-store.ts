@@ -1,4 +1,4 @@
-import type { Db } from '../connection/db.ts';
+import { commitDurably, type Db } from '../connection/db.ts';
 import { type Selectable, sql } from 'kysely';
 import type { StateTables } from '../connection/tables.ts';
 import type {
@@ -14,7 +14,6 @@ import type {
 import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
 import { ClockStepped } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
-import { commitDurably } from '../connection/durable-commit.ts';
 import { fenced } from '../ownership/fenced.ts';
 import { firstPings, ownerOfKey } from './first-ping-store.ts';
 

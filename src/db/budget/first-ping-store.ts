@@ -1,7 +1,6 @@
-import { type Db, onlyRow } from '../connection/db.ts';
+import { commitDurably, type Db, onlyRow } from '../connection/db.ts';
 import type { BudgetStore, FreedSlots, LoadedBlock } from '../../budget/store/store.ts';
 import { BLOCK_MEMORY_MS, BLOCK_VALID_MS, WINDOW_MS } from '../../budget/slots/timing.ts';
-import { commitDurably } from '../connection/durable-commit.ts';
 
 /**
  * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's

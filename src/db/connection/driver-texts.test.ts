@@ -107,12 +107,14 @@ describe('the texts of the pinned driver', () => {
     expect(await failure(() => full.connect())).toEqual({
       text: 'timeout exceeded when trying to connect',
       ...connection,
+      problem: 'line',
     });
     taken.release(true);
     const late = await connected({ ...lets, query_timeout: 50 });
     expect(await failure(() => late.query('select 1'))).toEqual({
       text: 'Query read timeout',
       ...connection,
+      problem: 'unanswered',
     });
     const broken = await connected(goes);
     expect(await failure(() => broken.query('select 1'))).toEqual({

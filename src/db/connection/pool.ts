@@ -5,15 +5,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
 import { readDsn, systemUser, type PgVariables } from './dsn.ts';
 import { PIN_SETTINGS } from './pinned-settings.ts';
-import {
-  breaksConnection,
-  databaseError,
-  driverProblem,
-  isReadOnlySession,
-  isTooLongInLine,
-  isUnanswered,
-  sqlState,
-} from './sql-state.ts';
+import { breaksConnection, databaseError, driverProblem, isReadOnlySession, sqlState } from './sql-state.ts';
 import { isDirect, tlsWays } from './tls.ts';
 
 export interface ConnectionOptions {
@@ -163,7 +155,7 @@ export function createPool(
           leave();
           throw databaseError(failure ?? error);
         }
-        if (!isTooLongInLine(error)) failure = error;
+        if (driverProblem(error) !== 'line') failure = error;
         // Else each in line would try in vain.
         pool.options.max = working;
         void systemClock.sleep(TRY_AGAIN).then(() => (pool.options.max = max));
@@ -192,17 +184,15 @@ const BEGIN_ALONE = `${BEGIN} read committed; ${PIN_SETTINGS}`;
 const OUTSIDE =
   /^(?:set|vacuum|alter system|create database|drop database|create index concurrently|drop index concurrently) /;
 
-/** Of a transaction whose connection broke: it has ended already. Asked, the driver's error would hide the first one. */
-const ROLLED_BACK = { command: 'ROLLBACK', rowCount: null, rows: [], oid: 0, fields: [] };
-const BEGUN = { command: 'BEGIN', rowCount: null, rows: [], oid: 0, fields: [] };
+/** The answer of what is not waited for. */
+const NOTHING = { command: '', rowCount: null, rows: [], oid: 0, fields: [] };
 
 /** A connection of the pool as Kysely uses it: without cursors. */
 class GuardedClient {
   readonly #client: pg.PoolClient;
   readonly #endSession: EndSession;
   readonly #onReadOnly: () => void;
-  /** As pg_stat_activity has it; a Unix socket has none. */
-  readonly #port: number;
+  readonly #session: Parameters<EndSession>;
   /** It can't be used any more, as far as known. */
   isBroken = false;
   /** It began when sessions were read-only. */
@@ -217,12 +207,14 @@ class GuardedClient {
     this.#client = client;
     this.#endSession = endSession;
     this.#onReadOnly = onReadOnly;
-    const { connection } = client as unknown as { connection: { stream: Partial<Socket> } };
-    this.#port = connection.stream.localPort ?? -1;
+    const { processID, connection } = client as unknown as {
+      processID: number;
+      connection: { stream: Partial<Socket> };
+    };
+    // As pg_stat_activity has it: a Unix socket has no port.
+    this.#session = [processID, connection.stream.localPort ?? -1];
     // It broke while in use: the current statement, or the next one, is rejected with the error.
-    client.on('error', () => {
-      this.isBroken = true;
-    });
+    client.on('error', () => (this.isBroken = true));
   }
 
   /** @param leave gives up the place of who has the connection now */
@@ -231,33 +223,26 @@ class GuardedClient {
     this.#inTransaction = false;
   }
 
-  get processID(): number {
-    return (this.#client as pg.PoolClient & { readonly processID: number }).processID;
-  }
-
   /**
    * The beginning of a transaction costs no round trip of its own: the next statement is sent with it, and answers for
    * both. (If it fails there is no transaction, but then there is no connection either.)
    */
   async query(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
-    if (this.isBroken && text === 'rollback') return ROLLED_BACK;
+    // It has ended already. Asked, the driver's error would hide the first one.
+    if (this.isBroken && text === 'rollback') return NOTHING;
     if (text.startsWith(BEGIN)) {
       this.#inTransaction = true;
       this.#begun = this.#send(text, parameters);
       this.#begun.catch(() => {});
-      return BEGUN;
+      return NOTHING;
     }
-    if (!this.#inTransaction && !OUTSIDE.test(text)) {
-      return this.#alone(text, parameters);
-    } else if (text === 'commit' || text === 'rollback') {
-      this.#inTransaction = false;
-    }
+    if (!this.#inTransaction && !OUTSIDE.test(text)) return this.#alone(text, parameters);
+    if (text === 'commit' || text === 'rollback') this.#inTransaction = false;
     const begun = this.#begun;
     this.#begun = undefined;
     const answer = this.#send(text, parameters);
     if (begun === undefined) return answer;
-    const [, result] = await Promise.all([begun, answer]);
-    return result;
+    return (await Promise.all([begun, answer]))[1];
   }
 
   /** A statement in a transaction of its own: three messages, one round trip. */
@@ -268,8 +253,7 @@ class GuardedClient {
       this.#send('commit', []),
     ] as const;
     await Promise.allSettled(sent);
-    const [, result] = await Promise.all(sent);
-    return result;
+    return (await Promise.all(sent))[1];
   }
 
   async #send(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
@@ -282,7 +266,7 @@ class GuardedClient {
     } catch (error) {
       if (breaksConnection(error)) this.isBroken = true;
       if (isReadOnlySession(error)) this.#onReadOnly();
-      if (isUnanswered(error)) this.#isUnanswered = true;
+      if (driverProblem(error) === 'unanswered') this.#isUnanswered = true;
       throw databaseError(error);
     }
   }
@@ -290,7 +274,7 @@ class GuardedClient {
   release(discard?: boolean): void {
     this.isBroken ||= discard === true;
     this.#client.release(this.isBroken || this.isStale);
-    if (this.#isUnanswered) this.#endSession(this.processID, this.#port);
+    if (this.#isUnanswered) this.#endSession(...this.#session);
     this.#leave();
   }
 }

@@ -53,10 +53,20 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What an error of the driver means that has neither a code of Node's nor a SQLSTATE. */
-type DriverProblem = 'connection' | 'no-tls' | 'tls' | 'no-password' | 'sign-in';
+type DriverProblem = keyof typeof MAY_PASS;
 
-const UNANSWERED = /^Query read timeout$/;
-const TOO_LONG_IN_LINE = /^timeout exceeded when trying to connect$/;
+/** Whether it may pass: no connection came about, or it broke; of the others somebody has to mend something. */
+const MAY_PASS = {
+  connection: true,
+  /** Each connection of a pool of the driver's was in use for too long. */
+  line: true,
+  /** The answer was given up: the server may still be working on it. */
+  unanswered: true,
+  tls: true,
+  'no-tls': false,
+  'no-password': false,
+  'sign-in': false,
+};
 
 /**
  * The texts of pg, pg-pool and Kysely at the pinned versions, which they never translate; each is provoked by a test
@@ -66,10 +76,10 @@ const TOO_LONG_IN_LINE = /^timeout exceeded when trying to connect$/;
 const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: (reason: string) => string])[] = [
   [/^Connection terminated( unexpectedly| due to connection timeout)?$/, 'connection'],
   [/^timeout expired$/, 'connection'],
-  [TOO_LONG_IN_LINE, 'connection'],
+  [/^timeout exceeded when trying to connect$/, 'line'],
   [
-    UNANSWERED,
-    'connection',
+    /^Query read timeout$/,
+    'unanswered',
     () =>
       'no answer came in time: a pooler lets too few sessions through (a program opens 14 at most), the network drops packets, or the server hangs',
   ],
@@ -95,16 +105,6 @@ const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: (reason: string)
   ],
 ];
 
-/** Whether the driver gave an answer up, which the server may still be working on. */
-export function isUnanswered(error: unknown): boolean {
-  return driverText(error)?.[0] === UNANSWERED;
-}
-
-/** Whether a pool of the driver's had none of its connections free in time. */
-export function isTooLongInLine(error: unknown): boolean {
-  return driverText(error)?.[0] === TOO_LONG_IN_LINE;
-}
-
 function driverText(error: unknown): (typeof TEXTS)[number] | undefined {
   return error instanceof Error ? TEXTS.find(([text]) => text.test(error.message)) : undefined;
 }
@@ -112,11 +112,6 @@ function driverText(error: unknown): (typeof TEXTS)[number] | undefined {
 /** @returns undefined for an error that is not one of the driver's */
 export function driverProblem(error: unknown): DriverProblem | undefined {
   return driverText(error)?.[1];
-}
-
-/** Of a driver's problem: no connection came about, or it broke; of the others somebody has to mend something. */
-function mayPass(problem: DriverProblem | undefined): boolean {
-  return problem === 'connection' || problem === 'tls';
 }
 
 /**
@@ -140,7 +135,7 @@ export function databaseError(error: unknown): unknown {
     const [, problem, words] = driverText(error) ?? [];
     const said = words?.(reason) ?? (isHungUp(error) ? `${HUNG_UP} (${reason})` : reason);
     // Its own text says less.
-    if (problem !== undefined && !mayPass(problem)) return new Unusable(said);
+    if (problem !== undefined && !MAY_PASS[problem]) return new Unusable(said);
     return isConnectionProblem(error)
       ? new DatabaseUnavailable(`the database can't be reached: ${said}`, { cause: error })
       : error;
@@ -211,7 +206,8 @@ function isConnectionProblem(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code === 'string' && /^E[A-Z_]+$/.test(code) && !code.startsWith('ERR_')) return true;
   if (error instanceof AggregateError) return error.errors.some(isConnectionProblem);
-  return mayPass(driverProblem(error));
+  const problem = driverProblem(error);
+  return problem !== undefined && MAY_PASS[problem];
 }
 
 /** What it said before it did may be lost with the connection. */

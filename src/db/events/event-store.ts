@@ -1,11 +1,10 @@
-import type { Db } from '../connection/db.ts';
+import { commitDurably, type Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import type { HintedRow } from '../../model/hint.ts';
 import { forgottenHash } from '../../model/forgotten-key.ts';
 import { jsonbText, storedBody, type StoredBody } from '../../model/json/jsonb-text.ts';
 import { timestampText } from '../../model/json/timestamp-text.ts';
 import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
-import { commitDurably } from '../connection/durable-commit.ts';
 import { addHints } from './hint-store.ts';
 import { isRefusedValue } from '../connection/sql-state.ts';
 

@@ -1,6 +1,5 @@
-import { type Db, onlyRow } from '../connection/db.ts';
+import { commitDurably, type Db, onlyRow } from '../connection/db.ts';
 import { databaseTime } from '../connection/database-time.ts';
-import { commitDurably } from '../connection/durable-commit.ts';
 import type { KnownNodes } from '../connection/server-node.ts';
 
 /** Since when, and why, submissions that were queued before are not sent, and no webhook is taken over. */

@@ -1,7 +1,6 @@
-import type { Db } from '../connection/db.ts';
+import { commitDurably, type Db } from '../connection/db.ts';
 import type { DatabaseWentBack } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
-import { commitDurably } from '../connection/durable-commit.ts';
 import { recoveryKnownTo } from '../ownership/fenced.ts';
 import { holdFor, lockInstallation } from './hold.ts';
 

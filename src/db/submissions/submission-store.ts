@@ -1,4 +1,4 @@
-import type { Db } from '../connection/db.ts';
+import { commitDurably, type Db } from '../connection/db.ts';
 import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
 import { sql, type RawBuilder } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
@@ -15,7 +15,6 @@ import {
 } from '../../model/submission.ts';
 import { takeChangeIds } from '../ownership/change-ids.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import { commitDurably } from '../connection/durable-commit.ts';
 import { fenced } from '../ownership/fenced.ts';
 import { addHints } from '../events/hint-store.ts';
 import { maySend } from '../installation/sending.ts';

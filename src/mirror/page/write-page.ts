@@ -1,5 +1,4 @@
-import { allSent, type Db } from '../../db/connection/db.ts';
-import { commitDurably } from '../../db/connection/durable-commit.ts';
+import { commitDurably, allSent, type Db } from '../../db/connection/db.ts';
 import {
   changedRows,
   countOutcomes,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { createHeartbeat } from '../../../../src/db/ownership/heartbeat.ts';
-import { mendMoments } from '../../../../src/db/accounts/mend-moments.ts';
+import { mendMoments } from '../../../../src/db/accounts/recheck.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
 import { suspectScopes } from '../../../../src/mirror/deletion/stored-suspects.ts';
