@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readMigrations } from '../src/db/migrations/migrations.ts';
 import { notAdditive, notAdditiveMigrations } from './support/rules/additive.ts';
 import { violations } from './support/rules/sql-rules.ts';
 import { splitStatements } from '../src/db/migrations/run-migrations.ts';
+import { ROOT } from './support/rules/source-files.ts';
 import { allSql, sqlIn } from './support/rules/sql-statements.ts';
 
 describe('all SQL of migrations and sources', () => {
@@ -25,6 +28,14 @@ describe('all SQL of migrations and sources', () => {
 });
 
 describe('migrations', () => {
+  it('have a number each, and state from the fourth on the oldest program that may run on what they make', async () => {
+    const all = await readMigrations(join(ROOT, 'migrations'));
+    const numbers = all.map(({ name }) => name.slice(0, 4));
+    expect(numbers).toEqual([...new Set(numbers)]);
+    const silent = all.slice(3).filter(({ oldestProgram }) => !/^\d+\.\d+\.\d+$/.test(oldestProgram ?? ''));
+    expect(silent.map(({ name }) => name)).toEqual([]);
+  });
+
   it('are additive from the fourth on: in a rolling upgrade an older program runs beside the newer one', () => {
     expect(notAdditiveMigrations()).toEqual([]);
   });

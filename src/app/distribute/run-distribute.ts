@@ -147,7 +147,7 @@ async function distribute(
   await longOnesEnd(context, tables);
   return retried({ ...context, patience: PATIENCE, failure }, async (trx) => {
     // Nobody migrates or adds columns meanwhile.
-    await lockMigrations(trx, PATIENCE.lockMs);
+    await lockMigrations(trx);
     await checkMigrations(trx);
     await takeTurn(trx);
     await trx.raw(`set local lock_timeout = ${PATIENCE.lockMs}`);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Unusable } from '@research-mirror/runtime/errors';
+import type { Db } from '../connection/db.ts';
 
 /** A file of the migrations' folder: `0001_mirror.sql`. Never edited once it has been released. */
 export interface Migration {
@@ -16,44 +17,18 @@ export interface Migration {
 /** An applied migration as the database's table records it. */
 export type AppliedMigration = Pick<Migration, 'name' | 'checksum' | 'oldestProgram'>;
 
-/** The last migration without a line for the oldest program. */
-const LAST_SILENT = 3;
-
-/**
- * The numbered files of `folder` in order.
- * @throws RangeError: a number is used twice, or a line is missing (our defect)
- */
+/** The numbered files of `folder` in order. */
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort();
-  for (const [index, name] of names.entries()) {
-    if (index > 0 && numberOf(name) === numberOf(names[index - 1] ?? '')) {
-      throw new RangeError(`two migrations have one number: ${names[index - 1]} and ${name}`);
-    }
-  }
   return Promise.all(
     names.map(async (file) => {
       // A checkout may have changed the line ends.
       const text = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
       const checksum = createHash('sha256').update(text).digest('hex');
-      return { name: file.replace(/\.sql$/, ''), text, checksum, oldestProgram: oldestProgram(file, text) };
+      const oldestProgram = /^-- oldest program: (\S+)$/m.exec(text)?.[1] ?? null;
+      return { name: file.replace(/\.sql$/, ''), text, checksum, oldestProgram };
     }),
   );
-}
-
-/** Reads the line `-- oldest program: 0.2.0`. */
-function oldestProgram(file: string, text: string): string | null {
-  const stated = /^-- oldest program: (\S+)$/m.exec(text)?.[1];
-  if (stated === undefined && numberOf(file) <= LAST_SILENT) return null;
-  if (stated === undefined || !VERSION.test(stated)) {
-    throw new RangeError(
-      `${file} must state the oldest program that may run on what it makes: -- oldest program: 0.2.0`,
-    );
-  }
-  return stated;
-}
-
-function numberOf(name: string): number {
-  return Number(name.slice(0, 4));
 }
 
 /** `objects.txt`: what the migrations add up to, a line each: its kind, its name with `{schema}` for MIRROR_SCHEMA. */
@@ -82,10 +57,11 @@ export function pendingAfter(
   schema: string,
   version: string,
 ): readonly Migration[] {
-  const known = new Map(all.map((migration) => [migration.name, migration]));
-  const numbers = new Set(all.map(({ name }) => numberOf(name)));
-  const changed = applied.find(({ name, checksum }) =>
-    known.has(name) ? known.get(name)?.checksum !== checksum : numbers.has(numberOf(name)),
+  const unknown = unknownAmong(applied, all);
+  const changed = applied.find((each) =>
+    unknown.includes(each)
+      ? all.some(({ name }) => name.slice(0, 4) === each.name.slice(0, 4))
+      : all.every(({ checksum }) => checksum !== each.checksum),
   );
   if (changed !== undefined) {
     throw new Unusable(
@@ -93,34 +69,58 @@ export function pendingAfter(
         'nothing was touched; run the version that made the database, or set MIRROR_SCHEMA to a new schema.',
     );
   }
-  const beyond = unknownAmong(applied, all).filter(
-    ({ oldestProgram: oldest }) => oldest === null || isOlder(version, oldest),
-  );
+  const beyond = unknown
+    .filter(({ oldestProgram: oldest }) => oldest === null || isOlder(version, oldest))
+    .map(({ name, oldestProgram: oldest }) => (oldest === null ? name : `${name} (for ${oldest} and later)`));
   if (beyond.length > 0) {
-    const named = beyond.map(({ name, oldestProgram: oldest }) =>
-      oldest === null ? name : `${name} (for ${oldest} and later)`,
-    );
     throw new Unusable(
-      `the database is newer than this program, research-mirror ${version}: its schema "${schema}" has ${named.join(', ')}. ` +
+      `the database is newer than this program, research-mirror ${version}: its schema "${schema}" has ${beyond.join(', ')}. ` +
         'Nothing was touched; run a newer version of research-mirror.',
     );
   }
-  const done = new Set(applied.map(({ name }) => name));
-  return all.filter(({ name }) => !done.has(name));
+  return all.filter(({ name }) => applied.every((each) => each.name !== name));
 }
 
-/** Three numbers, as package.json and the migrations write them: `0.2.0`. */
-const VERSION = /^(\d+)\.(\d+)\.(\d+)$/;
-
-/** Whether program version `one` came before `other`. @throws RangeError where one is no version (our defect) */
+/** Whether program version `one`, three numbers such as `0.2.0`, came before `other`. */
 export function isOlder(one: string, other: string): boolean {
-  const [left, right] = [numbersOf(one), numbersOf(other)];
-  const at = left.findIndex((number, index) => number !== right[index]);
-  return at >= 0 && (left[at] ?? 0) < (right[at] ?? 0);
+  return one.localeCompare(other, 'en', { numeric: true }) < 0;
 }
 
-function numbersOf(text: string): readonly number[] {
-  const match = VERSION.exec(text);
-  if (match === null) throw new RangeError(`${JSON.stringify(text)} is no version`);
-  return match.slice(1).map(Number);
+/** Objects named in a message; the rest is counted. */
+const NAMED = 5;
+/** What of objects.txt has a name of its own in its schema. */
+const PLACED = /^(?:table|view|index|function) \{schema\}(.*)$/;
+
+/**
+ * Refuses a schema that has an object which any of the migrations makes, except their own table; it may contain others
+ * (MIRROR_SCHEMA=public). To be called in the transaction of the first migration, before it.
+ * @param folder of the migrations
+ * @throws Unusable: what is in the way, whose it is, and the remedy
+ */
+export async function throwIfNamesTaken(trx: Db, folder: string): Promise<void> {
+  const { rows: present } = await trx.sql<{ what: string; key: string }>`
+    with own as (
+      select oid, substr(nspname, length(${trx.schema}) + 1) as suffix from pg_namespace
+      where nspname in (${trx.schema}, ${trx.stateSchema})),
+    object as (
+      select 'pg_class'::regclass as class, c.oid, format('%s.%s', suffix, relname) as key, relowner as owner
+      from pg_class c join own on own.oid = relnamespace
+      union all
+      select 'pg_type'::regclass, t.oid, format('%s.%s', suffix, typname), typowner
+      from pg_type t join own on own.oid = typnamespace where typrelid = 0 and typelem = 0
+      union all
+      select 'pg_proc'::regclass, p.oid, format('%s.%s(%s)', suffix, proname, oidvectortypes(proargtypes)), proowner
+      from pg_proc p join own on own.oid = pronamespace)
+    select format('the %s %s of %s', i.type, i.identity, owner::regrole) as what, key
+    from object, pg_identify_object(class, oid, 0) as i where key !~ '^_sync[.]migration(_pkey)?$' order by 1`;
+  if (present.length === 0) return;
+  const made = new Set((await migratedParts(folder)).map((part) => PLACED.exec(part)?.[1]));
+  const clashes = present.filter(({ key }) => made.has(key));
+  if (clashes.length === 0) return;
+  const named = clashes.slice(0, NAMED).map(({ what }) => what);
+  const more = clashes.length > NAMED ? ` and ${clashes.length - NAMED} more` : '';
+  throw new Unusable(
+    `the place of the mirror is taken by something else: ${named.join(', ')}${more}. Nothing was touched; ` +
+      `set MIRROR_SCHEMA to another name than "${trx.schema}" (the mirror also uses "${trx.schema}_sync"), or move them away.`,
+  );
 }

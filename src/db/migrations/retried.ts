@@ -52,7 +52,7 @@ export async function retried<T>(options: Retrying, work: (trx: Db) => Promise<T
   const { db, clock, signal, patience = PATIENCE, failure, raced, onStep } = options;
   const { attempts, lockMs, backOff = 100 } = patience;
   let tookMs = 0;
-  let holder: string | undefined;
+  let holder = 'another session';
   for (let attempt = 1; ; attempt += 1) {
     signal?.throwIfAborted();
     const over = new AbortController();
@@ -72,19 +72,16 @@ export async function retried<T>(options: Retrying, work: (trx: Db) => Promise<T
       if (!WAITED.test(state) && (raced?.test(state) !== true || attempt === attempts)) throw error;
       over.abort();
       holder = (await watching) ?? holder;
-      const who = holder ?? 'another session';
       if (attempt === attempts) {
-        throw new DatabaseUnavailable(
-          `${failure}: ${who} keeps a lock that the change of schema "${db.schema}" needs`,
-          { cause: error },
-        );
+        const message = `${failure}: ${holder} keeps a lock that the change of schema "${db.schema}" needs`;
+        throw new DatabaseUnavailable(message, { cause: error });
       }
-      onStep?.(`waiting for ${who}`);
-      await clock.sleep(backOff * attempt, signal);
     } finally {
       over.abort();
       await watching;
     }
+    onStep?.(`waiting for ${holder}`);
+    await clock.sleep(backOff * attempt, signal);
   }
 }
 

@@ -4,10 +4,16 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { distributeNewTables, tablesBefore } from '../distribution/citus.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
-import { type AppliedMigration, type Migration, pendingAfter, readMigrations, unknownAmong } from './migrations.ts';
+import {
+  type AppliedMigration,
+  type Migration,
+  pendingAfter,
+  readMigrations,
+  throwIfNamesTaken,
+  unknownAmong,
+} from './migrations.ts';
 import { throwIfMisread } from '../connection/pinned-settings.ts';
 import { type Patience, PATIENCE, retried } from './retried.ts';
-import { throwIfClosed, throwIfNamesTaken } from './names-taken.ts';
 
 export interface MigrateOptions {
   /** Opened with `MIGRATION_BOUNDS`, by DATABASE_URL_DIRECT where there is one. */
@@ -64,9 +70,10 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 export async function migrateEmpty(trx: Db, folder: string): Promise<boolean> {
   const all = await readMigrations(folder);
   await checkServer(trx);
-  const ownTable = await lockMigrations(trx);
+  await trx.raw(`set local lock_timeout = ${PATIENCE.lockMs}`);
+  await lockMigrations(trx);
   if ((await appliedMigrations(trx)).length > 0) return false;
-  await throwIfNamesTaken(trx, folder, ownTable);
+  await throwIfNamesTaken(trx, folder);
   for (const migration of all) await applyMigration(trx, migration);
   return true;
 }
@@ -92,42 +99,43 @@ export async function unknownMigrations(db: Db, folder: string): Promise<string[
 async function applyNext(
   trx: Db,
   all: readonly Migration[],
-  { folder, version, patience }: MigrateOptions,
+  { folder, version }: MigrateOptions,
 ): Promise<string | undefined> {
-  const ownTable = await lockMigrations(trx, patience?.lockMs);
+  await lockMigrations(trx);
   const applied = await appliedMigrations(trx);
   const [next] = pendingAfter(applied, all, trx.schema, version);
   if (next === undefined) return undefined;
-  if (applied.length === 0) await throwIfNamesTaken(trx, folder, ownTable);
+  if (applied.length === 0) await throwIfNamesTaken(trx, folder);
   await applyMigration(trx, next);
   return next.name;
 }
 
 /**
- * Whoever else migrates this schema waits until the transaction ends, for as long as its own waits for a lock. The lock
- * is the first row of our own table, which nobody without rights can take. Where there is no table, making it is the
- * lock: another program waits at the catalogue, fails when this one commits, and looks again.
- * @returns whether this transaction has made the table
+ * Another program that migrates this schema waits until the transaction ends, up to its `lock_timeout`. The lock is the
+ * first row of our own table, which nobody without rights can take. Where there is no table, making it is the lock:
+ * another program waits at the catalogue, fails when this one commits, and looks again. Makes the schemas, too.
  */
-export async function lockMigrations(trx: Db, lockMs = PATIENCE.lockMs): Promise<boolean> {
-  await trx.raw(`set local citus.multi_shard_modify_mode to 'sequential'`);
-  await trx.raw(`set local default_table_access_method = heap`);
-  await trx.sql`select set_config('transaction_timeout', '0', true)
-    where current_setting('transaction_timeout', true) is not null`;
-  await trx.raw(`set local lock_timeout = ${lockMs}`);
-  const { rows } = await trx.sql<{ made: boolean }>`
-    select c.oid is not null as made from pg_namespace n
-      left join pg_class c on c.relnamespace = n.oid and c.relname = 'migration' where n.nspname = ${trx.stateSchema}`;
-  if (rows[0]?.made === true) {
+export async function lockMigrations(trx: Db): Promise<void> {
+  await trx.raw(`set local citus.multi_shard_modify_mode to 'sequential'; set local default_table_access_method = heap;
+    select set_config('transaction_timeout', '0', true)
+      where current_setting('transaction_timeout', true) is not null`);
+  const { rows } = await trx.sql<{ name: string; made: boolean }>`
+    select n.nspname as name, c.oid is not null as made from pg_namespace n
+      left join pg_class c on c.relnamespace = n.oid and c.relname = 'migration' and n.nspname = ${trx.stateSchema}
+    where n.nspname in (${trx.schema}, ${trx.stateSchema})`;
+  if (rows.some(({ made }) => made)) {
     await trx.sql`select name from ${trx.stateTable('migration')} order by name limit 1 for no key update`;
-    return false;
+    return;
   }
-  await throwIfClosed(trx);
-  if (rows[0] === undefined) await trx.sql`create schema ${sql.id(trx.stateSchema)}`;
+  const makeSchema = async (schema: string): Promise<unknown> =>
+    rows.some(({ name }) => name === schema) || trx.sql`create schema ${sql.id(schema)}`;
+  await makeSchema(trx.stateSchema);
   await trx.sql`create table ${trx.stateTable('migration')} (
     name text primary key, checksum text not null, applied_at timestamptz not null, oldest_program text)`;
-  return true;
+  await makeSchema(trx.schema);
 }
+
+const CREATE_SCHEMA = /create schema if not exists "\{schema\}(_sync)?";/g;
 
 /** Applies one migration and records it, in a transaction that has the lock. */
 async function applyMigration(trx: Db, next: Migration): Promise<void> {
@@ -142,7 +150,8 @@ async function applyMigration(trx: Db, next: Migration): Promise<void> {
     values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`;
   const before = await beforeMigration(trx);
   const tables = await tablesBefore(trx);
-  const text = await withoutPresentSchemas(trx, next.text.replaceAll('{schema}', trx.schema));
+  // PostgreSQL wants CREATE on the database for it, even of a schema that is there.
+  const text = next.text.replaceAll(CREATE_SCHEMA, '').replaceAll('{schema}', trx.schema);
   if (tables === undefined) await trx.raw(text);
   // Citus sends the whole text to the nodes for most changes of a distributed table: they refuse more than one statement.
   else for (const { statement } of splitStatements(text)) await trx.raw(statement);
@@ -150,18 +159,9 @@ async function applyMigration(trx: Db, next: Migration): Promise<void> {
   await distributeNewTables(trx, tables);
 }
 
-/** PostgreSQL wants CREATE on the database for `create schema if not exists`, even of a schema that a DBA has made. */
-async function withoutPresentSchemas(trx: Db, text: string): Promise<string> {
-  if (!text.includes('create schema ')) return text;
-  const { rows } = await trx.sql<{ name: string }>`
-    select nspname as name from pg_namespace where nspname in (${trx.schema}, ${trx.stateSchema})`;
-  const present = rows.map(({ name }) => `create schema if not exists "${name}";`);
-  return present.reduce((left, statement) => left.replace(statement, ''), text);
-}
-
 /** The migrations that the database has. @throws Unusable where the place of their table is taken */
 export async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
-  const place = `${checkedName(db.schema)}_sync`;
+  const place = db.stateSchema;
   // By the catalogue, which also lists a schema that this user may not use.
   const { rows } = await db.sql<{ name: string; owner: string; ours: boolean }>`
     select relname as name, relowner::regrole::text as owner, (
@@ -188,14 +188,6 @@ export async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
     select name, checksum, to_jsonb(m.*) ->> 'oldest_program' as "oldestProgram"
     from ${sql.id(place, 'migration')} m order by name`;
   return applied.rows;
-}
-
-/** The schema's name goes into SQL text as it is; MIRROR_SCHEMA allows only such names. */
-function checkedName(schema: string): string {
-  if (!/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
-    throw new Unusable(`MIRROR_SCHEMA ${JSON.stringify(schema)} must be a plain lower-case name`);
-  }
-  return schema;
 }
 
 /** @throws Unusable for a server, a database or a login with which no mirror can be */
