@@ -31,7 +31,7 @@ export interface StatusServer extends Service {
 }
 
 /** What the listener is for, and which variables say where it listens. */
-export const STATUS_PAGE = {
+const STATUS_PAGE = {
   what: 'the status page',
   hostVariable: 'MIRROR_HTTP_HOST',
   portVariable: 'MIRROR_HTTP_PORT',

@@ -6,16 +6,13 @@ import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import type { Db } from '../../db/connection/db.ts';
-import { tryWriting } from '../../db/inspection/write-trial.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
-import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { KeyRefused, MalformedAnswer, RateLimited } from '../../model/errors.ts';
 import { ownerOf } from '../../sync/ownership/owner-of.ts';
 import type { EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type DatabaseReach, type ReachedDatabase, reachDatabase } from '../process/reach-database.ts';
-import { daemonLives } from '../process/daemon-lives.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
 
 /** Milliseconds, of requests and of statements: a user waits for the answer. */
@@ -63,22 +60,15 @@ export function openContext(config: ServiceConfig, given: DoctorOptions, server:
    * Asks for `path` with one key, once. No slot is reserved, since nothing is to be written: the request counts as one
    * of another user of the key, for which MIRROR_BUDGET_SHARE leaves room.
    * @param understand may throw, of an answer that says something else
-   * @param statuses those of an answer
    * @throws a classified error, which says what was asked; the signal's reason
    */
-  async function read<T>(
-    key: Secret,
-    path: string,
-    understand: (answer: HttpAnswer) => T,
-    statuses: readonly number[] = [200],
-  ): Promise<T> {
+  async function read<T>(key: Secret, path: string, understand: (answer: HttpAnswer) => T): Promise<T> {
     const answer = await transport.get(path, key.reveal(), signal, 'page');
-    const isAnswer = statuses.includes(answer.status);
     const refused = refusal(`GET ${path}`, answer, scrub, clock.now());
-    if (refused !== undefined && !isAnswer) throw refused;
+    if (refused !== undefined) throw refused;
     if (answer.bodyError !== undefined) throw answer.bodyError;
     try {
-      if (!isAnswer) refuseOtherSuccess(answer.status);
+      refuseOtherSuccess(answer.status);
       return understand(answer);
     } catch (error) {
       throw new MalformedAnswer(`GET ${path} was answered ${answer.status}, but ${messageOf(error)}`);
@@ -149,18 +139,6 @@ export function openContext(config: ServiceConfig, given: DoctorOptions, server:
     database,
     pending,
     mirror,
-    /** Whether a daemon of this mirror runs; undefined where its database does not answer, or takes no writes. */
-    async daemonLives(): Promise<boolean | undefined> {
-      try {
-        const db = await mirror();
-        if (db === undefined) return false;
-        if (await daemonLives(db, await ownIdentity())) return true;
-        await tryWriting(db);
-        return false;
-      } catch {
-        return undefined;
-      }
-    },
     /** Ends what is still under way, and closes everything. */
     async close(): Promise<void> {
       ended.abort(new Error('the time for this check is over'));

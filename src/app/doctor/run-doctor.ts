@@ -5,7 +5,7 @@ import { judgeVersion } from '../releases.ts';
 import { type Check, type NamedFinding, ok, runChecks } from './check.ts';
 import { ACCOUNT_CHECKS } from './check-accounts.ts';
 import { DATABASE_CHECKS } from './check-database.ts';
-import { LISTENER_CHECKS } from './check-listeners.ts';
+import { publicUrl } from './check-public-url.ts';
 import { SERVICE_CHECKS } from './check-service.ts';
 import { type Context, type DoctorOptions, openContext } from './context.ts';
 
@@ -26,13 +26,12 @@ const CHECKS: readonly Check<Context>[] = [
   ...SERVICE_CHECKS,
   ...DATABASE_CHECKS,
   ...ACCOUNT_CHECKS,
-  ...LISTENER_CHECKS,
+  { name: 'public_url', run: publicUrl },
 ];
 
 /**
  * Looks at everything that `start` needs, side by side, and changes nothing: no row, no request but a ping for each
- * key, reading its endpoints (and what is registered, for each account that is to have a webhook). An embedded server
- * that is stopped is started meanwhile, as by any command.
+ * key, and reading its endpoints. An embedded server that is stopped is started meanwhile, as by any command.
  * @throws the signal's reason
  */
 export async function runDoctor(

@@ -5,7 +5,7 @@ import {
   sampleReport,
   sampleWebhook,
 } from '../../../test/support/processes/status-report.ts';
-import type { AccountStatus, HoldStatus, WebhookStatus } from '../../model/status/status-report.ts';
+import type { AccountStatus, Facts, WebhookStatus } from '../../model/status/status-report.ts';
 import { problemLine } from '../../model/status/problem.ts';
 import { goAstray, leftAlone, STOPPED, SUSPECT_SIGNATURES } from '../../webhooks/registration/remedies.ts';
 import { judge } from './problems.ts';
@@ -16,7 +16,7 @@ const webhook = (changes: Partial<WebhookStatus>): AccountStatus =>
   account({ webhook: sampleWebhook(changes) });
 
 /** As people read it. */
-function lines(accounts: readonly AccountStatus[], held: HoldStatus | null = null) {
+function lines(accounts: readonly AccountStatus[], held: Facts['held'] = null) {
   const { problems, notes } = judge(sampleReport({ accounts, held }));
   return { problems: problems.map((each) => problemLine(each, NOW)), notes };
 }

@@ -10,14 +10,8 @@
 \else
 \getenv reader_password READER_PASSWORD
 \endif
-\if :{?owner_password}
-\else
-do $$ begin raise exception 'which password? psql -v owner_password=…'; end $$;
-\endif
-\if :{?reader_password}
-\else
-do $$ begin raise exception 'which password? psql -v reader_password=…'; end $$;
-\endif
+-- Where a password is missing, psql leaves its name as it is: that is no SQL, and nothing is made.
+select :'owner_password' <> '' and :'reader_password' <> '' as has_passwords \gset
 select exists (select from pg_roles where rolname = :'owner' and rolsuper) as is_superuser \gset
 \if :is_superuser
 do $$ begin raise exception 'the login of DATABASE_URL is a superuser: name another login there'; end $$;

@@ -6,13 +6,13 @@ it('prints a line for each check, with what to type, and counts', () => {
   const text = describeChecks([
     { check: 'network', ...ok('api answers') },
     { check: 'rights', ...broken('it may not', { remedy: 'as a DBA', sql: 'grant all;' }) },
-    { check: 'status_port', ...broken('in use', { command: 'export MIRROR_HTTP_PORT=1' }) },
+    { check: 'data_folder', ...broken('in use', { command: 'export MIRROR_DATA_DIR=a' }) },
     { check: 'disk', ...unknown('a\nb') },
   ]);
   expect(text).toBe(
     `ok       network      api answers
 broken   rights       it may not → as a DBA: psql> grant all;
-broken   status_port  in use → $ export MIRROR_HTTP_PORT=1
+broken   data_folder  in use → $ export MIRROR_DATA_DIR=a
 unknown  disk         a\\nb
 2 broken, 1 not found out
 `,

@@ -6,9 +6,9 @@ export const addDoctor: AddCommand = (program, run) => {
     .summary('what start needs: configuration, service, keys, database, webhook; with the remedy')
     .description(
       'Looks at everything that start needs, and says in a line each what is fine, what is broken, and what mends it. ' +
-        'Changes nothing, and works beside a running daemon; it sends a ping for each key and a request for each collection ' +
-        '(and one for each account that is to have a webhook). Ends with 0 when nothing is broken, with 1 when something is, with 2 for a wrong ' +
-        'configuration, with 3 when something could not be found out.',
+        'Changes nothing, and works beside a running daemon; it sends a ping for each key and a request for each collection. ' +
+        'Ends with 0 when nothing is broken, with 1 when something is, with 2 for a wrong configuration, with 3 when ' +
+        'something could not be found out.',
     )
     .option(
       '--sql',

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type QueryResult, sql } from 'kysely';
 import { databaseTime } from '../connection/database-time.ts';
 import type { Db } from '../connection/db.ts';
 import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
@@ -9,10 +9,8 @@ import type {
   AccountStatus,
   Backlog,
   CollectionStatus,
-  ErrorStatus,
-  HoldStatus,
+  Facts,
   ProcessStatus,
-  RecoveryStatus,
   SubmissionCounts,
   WalkStatus,
   WebhookStatus,
@@ -44,31 +42,33 @@ const NO_SUBMISSIONS = Object.fromEntries(SUBMISSION_STATES.map((state) => [stat
  */
 export async function readStoredStatus(db: Db) {
   const now = await databaseTime(db);
-  const json = asJson(db);
-  const installations = await json.sql<{ since: string | null; why: string | null; aheadMs: number | null }>`
+  const installations = await rowsOf(db.sql<{
+    since: string | null;
+    why: string | null;
+    aheadMs: number | null;
+  }>`
     select held_at as since, held_why as why,
       extract(epoch from alive_at - ${now}::timestamptz)::float8 * 1000 as "aheadMs"
-    from ${db.stateTable('installation')}`;
+    from ${db.stateTable('installation')}`);
   const { since = null, why = null, aheadMs = null } = installations[0] ?? {};
-  const held: HoldStatus | null =
-    since === null ? null : { since, why: why ?? 'the database was restored or copied' };
-  const recoveries = await json.sql<Omit<RecoveryStatus, 'open'>>`
+  const held = since === null ? null : { since, why: why ?? 'the database was restored or copied' };
+  const recoveries = await rowsOf(db.sql<Record<'at' | 'reason', string>>`
     select detected_at as at, reason from ${db.table('recoveries')}
-    where detected_at > ${daysBefore(now, 7)}::timestamptz order by detected_at desc limit 1`;
+    where detected_at > ${daysBefore(now, 7)}::timestamptz order by detected_at desc limit 1`);
   return {
     now,
     // A heartbeat that lies further ahead is of a time before the clock went back.
-    processes: await json.sql<ProcessStatus>`
+    processes: await rowsOf(db.sql<ProcessStatus>`
       select process_id as "processId", command, version, host, pid, started_at as "startedAt",
         alive_until > ${now}::timestamptz
           and alive_until <= ${new Date(now.getTime() + AHEAD_MS.aliveUntil)}::timestamptz as alive
       from ${db.stateTable('process')} where alive_until > ${daysBefore(now, 1)}::timestamptz
-      order by started_at desc`,
+      order by started_at desc`),
     accounts: await accountsAt(db, now),
     budgets: await budgetsAt(db, now),
-    errors: await json.sql<ErrorStatus>`
+    errors: await rowsOf(db.sql<Facts['errors'][number]>`
       select ended_at as at, concat_ws('/', _user_id, collection, list_id) as "where", error as message
-      from ${db.table('sync_log')} where error is not null order by ended_at desc limit ${ERRORS}`,
+      from ${db.table('sync_log')} where error is not null order by ended_at desc limit ${ERRORS}`),
     held,
     recovery: recoveries[0] ?? null,
     // How far the database's clock is behind what it showed to a daemon before: it went back.
@@ -80,10 +80,9 @@ async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
   type Row = Pick<StoredAccount, 'userId' | 'email' | 'state' | 'error' | 'owner'> &
     Pick<WebhookStatus, 'renewedSince' | 'lastEventAt' | 'hintsWaiting'> &
     Readonly<Record<'registration' | 'webhookError' | 'url', string | null>> & { readonly recheck: boolean };
-  const json = asJson(db);
   // What is asked for by account is one look at the end of an index. With `recheck` the database went back or was
   // copied, and no daemon has looked since: what is known of the service's side is of before, and full walks are due.
-  const rows = await json.sql<Row>`
+  const rows = await rowsOf(db.sql<Row>`
     select a._user_id as "userId", m.email, a.error, a.owner, a.recheck,
       case when a.state in ('stopped', 'retired') then a.state else 'active' end as state,
       r.state as registration, r.error as "webhookError",
@@ -97,31 +96,26 @@ async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
     left join ${db.table('account')} as m on m._user_id = a._user_id
     left join ${db.table('webhook')} as w on w._user_id = a._user_id and w._deleted_at is null
     left join ${db.stateTable('registration')} as r on r._user_id = a._user_id
-    order by a._user_id`;
+    order by a._user_id`);
   const columns = COLLECTION_COLUMNS.map(({ field, column, kind, view }) => {
     const value = sql.ref(`${view}.${column}`);
     return sql`${kind === 'count' ? sql`${value}::float8` : value} as ${sql.id(field)}`;
   });
-  const collections = byUser(
-    await json.sql<OfAccount<StoredAccount['collections'][number]>>`
+  const collections = await byUser(db.sql<StoredAccount['collections'][number]>`
     select freshness._user_id as "userId", freshness.collection, freshness.state, ${sql.join(columns)}
     from ${db.table('freshness')} as freshness
     join ${db.table('data_quality')} as data_quality
       on data_quality._user_id = freshness._user_id and data_quality.collection = freshness.collection
-    order by freshness.collection`,
-  );
+    order by freshness.collection`);
   // Unfinished full walks: under way, or left by an interrupted program to be resumed (src/walk/checkpoint.ts).
-  const walks = byUser(
-    await json.sql<OfAccount<WalkStatus>>`
+  const walks = await byUser(db.sql<WalkStatus>`
     select _user_id as "userId", collection, nullif(parent, '') as "listId",
       to_timestamp(coalesce((full_walk ->> 'began')::float8, 0) / 1000) as "startedAt",
       coalesce((full_walk ->> 'pages')::float8, 0) as pages, coalesce((full_walk ->> 'items')::float8, 0) as items
     from ${db.stateTable('scope')} where full_walk is not null
-    order by _user_id, collection, parent limit ${WALKS}`,
-  );
+    order by _user_id, collection, parent limit ${WALKS}`);
   // Those that wait, and those that ended within a day.
-  const submissions = byUser(
-    await json.sql<OfAccount<{ readonly state: string; readonly rows: number }>>`
+  const submissions = await byUser(db.sql<{ readonly state: string; readonly rows: number }>`
     select a._user_id as "userId", s.state, s.rows::float8 as rows
     from ${db.stateTable('account')} as a cross join lateral (
       select o.state, count(*) as rows from ${db.table('submissions')} as o
@@ -130,8 +124,7 @@ async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
       select d.state, count(*) from ${db.table('submissions')} as d
       where d._user_id = a._user_id and d.done_at > ${daysBefore(now, 1)}::timestamptz
         and d.state not in ('queued', 'sending', 'held') group by d.state
-    ) as s`,
-  );
+    ) as s`);
   return rows.map((row): StoredAccount => {
     const { recheck, registration, webhookError, url, ...known } = row;
     const { renewedSince, lastEventAt, hintsWaiting, ...account } = known;
@@ -184,20 +177,15 @@ function daysBefore(now: Date, days: number): Date {
   return new Date(now.getTime() - days * DAY_MS);
 }
 
-/** Executes statements whose rows are as the report has them: plain JSON, in which moments are ISO 8601 in UTC. */
-function asJson(db: Db) {
-  return {
-    sql: async <Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> => {
-      const { rows } = await db.sql(text, ...values);
-      return JSON.parse(JSON.stringify(rows)) as Row[];
-    },
-  };
+/** A query's rows as the report has them: plain JSON, in which moments are ISO 8601 in UTC. */
+async function rowsOf<Row>(asked: Promise<QueryResult<Row>>): Promise<Row[]> {
+  return JSON.parse(JSON.stringify((await asked).rows)) as Row[];
 }
 
-type OfAccount<Row> = Row & { readonly userId: string };
-
-function byUser<Row>(rows: readonly OfAccount<Row>[]): ReadonlyMap<string, Row[]> {
+async function byUser<Row>(asked: Promise<QueryResult<Row>>): Promise<ReadonlyMap<string, Row[]>> {
   const groups = new Map<string, Row[]>();
-  for (const { userId, ...row } of rows) groups.set(userId, [...(groups.get(userId) ?? []), row as Row]);
+  for (const { userId, ...row } of (await rowsOf(asked)) as { userId: string }[]) {
+    groups.set(userId, [...(groups.get(userId) ?? []), row as Row]);
+  }
   return groups;
 }

@@ -36,14 +36,17 @@ export interface Facts {
   /** Programs that run on this mirror. */
   readonly processes: readonly ProcessStatus[];
   readonly accounts: readonly AccountStatus[];
-  /** The last few errors over all accounts, the newest first. */
-  readonly errors: readonly ErrorStatus[];
+  /** The last few errors over all accounts, the newest first, each with account and collection: `42/lists`. */
+  readonly errors: readonly Readonly<Record<'at' | 'where' | 'message', string>>[];
   /** Rows that look deleted and are still there, by collection and cause; those first that need a person, 100 at most. */
   readonly deletions: readonly WaitingDeletion[];
   /** Submissions are held (after a restore or copy of the database): since when and why; null: they go out. */
-  readonly held: HoldStatus | null;
-  /** When the database was last found to have gone back, and why; null: not within the last week. */
-  readonly recovery: RecoveryStatus | null;
+  readonly held: { readonly since: string; readonly why: string } | null;
+  /**
+   * When the database was last found to have gone back, and why; null: not within the last week. `open`: what it may
+   * have lost is not read again yet.
+   */
+  readonly recovery: { readonly at: string; readonly reason: string; readonly open: boolean } | null;
 }
 
 /**
@@ -52,18 +55,6 @@ export interface Facts {
  */
 export const KEY_STATES = ['good', 'refused', 'moved', 'unasked'] as const;
 export type KeyCounts = Readonly<Record<(typeof KEY_STATES)[number], number>>;
-
-export interface RecoveryStatus {
-  readonly at: string;
-  readonly reason: string;
-  /** What it may have lost is not read again yet. */
-  readonly open: boolean;
-}
-
-export interface HoldStatus {
-  readonly since: string;
-  readonly why: string;
-}
 
 export interface ProcessStatus {
   readonly processId: string;
@@ -182,13 +173,6 @@ export interface GroupBudgetStatus {
   readonly foreignUse: number;
   /** Answers with status 429 since the program began. */
   readonly refused: number;
-}
-
-export interface ErrorStatus {
-  readonly at: string;
-  /** `42/lists`: account and collection. */
-  readonly where: string;
-  readonly message: string;
 }
 
 /** Why rows that look deleted are still there (docs/operations.md); those first for which a person has to do something. */

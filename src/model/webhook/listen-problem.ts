@@ -1,7 +1,7 @@
 import { Unusable } from '@research-mirror/runtime/errors';
 
 /** What a listener is for, and the variables that say where it listens. */
-export interface Listener {
+interface Listener {
   readonly host: string;
   readonly port: number;
   /** `the status page` */

@@ -2,7 +2,7 @@ import { html, type Html } from '../html.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { RowStory, StoryEntry } from '../../model/lookup/lookup-answers.ts';
 import { keyParts, type RowAddress, rowName, rowPath } from '../../model/lookup/row-address.ts';
-import { relative } from '../page/page-figures.ts';
+import { age } from '../../model/status/report-words.ts';
 import { chip, time } from '../page/page-table.ts';
 
 const STATES = {
@@ -70,7 +70,7 @@ const WORDS: Readonly<Record<string, string>> = {
 function happening({ what, at, by, more, fields }: StoryEntry, now: string): Html {
   const told = Object.entries(more ?? {}).filter(([, value]) => value !== null);
   return html`<li data-what="${what}">
-    ${time(at, relative(at, now), now)}
+    ${time(at, age(at, now), now)}
     <div>
       <b>${WORDS[what] ?? what}</b>
       <small

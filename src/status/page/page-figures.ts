@@ -1,15 +1,9 @@
-import { formatAge, formatCount } from '@research-mirror/runtime/figures';
+import { formatCount } from '@research-mirror/runtime/figures';
 
 /** How numbers and moments are shown on the page. Pure; every moment is ISO 8601. */
 
 /** 1234567 → `1,234,567`. */
 export const count = formatCount;
-
-/** A moment as seen at `at`: `4 s ago`, `in 3 min`, `now`. */
-export function relative(moment: string, at: string): string {
-  const difference = Date.parse(at) - Date.parse(moment);
-  return Math.abs(difference) < 1000 ? 'now' : formatAge(difference);
-}
 
 /** A moment in UTC, to the second; without the date on the day of `at`. */
 export function absolute(moment: string, at: string): string {

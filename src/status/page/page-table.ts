@@ -1,7 +1,8 @@
 import { html, type Html, raw } from '../html.ts';
 import type { Found } from '../../model/lookup/lookup-answers.ts';
 import { rowName, rowPath } from '../../model/lookup/row-address.ts';
-import { absolute, relative } from './page-figures.ts';
+import { age } from '../../model/status/report-words.ts';
+import { absolute } from './page-figures.ts';
 
 /** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
 export type PageColumn<Row> = readonly [string, (row: Row) => Html | string, boolean?];
@@ -52,7 +53,7 @@ export function table<Row>(
 
 /** A moment as seen at `at`; `none` where there is none. */
 export function moment(value: string | null, at: string, none: string): Html {
-  return value === null ? html`<span class="quiet">${none}</span>` : time(value, relative(value, at), at);
+  return value === null ? html`<span class="quiet">${none}</span>` : time(value, age(value, at), at);
 }
 
 export function time(value: string, words: string, at: string): Html {

@@ -1,11 +1,11 @@
 import { html, type Html } from '../html.ts';
 import { countOf } from '@research-mirror/runtime/figures';
 import { affectedBy, type Problem, PROBLEMS, withoutPlace } from '../../model/status/problem.ts';
-import { processWords } from '../../model/status/report-words.ts';
+import { age, processWords } from '../../model/status/report-words.ts';
 import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
 import { accountParts, NOT_KNOWN, rootOf, type Shown } from './account-parts.ts';
-import { absolute, count, relative } from './page-figures.ts';
-import { chip, moment, type PageColumn, table } from './page-table.ts';
+import { absolute, count } from './page-figures.ts';
+import { chip, moment, table } from './page-table.ts';
 
 /** The account that a page shows whole: its own, and on the first page the only one. */
 export function wholeAccount(
@@ -117,7 +117,7 @@ function problems(all: readonly Problem[], at: string): Html {
         html`<li data-cause="${problem.cause}">
           <b>${problem.what}</b>
           ${affectedBy(problem) === '' ? '' : html`<span>affects ${affectedBy(problem)}</span>`}
-          ${problem.since === null ? '' : html`<span>since ${relative(problem.since, at)}</span>`}
+          ${problem.since === null ? '' : html`<span>since ${age(problem.since, at)}</span>`}
           <span>by itself: ${problem.byItself}</span>
           ${problem.remedy === null ? '' : html`<span class="remedy">${problem.remedy}</span>`}
         </li>`,
@@ -140,10 +140,10 @@ function tiles(accounts: readonly AccountStatus[], at: string): Html {
     ],
     polled === null
       ? ['New rows and changes', 'not all read yet', 'the first poll of each collection is due']
-      : ['New rows and changes', relative(polled, at), 'the collection polled longest ago'],
+      : ['New rows and changes', age(polled, at), 'the collection polled longest ago'],
     complete === null
       ? ['Everything, deletions too', 'not proven yet', 'the first full walk of each collection proves it']
-      : ['Everything, deletions too', relative(complete, at), 'the collection proven longest ago'],
+      : ['Everything, deletions too', age(complete, at), 'the collection proven longest ago'],
     ['Requests in 60 s', requests(accounts), `${count(sumOfGroups(accounts, 'refused'))} refused with 429`],
     ...(credits === null ? [] : [['Credits', count(Number(credits.left)), pace(credits)] as const]),
   ];
@@ -170,24 +170,11 @@ function pace({ left, burntLastDay }: NonNullable<AccountStatus['credits']>): st
   return `${count(burnt)} burnt in the last 24 h: ${days < 1 ? 'less than a day' : `${count(Math.floor(days))} d`} left`;
 }
 
-/**
- * One line for each account, those with trouble first: with many, what is wrong is seen without scrolling. Who reads it
- * is told where several programs share accounts out.
- */
-function accountsTable({ accounts, processes, problems: found, at }: StatusReport, isOld: boolean): Html {
+/** One line for each account, those with trouble first: with many, what is wrong is seen without scrolling. */
+function accountsTable({ accounts, problems: found, at }: StatusReport, isOld: boolean): Html {
   if (accounts.length === 0) return html``;
   const isTroubled = ({ userId }: AccountStatus): boolean =>
     found.some(({ affects }) => affects.some((each) => isOf(each, userId)));
-  const living = new Map(
-    processes.flatMap(({ alive, processId, host, pid }) =>
-      alive ? [[processId, `${host}, process ${pid}`] as const] : [],
-    ),
-  );
-  const owners = new Set(accounts.map(({ owner }) => owner ?? '').filter((owner) => living.has(owner)));
-  const readBy: PageColumn<AccountStatus> = [
-    'Read by',
-    ({ owner }) => living.get(owner ?? '') ?? 'nobody now',
-  ];
   return html`<section class="accounts">
     <h2>${count(accounts.length)} accounts</h2>
     ${table(
@@ -206,7 +193,6 @@ function accountsTable({ accounts, processes, problems: found, at }: StatusRepor
         ['Everything as of', (account) => moment(oldest([account], 'completeAsOf'), at, 'not proven yet')],
         ['Credits', ({ credits }) => (credits === null ? '–' : count(Number(credits.left))), true],
         ['Requests in 60 s', (account) => requests([account]), true],
-        ...(owners.size < 2 ? [] : [readBy]),
       ],
       'Accounts',
     )}
@@ -254,7 +240,7 @@ function errors({ errors: all, at }: StatusReport, userId: string | undefined): 
         error === undefined
           ? []
           : html`<li>
-              <time datetime="${error.at}" title="${error.at}">${relative(error.at, at)}</time>
+              <time datetime="${error.at}" title="${error.at}">${age(error.at, at)}</time>
               <span
                 ><code>${error.where}</code
                 >${others.length === 0 ? '' : ` and ${countOf(others.length, 'other')}`}</span

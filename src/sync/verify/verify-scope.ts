@@ -78,7 +78,7 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
   // An item without key comes again only where everything does, or the whole sample.
   const cover = keyed.length === suspects.size ? keyed : sample && [...sample, ...keyed];
   const again = new Map<string, Sighting>();
-  for await (const { unequal } of readBoth(verification, cover, suspects)) {
+  for await (const { unequal } of readBoth(verification, cover)) {
     for (const found of unequal) again.set(nameOf(found), found);
   }
   const deletions = await suspectsAmong(db, scope, [...suspects.keys()]);
@@ -110,21 +110,18 @@ type Compare = (items: readonly Item[]) => Promise<Shown>;
 /**
  * Reads both sides once.
  * @param keys undefined: everything is read; else as few pages as show them
- * @param only by name: the rows that are compared; left out: all
  */
 async function* readBoth(
   of: ScopeVerification,
   keys: readonly string[] | undefined,
-  only?: ReadonlyMap<string, unknown>,
 ): AsyncGenerator<Shown, undefined> {
   const { context, db, scope, rules, signal } = of;
   const isSingle = collection(scope.collection).kind === 'single';
   const seen = context.keys.open();
   const compare: Compare = async (items) => {
-    const asked = only === undefined ? items : items.filter(({ key }) => key === undefined || only.has(key));
-    const unequal = await compareItems(db, scope, asked, rules);
+    const unequal = await compareItems(db, scope, items, rules);
     const byName = new Map(unequal.map((each) => [nameOf(each), each]));
-    const itemKeys = asked.flatMap(({ key }) => key ?? []);
+    const itemKeys = items.flatMap(({ key }) => key ?? []);
     const names = [...new Set([...itemKeys, ...byName.keys()])];
     const fresh = names.filter((name) => seen.keep(name, '') === undefined);
     const found = fresh.flatMap((name) => byName.get(name) ?? []);
@@ -139,7 +136,7 @@ async function* readBoth(
     const some = given?.map(([key, changeId]) => ({ key, changeId }));
     for await (const rows of some === undefined ? liveRows(db, scope) : [some]) {
       signal.throwIfAborted();
-      const unseen = rows.filter(({ key }) => !seen.has(key) && (only?.has(key) ?? true));
+      const unseen = rows.filter(({ key }) => !seen.has(key));
       const extra = { kind: 'extra', source: undefined, fields: [], stale: false } as const;
       const unequal = unseen.map(({ key, changeId: row }) => ({ ...extra, key, row }));
       yield { items: 0, keys: [], rows: rows.length, unequal };

@@ -28,7 +28,7 @@ export interface WebhookServer extends Service {
 }
 
 /** What the listener is for, and which variables say where it listens. */
-export const DELIVERIES = {
+const DELIVERIES = {
   what: 'deliveries',
   hostVariable: 'MIRROR_WEBHOOK_HOST',
   portVariable: 'MIRROR_WEBHOOK_PORT',
