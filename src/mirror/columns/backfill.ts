@@ -5,109 +5,64 @@ import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { readRegistry } from './column-registry.ts';
 import { countConflicts } from '../rows/counters.ts';
-import { BATCH, fillBatch, type BatchEnd, type RowsToFill } from './fill-batch.ts';
-import type { FieldColumn } from '../rows/row-payload.ts';
-import { dataTable, type Table, tableOf } from '../table.ts';
+import { BATCH, fillBatch } from './fill-batch.ts';
+import { tableOf } from '../table.ts';
 
-/** A column to fill: rows first, up to `until`, then versions in history, the longest superseded first. */
+/** A column to fill: rows first, up to `until`, then versions in history. */
 interface Task {
   readonly collection: CollectionName;
   readonly field: string;
+  /** The change ID of the last one that was filled. */
   readonly doneThrough: string;
   readonly until: string;
-  /** As text: a Date has no microseconds. Null: rows are not all filled yet. */
-  readonly historyThrough: string | null;
+  /** Rows are all filled. */
+  readonly inHistory: boolean;
 }
 
 /**
  * Fills one batch of the account's first task. Rows come in the order of their change IDs. So a crash costs one
  * batch, rows that changed since drop out by themselves (they were written with the column), and rows deleted since
  * come last. Then come the versions that were archived before the column was there. One that is archived meanwhile is
- * of a filled row, or comes last.
+ * of a filled row.
  * @returns true while there is more to fill
  */
 export async function backfill(db: Db, fence: Fence): Promise<boolean> {
   const { userId } = fence;
+  // Programs of before filled versions by the time of their end, and kept their place by it: history begins again.
   const { rows: tasks } = await db.sql<Task>`
-    select collection, field, done_through as "doneThrough", until, history_through::text as "historyThrough"
+    select collection, field, case when history_through > '-infinity' then 0 else done_through end as "doneThrough",
+      until, history_through is not null as "inHistory"
     from ${db.stateTable('backfill')}
     where _user_id = ${userId}::bigint order by collection, field limit 1`;
   const [task] = tasks;
   if (task === undefined) return false;
-  const table = tableOf(db.schema, task.collection);
+  const { collection, field, doneThrough, until, inHistory } = task;
+  const table = tableOf(db.schema, collection);
   // Read again: what this process knows may be older than the task.
   const registry = await readRegistry(db, table);
-  const column = registry.columns.find(({ field }) => field === task.field);
-  const inHistory = column !== undefined && registry.archived.includes(column.name);
+  const column = registry.columns.find((each) => each.field === field);
+  const isArchived = column !== undefined && registry.archived.includes(column.name);
   await fenced(db, fence, async (trx, now) => {
-    const rest =
-      column && (task.historyThrough === null ? rowsOf(table, task, column) : versionsOf(table, task));
-    const filled = column && rest && (await fillAndCount(trx, now, table, userId, rest, column));
-    const next = filled ?? (task.historyThrough === null && inHistory ? BEFORE_HISTORY : undefined);
-    const ofTask = sql`collection = ${task.collection} and field = ${task.field}`;
-    const change =
-      next === undefined
-        ? sql`
-            delete from ${trx.stateTable('backfill')}
-            where _user_id = ${userId}::bigint and ${ofTask}`
-        : sql`
-            update ${trx.stateTable('backfill')}
-            set done_through = ${next.id}::bigint, history_through = ${next.moment}::timestamptz
-            where _user_id = ${userId}::bigint and ${ofTask}`;
-    await change.execute(trx);
+    // A deletion gives its row a later change ID and no value: its ID does not show whether it came with the column.
+    const which =
+      inHistory || column === undefined
+        ? sql`true`
+        : sql`(t._change_id <= ${until}::bigint or t._deleted_at is not null and t.${sql.id(column.name)} is null)`;
+    const rest = { suffix: inHistory ? '_history' : '', after: doneThrough, which, most: BATCH } as const;
+    const filled = column && (await fillBatch(trx, table, userId, rest, column));
+    // What was written since was counted then.
+    const isDue = ({ id }: { readonly id: string }): boolean => inHistory || BigInt(id) <= BigInt(until);
+    const conflicts = filled?.unfit.filter(isDue).length ?? 0;
+    if (conflicts > 0) {
+      await countConflicts(trx, { userId, collection, parent: '' }, new Map([[field, conflicts]]), now);
+    }
+    const goesOn = filled !== undefined || (!inHistory && isArchived);
+    const ofTask = sql`_user_id = ${userId}::bigint and collection = ${collection} and field = ${field}`;
+    const through = inHistory || filled === undefined ? sql`'-infinity'::timestamptz` : sql`null`;
+    await (goesOn
+      ? trx.sql`update ${trx.stateTable('backfill')}
+          set done_through = ${filled?.last ?? '0'}::bigint, history_through = ${through} where ${ofTask}`
+      : trx.sql`delete from ${trx.stateTable('backfill')} where ${ofTask}`);
   });
   return true;
-}
-
-const BEFORE_HISTORY: BatchEnd = { id: '0', moment: '-infinity' };
-
-/** What is left to fill, and which of its values were counted already, when the row was written or filled. */
-interface Rest extends RowsToFill {
-  readonly isCounted: (id: string) => boolean;
-}
-
-/** A deletion gives its row a later change ID and no value: its ID does not show whether it came with the column. */
-function rowsOf(table: Table, task: Task, column: FieldColumn): Rest {
-  const until = sql`${task.until}::bigint`;
-  const deletedSince = sql`t._deleted_at is not null and t.${sql.id(column.name)} is null`;
-  return {
-    table: dataTable(table),
-    left: sql`t._change_id > ${task.doneThrough}::bigint and (t._change_id <= ${until} or ${deletedSince})`,
-    moment: sql`null::text`,
-    order: sql`t._change_id`,
-    upTo: ({ id }) => sql`t._change_id <= ${id}::bigint`,
-    most: BATCH,
-    isCounted: (id) => BigInt(id) > BigInt(task.until),
-  };
-}
-
-function versionsOf(table: Table, task: Task): Rest {
-  return {
-    table: dataTable(table, '_history'),
-    left: sql`(t._valid_to, t._change_id) > (${task.historyThrough}::timestamptz, ${task.doneThrough}::bigint)`,
-    moment: sql`t._valid_to::text`,
-    order: sql`t._valid_to, t._change_id`,
-    upTo: ({ id, moment }) => sql`(t._valid_to, t._change_id) <= (${moment}::timestamptz, ${id}::bigint)`,
-    most: BATCH,
-    isCounted: () => false,
-  };
-}
-
-/** @returns where the batch ended; undefined when there was nothing left */
-async function fillAndCount(
-  trx: Db,
-  at: Date,
-  table: Table,
-  userId: string,
-  rest: Rest,
-  column: FieldColumn,
-): Promise<BatchEnd | undefined> {
-  const filled = await fillBatch(trx, table, userId, rest, column);
-  if (filled === undefined) return undefined;
-  const conflicts = filled.unfit.filter(({ id }) => !rest.isCounted(id)).length;
-  if (conflicts > 0) {
-    const scope = { userId, collection: table.name as CollectionName, parent: '' };
-    await countConflicts(trx, scope, new Map([[column.field, conflicts]]), at);
-  }
-  return filled.last;
 }

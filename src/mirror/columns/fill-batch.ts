@@ -2,26 +2,19 @@ import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { fieldSources } from '../../model/json/json-text.ts';
 import { type FieldColumn, otherValues } from '../rows/row-payload.ts';
-import { keyColumns, type Table } from '../table.ts';
+import { dataTable, keyColumns, type Table } from '../table.ts';
 import { columnExpression } from '../rows/write-rows.ts';
 
 /** Rows of one batch, so that it stays within the fence's time bounds. */
 export const BATCH = 500;
 
-/** Where a batch ended. */
-export interface BatchEnd {
-  /** `_change_id`, decimal digits of a bigint. */
-  readonly id: string;
-  readonly moment: string | null;
-}
-
-/** Rows of the table or of its history whose column is to be filled: conditions on `t`, and the order. */
+/** The next rows of the table or of its history whose column is to be filled, in the order of their change IDs. */
 export interface RowsToFill {
-  readonly table: RawBuilder<unknown>;
-  readonly left: RawBuilder<unknown>;
-  readonly moment: RawBuilder<unknown>;
-  readonly order: RawBuilder<unknown>;
-  readonly upTo: (place: BatchEnd) => RawBuilder<unknown>;
+  readonly suffix: '' | '_history';
+  /** The batch before ended with this change ID. */
+  readonly after: string;
+  /** Which of them: a condition on `t`. */
+  readonly which: RawBuilder<unknown>;
   /** How many in a batch. */
   readonly most: number;
   /** They are only read. */
@@ -30,8 +23,8 @@ export interface RowsToFill {
 
 /** A batch that was filled, or read. */
 export interface FilledBatch {
-  readonly last: BatchEnd;
-  readonly rows: number;
+  /** The last change ID: decimal digits of a bigint. */
+  readonly last: string;
   /** How many have the field, with another value than null. */
   readonly values: number;
   readonly unfit: readonly UnfitValue[];
@@ -64,13 +57,14 @@ export async function fillBatch(
   // concat_ws leaves nulls out; the account's own row has no further key.
   const further = keyColumns(table).slice(1);
   const key = sql.join([sql`null::text`, ...further.map((name) => sql`t.${sql.id(name)}`)]);
-  const { rows } = await trx.sql<BatchEnd & { key: string; item: string; filled: boolean }>`
-    select t._change_id as id, ${rest.moment} as moment, concat_ws(':', ${key}) as key, ${neededOf(column)} as item,
+  const data = dataTable(table, rest.suffix);
+  const { rows } = await trx.sql<{ id: string; key: string; item: string; filled: boolean }>`
+    select t._change_id as id, concat_ws(':', ${key}) as key, ${neededOf(column)} as item,
       t.${sql.id(column.name)} is not null as filled
-    from ${rest.table} as t
-    where t._user_id = ${userId}::bigint and ${rest.left}
-    order by ${rest.order} limit ${rest.most}`;
-  const last = rows.at(-1);
+    from ${data} as t
+    where t._user_id = ${userId}::bigint and t._change_id > ${rest.after}::bigint and ${rest.which}
+    order by t._change_id limit ${rest.most}`;
+  const last = rows.at(-1)?.id;
   if (last === undefined) return undefined;
   const unfit: UnfitValue[] = [];
   let values = 0;
@@ -88,11 +82,12 @@ export async function fillBatch(
   });
   if (filling.length > 0 && rest.dry !== true) {
     await trx.sql`
-      update ${rest.table} as t set ${sql.id(column.name)} = ${columnExpression(column)}
+      update ${data} as t set ${sql.id(column.name)} = ${columnExpression(column)}
       from jsonb_to_recordset(${`[${filling.join(',')}]`}::text::jsonb) as x (c bigint, o jsonb, r jsonb)
-      where t._user_id = ${userId}::bigint and ${rest.left} and ${rest.upTo(last)} and t._change_id = x.c`;
+      where t._user_id = ${userId}::bigint and t._change_id > ${rest.after}::bigint
+        and t._change_id <= ${last}::bigint and t._change_id = x.c`;
   }
-  return { last, rows: rows.length, values, unfit };
+  return { last, values, unfit };
 }
 
 /** Of the item as text: all that the column's value comes from. Items may have megabytes. */

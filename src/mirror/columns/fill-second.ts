@@ -119,11 +119,9 @@ export async function* fillColumn(
       let after: string | undefined = through.get(userId) ?? String(-(2n ** 63n));
       while (after !== undefined) {
         const rest: RowsToFill = {
-          table: dataTable(table, suffix),
-          left: sql`t._change_id > ${after}::bigint and t._change_id <= ${until}::bigint ${which}`,
-          moment: sql`null::text`,
-          order: sql`t._change_id`,
-          upTo: ({ id }) => sql`t._change_id <= ${id}::bigint`,
+          suffix,
+          after,
+          which: sql`t._change_id <= ${until}::bigint ${which}`,
           // A page makes a row and a version of each item that it changes, and waits its turn: with fewer, filling would
           // never come to an end beside a busy writer; with more, pages would wait for longer.
           most: 4 * BATCH,
@@ -136,7 +134,7 @@ export async function* fillColumn(
           return fillBatch(trx, table, userId, rest, column);
         });
         if (batch !== undefined) yield { userId, ...batch };
-        after = batch?.last.id;
+        after = batch?.last;
       }
     }
     through.set(userId, until);
