@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { open, rename, stat } from 'node:fs/promises';
+import { open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Clock } from '@research-mirror/runtime/clock';
@@ -9,6 +9,8 @@ import { isAlive } from './postmaster.ts';
 
 /** A longer log is renamed to `<log>.1` at the next start. */
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
+/** Of what a server that did not start has logged. */
+const MAX_READ_BYTES = 64 * 1024;
 
 /** A server process that this program started. */
 export interface ServerProcess {
@@ -55,24 +57,13 @@ export async function spawnServer(
     const unreadable = (error: unknown): string => `FATAL: ${messageOf(error)}`;
     child.once('error', (error) => resolve({ code: null, log: unreadable(error) }));
     child.once('exit', (code) => {
-      void readFrom(logFile, begin)
-        .catch(unreadable)
+      void readFile(logFile)
+        .then((all) => all.toString('utf8', begin, begin + MAX_READ_BYTES), unreadable)
         .then((text) => resolve({ code, log: text }));
     });
   });
   await log.close();
   return { pid: child.pid, port, exit };
-}
-
-async function readFrom(file: string, begin: number): Promise<string> {
-  const handle = await open(file, 'r');
-  try {
-    const length = Math.min(64 * 1024, Math.max(0, (await handle.stat()).size - begin));
-    const { buffer } = await handle.read(Buffer.alloc(length), 0, length, begin);
-    return buffer.toString('utf8');
-  } finally {
-    await handle.close();
-  }
 }
 
 /** How long PostgreSQL's fast shutdown may take, before the immediate one follows. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
+import { untilAborted } from '@research-mirror/runtime/service';
 import { ensureDataDirectory, ensurePassword, secretFile } from './data-directory.ts';
 import { findBinaries } from './binaries.ts';
 import { connectOrStart, type MessageLogger, type ServerSetup } from './connect-or-start.ts';
@@ -120,9 +121,7 @@ async function keepRunning(
   signal: AbortSignal,
 ): Promise<ProgramSession | undefined> {
   const { clock, log } = setup;
-  const stopped = new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  const stopped = untilAborted(signal);
   let session: ProgramSession | undefined = first;
   for (;;) {
     if (session !== undefined) {

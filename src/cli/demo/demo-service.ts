@@ -42,33 +42,18 @@ export async function startDemoService(folder: string, shell: Shell): Promise<Sa
   await ensureWritableFolder(folder);
   const world = await worldOf(folder, shell);
   const port = await portOf(folder, SERVICE_PORT);
-  for (;;) {
-    shell.signal.throwIfAborted();
-    if (await isPortFree(port)) {
-      // Looked for only now: while another demo runs, this port of it is taken, too.
-      const controlPort = await keptPort(folder, 'control-port');
-      try {
-        return await startSandbox(
-          {
-            ...world,
-            port,
-            controlPort,
-            keys: `${DEMO_KEY}=${DEMO_USER}`,
-            memory: join(folder, 'service-memory'),
-          },
-          shell.clock,
-        );
-      } catch (error) {
-        if (!isTaken(error)) throw error;
-      }
-    } else if (await isDemo(port, shell.signal)) return undefined;
-    else if (!(await isPortFree(port))) {
-      throw new Unusable(
-        `something else uses port ${port}, at which the demo's mirror knows its service (${shortPath(join(folder, SERVICE_PORT))}): ` +
-          `stop what uses it, or begin anew by removing the folder ${shortPath(folder)}`,
-      );
-    }
+  if (!(await isPortFree(port))) {
+    if (await isDemo(port, shell.signal)) return undefined;
+    throw new Unusable(
+      `something else uses port ${port}, at which the demo's mirror knows its service (${shortPath(join(folder, SERVICE_PORT))}): ` +
+        `stop what uses it, or begin anew by removing the folder ${shortPath(folder)}`,
+    );
   }
+  // Looked for only now: while another demo runs, this port of it is taken, too.
+  const controlPort = await keptPort(folder, 'control-port');
+  const keys = `${DEMO_KEY}=${DEMO_USER}`;
+  const memory = join(folder, 'service-memory');
+  return startSandbox({ ...world, port, controlPort, keys, memory }, shell.clock);
 }
 
 const WORLD_FILE = 'world.json';
@@ -83,11 +68,6 @@ async function worldOf(folder: string, shell: Shell): Promise<Partial<SandboxOpt
   } catch {
     throw unreadable(folder, WORLD_FILE, 'JSON');
   }
-}
-
-function isTaken(error: unknown): boolean {
-  const { cause } = error as { cause?: NodeJS.ErrnoException };
-  return cause?.code === 'EADDRINUSE';
 }
 
 /** Whether a demo's service answers there. It is asked once: each request counts in the rate limit of its account. */
