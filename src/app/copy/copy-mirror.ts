@@ -15,7 +15,7 @@ import { markCopied } from '../../db/installation/installation.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { migrateEmpty, unknownMigrations } from '../../db/migrations/run-migrations.ts';
 import { ensureGrants } from '../../db/roles/grants.ts';
-import { followRestoredColumns } from '../../mirror/columns/restore-columns.ts';
+import { followRestoredColumns } from '../../mirror/columns/follow-columns.ts';
 import { MIGRATIONS } from '../program-files.ts';
 
 export interface CopyOptions {

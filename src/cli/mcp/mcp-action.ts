@@ -6,12 +6,11 @@ import { loadConfig } from '../../config/load.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { untilAborted } from '@research-mirror/runtime/service';
 import { StatementRefused, type ResultColumn } from '../../db/roles/read-only-query.ts';
-import { askMirror } from '../sql/answer-query.ts';
+import { askMirror, type RowPrinter } from '../sql/answer-query.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { formatCount } from '@research-mirror/runtime/figures';
 import { UsageError } from '../terminal/usage-error.ts';
-import type { RowPrinter } from '../sql/row-printer.ts';
 
 /** Characters of all values: what a model reads at once is bounded. */
 const MOST_CHARACTERS = 200_000;
@@ -52,10 +51,6 @@ class CollectedRows implements RowPrinter {
     }
     if (!this.#more) this.#rows.push(values);
     return !this.#more;
-  }
-
-  room(): undefined {
-    return undefined;
   }
 
   end(): void {}

@@ -7,6 +7,7 @@ import {
   readOnlyQuery,
   StatementRefused,
   type ReadOnlyQuery,
+  type RowReceiver,
 } from '../../db/roles/read-only-query.ts';
 import { sqlLogin, sqlLoginByHand } from '../../db/roles/sql-login.ts';
 import { makeLog } from '../steps/log.ts';
@@ -15,7 +16,12 @@ import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { OutputClosed } from '../terminal/output-closed.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import type { RowPrinter } from './row-printer.ts';
+
+/** Prints a query's answer as it comes. */
+export interface RowPrinter extends RowReceiver {
+  /** The answer is complete, or as long as it was wanted. */
+  end(): void | Promise<void>;
+}
 
 /** A query for somebody who may only read. */
 export interface AskedQuery {
@@ -67,9 +73,7 @@ export async function askMirror(
       schema: config.schema,
       timeout,
       signal: shell.signal,
-      onColumns: (columns) => printer.columns(columns),
-      onRow: (values) => printer.row(values),
-      room: () => printer.room(),
+      receiver: printer,
     });
     await printer.end();
   } finally {

@@ -1,23 +1,30 @@
 import { loadConfig } from '../../config/load.ts';
 import { type Shell, roomIn, type Terminal } from '../terminal/shell.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { answerQuery, readTimeout } from './answer-query.ts';
-import type { RowPrinter } from './row-printer.ts';
+import { answerQuery, readTimeout, type RowPrinter } from './answer-query.ts';
 import { TableRows } from './table-rows.ts';
 import type { ExitCode } from '../terminal/exit-code.ts';
 import type { ResultColumn } from '../../db/roles/read-only-query.ts';
 
-/** One JSON object, `{"rows":[…]}`, a line for each row, written as the rows come: its length takes no memory. */
-export class JsonRows implements RowPrinter {
-  readonly #out: Terminal;
+/** Rows that are written as they come: their number takes no memory. */
+class PrintedRows {
+  protected readonly out: Terminal;
   readonly #signal: AbortSignal;
-  #columns: readonly (ResultColumn & { readonly key: string })[] = [];
-  #rows = 0;
 
   constructor(out: Terminal, signal: AbortSignal) {
-    this.#out = out;
+    this.out = out;
     this.#signal = signal;
   }
+
+  room(): Promise<void> | undefined {
+    return roomIn(this.out, this.#signal);
+  }
+}
+
+/** One JSON object, `{"rows":[…]}`, a line for each row. */
+export class JsonRows extends PrintedRows implements RowPrinter {
+  #columns: readonly (ResultColumn & { readonly key: string })[] = [];
+  #rows = 0;
 
   columns(columns: readonly ResultColumn[]): void {
     const seen = new Map<string, number>();
@@ -33,17 +40,13 @@ export class JsonRows implements RowPrinter {
     const fields = this.#columns.map(
       ({ key, kind }, index) => `${key}:${jsonOf(values[index] ?? null, kind)}`,
     );
-    this.#out.write(`${this.#rows === 0 ? '{"rows":[\n' : ',\n'}{${fields.join(',')}}`);
+    this.out.write(`${this.#rows === 0 ? '{"rows":[\n' : ',\n'}{${fields.join(',')}}`);
     this.#rows += 1;
     return true;
   }
 
-  room(): Promise<void> | undefined {
-    return roomIn(this.#out, this.#signal);
-  }
-
   end(): void {
-    this.#out.write(this.#rows === 0 ? '{"rows":[]}\n' : '\n]}\n');
+    this.out.write(this.#rows === 0 ? '{"rows":[]}\n' : '\n]}\n');
   }
 }
 
@@ -64,17 +67,10 @@ const CHUNK = 64 * 1024;
 
 /**
  * CSV as RFC 4180 has it: a line of titles, CRLF behind each line. Values are Postgres's own text, with every digit;
- * NULL is empty, and an empty text is `""`. Written as the rows come: its length takes no memory.
+ * NULL is empty, and an empty text is `""`.
  */
-class CsvRows implements RowPrinter {
-  readonly #out: Terminal;
-  readonly #signal: AbortSignal;
+class CsvRows extends PrintedRows implements RowPrinter {
   #text = '';
-
-  constructor(out: Terminal, signal: AbortSignal) {
-    this.#out = out;
-    this.#signal = signal;
-  }
 
   columns(columns: readonly ResultColumn[]): void {
     // A statement that answers nothing has no line of titles either.
@@ -87,16 +83,12 @@ class CsvRows implements RowPrinter {
     return true;
   }
 
-  room(): Promise<void> | undefined {
-    return roomIn(this.#out, this.#signal);
-  }
-
   end(): void {
     this.#flush();
   }
 
   #flush(): void {
-    if (this.#text !== '') this.#out.write(this.#text);
+    if (this.#text !== '') this.out.write(this.#text);
     this.#text = '';
   }
 }

@@ -2,7 +2,7 @@ import type { ResultColumn } from '../../db/roles/read-only-query.ts';
 import { countOf } from '@research-mirror/runtime/figures';
 import { roomIn, widthOfTerminal, type Shell, type Terminal } from '../terminal/shell.ts';
 import { formatRecords, formatTable, widthOfTitles } from '../terminal/text-table.ts';
-import type { RowPrinter } from './row-printer.ts';
+import type { RowPrinter } from './answer-query.ts';
 
 /** A table needs all its rows before the first one is printed, and nobody reads more of them. */
 const MOST_ROWS = 10_000;

@@ -86,6 +86,19 @@ const QUERY = `
   ) as found where not superuser.yes
   group by what order by what`;
 
+/** Takes a query's answer as it comes. */
+export interface RowReceiver {
+  /** Called once, before the rows; without columns for a statement that answers none. */
+  columns(columns: readonly ResultColumn[]): void;
+  /** Values in Postgres's own text form, with every digit. `false`: no more rows. */
+  row(values: readonly (string | null)[]): boolean;
+  /**
+   * Asked after each row: a promise where the receiver has no room now. The server waits until it resolves, so that an
+   * answer of any length takes no memory here; where it rejects, the statement ends with that error.
+   */
+  room?(): Promise<void> | undefined;
+}
+
 export interface ReadOnlyQuery {
   /** One statement, as a user typed it. */
   readonly text: string;
@@ -94,15 +107,7 @@ export interface ReadOnlyQuery {
   /** Milliseconds. */
   readonly timeout: number;
   readonly signal: AbortSignal;
-  /** Called once, before the rows; without columns for a statement that answers none. */
-  readonly onColumns: (columns: readonly ResultColumn[]) => void;
-  /** Values in Postgres's own text form, with every digit. `false`: no more rows. */
-  readonly onRow: (values: readonly (string | null)[]) => boolean;
-  /**
-   * Asked after each row: a promise where the receiver has no room now. The server waits until it resolves, so
-   * that an answer of any length takes no memory here; where it rejects, the statement ends with that error.
-   */
-  readonly room?: () => Promise<void> | undefined;
+  readonly receiver: RowReceiver;
 }
 
 export interface ResultColumn {
@@ -193,7 +198,7 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
     const nameColumns = (fields: readonly pg.FieldDef[]): void => {
       if (named) return;
       named = true;
-      query.onColumns(
+      query.receiver.columns(
         fields.map(({ name, dataTypeID: type }) => ({ name, kind: KINDS.get(type) ?? 'text', type })),
       );
     };
@@ -211,7 +216,7 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
       if (enough || query.signal.aborted) return;
       try {
         hand();
-        const room = enough || socket.isPaused() ? undefined : query.room?.();
+        const room = enough || socket.isPaused() ? undefined : query.receiver.room?.();
         if (room === undefined) return;
         socket.pause();
         room.then(() => socket.resume(), fail);
@@ -225,7 +230,7 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
     statement.on('row', (row, result) => {
       give(() => {
         nameColumns(result?.fields ?? []);
-        if (query.onRow(row)) return;
+        if (query.receiver.row(row)) return;
         enough = true;
         cancel();
       });

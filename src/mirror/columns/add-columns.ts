@@ -3,11 +3,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { quotedText } from '../../db/connection/quoted.ts';
 import { planColumns, type PlannedColumn } from './column-plan.ts';
 import { readRegistry } from './column-registry.ts';
-import { extendView } from '../views/extend-view.ts';
-import { remakeFollowers, takeTurn } from './follow-columns.ts';
-import { liveView } from '../views/live-view.ts';
+import { extendViews, remakeFollowers, takeTurn } from './follow-columns.ts';
 import { dataTable, type Table } from '../table.ts';
-import { versionsView } from '../views/versions-view.ts';
 
 /** Fields without a column, with source texts of their values. */
 export type SeenFields = ReadonlyMap<string, readonly string[]>;
@@ -34,8 +31,7 @@ export async function addColumns(
     if (added.length > 0) {
       // The table comes first: a transaction that has read it finds the columns of both unchanged.
       for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
-      await extendView(trx, table, await liveView(trx, table));
-      await extendView(trx, table, await versionsView(trx, table));
+      await extendViews(trx, table);
       await remakeFollowers(trx);
       // Read again, now that the table is locked: a process that had no turn may have registered one of these fields
       // since, and may have written rows without its column.

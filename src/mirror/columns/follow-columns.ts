@@ -1,6 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
-import { tableOf } from '../table.ts';
+import { type Table, tableOf } from '../table.ts';
+import { versionsView } from '../views/versions-view.ts';
 import { extendView } from '../views/extend-view.ts';
 import { liveView } from '../views/live-view.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
@@ -37,6 +38,18 @@ export async function remakeFollowers(trx: Db): Promise<void> {
  */
 export async function followColumns(db: Db): Promise<void> {
   await unlessLocked(db, remakeFollowers);
+}
+
+/** Has the views of every table show the columns that it was given by other ways than `addColumns`. */
+export async function followRestoredColumns(trx: Db): Promise<void> {
+  for (const name of COLLECTION_NAMES) await extendViews(trx, tableOf(trx.schema, name));
+  await remakeFollowers(trx);
+}
+
+/** Brings a table's new columns into the views upon it. */
+export async function extendViews(trx: Db, table: Table): Promise<void> {
+  await extendView(trx, table, await liveView(trx, table));
+  await extendView(trx, table, await versionsView(trx, table));
 }
 
 /**
