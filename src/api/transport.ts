@@ -67,10 +67,13 @@ export interface Transport {
   /**
    * @param path with query, from `/v1`
    * @param asked decides how large the body may be
-   * @throws as `send`; where nothing was written, other errors than TransportError in a NotSent
+   * @throws as `send`
    */
   get(path: string, key: string, signal: AbortSignal, asked: 'page' | 'item'): Promise<HttpAnswer>;
-  /** @throws TransportError where no headers came (see its `sent`), or the signal's reason */
+  /**
+   * @throws TransportError where no headers came (see its `sent`); the signal's reason, in a NotSent where nothing was
+   *   written of one that may be sent again
+   */
   send(request: HttpRequest): Promise<HttpAnswer>;
   /** Ends all connections at once. */
   close(): Promise<void>;
@@ -123,7 +126,10 @@ export function createTransport(options: TransportOptions): Transport {
 
   const send = async (request: HttpRequest): Promise<HttpAnswer> => {
     const { signal, once, mayWrite } = request;
-    signal.throwIfAborted();
+    // Who sends it once knows what was written.
+    const aborted = (written: boolean): unknown =>
+      once || written ? signal.reason : new NotSent(signal.reason);
+    if (signal.aborted) throw aborted(false);
     const deadline = new AbortController();
     const over = new AbortController();
     options.clock.sleep(limits.totalMs, over.signal).then(
@@ -135,8 +141,7 @@ export function createTransport(options: TransportOptions): Transport {
     try {
       return await exchange(watch.dispatcher, request, AbortSignal.any([signal, deadline.signal]));
     } catch (error) {
-      signal.throwIfAborted();
-      throw networkProblem(error, base.host, watch.written());
+      throw signal.aborted ? aborted(watch.written()) : networkProblem(error, base.host, watch.written());
     } finally {
       over.abort();
       // Not awaited: the answer must not wait for the end of its connection.
@@ -145,19 +150,9 @@ export function createTransport(options: TransportOptions): Transport {
   };
 
   return {
-    get: async (path, key, signal, asked) => {
-      let written = false;
-      const mayWrite = (): boolean => {
-        written = true;
-        return true;
-      };
+    get: (path, key, signal, asked) => {
       const maxBytes = asked === 'item' ? limits.maxItemBytes : limits.maxBodyBytes;
-      try {
-        const asked = { method: 'GET', path, key, headers: FRESH, signal, once: false, maxBytes } as const;
-        return await send({ ...asked, mayWrite });
-      } catch (error) {
-        throw written || error instanceof TransportError ? error : new NotSent(error);
-      }
+      return send({ method: 'GET', path, key, headers: FRESH, signal, once: false, maxBytes });
     },
     send,
     close: () => kept.destroy(),
