@@ -137,7 +137,7 @@ function openScratch(folders: readonly string[], mostBytes: number): Scratch {
   try {
     spillInto(database, folders);
     database.exec(
-      `pragma journal_mode = off; pragma synchronous = off; pragma temp_store = file; pragma page_size = ${PAGE_BYTES};
+      `pragma journal_mode = off; pragma synchronous = off; pragma page_size = ${PAGE_BYTES};
        pragma cache_size = -${CACHE_KIB}; pragma max_page_count = ${Math.ceil(mostBytes / PAGE_BYTES)}; begin;
        create table kept (number integer, key text, value text not null, primary key (number, key)) without rowid`,
     );
