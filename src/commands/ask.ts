@@ -8,6 +8,7 @@ import { databaseTime } from '../db/connection/database-time.ts';
 const LOOK_MS = 250;
 const BEAT_MS = 1_000;
 const VALID_MS = 10_000;
+const TAKEN_FOR_GONE = `the daemon took the request for withdrawn: nothing was heard of this process for ${VALID_MS / 1000} s; try again`;
 
 /** Why a command was not done. */
 export class CommandFailed extends ClassifiedError {
@@ -37,7 +38,8 @@ export interface Asking {
  * Leaves commands in Postgres and waits until they are carried out: rows of `<schema>_sync.command`, each with the
  * process that is to do it.
  *
- *     queued → running → done | failed;  queued or running → cancelled (by the asker);  running → queued (handed on)
+ *     queued → running → done | failed;  queued or running → cancelled (by its asker, or since nothing is heard of it);
+ *     running → queued (handed on)
  *
  * @param all arguments of each, JSON
  * @returns their results, in the same order
@@ -45,27 +47,28 @@ export interface Asking {
  */
 export async function ask(db: Db, all: readonly unknown[], asking: Asking): Promise<unknown[]> {
   const { kind, to, onLeft, onProgress, lives, clock, signal } = asking;
-  const results = new Map<string, unknown>(all.map(() => [randomUUID(), undefined]));
+  const commands = all.map((each): { id: string; given: string } => {
+    return { id: randomUUID(), given: JSON.stringify(each) };
+  });
+  const results = new Map<string, unknown>();
   /** Those that are not done, with their process and the progress that was shown. */
-  const open = new Map([...results.keys()].map((id) => [id, { owner: to, shown: 'null' }]));
-  const withdraw = (): Promise<unknown> =>
-    updateOpen({ state: 'cancelled' }).where('state', 'in', ['queued', 'running']).execute();
-  const updateOpen = (set: { readonly state: string } | { readonly wanted_until: Date }) =>
+  const open = new Map(commands.map(({ id }) => [id, { owner: to, shown: 'null' }]));
+  const update = (set: object) =>
     db.state
       .updateTable('command')
       .set(set)
       .where('command_id', 'in', [...open.keys()]);
-  const validUntil = async (): Promise<Date> => new Date((await databaseTime(db)).getTime() + VALID_MS);
+  const now = await databaseTime(db);
+  const validFrom = (moment: Date): Date => new Date(moment.getTime() + VALID_MS);
 
   let beatAt = clock.monotonic();
   const look = async (): Promise<void> => {
     const gone = new Set<string>();
     if (clock.monotonic() - beatAt >= BEAT_MS) {
-      await updateOpen({ wanted_until: await validUntil() }).execute();
+      await update({ wanted_until: validFrom(await databaseTime(db)) }).execute();
       beatAt = clock.monotonic();
-      for (const owner of new Set([...open.values()].map((each) => each.owner))) {
-        if (!(await lives(owner))) gone.add(owner);
-      }
+      const owners = new Set(Array.from(open.values(), ({ owner }) => owner));
+      for (const owner of owners) if (!(await lives(owner))) gone.add(owner);
     }
     // Read after `lives`: a process that has ended may have left its answer.
     const rows = await db.state
@@ -78,13 +81,9 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
       const shown = JSON.stringify(progress);
       if (shown !== open.get(id)?.shown) onProgress(progress);
       open.set(id, { owner: owner ?? to, shown });
-      if (state === 'failed') {
-        const remedy = (result as { remedy?: Remedy } | null)?.remedy ?? 'stop';
-        throw new CommandFailed(error ?? 'the daemon failed at it', remedy);
-      }
-      if (state === 'cancelled') {
-        const silent = `nothing was heard of this process for ${VALID_MS / 1000} s`;
-        throw new CommandFailed(`the daemon took the request for withdrawn: ${silent}; try again`, 'retry');
+      if (state === 'failed' || state === 'cancelled') {
+        const { remedy = 'retry' } = (result ?? {}) as { readonly remedy?: Remedy };
+        throw new CommandFailed(error ?? TAKEN_FOR_GONE, remedy);
       }
       if (state === 'done') {
         results.set(id, result);
@@ -97,21 +96,10 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
   };
 
   try {
-    const created_at = await databaseTime(db);
-    const given = all.map((each) => JSON.stringify(each));
-    const wanted_until = await validUntil();
+    const row = { kind, owner: to, created_at: now, wanted_until: validFrom(now) };
     await db.state
       .insertInto('command')
-      .values(
-        [...open.keys()].map((command_id, at) => ({
-          command_id,
-          kind,
-          owner: to,
-          arguments: given[at] ?? 'null',
-          created_at,
-          wanted_until,
-        })),
-      )
+      .values(commands.map(({ id, given }) => ({ ...row, command_id: id, arguments: given })))
       .execute();
     onLeft();
     let lookedAt = clock.monotonic();
@@ -124,9 +112,11 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
         if (!(error instanceof DatabaseUnavailable) || clock.monotonic() - lookedAt > VALID_MS) throw error;
       }
     }
-    return [...results.values()];
+    return commands.map(({ id }) => results.get(id));
   } finally {
     // Where the database is away: they count as withdrawn as soon as nothing is heard of the asker.
-    if (open.size > 0) await withdraw().catch(() => {});
+    const unfinished = (): Promise<unknown> =>
+      update({ state: 'cancelled' }).where('state', 'in', ['queued', 'running']).execute();
+    if (open.size > 0) await unfinished().catch(() => {});
   }
 }

@@ -46,36 +46,29 @@ const LOOK_MS = 500;
 /** For how long (ms) rows of commands are kept that nobody waits for: somebody may look into what happened. */
 const KEEP_MS = 3_600_000;
 
-/** A command that is being carried out. */
+/** A command that was taken. */
 interface Task {
   readonly withdrawn: AbortController;
   progress?: string;
   written?: string;
   ended: Promise<void>;
-}
-
-interface Row {
-  readonly id: string;
-  readonly kind: string;
-  readonly given: unknown;
+  /** Carried out, and the answer can't be stored at all: it is not done a second time. */
+  unanswered?: boolean;
 }
 
 /** Looks for commands that askers left for this process, and carries them out side by side. */
 export function commandService(options: CommandServiceOptions): Service {
   const { db, processId, handlers, bell, clock, onFailure } = options;
-  const tables = db.state;
-  const running = new Map<string, Task>();
-  /** Carried out, and the answer can't be stored at all: they are not done a second time. */
-  const unanswered = new Set<string>();
+  const tasks = new Map<string, Task>();
+  const update = (id: string, set: object) =>
+    db.state.updateTable('command').set(set).where('command_id', '=', id);
 
   /** The asker waits for it: while the database is away or read-only it is written again and again. */
-  const answer = async (id: string, set: () => Promise<object>, stop: AbortSignal): Promise<void> => {
+  const answer = async (id: string, set: object, stop: AbortSignal): Promise<void> => {
     for (;;) {
       try {
-        await tables
-          .updateTable('command')
-          .set(await set())
-          .where('command_id', '=', id)
+        const done_at = await databaseTime(db);
+        await update(id, { done_at, ...set })
           .where('state', '=', 'running')
           .execute();
         return;
@@ -87,105 +80,75 @@ export function commandService(options: CommandServiceOptions): Service {
     }
   };
 
-  const carryOut = async ({ id, kind, given }: Row, task: Task, stop: AbortSignal): Promise<void> => {
-    const signal = AbortSignal.any([stop, task.withdrawn.signal]);
-    const end = async (state: string, result: unknown, error: string | null): Promise<void> => {
-      const ended = { state, result: storable(result), error };
+  const carryOut = async (id: string, task: Task, kind: string, given: unknown, stop: AbortSignal) => {
+    const end = async (set: object): Promise<void> => {
       const progress = task.progress === undefined ? {} : { progress: task.progress };
-      await answer(id, async () => ({ ...ended, ...progress, done_at: await databaseTime(db) }), stop);
+      await answer(id, { ...set, ...progress }, stop);
     };
     try {
       const handler = handlers[kind];
       if (handler === undefined) throw new Error(`the running daemon does not know the command ${kind}`);
+      const signal = AbortSignal.any([stop, task.withdrawn.signal]);
       const report = (progress: unknown): void => {
         task.progress = storable(progress);
       };
-      await end('done', await handler(given, { signal, report }), null);
+      await end({ state: 'done', result: storable(await handler(given, { signal, report })) });
     } catch (error) {
       if (error instanceof HandedOn) {
-        await answer(id, () => Promise.resolve({ state: 'queued', owner: error.to }), stop);
+        await answer(id, { state: 'queued', owner: error.to, done_at: null }, stop);
         await wake(db);
         return;
       }
-      const remedy = error instanceof ClassifiedError ? error.remedy : 'stop';
-      await end('failed', { remedy }, isStopped(error) ? 'the daemon was stopped' : messageOf(error));
-    }
-  };
-
-  const begin = (row: Row, stop: AbortSignal): void => {
-    const task: Task = { withdrawn: new AbortController(), ended: Promise.resolve() };
-    running.set(row.id, task);
-    task.ended = carryOut(row, task, stop)
-      .catch((error: unknown) => {
-        unanswered.add(row.id);
-        onFailure(error);
-      })
-      .finally(() => running.delete(row.id));
-  };
-
-  /** Ends what its asker waits for no more, and writes progress. */
-  const follow = async (): Promise<void> => {
-    if (running.size === 0) return;
-    const tasks = [...running];
-    const wanted = await tables
-      .selectFrom('command')
-      .select('command_id')
-      .where(
-        'command_id',
-        'in',
-        tasks.map(([id]) => id),
-      )
-      .where('state', '=', 'running')
-      .where('wanted_until', '>', await databaseTime(db))
-      .execute();
-    const isWanted = new Set(wanted.map((row) => row.command_id));
-    for (const [id, { withdrawn }] of tasks) {
-      if (!isWanted.has(id)) withdrawn.abort(new Stopped('the command, by its asker,'));
-    }
-    for (const [id, task] of tasks) {
-      const { progress } = task;
-      if (progress === undefined || progress === task.written) continue;
-      await tables
-        .updateTable('command')
-        .set({ progress })
-        .where('command_id', '=', id)
-        .where('state', '=', 'running')
-        .execute();
-      task.written = progress;
+      await end(task.withdrawn.signal.aborted ? { state: 'cancelled' } : failureOf(error));
     }
   };
 
   /**
-   * Takes the commands for this process whose askers still wait: read first, then each taken by compare-and-set, and
-   * begun at once, whatever fails after it. One that counts as taken and is not carried out, since the database's
-   * answer was lost, is taken again.
+   * Takes new commands whose askers still wait, each by compare-and-set, and begins each at once, whatever fails after
+   * it. One that counts as taken and is not carried out, since the database's answer was lost, is taken again. Ends
+   * those whose askers are gone, and writes progress.
    */
-  const take = async (stop: AbortSignal): Promise<void> => {
-    const open = await tables
+  const look = async (stop: AbortSignal): Promise<void> => {
+    const open = await db.state
       .selectFrom('command')
-      .select(['command_id', 'wanted_until'])
+      .select(['command_id as id', 'wanted_until', 'kind', 'arguments as given'])
       .where('state', 'in', ['queued', 'running'])
       .where('owner', '=', processId)
       .orderBy('created_at')
       .execute();
-    const waiting = open.filter(({ command_id: id }) => !running.has(id) && !unanswered.has(id));
-    if (waiting.length === 0) return;
+    if (open.length + tasks.size === 0) return;
     const now = await databaseTime(db);
-    for (const { command_id: id, wanted_until: until } of waiting) {
-      const row = await tables
-        .updateTable('command')
-        .set({ state: until > now ? 'running' : 'cancelled' })
-        .where('command_id', '=', id)
-        .where('owner', '=', processId)
-        .where('state', 'in', ['queued', 'running'])
-        .returning(['command_id as id', 'kind', 'arguments as given', 'state'])
-        .executeTakeFirst();
-      if (row?.state === 'running') begin(row, stop);
+    const wanted = new Map(open.flatMap((row) => (row.wanted_until > now ? [[row.id, row]] : [])));
+    for (const [id, task] of tasks) {
+      if (wanted.has(id)) continue;
+      task.withdrawn.abort(new Stopped('the command, by its asker,'));
+      if (task.unanswered === true) tasks.delete(id);
     }
-    await tables
-      .deleteFrom('command')
-      .where('wanted_until', '<', new Date(now.getTime() - KEEP_MS))
-      .execute();
+    let begun = false;
+    for (const [id, { kind, given }] of wanted) {
+      if (tasks.has(id)) continue;
+      const taking = update(id, { state: 'running' }).where('owner', '=', processId);
+      const taken = await taking.where('state', 'in', ['queued', 'running']).executeTakeFirst();
+      if (taken.numUpdatedRows === 0n) continue;
+      begun = true;
+      const task: Task = { withdrawn: new AbortController(), ended: Promise.resolve() };
+      tasks.set(id, task);
+      task.ended = carryOut(id, task, kind, given, stop).then(
+        () => void tasks.delete(id),
+        (error: unknown) => {
+          task.unanswered = true;
+          onFailure(error);
+        },
+      );
+    }
+    for (const [id, task] of tasks) {
+      const { progress } = task;
+      if (progress === undefined || progress === task.written) continue;
+      await update(id, { progress }).where('state', '=', 'running').execute();
+      task.written = progress;
+    }
+    const old = new Date(now.getTime() - KEEP_MS);
+    if (begun) await db.state.deleteFrom('command').where('wanted_until', '<', old).execute();
   };
 
   return service('commands', async ({ signal, ready }) => {
@@ -195,15 +158,14 @@ export function commandService(options: CommandServiceOptions): Service {
         const over = new AbortController();
         let failed = false;
         try {
-          await follow();
-          await take(signal);
+          await look(signal);
         } catch (error) {
           signal.throwIfAborted();
           failed = true;
           onFailure(error);
         }
         // Who left a command has rung already.
-        if (failed || running.size > 0) {
+        if (failed || tasks.size > 0) {
           clock.sleep(LOOK_MS, over.signal).then(
             () => bell.ring(),
             () => {}, // it was rung before
@@ -212,9 +174,15 @@ export function commandService(options: CommandServiceOptions): Service {
         await bell.heard(signal).finally(() => over.abort());
       }
     } finally {
-      await Promise.all([...running.values()].map(({ ended }) => ended));
+      await Promise.all(Array.from(tasks.values(), ({ ended }) => ended));
     }
   });
+}
+
+function failureOf(error: unknown): object {
+  const remedy = error instanceof ClassifiedError ? error.remedy : 'stop';
+  const message = isStopped(error) ? 'the daemon was stopped' : messageOf(error);
+  return { state: 'failed', result: storable({ remedy }), error: message };
 }
 
 /** JSON text that jsonb takes. */

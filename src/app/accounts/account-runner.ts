@@ -1,6 +1,6 @@
 import type { Secret } from '../../config/secret.ts';
 import { isDatabaseDown } from '../../db/connection/sql-state.ts';
-import type { TakeResult } from '../../db/ownership/lease.ts';
+import type { Fence } from '../../model/fence.ts';
 import { pruneEvents } from '../../db/events/prune-events.ts';
 import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
 import { followColumns } from '../../mirror/columns/follow-columns.ts';
@@ -18,7 +18,8 @@ import { createAccountStore } from '../../sync/reader/account-store.ts';
 import { accountCompanions, type AccountCompanions } from './account-companions.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
 import { correctRuns } from './scheduled-runs.ts';
-import { takeFor, withAccount, withLease } from './with-account.ts';
+import { AccountUnservable } from './servable-keys.ts';
+import { AccountHeld, takeFor, withAccount, withLease } from './with-account.ts';
 
 /** An account that runs. */
 export interface RunningAccount {
@@ -80,17 +81,17 @@ export function accountRunner(
   };
 
   /** Waits for the account's turn, and takes it; another process may have been faster. */
-  const takeAtTurn = async (signal: AbortSignal): Promise<TakeResult> => {
+  const takeAtTurn = async (signal: AbortSignal): Promise<Fence> => {
     for (;;) {
       stand('waits');
       await turn.heard(signal);
       stand('busy');
       try {
-        const taken = await takeFor(context, userId);
+        const fence = await takeFor(context, userId);
         isEnded = false;
-        if (taken.state === 'taken') return taken;
+        return fence;
       } catch (error) {
-        if (!(error instanceof AccountRetired)) throw error;
+        if (!(error instanceof AccountRetired || error instanceof AccountHeld)) throw error;
       }
     }
   };
@@ -120,11 +121,14 @@ export function accountRunner(
       current = undefined;
       stand('busy');
     };
-    const take = (): Promise<TakeResult> => takeAtTurn(signal);
-    const used = await withAccount(context, { userId, keys, signal, take, end, beforeClose }, run);
-    if (used.state !== 'unservable') return;
-    stand('unable');
-    await standStill(context, userId, used.why, signal);
+    const take = (): Promise<Fence> => takeAtTurn(signal);
+    try {
+      await withAccount(context, { userId, keys, signal, take, end, beforeClose }, run);
+    } catch (error) {
+      if (!(error instanceof AccountUnservable)) throw error;
+      stand('unable');
+      await standStill(context, userId, messageOf(error), signal);
+    }
   };
 
   /** @returns the wait (ms) before the account is opened again */
@@ -200,7 +204,7 @@ async function standStill(
       createAccountStore(context.db, fence).saveState('stopped', why),
     );
   } catch (error) {
-    if (!(error instanceof AccountRetired)) throw error;
+    if (!(error instanceof AccountRetired || error instanceof AccountHeld)) throw error;
   }
   await untilAborted(signal);
 }

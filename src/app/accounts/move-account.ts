@@ -7,7 +7,7 @@ import { fenced } from '../../db/ownership/fenced.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { forgetReadings } from '../../db/accounts/recheck.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { ownedBy, withLease } from './with-account.ts';
+import { AccountHeld, withLease } from './with-account.ts';
 import { hashOfKey } from './servable-keys.ts';
 
 /** An account whose service was changed to the configured one. */
@@ -38,7 +38,7 @@ export async function moveAccount(
     .executeTakeFirst();
   if (account === undefined) return undefined;
   const owner = { urgentDb: db, processId: randomUUID(), identity: await ownIdentity() };
-  const used = await withLease(owner, userId, async (fence) => {
+  const moving = withLease(owner, userId, async (fence) => {
     await fenced(db, fence, async (trx, now) => {
       await setOrigin(trx, userId, origin);
       await forgetReadings(trx, userId, now);
@@ -48,6 +48,7 @@ export async function moveAccount(
     const keys = await forgetOwner(db, userId, service.keys.map(hashOfKey));
     return { userId, origin, keys: keys.map((hash) => hash.slice(0, 8)) };
   });
-  if (used.state === 'owned') throw new Unusable(`${ownedBy(userId, used.by)}: stop it first`);
-  return used.result;
+  return moving.catch((error: unknown) => {
+    throw error instanceof AccountHeld ? new Unusable(`${error.message}: stop it first`) : error;
+  });
 }

@@ -1,19 +1,13 @@
 import type { Secret } from '../../config/secret.ts';
 import { databaseTime } from '../../db/connection/database-time.ts';
-import {
-  ensureAccount,
-  type Holder,
-  releaseAccount,
-  takeAccount,
-  type TakeResult,
-} from '../../db/ownership/lease.ts';
+import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import type { Fence } from '../../model/fence.ts';
 import { openAccount, type OpenAccount, type RunnerContext, type AccountContext } from './open-account.ts';
 import { servableKeys } from './servable-keys.ts';
 import { openInstallation } from '../../db/installation/installation.ts';
 import { recordRecovery } from '../../db/installation/recovery.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { DatabaseWentBack } from '../../model/errors.ts';
+import { DatabaseWentBack, LeaseLost } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 
 /** Wait (ms) before another attempt to store it. */
@@ -52,17 +46,14 @@ async function notingRecovery<T>(
 
 type Owner = Pick<RunnerContext, 'urgentDb' | 'processId' | 'identity'>;
 
-/** What came of work under an account's lease. */
-export type LeaseUse<T> =
-  | { readonly state: 'done'; readonly result: T }
-  /** A living process owns the account: nothing was done. */
-  | { readonly state: 'owned'; readonly by: Holder };
-
-/** What came of work on an opened account. */
-export type AccountUse<T> =
-  | LeaseUse<T>
-  /** Nothing may be asked or written for the account: nothing was done. */
-  | { readonly state: 'unservable'; readonly why: string };
+/** A living process owns the account: nothing was done. */
+export class AccountHeld extends LeaseLost {
+  readonly by: Holder;
+  constructor(userId: string, by: Holder) {
+    super(ownedBy(userId, by));
+    this.by = by;
+  }
+}
 
 export interface UsedAccount {
   readonly userId: string;
@@ -70,45 +61,39 @@ export interface UsedAccount {
   readonly keys: readonly Secret[];
   readonly signal: AbortSignal;
   /** Takes the account; left out: tries once. */
-  readonly take?: () => Promise<TakeResult>;
+  readonly take?: () => Promise<Fence>;
   /** Ends the work, since the account is not this process's any more, or has to be opened again. */
   readonly end?: () => void;
   /** Called when the work has ended, before the account is closed. */
   readonly beforeClose?: () => void;
 }
 
-/** Takes the account, opens it, does `work` and closes it. @throws AccountRetired; errors of `work` */
+/**
+ * Takes the account, opens it, does `work` and closes it.
+ * @throws AccountRetired, AccountHeld, AccountUnservable; errors of `work`
+ */
 export async function withAccount<T>(
   context: RunnerContext,
   { userId, keys, signal, take = () => takeFor(context, userId), end, beforeClose }: UsedAccount,
   work: (account: OpenAccount) => Promise<T>,
-): Promise<AccountUse<T>> {
+): Promise<T> {
   await ensureAccount(context.db, userId, await databaseTime(context.db));
-  const before = await servableKeys(context, userId, keys);
-  if ('why' in before) return { state: 'unservable', why: before.why };
-  const taken = await take();
-  if (taken.state === 'owned') return taken;
-  const { fence } = taken;
+  await servableKeys(context, userId, keys);
+  const fence = await take();
   const noting = <R>(task: () => Promise<R>): Promise<R> => notingRecovery(context, fence, signal, task);
   // At once: it may stand in line for longer than the heartbeat leaves accounts that nobody works on.
   context.owned.add(fence, end);
   let account: OpenAccount;
   try {
     // Anew: it may have waited for its turn for days, and a key may be another account's since.
-    const servable = await servableKeys(context, userId, keys);
-    if ('why' in servable) {
-      await giveBack(context, fence);
-      return { state: 'unservable', why: servable.why };
-    }
-    account = await noting(() =>
-      context.starts.begin(() => openAccount(context, fence, servable.keys), signal),
-    );
+    const good = await servableKeys(context, userId, keys);
+    account = await noting(() => context.starts.begin(() => openAccount(context, fence, good), signal));
   } catch (error) {
     await giveBack(context, fence);
     throw error;
   }
   try {
-    return { state: 'done', result: await noting(() => work(account)) };
+    return await noting(() => work(account));
   } finally {
     beforeClose?.();
     await account.close();
@@ -123,24 +108,28 @@ async function giveBack(context: RunnerContext, fence: Fence): Promise<void> {
   await context.onReleased();
 }
 
-/** Does `work` under the account's lease, without opening the account. @throws AccountRetired; errors of `work` */
+/**
+ * Does `work` under the account's lease, without opening the account.
+ * @throws AccountRetired, AccountHeld; errors of `work`
+ */
 export async function withLease<T>(
   owner: Owner,
   userId: string,
   work: (fence: Fence) => Promise<T>,
-): Promise<LeaseUse<T>> {
-  const taken = await takeFor(owner, userId);
-  if (taken.state === 'owned') return taken;
+): Promise<T> {
+  const fence = await takeFor(owner, userId);
   try {
-    return { state: 'done', result: await work(taken.fence) };
+    return await work(fence);
   } finally {
-    await releaseAccount(owner.urgentDb, taken.fence);
+    await releaseAccount(owner.urgentDb, fence);
   }
 }
 
-/** Takes the account for this process, unless a living one owns it. @throws AccountRetired */
-export function takeFor({ urgentDb, processId, identity }: Owner, userId: string): Promise<TakeResult> {
-  return takeAccount(urgentDb, userId, processId, identity);
+/** Takes the account for this process. @throws AccountRetired, AccountHeld */
+export async function takeFor({ urgentDb, processId, identity }: Owner, userId: string): Promise<Fence> {
+  const taken = await takeAccount(urgentDb, userId, processId, identity);
+  if (taken.state === 'owned') throw new AccountHeld(userId, taken.by);
+  return taken.fence;
 }
 
 /** That another process owns the account, for people. */

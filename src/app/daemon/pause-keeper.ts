@@ -17,7 +17,7 @@ import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { DAEMON } from '../process/daemon-lives.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
-import { withLease } from '../accounts/with-account.ts';
+import { AccountHeld, withLease } from '../accounts/with-account.ts';
 
 /** How often (ms) it looks: a retired account is released within that time. */
 const LOOK_MS = 5_000;
@@ -79,10 +79,12 @@ export function pauseKeeper(
     });
 
   const storeOfNobody = async (userId: string, pauses: Pauses): Promise<void> => {
-    await withLease(context, userId, async (fence) => {
-      await store(fence, pauses);
+    try {
+      await withLease(context, userId, (fence) => store(fence, pauses));
       log.info(`account ${userId}: no daemon is asked for ${[...pauses.keys()].join(', ')}`);
-    });
+    } catch (error) {
+      if (!(error instanceof AccountHeld)) throw error;
+    }
   };
 
   return service('pauses', async ({ signal, ready }) => {

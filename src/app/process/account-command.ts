@@ -1,10 +1,10 @@
 import { HandedOn, type CommandHandler } from '../../commands/carry-out.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { AccountRetired, KeyRefused } from '../../model/errors.ts';
+import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
-import { ownedBy, withAccount } from '../accounts/with-account.ts';
+import { AccountHeld, withAccount } from '../accounts/with-account.ts';
 import type { Secret } from '../../config/secret.ts';
 import { DAEMON } from './daemon-lives.ts';
 
@@ -37,16 +37,12 @@ export interface CommandRun<P> {
   readonly onProgress: (progress: P) => void;
 }
 
-/**
- * Does work on an account that this process owns.
- * @returns what the work answers; a text: why it was not done
- * @throws HandedOn to the daemon that owns the account
- */
+/** Does work on an account that this process owns. @throws HandedOn to the daemon that owns the account */
 type UseAccount = <R>(
   userId: string,
   signal: AbortSignal,
   work: (account: OpenAccount) => Promise<R>,
-) => Promise<R | string>;
+) => Promise<R>;
 
 /** A daemon's accounts: those that run at the moment. */
 export function accountsOfDaemon(
@@ -57,7 +53,7 @@ export function accountsOfDaemon(
     const current = runners()
       .find((runner) => runner.userId === userId)
       ?.current();
-    if (current === undefined) return 'the daemon does not hold the account at the moment';
+    if (current === undefined) throw new LeaseLost('the daemon does not hold the account at the moment');
     try {
       return await work(current.account);
     } catch (error) {
@@ -74,17 +70,18 @@ export function accountsTaken(
   accounts: ReadonlyMap<string, readonly Secret[]>,
 ): UseAccount {
   return async (userId, signal, work) => {
-    const used = await withAccount(context, { userId, keys: accounts.get(userId) ?? [], signal }, work);
-    if (used.state === 'done') return used.result;
-    if (used.state === 'unservable') return used.why;
-    if (used.by.command === DAEMON) throw new HandedOn(used.by.processId);
-    return ownedBy(userId, used.by);
+    try {
+      return await withAccount(context, { userId, keys: accounts.get(userId) ?? [], signal }, work);
+    } catch (error) {
+      const isDaemons = error instanceof AccountHeld && error.by.command === DAEMON;
+      throw isDaemons ? new HandedOn(error.by.processId) : error;
+    }
   };
 }
 
 /**
- * Carries the command out for the accounts that its row names: one, or those of an older version's row. It is not done
- * for an account that this process does not own, or whose key is refused.
+ * Carries the command out for the accounts that its row names: one, or those of an older version's row. A refused
+ * key, or a lease that is lost or another's, stops that account only.
  */
 export function commandHandler<A extends Asked, T, P extends CollectionProgress>(
   { notDone, work }: AccountCommand<A, T, P>,
@@ -100,15 +97,13 @@ export function commandHandler<A extends Asked, T, P extends CollectionProgress>
       report([...states.values()]);
     };
     const workOn = async (userId: string): Promise<T[]> => {
-      const none = (why: string): T[] => asked.collections.map((name) => notDone(userId, name, why));
       try {
-        const done = await use(userId, signal, (account) =>
+        return await use(userId, signal, (account) =>
           work(account, asked, { context, isDaemon, signal, onProgress }),
         );
-        return typeof done === 'string' ? none(done) : done;
       } catch (error) {
-        if (!(error instanceof KeyRefused || error instanceof AccountRetired)) throw error;
-        return none(messageOf(error));
+        if (!(error instanceof KeyRefused || error instanceof LeaseLost)) throw error;
+        return asked.collections.map((name) => notDone(userId, name, messageOf(error)));
       }
     };
     return (await Promise.all(asked.userIds.map(workOn))).flat();

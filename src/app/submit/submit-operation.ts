@@ -88,15 +88,14 @@ function installationOf({ config, db, direct, clock }: SubmitOptions): Installat
   return { db, host: endpointHost(direct.url, direct.variables), submit: config.submit, clock };
 }
 
-/** Nothing is queued for an account that nothing may be sent for. @throws Unusable */
+/** Nothing is queued for an account that nothing may be sent for. @throws AccountUnservable */
 async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promise<void> {
   const { schema, service } = config;
   if (service === undefined) return;
   const known = await knownKeys(db, service.keys.map(hashOfKey));
   const hashes = new Set(known.filter((key) => key.userId === userId).map(({ keyHash }) => keyHash));
   const keys = service.keys.filter((key) => hashes.has(hashOfKey(key)));
-  const servable = await servableKeys({ db, config: { schema, service } }, userId, keys);
-  if ('why' in servable) throw new Unusable(servable.why);
+  await servableKeys({ db, config: { schema, service } }, userId, keys);
 }
 
 /**
@@ -119,10 +118,10 @@ async function sendHere(
       const installation = createInstallation({ ...installationOf(options), db, log });
       await installation.start();
       try {
-        const used = await withAccount(context, { userId, keys, signal }, (account) =>
+        await withAccount(context, { userId, keys, signal }, (account) =>
           sendOne(account, context, options, id),
         );
-        return used.state === 'unservable' ? used.why : undefined;
+        return undefined;
       } finally {
         await installation.stop();
       }

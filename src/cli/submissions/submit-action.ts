@@ -17,51 +17,24 @@ import { Progress } from '../terminal/progress.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { endLine, responseText, submissionJson, submittingLine } from './submit-text.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs';
+import { promisify } from 'node:util';
 import { messageOf } from '@research-mirror/runtime/message';
 
-/** What follows `--data`: the text itself, `@file`, or `-` for standard input. */
-const STANDARD_INPUT = 0;
-/** Bytes: more than the database takes (1 MiB), so that it is the one to say so. */
-const MOST = 4 * 1024 * 1024;
-
-/** @throws UsageError where there is nothing to read; the signal's reason */
+/** @param given the text itself, `@file`, or `-` for standard input @throws UsageError; the signal's reason */
 async function readData(given: string, signal: AbortSignal): Promise<string> {
   if (given !== '-' && !given.startsWith('@')) return given;
-  const file = given === '-' ? undefined : given.slice(1);
-  const place = file ?? 'standard input';
-  let bytes: Buffer;
+  const source = given === '-' ? 0 : given.slice(1);
   try {
-    bytes = await readAll(file, signal);
+    // A terminal nobody types at keeps its read for ever: who interrupts the program does not wait for it.
+    const bytes = await Promise.race([promisify(readFile)(source), whenAborted(signal)]);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     signal.throwIfAborted();
-    throw new UsageError(`--data: ${place} can't be read: ${messageOf(error)}`);
+    throw new UsageError(
+      `--data: ${source === 0 ? 'standard input' : source} can't be read: ${messageOf(error)}`,
+    );
   }
-  if (bytes.length > MOST) throw new UsageError(`--data: ${place} has more than 4 MiB`);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new UsageError(`--data: ${place} is not UTF-8`);
-  }
-}
-
-async function readAll(file: string | undefined, signal: AbortSignal): Promise<Buffer> {
-  const stream =
-    file === undefined
-      ? createReadStream('', { fd: STANDARD_INPUT, autoClose: false })
-      : createReadStream(file);
-  const read = async (): Promise<Buffer> => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > MOST) break;
-    }
-    return Buffer.concat(chunks);
-  };
-  // A terminal nobody types at keeps its read for ever: who interrupts the program does not wait for it.
-  return await Promise.race([read(), whenAborted(signal)]);
 }
 
 function whenAborted(signal: AbortSignal): Promise<never> {

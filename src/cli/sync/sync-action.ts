@@ -6,7 +6,6 @@ import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figur
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { serviceConfig } from '../steps/service-config.ts';
-import { SET_A_KEY } from '../steps/failure.ts';
 import { passTable, showPass } from './show-pass.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -64,10 +63,8 @@ export async function syncAction(shell: Shell, names: string[], options: Options
         acceptDeletions: options.acceptDeletions ?? false,
       }),
     line: readingLine,
-    begins: readingLine([]),
     json: options.json ?? false,
     describe: (done, width) => describe(done, width, options.full ?? false),
-    remedy: SET_A_KEY,
   });
   if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
     return EXIT.FAILED;

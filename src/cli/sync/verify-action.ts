@@ -10,7 +10,6 @@ import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figur
 import { chooseCollections } from '../steps/choose-collections.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { serviceConfig } from '../steps/service-config.ts';
-import { SET_A_KEY } from '../steps/failure.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import { printable } from '../terminal/text-table.ts';
 import { passTable, showPass } from './show-pass.ts';
@@ -35,10 +34,8 @@ export async function verifyAction(
   const report = await showPass(shell, config, {
     run: (parts) => runVerify(config, parts, { collections: chosen ?? config.collections, sample }),
     line: verifyingLine,
-    begins: verifyingLine([]),
     json: options.json ?? false,
     describe: describeVerification,
-    remedy: SET_A_KEY,
   });
   if (report.equal) return EXIT.DONE;
   // That something differs is certain, whatever else could not be read.

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hashOfKey } from '../../../../src/app/accounts/servable-keys.ts';
-import { type AccountUse, takeFor, withAccount } from '../../../../src/app/accounts/with-account.ts';
-import type { TakeResult } from '../../../../src/db/ownership/lease.ts';
+import { AccountUnservable, hashOfKey } from '../../../../src/app/accounts/servable-keys.ts';
+import { takeFor, withAccount } from '../../../../src/app/accounts/with-account.ts';
+import type { Fence } from '../../../../src/model/fence.ts';
 import { DatabaseWentBack } from '../../../../src/model/errors.ts';
 import { ReadingStarts } from '../../../../src/sync/loops/reading-starts.ts';
 import { Stopped } from '@research-mirror/runtime/service';
@@ -20,7 +20,7 @@ const use = (
   work: () => Promise<string>,
   parts = account.parts,
   signal = new AbortController().signal,
-): Promise<AccountUse<string>> => {
+): Promise<string> => {
   const { keys } = account.config.service;
   const userId = String(account.sandbox.userId);
   return withAccount(parts, { userId, keys, signal }, work);
@@ -29,13 +29,12 @@ const owner = async (): Promise<string | null | undefined> => {
   const rows = await account.query<{ owner: string | null }>('select owner from mirror_sync.account');
   return rows[0]?.owner;
 };
-const DONE = { state: 'done', result: 'done' };
 
 describe('an account that is opened where the database went back while nobody had it', () => {
   it('is read again, and what is queued is held: it may have been sent', async () => {
-    expect(await use(() => Promise.resolve('done'))).toEqual(DONE);
+    expect(await use(() => Promise.resolve('done'))).toBe('done');
     await account.query(`update mirror_sync.account set change_id = change_id + 10`);
-    expect(await use(() => Promise.resolve('done'))).toEqual(DONE);
+    expect(await use(() => Promise.resolve('done'))).toBe('done');
     await account.query(`
       update mirror_sync.account set change_id = change_id - 10;
       insert into mirror.submissions (_user_id, operation, payload, created_at)
@@ -48,7 +47,7 @@ describe('an account that is opened where the database went back while nobody ha
     expect(await account.query('select state from mirror.submissions')).toEqual([{ state: 'held' }]);
 
     // Once that is known, the account is opened, and read again.
-    expect(await use(() => Promise.resolve('done'))).toEqual(DONE);
+    expect(await use(() => Promise.resolve('done'))).toBe('done');
     expect(await account.query('select reason from mirror.recoveries')).toHaveLength(1);
   });
 });
@@ -96,16 +95,18 @@ describe('a key that moved while its account waited for its turn', () => {
     const { parts, config } = account;
     const userId = String(account.sandbox.userId);
     const [hash] = config.service.keys.map(hashOfKey);
-    const take = async (): Promise<TakeResult> => {
+    const take = async (): Promise<Fence> => {
       await account.query(`insert into mirror_sync.api_key (key_hash, _user_id, pinged_at, answered_for, answered_at)
         values ('${hash}', ${userId}, now(), 99, now())`);
       return takeFor(parts, userId);
     };
     const signal = new AbortController().signal;
-    const used = await withAccount(parts, { userId, keys: config.service.keys, signal, take }, () =>
+    const used = withAccount(parts, { userId, keys: config.service.keys, signal, take }, () =>
       Promise.resolve('done'),
     );
-    expect(used).toMatchObject({ state: 'unservable', why: expect.stringContaining('account 99') as string });
+    const refused = await used.catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(AccountUnservable);
+    expect(refused).toMatchObject({ message: expect.stringContaining('account 99') as string });
     expect(await owner()).toBeNull();
   });
 });
