@@ -136,6 +136,13 @@ describe('submit without a running daemon', () => {
     expect(await last()).toMatchObject({ payload: '{"from": "input"}', state: 'queued' });
     const sent = await sandbox.control.operations();
     expect(sent.filter((each) => JSON.stringify(each).includes('file'))).toHaveLength(1);
+  });
+
+  it('sends its own alone: what was queued before it stays queued', async () => {
+    const before = await last();
+    expect(before).toMatchObject({ state: 'queued' });
+    expect((await run('submit', 'enrich', '--data', '{"later": true}')).code).toBe(0);
+    expect((await rows()).slice(-2)).toMatchObject([before, { state: 'accepted' }]);
     await execute(`update mirror.submissions set state = 'cancelled' where state = 'queued'`);
   });
 

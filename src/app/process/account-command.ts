@@ -1,12 +1,19 @@
-import { HandedOn, type CommandHandler } from '../../commands/carry-out.ts';
+import { ask } from '../../commands/ask.ts';
+import { commandService, HandedOn, type CommandHandler } from '../../commands/carry-out.ts';
+import type { ServiceConfig } from '../../config/config.ts';
+import type { Secret } from '../../config/secret.ts';
+import { livingHolder } from '../../db/ownership/lease.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { AccountRunner } from '../accounts/account-runner.ts';
+import { findAccounts, type UnknownKey } from '../accounts/find-owners.ts';
 import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
 import { AccountHeld, withAccount } from '../accounts/with-account.ts';
-import type { Secret } from '../../config/secret.ts';
 import { DAEMON } from './daemon-lives.ts';
+import { asProcess } from './own-process.ts';
+import type { WorkOptions } from './process.ts';
 
 /** What a command is asked for: JSON of its row. */
 export interface Asked {
@@ -65,10 +72,7 @@ export function accountsOfDaemon(
 }
 
 /** Accounts that a command's own process takes for a moment, where no living process owns them. */
-export function accountsTaken(
-  context: RunnerContext,
-  accounts: ReadonlyMap<string, readonly Secret[]>,
-): UseAccount {
+function accountsTaken(context: RunnerContext, accounts: ReadonlyMap<string, readonly Secret[]>): UseAccount {
   return async (userId, signal, work) => {
     try {
       return await withAccount(context, { userId, keys: accounts.get(userId) ?? [], signal }, work);
@@ -108,4 +112,61 @@ export function commandHandler<A extends Asked, T, P extends CollectionProgress>
     };
     return (await Promise.all(asked.userIds.map(workOn))).flat();
   };
+}
+
+export interface RunOptions<P> extends WorkOptions {
+  readonly onProgress: (progress: P) => void;
+}
+
+export interface WorkDone<T> {
+  readonly results: readonly T[];
+  /** Keys whose account is not known: the service refused them, or did not answer. */
+  readonly unknownKeys: readonly UnknownKey[];
+}
+
+/**
+ * Does the command for every account of the configured keys. It leaves a row for each of them. This process takes the
+ * account of the row and does what it says, and nothing else; the row of an account that a daemon owns it hands on to
+ * that one.
+ * @throws what keeps all of it from being done; the signal's reason when it is aborted
+ */
+export async function runCommand<A extends Asked, T, P extends CollectionProgress>(
+  config: ServiceConfig,
+  { onProgress, ...options }: RunOptions<P>,
+  command: AccountCommand<A, T, P>,
+  asked: A,
+): Promise<WorkDone<T>> {
+  const { signal } = options;
+  return asProcess(config, command.name, options, async ({ context }) => {
+    const { db, processId, identity, link, failures } = context;
+    const { clock } = link;
+    const { accounts, unknownKeys } = await findAccounts(context, signal);
+    const bell = new Doorbell();
+    const carrier = commandService({
+      db,
+      processId,
+      handlers: { [command.name]: commandHandler(command, context, false, accountsTaken(context, accounts)) },
+      bell,
+      clock,
+      onFailure: (error) => failures.failed('commands', 'commands', error),
+    });
+    await carrier.start();
+    try {
+      const rows = [...accounts.keys()].map((userId) => ({ userIds: [userId], ...asked }));
+      const results = await ask(db, rows, {
+        kind: command.name,
+        to: processId,
+        onLeft: () => bell.ring(),
+        onProgress: (progress) => {
+          for (const each of progress as P[]) onProgress(each);
+        },
+        lives: async (id) => id === processId || (await livingHolder(db, id, identity)) !== undefined,
+        clock,
+        signal,
+      });
+      return { results: (results as T[][]).flat(), unknownKeys };
+    } finally {
+      await carrier.stop();
+    }
+  });
 }

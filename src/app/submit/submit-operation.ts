@@ -1,34 +1,48 @@
+import { sql } from 'kysely';
 import type { Config, ServiceConfig } from '../../config/config.ts';
-import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { type InstallationOptions, openInstallation } from '../../db/installation/installation.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
+import type { Db } from '../../db/connection/db.ts';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
+import { findSubmission, type StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { livingOwner } from '../../db/ownership/lease.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { wake } from '../../db/notify/wakeups.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
+import { OPERATION_NAMES, type OperationName, type SubmissionState } from '../../model/submission.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';
-import { findAccounts } from '../accounts/find-owners.ts';
+import { findAccounts, sortKeys } from '../accounts/find-owners.ts';
 import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
-import { hashOfKey, servableKeys } from '../accounts/servable-keys.ts';
+import { servableKeys } from '../accounts/servable-keys.ts';
 import { submitLoop } from '../accounts/submit-loop.ts';
 import { ownedBy, withAccount } from '../accounts/with-account.ts';
 import { DAEMON, daemonLives } from '../process/daemon-lives.ts';
+import { OPERATIONS } from '../../submit/operations.ts';
 import { asProcess } from '../process/own-process.ts';
 import type { WorkOptions } from '../process/process.ts';
-import {
-  type Following,
-  followSubmission,
-  presentSubmission,
-  type SubmitResult,
-} from './follow-submission.ts';
 import { accountMeant, queueSubmission, type SubmitRequest } from './submit-request.ts';
 
-export interface SubmitOptions extends WorkOptions, Following {
+/** How far a submission is. */
+export interface SubmitProgress {
+  readonly submission: StoredSubmission;
+  /** How many submissions are sent before it; 0 unless it is queued. */
+  readonly before: number;
+}
+
+export interface SubmitResult {
+  readonly submission: StoredSubmission;
+  /** Why it has not ended, where it was waited for; undefined: it has ended, or is on hold. */
+  readonly stuck: string | undefined;
+}
+
+export interface SubmitOptions extends WorkOptions {
   readonly config: Config;
+  readonly db: Db;
+  readonly clock: Clock;
   /** The database's own address, past a pooler. */
   readonly direct: ConnectionOptions;
   readonly request: SubmitRequest;
@@ -36,8 +50,11 @@ export interface SubmitOptions extends WorkOptions, Following {
   readonly wait: boolean;
   /** Called with the ID as soon as it is queued. */
   readonly onQueued: (id: string) => void;
+  readonly onProgress: (progress: SubmitProgress) => void;
 }
 
+/** How often (ms) the row is looked at. */
+const LOOK_MS = 250;
 /** What others see of a process that sends a submission itself. */
 const SUBMIT = 'submit';
 /** How long (ms) a daemon may take to take an account, where it can't be sent from here. */
@@ -92,10 +109,8 @@ function installationOf({ config, db, direct, clock }: SubmitOptions): Installat
 async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promise<void> {
   const { schema, service } = config;
   if (service === undefined) return;
-  const known = await knownKeys(db, service.keys.map(hashOfKey));
-  const hashes = new Set(known.filter((key) => key.userId === userId).map(({ keyHash }) => keyHash));
-  const keys = service.keys.filter((key) => hashes.has(hashOfKey(key)));
-  await servableKeys({ db, config: { schema, service } }, userId, keys);
+  const { byOwner } = await sortKeys({ db }, service.keys);
+  await servableKeys({ db, config: { schema, service } }, userId, byOwner.get(userId) ?? []);
 }
 
 /**
@@ -151,4 +166,59 @@ async function sendOne(
     over.abort(new Stopped('the submission'));
     await loop.catch(() => {}); // its error is thrown already
   }
+}
+
+/** States that end by themselves. `held` does not: somebody has to release the submission. */
+const PASSING: ReadonlySet<SubmissionState> = new Set<SubmissionState>(['queued', 'sending']);
+
+export function isFinal({ state }: StoredSubmission): boolean {
+  return !PASSING.has(state);
+}
+
+/**
+ * Waits until the submission has ended, or is on hold.
+ * @param whyStuck asked after each look: why it does not go on; undefined: it does. Left out: it is sent alone
+ * @throws the signal's reason; RangeError where it is gone: its time of retention is over, or somebody deleted it
+ */
+async function followSubmission(
+  id: string,
+  { db, clock, signal, onProgress }: SubmitOptions,
+  whyStuck?: (userId: string) => Promise<string | undefined>,
+): Promise<SubmitResult> {
+  for (;;) {
+    const submission = await presentSubmission(db, id);
+    if (isFinal(submission)) return { submission, stuck: undefined };
+    const hasOthers = submission.state === 'queued' && whyStuck !== undefined;
+    onProgress({ submission, before: hasOthers ? await submissionsBefore(db, submission) : 0 });
+    const stuck = await whyStuck?.(submission.userId);
+    if (stuck !== undefined) {
+      const last = await presentSubmission(db, id);
+      return { submission: last, stuck: isFinal(last) ? undefined : stuck };
+    }
+    await clock.sleep(LOOK_MS, signal);
+  }
+}
+
+async function presentSubmission(db: Db, id: string): Promise<StoredSubmission> {
+  const submission = await findSubmission(db, id);
+  if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
+  return submission;
+}
+
+/** How many submissions are sent before it: they were queued earlier and share its rate limit. */
+async function submissionsBefore(
+  db: Db,
+  { id, userId, operation }: Pick<StoredSubmission, 'id' | 'userId' | 'operation'>,
+): Promise<number> {
+  const { group } = OPERATIONS[operation as OperationName];
+  const sharing = OPERATION_NAMES.filter((name) => OPERATIONS[name].group === group);
+  const { before } = await db.mirror
+    .selectFrom('submissions')
+    .select(sql<string>`count(*)`.as('before'))
+    .where('_user_id', '=', userId)
+    .where('state', 'in', ['queued', 'sending'])
+    .where('operation', 'in', sharing)
+    .where('submission_id', '<', id)
+    .executeTakeFirstOrThrow();
+  return Number(before);
 }

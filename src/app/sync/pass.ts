@@ -1,9 +1,8 @@
 import { collection, COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { failureMessage } from '../../db/connection/sql-state.ts';
-import type { RowsByCollection } from '../../mirror/mirror.ts';
 import type { WalkTotals } from '../../mirror/scope/walk-end.ts';
-import { addTotals, NO_TOTALS } from '../../sync/walk-run/walk-totals.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from '../../sync/walk-run/walk-totals.ts';
 import type { AccountReader } from '../../sync/account/account-reader.ts';
 import type { Standing } from '../../sync/reader/account-store.ts';
 
@@ -34,15 +33,6 @@ export interface CollectionPass extends WalkTotals, Omit<Standing, 'completeAsOf
   readonly complete: boolean | null;
 }
 
-type ReadPass = Omit<CollectionPass, keyof Afterwards>;
-type Afterwards = Pick<CollectionPass, keyof Standing | 'complete'>;
-
-/** One collection's pass, and the rows of others that were deleted along with its own. */
-interface Read {
-  readonly pass: ReadPass;
-  readonly along: RowsByCollection;
-}
-
 /**
  * Reads the collections of one account once, side by side. Parents of chosen collections are read, too, and before
  * them: the items of a list that is not known yet can't be read.
@@ -57,16 +47,14 @@ export async function passOver(
   const neededFrom = reader.completeFromNow();
   const what = options.full ? 'full' : 'current';
   const accept = options.full && options.acceptDeletions;
-  const read = async (name: CollectionName): Promise<Read> => {
+  const read = async (name: CollectionName): Promise<CollectionPass & Pick<ReadTotals, 'along'>> => {
     const begin = clock.monotonic();
     const { totals, error, unproven } = await reader.read(name, { what, signal, accept });
-    const { along, ...sums } = totals;
     const milliseconds = Math.round(clock.monotonic() - begin);
     const message = error === undefined ? null : failureMessage(error);
-    const pass = { userId: reader.userId, collection: name, ...sums, milliseconds, error: message, unproven };
-    return { pass, along };
+    return { ...noPass(reader.userId, name, message), ...totals, milliseconds, unproven };
   };
-  const readAll = async (names: readonly CollectionName[]): Promise<Read[]> => {
+  const readAll = async (names: readonly CollectionName[]): Promise<Awaited<ReturnType<typeof read>>[]> => {
     const ended = await Promise.allSettled(names.map(read));
     const rejected = ended.find((each) => each.status === 'rejected');
     if (rejected !== undefined) throw rejected.reason;
@@ -76,13 +64,19 @@ export async function passOver(
   signal.throwIfAborted();
   const reads = [...parents, ...(await readAll(collections.filter((name) => parentOf(name) !== undefined)))];
   await reader.proveComplete(signal);
+  // Rows that were deleted along with another collection's count for their own, even if that was not read.
+  const { along } = reads.reduce((sum, each) => addTotals(sum, { along: each.along }), NO_TOTALS);
+  const unread = [...along.keys()].filter((name) => !collections.includes(name));
+  const passes = [...reads, ...unread.map((name) => ({ ...noPass(reader.userId, name, null), along }))];
   // Asked when all are read: the deletion of a list deletes its items, too.
   return Promise.all(
-    withAlong(reader.userId, reads).map(async (pass) => {
+    passes.map(async (each) => {
+      const { along: _, ...pass } = each;
       const { completeAsOf, ...standing } = await reader.standingOf(pass.collection);
+      const deleted = pass.deleted + (along.get(pass.collection) ?? 0);
       const isRead = collections.includes(pass.collection);
       const complete = isRead ? completeAsOf !== undefined && completeAsOf >= neededFrom : null;
-      return { ...pass, ...standing, completeAsOf: completeAsOf?.toISOString() ?? null, complete };
+      return { ...pass, ...standing, deleted, completeAsOf: completeAsOf?.toISOString() ?? null, complete };
     }),
   );
 }
@@ -95,16 +89,6 @@ function parentOf(name: CollectionName): CollectionName | undefined {
 function withParents(names: readonly CollectionName[]): readonly CollectionName[] {
   const wanted = new Set([...names, ...names.map(parentOf)]);
   return COLLECTION_NAMES.filter((name) => wanted.has(name));
-}
-
-/**
- * Counts rows that were deleted along with another collection's as deletions of their own, even if that was not read.
- */
-function withAlong(userId: string, reads: readonly Read[]): ReadPass[] {
-  const { along } = reads.reduce((sum, read) => addTotals(sum, { along: read.along }), NO_TOTALS);
-  const unread = [...along.keys()].filter((name) => reads.every(({ pass }) => pass.collection !== name));
-  const passes = [...reads.map(({ pass }) => pass), ...unread.map((name) => noPass(userId, name, null))];
-  return passes.map((pass) => ({ ...pass, deleted: pass.deleted + (along.get(pass.collection) ?? 0) }));
 }
 
 /** A pass that did not take place. @param error why; null: nobody asked for it */

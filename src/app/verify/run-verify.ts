@@ -6,7 +6,7 @@ import { verifyAccount } from '../../sync/verify/verify-account.ts';
 import type { UnknownKey } from '../accounts/find-owners.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
 import type { AccountCommand, Asked, CommandRun } from '../process/account-command.ts';
-import { runCommand, type RunOptions } from '../process/run-command.ts';
+import { runCommand, type RunOptions } from '../process/account-command.ts';
 
 export type { Discrepancy, VerifiedCollection, VerifyProgress } from '../../sync/verify/report.ts';
 

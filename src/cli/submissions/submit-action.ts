@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connection/db.ts';
-import { isFinal, type SubmitResult } from '../../app/submit/follow-submission.ts';
+import { isFinal, type SubmitResult } from '../../app/submit/submit-operation.ts';
 import { SubmitRefused, type SubmitRequest } from '../../app/submit/submit-request.ts';
 import { submitOperation } from '../../app/submit/submit-operation.ts';
 import type { Config } from '../../config/config.ts';

@@ -1,4 +1,4 @@
-import type { SubmitProgress } from '../../app/submit/follow-submission.ts';
+import type { SubmitProgress } from '../../app/submit/submit-operation.ts';
 import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { formatCount } from '@research-mirror/runtime/figures';
 import { minute, printable } from '../terminal/text-table.ts';

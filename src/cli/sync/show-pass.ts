@@ -1,6 +1,6 @@
 import type { UnknownKey } from '../../app/accounts/find-owners.ts';
 import type { CollectionProgress } from '../../app/process/account-command.ts';
-import type { RunOptions } from '../../app/process/run-command.ts';
+import type { RunOptions } from '../../app/process/account-command.ts';
 import type { Config } from '../../config/config.ts';
 import { formatCount } from '@research-mirror/runtime/figures';
 import { SET_A_KEY } from '../steps/failure.ts';
