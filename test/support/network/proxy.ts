@@ -21,6 +21,8 @@ export interface Proxy {
   weather: (connection: number) => Weather;
   /** Connections so far. */
   connections: number;
+  /** How often a client sent something after the server had: what it waits for each time is a round trip. */
+  roundTrips: number;
   /** Resets all that is open. @returns how many */
   reset(): number;
   /** Refuses new connections, or takes them again. */
@@ -47,11 +49,17 @@ export async function startProxy(target: number): Promise<Proxy> {
     }
     const there = line(weather);
     const back = line(weather);
-    client.on('data', (bytes) => there(bytes.length, () => behind.write(bytes)));
+    let isAnswered = true;
+    client.on('data', (bytes) => {
+      if (isAnswered) proxy.roundTrips += 1;
+      isAnswered = false;
+      there(bytes.length, () => behind.write(bytes));
+    });
     client.on('end', () => there(0, () => behind.end()));
     client.on('close', () => behind.destroy());
     let passed = 0;
     behind.on('data', (bytes) => {
+      isAnswered = true;
       const { cutAfter, cut, stallAfter } = weather;
       const before = passed;
       passed += bytes.length;
@@ -72,6 +80,7 @@ export async function startProxy(target: number): Promise<Proxy> {
     port: 0,
     weather: () => ({}),
     connections: 0,
+    roundTrips: 0,
     reset() {
       const count = open.size;
       for (const socket of open) socket.resetAndDestroy();
