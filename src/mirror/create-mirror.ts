@@ -6,7 +6,7 @@ import type { Fence } from '../model/fence.ts';
 import { applyDeletions } from './deletion/apply-deletions.ts';
 import { backfill } from './columns/backfill.ts';
 import { type KeyedItem, sortPage } from './rows/classify.ts';
-import { type ContentRule, contentRule } from './rows/content-hash.ts';
+import { contentRule } from './rows/content-hash.ts';
 import { logWalk, saveCollection } from './scope/log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
@@ -112,7 +112,7 @@ type TableState = ReturnType<typeof tableState>;
 
 function tableState(db: Db, options: MirrorOptions, name: CollectionName) {
   const table = tableOf(db.schema, name);
-  const rule = sharedRule(name, contentRule(options.ignoreFields[name], options.excludeFields[name]));
+  const rule = contentRule(options.ignoreFields[name], options.excludeFields[name]);
   return {
     table,
     columns: new TableColumns(db, table, options.schemaDrift),
@@ -120,17 +120,4 @@ function tableState(db: Db, options: MirrorOptions, name: CollectionName) {
     prepared: new PreparedPages(name, rule, options.hashes),
     refused: new RefusedItems(),
   };
-}
-
-/**
- * By collection and rule: what accounts of a process share. With it goes what is learnt of a collection's items, which
- * are alike in all accounts.
- */
-const rules = new Map<string, ContentRule>();
-
-function sharedRule(name: CollectionName, rule: ContentRule): ContentRule {
-  const key = `${name} ${rule.name}`;
-  const known = rules.get(key) ?? rule;
-  rules.set(key, known);
-  return known;
 }

@@ -1,6 +1,5 @@
 import { collection } from '../../model/collections.ts';
 import { domainOf } from '../../model/domain.ts';
-import type { FieldSources } from '../../model/json/item-fields.ts';
 import { valueKind } from '../rows/column-value.ts';
 import { DOMAIN_COLUMN } from '../table.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
@@ -24,7 +23,7 @@ export function domainColumn(name: string): FieldColumn | undefined {
 /** The first of these fields that has a domain decides. */
 const firstDomain =
   (from: readonly string[]) =>
-  (fields: FieldSources): string | undefined => {
+  (fields: ReadonlyMap<string, string>): string | undefined => {
     for (const field of from) {
       const source = fields.get(field);
       if (source === undefined || valueKind(source) !== 'string') continue;

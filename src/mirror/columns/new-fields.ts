@@ -12,14 +12,7 @@ export function newFields(
   registry: Pick<ColumnRegistry, 'fields'>,
 ): SeenFields {
   const found = new Map<string, string[]>();
-  /** Names of items that have registered fields only. */
-  const registered = new Set<readonly string[]>();
   for (const { fields } of rows) {
-    const { names } = fields;
-    if (names !== undefined && !registered.has(names) && names.every((name) => registry.fields.has(name))) {
-      registered.add(names);
-    }
-    if (names !== undefined && registered.has(names)) continue;
     for (const [field, value] of fields) {
       if (registry.fields.has(field) || value === 'null' || !storableName(field)) continue;
       const values = found.get(field);

@@ -1,8 +1,7 @@
-import type { FieldSources } from '../../model/json/item-fields.ts';
 import type { Item, Page } from '../../model/page.ts';
 import type { ColumnRegistry } from '../columns/column-registry.ts';
 import type { KeyedItem } from '../rows/classify.ts';
-import { contentHash, type ContentRule, hashedContent } from '../rows/content-hash.ts';
+import { contentHash, type ContentRule } from '../rows/content-hash.ts';
 import type { KnownHashes } from './known-hashes.ts';
 import { rowContent, type RowContent } from '../rows/row-payload.ts';
 
@@ -35,15 +34,8 @@ export class PreparedPages {
   /** @param registry of the columns, as far as it is known */
   prepare({ items, digest }: Pick<Page, 'items' | 'digest'>, registry: ColumnRegistry | undefined): void {
     const columns = this.#mostlyNew ? registry?.columns : undefined;
-    const fields: (FieldSources | undefined)[] = [];
     const hash = (): string[] =>
-      items.map(({ key, source }, index) => {
-        if (key === undefined) return '';
-        if (columns === undefined) return contentHash(source, this.#rule);
-        const hashed = hashedContent(source, this.#rule);
-        fields[index] = hashed.fields;
-        return hashed.hash;
-      });
+      items.map(({ key, source }) => (key === undefined ? '' : contentHash(source, this.#rule)));
     const hashes =
       digest === undefined || this.#known === undefined ? hash() : this.#known.of(digest, this.#rule, hash);
     const contents =
@@ -53,7 +45,7 @@ export class PreparedPages {
             const { key } = item;
             if (key === undefined) return undefined;
             const row = { key, hash: hashes[index] ?? '', item };
-            return rowContent(row, this.#rule.exclude, this.#collection, columns, fields[index]);
+            return rowContent(row, this.#rule.exclude, this.#collection, columns);
           });
     this.#pages.set(items, { hashes, contents, columns });
   }

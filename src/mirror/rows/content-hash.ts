@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ItemFields } from '../../model/json/item-fields.ts';
 import { canonicalText } from '../../model/json/json-text.ts';
-import { LearntCanonical } from '../../model/json/learnt-canonical.ts';
 
 /** Hexadecimal digits of a content hash: 128 bits of SHA-256. */
 const DIGITS = 32;
@@ -14,8 +12,6 @@ export interface ContentRule {
   readonly leaveOut: ReadonlySet<string>;
   /** Those of them that are never stored. */
   readonly exclude: ReadonlySet<string>;
-  /** Makes canonical texts of these items, where no field is left out. */
-  readonly canonical: LearntCanonical;
 }
 
 /** Every field counts. */
@@ -29,7 +25,6 @@ export function contentRule(ignore: Iterable<string>, exclude: Iterable<string>)
     name: JSON.stringify([[...leaveOut].toSorted(), [...excluded].toSorted()]),
     leaveOut,
     exclude: excluded,
-    canonical: new LearntCanonical(),
   };
 }
 
@@ -39,31 +34,9 @@ export function contentRule(ignore: Iterable<string>, exclude: Iterable<string>)
  * only ignored before, looks different and loses it.
  * @returns hexadecimal digits
  */
-export function contentHash(itemSource: string, { leaveOut, exclude, canonical }: ContentRule): string {
-  const text =
-    leaveOut.size === 0
-      ? (canonical.of(itemSource) ?? canonicalText(itemSource))
-      : canonicalText(itemSource, leaveOut);
+export function contentHash(itemSource: string, { leaveOut, exclude }: ContentRule): string {
   const never = exclude.size === 0 ? '' : JSON.stringify([...exclude].toSorted());
-  return digits(typeof text === 'string' ? text + never : text);
-}
-
-/**
- * The same, and the item's fields, where they were found on the way: the text is read once for both.
- * @returns `fields` undefined: `fieldSources` finds them
- */
-export function hashedContent(
-  itemSource: string,
-  rule: ContentRule,
-): { readonly hash: string; readonly fields: ItemFields | undefined } {
-  const known = rule.leaveOut.size === 0 ? rule.canonical.of(itemSource) : undefined;
-  return known === undefined
-    ? { hash: contentHash(itemSource, rule), fields: undefined }
-    : { hash: digits(known), fields: rule.canonical.fields() };
-}
-
-function digits(text: string | Uint8Array): string {
-  return hash('sha256', text, 'hex').slice(0, DIGITS);
+  return hash('sha256', canonicalText(itemSource, leaveOut) + never, 'hex').slice(0, DIGITS);
 }
 
 /** Whether a stored hash (hexadecimal digits) is complete. Where somebody emptied it, the row is written again. */

@@ -1,4 +1,3 @@
-import type { FieldSources } from '../../model/json/item-fields.ts';
 import { canonicalText, fieldSources, fieldSource } from '../../model/json/json-text.ts';
 import type { ChangedRow, KeyedItem } from './classify.ts';
 import { columnValue, type ColumnType, type ColumnValue, valueKind } from './column-value.ts';
@@ -60,7 +59,7 @@ interface DerivedValue {
   /** The fields that it is computed from. */
   readonly from: readonly string[];
   /** @param fields source texts, by field; undefined: NULL */
-  readonly value: (fields: FieldSources) => string | undefined;
+  readonly value: (fields: ReadonlyMap<string, string>) => string | undefined;
 }
 
 /** A changed row as the write statement takes it. */
@@ -71,7 +70,7 @@ export interface RowPayload extends RowContent {
 /** What is sent of an item, whatever it is to the mirror. */
 export interface RowContent {
   /** Source texts of the fields that are stored. */
-  readonly fields: FieldSources;
+  readonly fields: ReadonlyMap<string, string>;
   /**
    * A JSON object without its closing brace: the change ID is added when the row is sent. Put together by `+`, which
    * copies nothing: that is done once, for the whole page.
@@ -85,17 +84,15 @@ export interface RowContent {
  * What is sent of an item: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text where `_raw` had
  * to replace characters, and `o` the columns whose value is not simply the field's text in `_raw` (null: NULL).
  * @param exclude fields that are never stored
- * @param known the item's fields, where they were found before
  */
 export function rowContent(
   row: Pick<KeyedItem, 'key' | 'hash' | 'item'>,
   exclude: ReadonlySet<string>,
   collection: string,
   columns: readonly FieldColumn[],
-  known?: FieldSources,
 ): RowContent {
   const source = exclude.size === 0 ? row.item.source : canonicalText(row.item.source, exclude);
-  const fields = (exclude.size === 0 ? known : undefined) ?? fieldSources(source);
+  const fields = fieldSources(source);
   const { raw, verbatim } = jsonbText(source);
   const { others, conflicts } = otherValues(fields, collection, columns);
   let json = `{"k":${JSON.stringify(row.key)},"h":"${row.hash}"`;
@@ -111,7 +108,7 @@ export function rowContent(
  * not fit their column.
  */
 export function otherValues(
-  fields: FieldSources,
+  fields: ReadonlyMap<string, string>,
   collection: string,
   columns: readonly FieldColumn[],
 ): { readonly others: string | undefined; readonly conflicts: readonly string[] } {

@@ -19,7 +19,7 @@ export function valueStart(text: string, at: number): number {
   return next;
 }
 
-export function isSpace(code: number): boolean {
+function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }
 

@@ -166,6 +166,33 @@ describe('canonicalText', () => {
     );
   });
 
+  it('puts the last of the same names in order, whatever objects came before', () => {
+    const names = fc.array(fc.constantFrom('a', 'b', 'ab', 'a"b', '', '!', 'é', '10', '9'), { maxLength: 5 });
+    fc.assert(
+      fc.property(fc.array(names, { maxLength: 12 }), (objects) => {
+        for (const object of [...objects, ...objects]) {
+          const members = object.map((name, index) => [JSON.stringify(name), index] as const);
+          const expected = [...new Map(members)]
+            .toSorted(([a], [b]) => (a < b ? -1 : 1))
+            .map((member) => member.join(':'));
+          const text = `{${members.map((member) => member.join(' : ')).join(' , ')}}`;
+          expect(canonicalText(text)).toBe(`{${expected.join(',')}}`);
+        }
+      }),
+    );
+  });
+
+  it('puts very many names in order, and more kinds of objects than it remembers', () => {
+    const numbers = Array.from(
+      { length: 2_000 },
+      (_, index) => `"${String(index).padStart(4, '0')}":${index}`,
+    );
+    expect(canonicalText(`{${numbers.toReversed().join(',')}}`)).toBe(`{${numbers.join(',')}}`);
+    for (const member of [...numbers, ...numbers]) {
+      expect(canonicalText(`{"b":1,${member}}`)).toBe(`{${member},"b":1}`);
+    }
+  });
+
   it('distinguishes numbers by their digits, not by their double', () => {
     expect(canonicalText('9007199254740993')).not.toBe(canonicalText('9007199254740992'));
     expect(canonicalText('[1e400, -0]')).toBe('[1e400,-0]');

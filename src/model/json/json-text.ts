@@ -181,33 +181,57 @@ function canonicalObject(
   leaveOut: ReadonlySet<string> | undefined,
   depth: number,
 ): string {
-  // By canonical name: setting a name again is how the last duplicate wins.
-  const members = new Map<string, string>();
-  let sorted = true;
-  let previous = '';
+  /** As `canonicalString` spells them. */
+  const names: string[] = [];
+  const values: string[] = [];
   place.at = valueStart(text, place.at + 1);
   while (place.at < text.length && text.charCodeAt(place.at) === QUOTE) {
     const nameEnd = stringEnd(text, place.at);
     const name = canonicalString(text.slice(place.at, nameEnd));
     place.at = valueStart(text, afterColon(text, nameEnd));
-    if (leaveOut?.has(JSON.parse(name) as string) === true) {
+    if (isLeftOut(name, leaveOut)) {
       place.at = valueEnd(text, place.at);
     } else {
-      members.set(name, canonical(text, place, undefined, depth + 1));
-      if (name < previous) sorted = false;
-      previous = name;
+      names.push(name);
+      values.push(canonical(text, place, undefined, depth + 1));
     }
     place.at = valueStart(text, place.at);
     if (text.charCodeAt(place.at) === COMMA) place.at = valueStart(text, place.at + 1);
   }
   place.at += 1;
-  const names = sorted ? members.keys() : [...members.keys()].sort();
   let result = '{';
-  for (const name of names) {
+  for (const index of canonicalOrder(names)) {
     if (result.length > 1) result += ',';
-    result += `${name}:${members.get(name) ?? ''}`;
+    result += `${names[index] ?? ''}:${values[index] ?? ''}`;
   }
   return `${result}}`;
+}
+
+function isLeftOut(name: string, leaveOut: ReadonlySet<string> | undefined): boolean {
+  return leaveOut !== undefined && leaveOut.size > 0 && leaveOut.has(JSON.parse(name) as string);
+}
+
+/** How many orders are remembered, of names that have so many characters together. */
+const MOST_ORDERS = 1000;
+const MOST_CHARACTERS = 4000;
+/**
+ * By the names, one behind another. The items of a collection have the same ones, and to sort them takes as long as to
+ * read an item.
+ */
+const orders = new Map<string, readonly number[]>();
+
+/** Where each member, in canonical order, stands among `names`: of duplicates the last one alone. */
+function canonicalOrder(names: readonly string[]): readonly number[] {
+  // One alone is a slice, which would keep the whole page in memory; joined, they are a copy.
+  if (names.length < 2) return names.length === 0 ? [] : [0];
+  const key = names.join('');
+  const known = orders.get(key);
+  if (known !== undefined) return known;
+  const last = new Map(names.map((name, index) => [name, index]));
+  const order = [...last].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, index]) => index);
+  if (orders.size === MOST_ORDERS) orders.clear();
+  if (key.length <= MOST_CHARACTERS) orders.set(key, order);
+  return order;
 }
 
 /** A string literal in JSON.stringify's spelling, which most have already: they have no escapes. */
