@@ -31,9 +31,6 @@ export type ColumnValue =
   /** It does not fit: NULL in the column, counted, whole in `_raw`. */
   | { readonly as: 'conflict' };
 
-const ZERO = 48;
-const NINE = 57;
-
 const STORED: ColumnValue = { as: 'stored' };
 const CONFLICT: ColumnValue = { as: 'conflict' };
 
@@ -55,25 +52,15 @@ export function columnValue(type: ColumnType, source: string): ColumnValue {
   const kind = valueKind(source);
   if (kind === 'null' || type === 'jsonb') return STORED;
   if (kind !== KIND_OF[type]) return CONFLICT;
-  if (type === 'bigint' && isPlainInteger(source)) return STORED;
+  if (type === 'bigint' && PLAIN_INTEGER.test(source)) return STORED;
   if (type === 'timestamptz' && isPlainMoment(source)) return STORED;
   if (type === 'bigint') return asText(integerText(source));
   if (type === 'timestamptz') return asText(timestampText(JSON.parse(source) as string));
   return STORED;
 }
 
-/** Digits that are certainly within 64 bits; others are looked at by `integerText`. */
-const SURE_DIGITS = 18;
-
-/** An integer as `integerText` spells it. */
-function isPlainInteger(source: string): boolean {
-  if (source.length > SURE_DIGITS || (source.length > 1 && source.charCodeAt(0) === ZERO)) return false;
-  for (let at = 0; at < source.length; at += 1) {
-    const code = source.charCodeAt(at);
-    if (code < ZERO || code > NINE) return false;
-  }
-  return true;
-}
+/** An integer as `integerText` spells it, with fewer digits than 64 bits may have. */
+const PLAIN_INTEGER = /^(?:0|[1-9]\d{0,17})$/;
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /** Digits that a 64-bit integer has at most. */
