@@ -198,7 +198,7 @@ export const SETTINGS = {
         'whether to replace another URL: `never`, `if-empty`, `always` ([webhooks](operations.md#webhooks))',
     }),
     scheme: setting('MIRROR_WEBHOOK_SCHEME', 'auto', parseChoice(SIGNATURE_SCHEMES), {
-      means: 'pins the signature scheme ([webhooks](operations.md#webhooks))',
+      means: 'narrows to one signature scheme ([webhooks](operations.md#webhooks))',
     }),
     header: setting('MIRROR_WEBHOOK_HEADER', 'X-Service-Signature', parseHeaderName, {
       means: 'name of the header that has the signature',

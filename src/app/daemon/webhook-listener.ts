@@ -3,9 +3,7 @@ import { receivingAccounts } from '../../db/webhook/receiving-accounts.ts';
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
-import type { DeliveryResult } from '../../model/webhook/delivery-results.ts';
 import type { Metrics } from '../../status/metrics.ts';
-import type { AnswerStatus } from '../../webhooks/receive/answer.ts';
 import { createWebhookServer, type WebhookServer } from '../../webhooks/receive/webhook-server.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import type { OpenMirror } from '../process/open-mirror.ts';
@@ -32,17 +30,6 @@ export interface WebhookListener {
 
 /** Connections for deliveries: each delivery needs one for some milliseconds, and has to be answered in a second. */
 const CONNECTIONS = 4;
-
-/** Names of refusals in the metrics. */
-const REFUSALS: Readonly<Record<Exclude<AnswerStatus, 200>, DeliveryResult>> = {
-  400: 'bad_signature',
-  404: 'no_account',
-  405: 'bad_request',
-  413: 'too_large',
-  415: 'bad_request',
-  500: 'not_now',
-  503: 'not_now',
-};
 
 /** @param publicUrl MIRROR_PUBLIC_URL */
 export async function webhookListener(
@@ -82,8 +69,8 @@ export async function webhookListener(
     clock,
     log,
     onEvent: (userId) => bellsOf(userId)?.hints.ring(),
-    onAnswer: ({ status }) => {
-      if (status !== 200) metrics.deliveryJudged(REFUSALS[status]);
+    onAnswer: ({ refused }) => {
+      if (refused !== undefined) metrics.deliveryJudged(refused);
     },
   });
   return { server, registrationChanged: (userId) => receiving.forget(userId) };

@@ -110,8 +110,8 @@ async function firstSeen(
   return otherAt && { id: otherId, at: otherAt };
 }
 
-/** @param asJson false: a body that is no JSON, or JSON that Postgres refuses, as one JSON string */
-function contentOf({ source, dataSource, isJson }: VerifiedEvent, asJson = isJson): Content {
+/** @param asJson false: a body that Postgres refuses as JSON, as one JSON string */
+function contentOf({ source, dataSource }: VerifiedEvent, asJson = true): Content {
   const data = asJson && dataSource !== undefined ? jsonbText(dataSource).raw : null;
   return { data, ...storedBody(source, asJson) };
 }

@@ -5,7 +5,6 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import {
   accountIds,
   countMismatch,
-  pinPrevious,
   type Snapshot,
   readReceivingSnapshot,
   storeSuccess,
@@ -124,24 +123,16 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
       return { ...last.secrets, now: databaseNow(last) };
     },
 
-    async verified(userId, proven) {
+    async verified(userId, secret) {
       const last = await snapshot(userId, false);
-      const { current, previous } = last.secrets;
-      const secret = [current, previous].find((each) => each?.secret === proven.secret);
-      if (secret === undefined) return;
-      const repins = proven.pin !== proven.pinned && secret.scheme === proven.pinned;
-      if (secret !== current) {
-        if (repins) await pinPrevious(db, userId, proven);
-      } else {
-        const at = databaseNow(last);
-        const recent =
-          last.verifiedAt !== undefined && at.getTime() - last.verifiedAt.getTime() < VERIFIED_MS;
-        if (recent && last.mismatches === 0 && !repins) return;
-        await storeSuccess(db, userId, proven, at);
-        last.verifiedAt = at;
-        last.mismatches = 0;
-      }
-      if (repins) entries.delete(userId);
+      if (last.secrets.current?.secret !== secret) return;
+      const at = databaseNow(last);
+      const { verifiedAt } = last;
+      const recent = verifiedAt !== undefined && at.getTime() - verifiedAt.getTime() < VERIFIED_MS;
+      if (recent && last.mismatches === 0) return;
+      await storeSuccess(db, userId, secret, at);
+      last.verifiedAt = at;
+      last.mismatches = 0;
     },
 
     async mismatched(userId) {

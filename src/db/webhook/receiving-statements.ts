@@ -1,8 +1,7 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { SUSPECT_MISMATCHES } from '../../model/webhook/registration.ts';
-import { SIGNATURE_SCHEMES, type Scheme } from '../../model/webhook/signature-scheme.ts';
-import type { ProvenSecret, StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
+import type { StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
 import { registrationState } from './webhook-store.ts';
 
 /** One reading of an account's registration. */
@@ -29,8 +28,8 @@ export async function accountIds(db: Db): Promise<ReadonlySet<string>> {
 export async function readReceivingSnapshot(db: Db, userId: string, readAt: number): Promise<Snapshot> {
   const row = await db.state
     .selectFrom('registration')
-    .select(['state', 'verified_at', 'mismatches', 'secret', 'secret_at as since', 'scheme'])
-    .select(['previous_secret as previous', 'previous_until as until', 'previous_scheme'])
+    .select(['state', 'verified_at', 'mismatches', 'secret', 'secret_at as since'])
+    .select(['previous_secret as previous', 'previous_until as until'])
     .select(sql<Date>`clock_timestamp()`.as('now'))
     .where('_user_id', '=', userId)
     .executeTakeFirst();
@@ -38,12 +37,8 @@ export async function readReceivingSnapshot(db: Db, userId: string, readAt: numb
   return {
     secrets: {
       state: registrationState(row?.state),
-      current:
-        secret === null || since === null ? undefined : { secret, since, scheme: schemeOf(row?.scheme) },
-      previous:
-        previous === null || until === null
-          ? undefined
-          : { secret: previous, until, scheme: schemeOf(row?.previous_scheme) },
+      current: secret === null || since === null ? undefined : { secret, since },
+      previous: previous === null || until === null ? undefined : { secret: previous, until },
     },
     at: row?.now ?? new Date(0),
     readAt,
@@ -52,32 +47,11 @@ export async function readReceivingSnapshot(db: Db, userId: string, readAt: numb
   };
 }
 
-/**
- * Stores that a delivery was verified. It names the secret, as all writes here do, so that it leaves alone a newer
- * one. It also leaves alone a pin that another delivery or process has set meanwhile: that may be a stronger one.
- */
-export async function storeSuccess(
-  db: Db,
-  userId: string,
-  { secret, pinned, pin }: ProvenSecret,
-  at: Date,
-): Promise<void> {
+/** Stores that a delivery was verified. It names the secret, as all writes here do: it leaves alone a newer one. */
+export async function storeSuccess(db: Db, userId: string, secret: string, at: Date): Promise<void> {
   await db.sql`
-    update ${db.stateTable('registration')}
-    set scheme = case when scheme is not distinct from ${pinned ?? null}::text then ${pin}::text else scheme end,
-      verified_at = ${at}::timestamptz, mismatches = 0
+    update ${db.stateTable('registration')} set verified_at = ${at}::timestamptz, mismatches = 0
     where _user_id = ${userId}::bigint and secret = ${secret}`;
-}
-
-export async function pinPrevious(
-  db: Db,
-  userId: string,
-  { secret, pinned, pin }: ProvenSecret,
-): Promise<void> {
-  await db.sql`
-    update ${db.stateTable('registration')} set previous_scheme = ${pin}
-    where _user_id = ${userId}::bigint and previous_secret = ${secret}
-      and previous_scheme is not distinct from ${pinned ?? null}::text`;
 }
 
 export async function countMismatch(db: Db, userId: string, secret: string): Promise<void> {
@@ -85,8 +59,4 @@ export async function countMismatch(db: Db, userId: string, secret: string): Pro
     update ${db.stateTable('registration')}
     set mismatches = mismatches + 1
     where _user_id = ${userId}::bigint and secret = ${secret} and mismatches < ${SUSPECT_MISMATCHES}::integer`;
-}
-
-function schemeOf(text: string | null | undefined): Scheme | undefined {
-  return SIGNATURE_SCHEMES.find((scheme): scheme is Scheme => scheme === text && scheme !== 'auto');
 }

@@ -111,11 +111,11 @@ async function saveChange(trx: Db, userId: string, change: RegistrationChange, n
     .onConflict((conflict) => conflict.column('_user_id').doNothing())
     .execute();
   if (change.accepted !== undefined) {
-    const { secret, keepScheme = false } = change.accepted;
+    const { secret } = change.accepted;
     if (secret !== undefined) await replaceSecret(trx, userId, secret, now);
-    await forgetSignatures(trx, userId, keepScheme);
   }
-  const columns = columnsOf(change);
+  // Mismatches are about the registration before.
+  const columns = { ...columnsOf(change), ...(change.accepted === undefined ? {} : { mismatches: 0 }) };
   if (Object.keys(columns).length === 0) return;
   await trx.state.updateTable('registration').set(columns).where('_user_id', '=', userId).execute();
 }
@@ -125,17 +125,9 @@ async function replaceSecret(trx: Db, userId: string, secret: string, now: Date)
   const until = new Date(now.getTime() + PREVIOUS_MS);
   await trx.sql`
     update ${trx.stateTable('registration')}
-    set previous_secret = secret, previous_scheme = scheme, previous_until = ${until}::timestamptz,
+    set previous_secret = secret, previous_until = ${until}::timestamptz,
       secret = ${secret}, secret_at = ${now}::timestamptz
     where _user_id = ${userId}::bigint and secret is distinct from ${secret}`;
-}
-
-/** Forgets what receivers learnt from signatures: it is about the registration before. */
-async function forgetSignatures(trx: Db, userId: string, keepScheme: boolean): Promise<void> {
-  await trx.sql`
-    update ${trx.stateTable('registration')}
-    set scheme = case when ${keepScheme}::boolean then scheme end, mismatches = 0
-    where _user_id = ${userId}::bigint`;
 }
 
 function columnsOf(change: RegistrationChange): Record<string, unknown> {

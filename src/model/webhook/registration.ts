@@ -109,14 +109,10 @@ export interface RegistrationChange extends Partial<
   >
 > {
   /**
-   * A registration was accepted: what earlier signatures have proven is void. `secret` is undefined where the answer
-   * had none: the known one stays. A replaced one is accepted for another 24 h.
+   * A registration was accepted. `secret` is undefined where the answer had none: the known one stays. A replaced one is
+   * accepted for another 24 h.
    */
-  readonly accepted?: {
-    readonly secret: string | undefined;
-    /** The pinned scheme stays: the same service's deliveries were verified a short while ago. */
-    readonly keepScheme?: true;
-  };
+  readonly accepted?: { readonly secret: string | undefined };
   /** They are ours from now on. */
   readonly addOwnUrls?: readonly string[];
   /** No other is ours any more. */

@@ -1,6 +1,6 @@
 import type { HintedRow } from '../hint.ts';
 
-/** What was read from the body of a rightly signed delivery (specification 2.4). Any body is an event. */
+/** What was read from the body of a rightly signed delivery (specification 2.4), which is a JSON object. */
 export interface VerifiedEvent {
   /** As the service gave it; the SHA-256 of the body, in hex, where it gave none that can be a key. */
   readonly id: string;
@@ -13,8 +13,6 @@ export interface VerifiedEvent {
   readonly rows: readonly HintedRow[];
   /** The whole body. */
   readonly source: string;
-  /** Whether the body is JSON: of any service that keeps to the specification it is. */
-  readonly isJson: boolean;
 }
 
 /** Where verified events go. */

@@ -1,5 +1,3 @@
-import type { Scheme } from './signature-scheme.ts';
-
 /**
  * States of an account's webhook registration:
  * - `none`: nothing of ours is registered
@@ -26,10 +24,11 @@ export interface StoredSecrets {
   readonly current: StoredSecret | undefined;
   /** Deliveries signed before the last registration may still be under way. */
   readonly previous:
-    | (Pick<StoredSecret, 'secret' | 'scheme'> & {
+    | {
+        readonly secret: string;
         /** Not accepted from then on. */
         readonly until: Date;
-      })
+      }
     | undefined;
   readonly state: RegistrationState;
   /** The database's time. The moments here are by its clock, whatever this machine's clock says. */
@@ -40,17 +39,6 @@ export interface StoredSecret {
   readonly secret: string;
   /** When it came. */
   readonly since: Date;
-  /** The scheme that is proven with this secret; weaker ones are refused. */
-  readonly scheme: Scheme | undefined;
-}
-
-/** What a delivery has proven about the secret that signed it. */
-export interface ProvenSecret {
-  readonly secret: string;
-  /** The pin of the secret when the delivery was judged. */
-  readonly pinned: Scheme | undefined;
-  /** Its pin from now on: the same scheme, or a stronger one. */
-  readonly pin: Scheme;
 }
 
 /** What a receiver needs of the accounts: any process may receive for all of them. */
@@ -60,8 +48,8 @@ export interface ReceivingAccounts {
    * @param fresh false: the answer may be up to two seconds old; true after a signature that did not match
    */
   secretsOf(userId: string, fresh: boolean): Promise<StoredSecrets | 'none' | 'unknown-yet'>;
-  /** A delivery's signature was right. What another delivery has proven of the secret meanwhile stays. */
-  verified(userId: string, proven: ProvenSecret): Promise<void>;
+  /** A delivery's signature was right. */
+  verified(userId: string, secret: string): Promise<void>;
   /** A delivery that looks like one of the service's had a signature that no secret explains. */
   mismatched(userId: string): Promise<void>;
 }

@@ -1,77 +1,98 @@
+import type { Clock } from '@research-mirror/runtime/clock';
 import { isLately } from '../../model/webhook/registration.ts';
-import { SIGNATURE_SCHEMES, type Scheme, type SchemeChoice } from '../../model/webhook/signature-scheme.ts';
-import type { ProvenSecret, StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
-import { isSigned } from '../signature/presented.ts';
-import { isPermitted, nextPin } from '../signature/strength.ts';
-import { LATER, proofsOf, type SignatureProof, type Signed } from '../signature/verify-signature.ts';
+import type { SchemeChoice } from '../../model/webhook/signature-scheme.ts';
+import type { StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
+import { canonicalJson } from '../signature/canonical-json.ts';
+import { type Claim, isBare } from '../signature/claims.ts';
+import { type Proof, proofsOf } from '../signature/verify-signature.ts';
 
 /** What a delivery's signature is worth (docs/design/events.md, "Signatures"). */
 export type DeliveryVerdict =
-  | {
-      readonly kind: 'verified';
-      readonly proven: ProvenSecret;
-      /** Milliseconds by which the signed moment is off, where that is more than a delivery takes. */
-      readonly late: number | undefined;
-    }
+  | { readonly kind: 'verified'; readonly secret: string }
   /** The signature is right, but too old (or too far ahead) to be accepted. */
   | { readonly kind: 'expired'; readonly off: number }
-  /** No header could be a signature. */
-  | { readonly kind: 'unsigned' }
   /** The signature matches no secret. */
   | { readonly kind: 'mismatch' }
   /** No known secret matches, but a new one may not have arrived yet: it must not be refused for good. */
   | { readonly kind: 'undecided'; readonly why: string };
 
-/** A signed moment that is off by more is logged; clocks and retries explain less. */
-export const FRESH_MS = 5 * 60_000;
-/** A right signature is accepted for so long: honest retries come late, and events only hint. */
+/** A right signature is accepted for so long (ms): honest retries come late, and events only hint. */
 export const ACCEPTED_MS = 24 * 3_600_000;
-/** How long after a new secret deliveries may be signed with one that is not known here. */
+/** How long (ms) after a new secret deliveries may be signed with one that is not known here. */
 export const REPLACED_MS = 10 * 60_000;
 
-const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');
-
 /**
- * Judges a delivery by what is known of its account's secrets.
- * @param choice as configured
- * @param now by this machine's clock, milliseconds since the epoch: for the moments that signatures prove
+ * Canonical JSON takes up to half a millisecond a KiB on the main thread, and anybody can ask for it. Bodies of the
+ * usual size are free: they cost no more than their request. All larger ones together get so many bytes a second
+ * (some 30 ms of work), and after a quiet time as many as the largest has. So a flood of large ones leaves enough
+ * time for smaller ones; those that find too little left are answered 503, and come again.
  */
-export function judgeDelivery(
-  signed: Signed,
-  secrets: StoredSecrets,
-  choice: SchemeChoice,
-  now: number,
-): DeliveryVerdict {
-  if (!isSigned(signed.presented)) return { kind: 'unsigned' };
-  const { current, previous } = secrets;
-  const stillValid = previous !== undefined && previous.until > secrets.now ? previous : undefined;
-  // Both are always tried, so that the time taken does not show which one is right.
-  const byCurrent = current === undefined ? undefined : judgeBy(signed, current, choice, now);
-  const byPrevious = stillValid === undefined ? undefined : judgeBy(signed, stillValid, choice, now);
-  if (byPrevious?.kind === 'verified' && byCurrent?.kind !== 'verified') return byPrevious;
-  return byCurrent ?? byPrevious ?? unexplained(secrets);
+export const CANONICAL = { freeBytes: 2 * 1024, perSecond: 64 * 1024, burst: 1024 * 1024 };
+
+/** Makes the canonical forms of bodies, as many as there is time for. */
+export class CanonicalForms {
+  readonly #clock: Clock;
+  #left = CANONICAL.burst;
+  #at: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#at = clock.monotonic();
+  }
+
+  /** @returns `later` where it would take more time than there is; no text for a body that has no such form */
+  of(body: Buffer): { readonly text: string | undefined } | 'later' {
+    const now = this.#clock.monotonic();
+    const earned = ((now - this.#at) / 1_000) * CANONICAL.perSecond;
+    this.#left = Math.min(CANONICAL.burst, this.#left + earned);
+    this.#at = now;
+    if (body.length > CANONICAL.freeBytes) {
+      if (body.length > this.#left) return 'later';
+      this.#left -= body.length;
+    }
+    return { text: canonicalJson(body.toString()) };
+  }
 }
 
-/** @returns undefined for a wrong signature */
-function judgeBy(
-  signed: Signed,
-  { secret, scheme: pinned }: { readonly secret: string; readonly scheme: Scheme | undefined },
+/**
+ * Makes the judge of one delivery, who may be asked again when more is known: each secret is tried once, and the
+ * canonical form made once, last, where no other form is right.
+ * @param choice as configured
+ */
+export function deliveryJudge(
+  claims: readonly Claim[],
+  body: Buffer,
   choice: SchemeChoice,
-  now: number,
-): Extract<DeliveryVerdict, { kind: 'verified' | 'expired' | 'undecided' }> | undefined {
-  const permitted = new Set(SCHEMES.filter((scheme) => isPermitted(scheme, choice, pinned)));
-  const proofs = proofsOf(signed, secret, permitted);
-  if (proofs === LATER) return { kind: 'undecided', why: 'there are too many large ones to be judged' };
-  const off = ({ signedAt }: SignatureProof): number =>
-    signedAt === undefined ? 0 : Math.abs(now - signedAt);
-  const [first, ...others] = proofs.filter((proof) => off(proof) <= ACCEPTED_MS);
-  if (first === undefined) {
-    const [expired] = proofs;
-    return expired === undefined ? undefined : { kind: 'expired', off: off(expired) };
-  }
-  const pin = nextPin(pinned, [first.scheme, ...others.map(({ scheme }) => scheme)]);
-  const late = Math.max(...[first, ...others].map(off));
-  return { kind: 'verified', proven: { secret, pinned, pin }, late: late > FRESH_MS ? late : undefined };
+  forms: CanonicalForms,
+): (known: StoredSecrets, now: number) => DeliveryVerdict {
+  const asIs = claims.filter(({ scheme }) => choice === 'auto' || choice === scheme);
+  const ofForm = choice === 'auto' || choice === 'canonical-json' ? claims.filter(isBare) : [];
+  const tried: string[] = [];
+  let form: ReturnType<CanonicalForms['of']> | undefined;
+  return (known, now) => {
+    const secrets = secretsIn(known).filter((each) => !tried.includes(each));
+    tried.push(...secrets);
+    const proofs = proofsOf(asIs, secrets, body);
+    if (proofs.length === 0 && ofForm.length > 0 && secrets.length > 0) {
+      form ??= forms.of(body);
+      if (form !== 'later' && form.text !== undefined) proofs.push(...proofsOf(ofForm, secrets, form.text));
+    }
+    const off = ({ signedAt = now }: Proof): number => Math.abs(now - signedAt);
+    const [nearest] = proofs.toSorted((a, b) => off(a) - off(b));
+    if (nearest !== undefined) {
+      return off(nearest) <= ACCEPTED_MS
+        ? { kind: 'verified', secret: nearest.secret }
+        : { kind: 'expired', off: off(nearest) };
+    }
+    return form === 'later'
+      ? { kind: 'undecided', why: 'there are too many large ones to be judged' }
+      : unexplained(known);
+  };
+}
+
+function secretsIn({ current, previous, now }: StoredSecrets): string[] {
+  const stillValid = previous !== undefined && previous.until > now ? [previous.secret] : [];
+  return current === undefined ? stillValid : [current.secret, ...stillValid];
 }
 
 /** Services take a 4xx for final: it is given only where no secret that is still to arrive could match. */

@@ -8,47 +8,35 @@ import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
 const MAX_TYPE = 200;
 
 /**
- * Reads a verified delivery's body. Any body is an event: the SHA-256 names one without an `id` that can be a key,
- * and one that is no JSON object has neither type nor data.
+ * Reads a verified delivery's body; the SHA-256 names an event without an `id` that can be a key.
+ * @returns undefined for a body that is not one JSON object in UTF-8
  */
-export function readEvent(body: Buffer): VerifiedEvent {
-  const source = textOf(body);
-  const { isJson, isObject } = parse(source);
-  const envelope = isObject ? source : '{}';
-  const id = readKey('text', fieldSource(envelope, 'id'));
-  const sentType = stringIn(envelope, 'type');
+export function readEvent(body: Buffer): VerifiedEvent | undefined {
+  const source = objectText(body);
+  if (source === undefined) return undefined;
+  const id = readKey('text', fieldSource(source, 'id'));
+  const sentType = stringIn(source, 'type');
   const type = sentType !== undefined && isPlain(sentType) ? sentType : undefined;
-  const data = fieldSource(envelope, 'data');
+  const data = fieldSource(source, 'data');
   const dataSource = data === 'null' ? undefined : data;
   return {
     id: 'key' in id ? id.key : createHash('sha256').update(body).digest('hex'),
     type,
-    createdAt: stringIn(envelope, 'created_at'),
+    createdAt: stringIn(source, 'created_at'),
     dataSource,
     rows: rowsOfEvent(type, dataSource),
     source,
-    isJson,
   };
 }
 
-/**
- * UTF-8, without a byte order mark. A body that is not UTF-8 is read as Latin-1: no byte is lost, and JSON stays
- * JSON.
- */
-function textOf(body: Buffer): string {
+/** Without a byte order mark. */
+function objectText(body: Buffer): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? text : undefined;
   } catch {
-    return body.toString('latin1');
-  }
-}
-
-function parse(source: string): { readonly isJson: boolean; readonly isObject: boolean } {
-  try {
-    const value: unknown = JSON.parse(source);
-    return { isJson: true, isObject: typeof value === 'object' && value !== null && !Array.isArray(value) };
-  } catch {
-    return { isJson: false, isObject: false };
+    return undefined;
   }
 }
 

@@ -1,17 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { HintedRow } from '../../model/hint.ts';
-import type { SchemeChoice } from '../../model/webhook/signature-scheme.ts';
-import type { EventSink } from '../../model/webhook/verified-event.ts';
-import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Notes } from '@research-mirror/runtime/notes';
-import { presentedSignatures } from '../signature/presented.ts';
-import { signedBody } from '../signature/verify-signature.ts';
-import { type ListenerAnswer, answer } from './answer.ts';
-import { ByteRate } from './byte-rate.ts';
-import { judgeDelivery, type DeliveryVerdict } from './judge.ts';
+import type { HintedRow } from '../../model/hint.ts';
+import type { DeliveryResult } from '../../model/webhook/delivery-results.ts';
+import type { SchemeChoice } from '../../model/webhook/signature-scheme.ts';
+import type { EventSink } from '../../model/webhook/verified-event.ts';
+import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
+import { claimsOf } from '../signature/claims.ts';
+import { CanonicalForms, deliveryJudge } from './judge.ts';
 import { readEvent } from './read-event.ts';
 
 export interface ReceiverOptions {
@@ -33,62 +31,99 @@ export interface Delivery {
   readonly body: Buffer;
 }
 
-/** Mismatches of one account are counted at most so often (ms): a flood of forgeries is one reason to look. */
-const MISMATCH_MS = 1_000;
+/** The answer to a delivery, or to anything else that comes to its listener (docs/operations.md, "Webhooks"). */
+export interface ListenerAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Why a delivery is not taken; undefined: it is. */
+  readonly refused: Refused | undefined;
+}
 
-/**
- * Canonical JSON takes up to a third of a millisecond a KiB on the main thread, and anybody can ask for it. Bodies of
- * the usual size are free: they cost no more than their request. All larger ones together get so many bytes a second
- * (some 20 ms of work), and after a quiet time as many as the largest has. So a flood of large ones leaves enough
- * time for smaller ones; those that find too little left are answered 503, and come again.
- */
-export const CANONICAL = { freeBytes: 2 * 1024, perSecond: 64 * 1024, burst: 1024 * 1024 };
+type Refused = Exclude<DeliveryResult, 'stored' | 'known'>;
+
+/** 405 and 415: other methods than POST, and bodies that are compressed; 500: a defect. */
+const REFUSED = {
+  200: undefined,
+  400: 'bad_signature',
+  404: 'no_account',
+  405: 'bad_request',
+  413: 'too_large',
+  415: 'bad_request',
+  500: 'not_now',
+  503: 'not_now',
+} as const;
+
+/** Seconds after which what can't be taken now is worth another try. */
+const RETRY_AFTER = '5';
+
+/** @param text for people; says nothing that a forger could use */
+export function answer(
+  status: keyof typeof REFUSED,
+  text: string,
+  refused: Refused | undefined = REFUSED[status],
+): ListenerAnswer {
+  return {
+    status,
+    headers: {
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...(status === 503 ? { 'retry-after': RETRY_AFTER } : {}),
+      ...(status === 405 ? { allow: 'POST' } : {}),
+    },
+    body: `${text}\n`,
+    refused,
+  };
+}
+
+/** Bodies above this take turns, with all other work between them: each is hashed for some milliseconds. */
+const TURN_BYTES = 64 * 1024;
 
 /** Judges, stores and answers a delivery, in this order (docs/design/events.md, "Deliveries"). */
 export class Receiver {
   readonly #options: ReceiverOptions;
-  readonly #canonical: ByteRate;
-  /** When a mismatch was last counted, by account, on the monotonic clock. */
-  readonly #countedAt = new Map<string, number>();
+  readonly #forms: CanonicalForms;
+  #turn = Promise.resolve();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
-    this.#canonical = new ByteRate(options.clock, CANONICAL);
+    this.#forms = new CanonicalForms(options.clock);
   }
 
   /** Never throws: a delivery that can't be judged or stored now is answered 503, and comes again. */
   async receive(delivery: Delivery): Promise<ListenerAnswer> {
-    const { notes } = this.#options;
     try {
-      const verdict = await this.#verdict(delivery);
-      return await this.#act(delivery, verdict);
+      return await this.#judged(delivery);
     } catch (error) {
-      notes.say('warn', 'failed', `deliveries can't be judged or stored now: ${messageOf(error)}`);
+      const why = `deliveries can't be judged or stored now: ${messageOf(error)}`;
+      this.#options.notes.say('warn', 'failed', why);
       return answer(503, 'not now: the database does not answer');
     }
   }
 
-  async #verdict({ userId, headers, body }: Delivery): Promise<DeliveryVerdict | 'none' | 'unknown-yet'> {
-    const { accounts, header, scheme, clock } = this.#options;
-    const mayPrint = (bytes: number): boolean => bytes <= CANONICAL.freeBytes || this.#canonical.take(bytes);
-    const signed = signedBody(presentedSignatures(headers, header), body, mayPrint);
+  async #judged(delivery: Delivery): Promise<ListenerAnswer> {
+    const { accounts, header, scheme, clock, notes } = this.#options;
+    const { userId, headers, body } = delivery;
     const known = await accounts.secretsOf(userId, false);
-    if (typeof known === 'string') return known;
-    const verdict = judgeDelivery(signed, known, scheme, clock.now());
-    if (verdict.kind !== 'mismatch' && verdict.kind !== 'undecided') return verdict;
-    // The secret may have been replaced a moment ago, by another process.
-    const fresh = await accounts.secretsOf(userId, true);
-    return typeof fresh === 'string' ? fresh : judgeDelivery(signed, fresh, scheme, clock.now());
-  }
-
-  async #act(delivery: Delivery, verdict: DeliveryVerdict | 'none' | 'unknown-yet'): Promise<ListenerAnswer> {
-    const { userId } = delivery;
-    const { notes } = this.#options;
-    if (verdict === 'unknown-yet') return answer(503, 'not now: the accounts are not known yet');
-    if (verdict === 'none') return answer(404, 'there is no such account here');
+    if (typeof known === 'string') return nobody(known);
+    const claims = claimsOf(headers, header);
+    if (claims.length === 0) return this.#unsigned(delivery);
+    if (body.length > TURN_BYTES) {
+      this.#turn = this.#turn.then(() => new Promise((resolve) => setImmediate(resolve)));
+      await this.#turn;
+    }
+    const judge = deliveryJudge(claims, body, scheme, this.#forms);
+    let verdict = judge(known, clock.now());
+    if (verdict.kind === 'mismatch' || verdict.kind === 'undecided') {
+      // The secret may have been replaced a moment ago, by another process.
+      const fresh = await accounts.secretsOf(userId, true);
+      if (typeof fresh === 'string') return nobody(fresh);
+      verdict = judge(fresh, clock.now());
+    }
     switch (verdict.kind) {
       case 'verified':
-        return this.#store(delivery, verdict);
+        return this.#store(userId, body, verdict.secret);
       case 'undecided':
         notes.say('info', `undecided ${userId}`, `deliveries for account ${userId} wait: ${verdict.why}`);
         return answer(503, 'not now: the signature can not be judged yet');
@@ -99,10 +134,15 @@ export class Receiver {
           `a delivery for account ${userId} was signed ${formatSpan(verdict.off)} off this machine's clock, and refused: is the clock right?`,
         );
         return answer(400, 'the signature is too old');
-      case 'unsigned':
-        return this.#unsigned(delivery);
       case 'mismatch':
-        this.#mismatched(userId);
+        notes.say(
+          'warn',
+          `mismatch ${userId}`,
+          `a delivery for account ${userId} had a signature that is not the service's, and was refused`,
+        );
+        accounts.mismatched(userId).catch((error: unknown) => {
+          notes.say('warn', 'mismatched', `a wrong signature could not be counted: ${messageOf(error)}`);
+        });
         return answer(400, 'the signature is wrong');
     }
   }
@@ -127,42 +167,27 @@ export class Receiver {
     return answer(400, 'the signature has an unknown form');
   }
 
-  async #store(
-    { userId, body }: Delivery,
-    { proven, late }: Extract<DeliveryVerdict, { kind: 'verified' }>,
-  ): Promise<ListenerAnswer> {
+  async #store(userId: string, body: Buffer, secret: string): Promise<ListenerAnswer> {
     const { accounts, store, notes, onEvent } = this.#options;
     const event = readEvent(body);
-    const outcome = await store.store(userId, event);
-    if (late !== undefined) {
-      notes.say(
-        'info',
-        `late ${userId}`,
-        `a delivery for account ${userId} was signed ${formatSpan(late)} off this machine's clock`,
-      );
+    if (event === undefined) {
+      const line = `a delivery for account ${userId} was no JSON object, though its signature is right, and was refused`;
+      notes.say('warn', `no object ${userId}`, line);
+      return answer(400, 'the body is no JSON object', 'bad_request');
     }
-    accounts.verified(userId, proven).catch((error: unknown) => {
-      notes.say('warn', 'verified', `a signature scheme could not be kept: ${messageOf(error)}`);
+    const outcome = await store.store(userId, event);
+    accounts.verified(userId, secret).catch((error: unknown) => {
+      notes.say('warn', 'verified', `a right signature could not be noted: ${messageOf(error)}`);
     });
     if (outcome === 'stored') onEvent(userId, event.rows);
     return answer(200, outcome);
   }
+}
 
-  #mismatched(userId: string): void {
-    const { accounts, clock, notes } = this.#options;
-    notes.say(
-      'warn',
-      `mismatch ${userId}`,
-      `a delivery for account ${userId} had a signature that is not the service's, and was refused`,
-    );
-    const now = clock.monotonic();
-    const countedAt = this.#countedAt.get(userId);
-    if (countedAt !== undefined && now - countedAt < MISMATCH_MS) return;
-    this.#countedAt.set(userId, now);
-    accounts.mismatched(userId).catch((error: unknown) => {
-      notes.say('warn', 'mismatched', `a wrong signature could not be counted: ${messageOf(error)}`);
-    });
-  }
+function nobody(why: 'none' | 'unknown-yet'): ListenerAnswer {
+  return why === 'none'
+    ? answer(404, 'there is no such account here')
+    : answer(503, 'not now: the accounts are not known yet');
 }
 
 /** The likely remedy for a signature that is missing: the header has another name. */

@@ -16,8 +16,8 @@ function head(...headers: readonly string[]): string {
 describe('a body', () => {
   it('of a mebibyte is taken, one byte more is not', async () => {
     const { url } = await listen();
-    const body = envelope('evt_1', { data: 'x'.repeat(1024 * 1024) });
-    const most = body.slice(0, 1024 * 1024);
+    const rest = envelope('evt_1', { data: '' }).length;
+    const most = envelope('evt_1', { data: 'x'.repeat(1024 * 1024 - rest) });
     expect((await deliver(url, most)).status).toBe(200);
     const more = await deliver(url, `${most}x`);
     expect([more.status, more.headers.get('connection')]).toEqual([413, 'close']);

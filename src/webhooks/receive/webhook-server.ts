@@ -3,8 +3,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { type NoteLog, Notes } from '@research-mirror/runtime/notes';
 import type { Service } from '@research-mirror/runtime/service';
 import { listenProblem } from '../../model/webhook/listen-problem.ts';
-import { answer, type ListenerAnswer } from './answer.ts';
-import { Receiver, type ReceiverOptions } from './receiver.ts';
+import { answer, type ListenerAnswer, Receiver, type ReceiverOptions } from './receiver.ts';
 
 export interface WebhookServerOptions extends Omit<ReceiverOptions, 'notes'> {
   readonly host: string;

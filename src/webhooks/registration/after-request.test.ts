@@ -34,22 +34,6 @@ describe('what is stored of a request that registers', () => {
     });
   });
 
-  it('that was accepted after deliveries that nothing explained: the scheme stays, if it was right within a day', () => {
-    const answer = { kind: 'accepted', secret: 'new', seen: SEEN } as const;
-    const accepted = (more: Partial<Registration>) => {
-      const change = afterRequest(answer, URL, { ...BEFORE, ...more }, NOW);
-      return 'accepted' in change && change.accepted;
-    };
-    const hours = (count: number): Date => new Date(NOW.getTime() - count * 3_600_000);
-    expect(accepted({ state: 'suspect', verifiedAt: hours(23.9) })).toEqual({
-      secret: 'new',
-      keepScheme: true,
-    });
-    expect(accepted({ state: 'suspect', verifiedAt: hours(24) })).toEqual({ secret: 'new' });
-    expect(accepted({ state: 'suspect', verifiedAt: null })).toEqual({ secret: 'new' });
-    expect(accepted({ state: 'registered', verifiedAt: hours(1) })).toEqual({ secret: 'new' });
-  });
-
   it('that was accepted without showing it: for all types, by the URL that was sent', () => {
     expect(
       afterRequest({ kind: 'accepted', secret: 'new', seen: undefined }, URL, BEFORE, NOW),

@@ -1,9 +1,6 @@
-import { isLately, type Registration, type RegistrationChange } from '../../model/webhook/registration.ts';
+import type { Registration, RegistrationChange } from '../../model/webhook/registration.ts';
 import type { RegistrationOutcome } from './registration-outcome.ts';
 import { NO_SECRET } from './remedies.ts';
-
-/** A scheme that was right within this time (ms) is the service's. */
-const SCHEME_MS = 24 * 3_600_000;
 
 /**
  * What to store after a request to register `url`.
@@ -44,7 +41,7 @@ function accepted(
 ): RegistrationChange {
   const known = secret !== undefined || before.secret !== null;
   return {
-    accepted: keepsScheme(before, now) ? { secret, keepScheme: true } : { secret },
+    accepted: { secret },
     state: known ? 'registered' : 'suspect',
     eventTypes: seen?.eventTypes ?? null,
     registeredAt: now,
@@ -53,12 +50,4 @@ function accepted(
     error: known ? null : NO_SECRET,
     ...(known ? {} : { suspectAt: now }),
   };
-}
-
-/**
- * After a registration because of mismatches, which anybody can cause, weaker signatures are refused as before.
- * Without a right one for a day, the service may sign by another scheme now.
- */
-function keepsScheme({ state, verifiedAt }: Registration, now: Date): boolean {
-  return state === 'suspect' && verifiedAt !== null && isLately(verifiedAt, SCHEME_MS, now);
 }

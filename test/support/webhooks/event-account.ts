@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { storeEvent } from '../../../src/db/events/event-store.ts';
 import type { Fence } from '../../../src/model/fence.ts';
-import { readEvent } from '../../../src/webhooks/receive/read-event.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
 import { MirroredAccount } from '../mirror/mirrored-account.ts';
+import { eventOf } from './signing.ts';
 
 /** A row of `events`. */
 export interface EventRow {
@@ -39,7 +39,7 @@ export class EventAccount {
   }
 
   store(body: string, db: Db = this.#database.db): Promise<'stored' | 'known'> {
-    const event = readEvent(Buffer.from(body));
+    const event = eventOf(body);
     return storeEvent(db, this.userId, event, event.rows);
   }
 

@@ -1,15 +1,11 @@
 import type { EventSink, VerifiedEvent } from '../../../src/model/webhook/verified-event.ts';
-import type {
-  ProvenSecret,
-  ReceivingAccounts,
-  StoredSecrets,
-} from '../../../src/model/webhook/webhook-secrets.ts';
+import type { ReceivingAccounts, StoredSecrets } from '../../../src/model/webhook/webhook-secrets.ts';
 import { SECRET } from './signing.ts';
 
 /** Secrets that have been there for long. */
 export function storedSecrets(more: Partial<StoredSecrets> = {}): StoredSecrets {
   return {
-    current: { secret: SECRET, since: new Date(0), scheme: undefined },
+    current: { secret: SECRET, since: new Date(0) },
     previous: undefined,
     state: 'registered',
     now: new Date(86_400_000),
@@ -32,10 +28,10 @@ export class MemoryAccounts implements ReceivingAccounts {
     return Promise.resolve(secrets ?? (this.pinged ? 'none' : 'unknown-yet'));
   }
 
-  verified(userId: string, { secret, pin }: ProvenSecret): Promise<void> {
+  verified(userId: string, secret: string): Promise<void> {
     const { current, previous } = this.fresh.get(userId) ?? this.known.get(userId) ?? {};
     const which = secret === current?.secret ? 'current' : secret === previous?.secret && 'previous';
-    this.calls.push(`${userId}: ${which} ${pin}`);
+    this.calls.push(`${userId}: ${which}`);
     return Promise.resolve();
   }
 

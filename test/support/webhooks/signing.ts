@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Scheme } from '../../../src/model/webhook/signature-scheme.ts';
+import type { VerifiedEvent } from '../../../src/model/webhook/verified-event.ts';
+import { readEvent } from '../../../src/webhooks/receive/read-event.ts';
 
 /** A secret as the specification describes it: a hex string. */
 export const SECRET = '5f2c9a3b8d1e4f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8';
@@ -13,6 +15,13 @@ export function envelope(id: string, fields: Readonly<Record<string, unknown>> =
     data: { job_id: 7, document_id: 8, company_url: 'https://example.com/' },
     ...fields,
   });
+}
+
+/** The event of a body that is one. */
+export function eventOf(body: string | Buffer): VerifiedEvent {
+  const event = readEvent(Buffer.from(body));
+  if (event === undefined) throw new RangeError('the body is no event');
+  return event;
 }
 
 /**

@@ -280,8 +280,8 @@ describe('a daemon with a public URL', () => {
     await tellOfAChange('before');
     await shown('before');
     const row = async () =>
-      (await system.db.query('select secret, scheme, state from mirror_sync.registration')).rows[0];
-    await eventually('the pin', async () => (await row())?.['scheme'] === 'hex');
+      (await system.db.query('select secret, verified_at, state from mirror_sync.registration')).rows[0];
+    await eventually('a right signature', async () => (await row())?.['verified_at'] !== null);
     await aged();
     const before = await row();
     const polls = `select 1 from mirror.sync_log where kind = 'poll' and collection = 'research_jobs'`;

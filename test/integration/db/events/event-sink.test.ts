@@ -3,10 +3,9 @@ import { createEventSink } from '../../../../src/db/events/event-sink.ts';
 import { createWakeups } from '../../../../src/db/notify/wakeups.ts';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { readEvent } from '../../../../src/webhooks/receive/read-event.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { eventAccounts } from '../../../support/webhooks/event-account.ts';
-import { envelope } from '../../../support/webhooks/signing.ts';
+import { envelope, eventOf } from '../../../support/webhooks/signing.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
 const scene = eventAccounts();
@@ -19,8 +18,7 @@ describe('the sink', () => {
       clock: new VirtualClock(),
     });
     const list = envelope('evt_1', { type: 'list.failed', data: { list_id: 2 } });
-    for (const body of [list, envelope('evt_2')])
-      await sink.store(scene.account.userId, readEvent(Buffer.from(body)));
+    for (const body of [list, envelope('evt_2')]) await sink.store(scene.account.userId, eventOf(body));
     expect(await scene.account.hints()).toEqual(['lists//2/1']);
     expect(await scene.account.events()).toHaveLength(2);
   });
@@ -46,7 +44,7 @@ describe('the sink', () => {
     });
     const before = wakes;
     const bodies = Array.from({ length: 30 }, (_, index) => envelope(`evt_${index}`));
-    await Promise.all(bodies.map((body) => sink.store(scene.account.userId, readEvent(Buffer.from(body)))));
+    await Promise.all(bodies.map((body) => sink.store(scene.account.userId, eventOf(body))));
     await eventually('a wake-up', () => wakes > before);
     expect(wakes - before).toBe(1);
     await eventually('another for those that came meanwhile', async () => {

@@ -156,11 +156,8 @@ describe('an event', () => {
   });
 
   it.each([
-    ['no JSON', 'hello', '"hello"', null],
-    ['an empty body', '', '""', null],
-    ['JSON that is no object', '[1, 2.0]', '[1, 2.0]', null],
+    ['an object without fields', '{}', '{}', null],
     ['characters that jsonb can’t hold', '{"a":"x\\u0000y"}', '{"a": "x\ufffdy"}', '{"a":"x\\u0000y"}'],
-    ['no JSON, and such characters', 'a\0b', '"a\ufffdb"', '"a\\u0000b"'],
     ['a number that Postgres can’t hold', '{"a":1e400000}', '"{\\"a\\":1e400000}"', null],
   ])('whose body is %s is stored whole', async (_, body, raw, verbatim) => {
     expect(await account.store(body)).toBe('stored');

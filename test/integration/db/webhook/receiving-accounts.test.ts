@@ -93,51 +93,26 @@ describe('receivers', () => {
     }
   });
 
-  it('pin the scheme that succeeded, write once a minute, and a new registration clears the pin', async () => {
-    const account = await registered();
-    const receivers = account.receivers({ clock: new VirtualClock() });
-    const secret = await secretOf(account);
-    await receivers.verified(account.userId, { secret, pinned: undefined, pin: 'hex' });
-    const version = `select xmin::text as version from mirror_sync.registration where _user_id = ${account.userId}`;
-    const before = await account.row(version);
-    const again = { secret, pinned: 'hex', pin: 'hex' } as const;
-    for (let times = 0; times < 50; times += 1) await receivers.verified(account.userId, again);
-    expect(await account.row(version)).toEqual(before);
-    expect(await receivers.secretsOf(account.userId, false)).toMatchObject({ current: { scheme: 'hex' } });
-    await receivers.verified(account.userId, { secret, pinned: 'hex', pin: 'timestamped' });
-    expect(await account.registration()).toMatchObject({ scheme: 'timestamped' });
-
-    await replaced(account);
-    expect(await account.registration()).toMatchObject({ scheme: null, previous_scheme: 'timestamped' });
-    const stronger = { secret, pinned: 'timestamped', pin: 'standard-webhooks' } as const;
-    await account.receivers().verified(account.userId, stronger);
-    expect(await account.registration()).toMatchObject({
-      scheme: null,
-      previous_scheme: 'standard-webhooks',
-    });
-  });
-
-  it('leave a pin that is stronger than what they judged by, here or in another process', async () => {
+  it('write a success once a minute', async () => {
     const account = await registered();
     const clock = new VirtualClock();
-    const [one, other] = [account.receivers({ clock }), account.receivers({ clock })];
-    await other.secretsOf(account.userId, false);
+    const receivers = account.receivers({ clock });
     const secret = await secretOf(account);
-    const set = (assignment: string): Promise<unknown> =>
-      account.row(`update mirror_sync.registration set ${assignment} where _user_id = ${account.userId}`);
-    await one.verified(account.userId, { secret, pinned: undefined, pin: 'timestamped' });
-    await set('mismatches = 2');
-    const weaker = { secret, pinned: undefined, pin: 'canonical-json' } as const;
-    for (const receivers of [one, other]) await receivers.verified(account.userId, weaker);
-    expect(await account.registration()).toMatchObject({ scheme: 'timestamped', mismatches: 0 });
-
-    await replaced(account);
-    await set('previous_scheme = null');
-    const third = account.receivers({ clock });
-    await third.secretsOf(account.userId, false);
-    await set("previous_scheme = 'timestamped'");
-    for (const receivers of [account.receivers(), third]) await receivers.verified(account.userId, weaker);
-    expect(await account.registration()).toMatchObject({ previous_scheme: 'timestamped' });
+    await receivers.verified(account.userId, secret);
+    const version = () =>
+      account.row(
+        `select xmin::text as version from mirror_sync.registration where _user_id = ${account.userId}`,
+      );
+    const before = await version();
+    for (let times = 0; times < 50; times += 1) await receivers.verified(account.userId, secret);
+    expect(await version()).toEqual(before);
+    await account.row(
+      `update mirror_sync.registration set verified_at = now() - interval '1 hour' where _user_id = ${account.userId}`,
+    );
+    const aged = await version();
+    await clock.advance(2_000);
+    await receivers.verified(account.userId, secret);
+    expect(await version()).not.toEqual(aged);
   });
 
   it('take no success with a secret for one with the secret that has replaced it since', async () => {
@@ -145,8 +120,8 @@ describe('receivers', () => {
     const secret = await secretOf(account);
     await replaced(account);
     const before = await account.registration();
-    await account.receivers().verified(account.userId, { secret, pinned: undefined, pin: 'hex' });
-    expect(await account.registration()).toEqual({ ...before, previous_scheme: 'hex' });
+    await account.receivers().verified(account.userId, secret);
+    expect(await account.registration()).toEqual(before);
   });
 
   it('make a registration suspect, whose secret the service replaced: it is registered again', async () => {
@@ -184,7 +159,7 @@ describe('receivers', () => {
   it('bring it to nothing by mismatches alone, nor by changes that a delivery told of, are few or too young', async () => {
     const account = await registered();
     const secret = await secretOf(account);
-    await account.receivers().verified(account.userId, { secret, pinned: undefined, pin: 'hex' });
+    await account.receivers().verified(account.userId, secret);
     await account.look(20);
     await account.finish(2);
     await account.finish(5, 2);
@@ -199,28 +174,9 @@ describe('receivers', () => {
     expect(await account.registration()).toMatchObject({
       state: 'registered',
       secret,
-      scheme: 'hex',
       error: null,
     });
     expect(await account.asked('POST')).toBe(1);
-  });
-
-  it('leave the scheme pinned that was right within a day, where it is registered again because of them', async () => {
-    const account = await registered();
-    const secret = await secretOf(account);
-    await account.receivers().verified(account.userId, { secret, pinned: undefined, pin: 'timestamped' });
-    await account.look(20);
-    await account.finish(3);
-    for (let times = 0; times < 3; times += 1) await account.receivers().mismatched(account.userId);
-    await account.age(2);
-    account.bell.ring();
-    await eventually('another registration', async () => (await secretOf(account)) !== secret);
-    await account.until('registered');
-    expect(await account.registration()).toMatchObject({
-      scheme: 'timestamped',
-      previous_secret: secret,
-      previous_scheme: 'timestamped',
-    });
   });
 
   it('are one success away from trust', async () => {
@@ -237,7 +193,7 @@ describe('receivers', () => {
     account.bell.ring();
     await account.until('suspect');
     const secret = await secretOf(account);
-    await account.receivers().verified(account.userId, { secret, pinned: undefined, pin: 'hex' });
+    await account.receivers().verified(account.userId, secret);
     account.bell.ring();
     await account.until('registered');
     expect(await account.registration()).toMatchObject({ mismatches: 0, error: null });

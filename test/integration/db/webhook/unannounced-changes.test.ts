@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unannouncedBetween } from '../../../../src/db/webhook/unannounced-changes.ts';
 import { storeEvent } from '../../../../src/db/events/event-store.ts';
 import { stateClass } from '../../../../src/model/row-state.ts';
-import { readEvent } from '../../../../src/webhooks/receive/read-event.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
+import { eventOf } from '../../../support/webhooks/signing.ts';
 
 let database: MigratedDatabase;
 let users = 0;
@@ -171,7 +171,7 @@ describe('the recipe that compares changes with events', () => {
     await account.page('research_jobs', jobs('queued', 'queued', 'queued', 'queued'));
     const deliver = async (id: number): Promise<void> => {
       const body = `{"id":"evt_${id}","type":"research.completed","data":{"job_id":${id}}}`;
-      const event = readEvent(Buffer.from(body));
+      const event = eventOf(body);
       await storeEvent(database.db, account.fence.userId, event, event.rows);
     };
     await deliver(1);

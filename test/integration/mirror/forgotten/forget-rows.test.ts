@@ -5,13 +5,13 @@ import { storeEvent } from '../../../../src/db/events/event-store.ts';
 import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
 import { collection, type CollectionName, type ListCollection } from '../../../../src/model/collections.ts';
 import { LeaseLost } from '../../../../src/model/errors.ts';
-import { readEvent } from '../../../../src/webhooks/receive/read-event.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { itemsOf, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
+import { eventOf } from '../../../support/webhooks/signing.ts';
 
 let database: MigratedDatabase;
 let user = 0;
@@ -60,7 +60,7 @@ async function run<T>(text: string): Promise<T[]> {
 }
 
 async function store(body: object): Promise<string> {
-  const event = readEvent(Buffer.from(JSON.stringify(body)));
+  const event = eventOf(JSON.stringify(body));
   return storeEvent(database.db, account.fence.userId, event, event.rows);
 }
 

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgetRows } from '../../../../src/app/forget/forget-rows.ts';
 import { storeEvent } from '../../../../src/db/events/event-store.ts';
 import { collection, type CollectionName } from '../../../../src/model/collections.ts';
-import { readEvent } from '../../../../src/webhooks/receive/read-event.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
@@ -12,6 +11,7 @@ import {
 import { runs } from '../../../support/effort.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
+import { eventOf } from '../../../support/webhooks/signing.ts';
 
 let database: MigratedDatabase;
 let users = 0;
@@ -60,8 +60,8 @@ async function play(account: MirroredAccount, { table, key, what }: Step, round:
   if (what === 'bad') await account.page(table, `[${item}, "n": 1e200000}]`, { parent: PARENT[table] });
   if (what === 'event' && table !== 'list_items') {
     const family = { research_jobs: 'research', lists: 'list', watchlist: 'watchlist' }[table];
-    const event = readEvent(
-      Buffer.from(`{"id": "${marker.length}-${round}", "type": "${family}.updated", "data": ${item}}}`),
+    const event = eventOf(
+      `{"id": "${marker.length}-${round}", "type": "${family}.updated", "data": ${item}}}`,
     );
     await storeEvent(database.db, userId, event, event.rows);
   }

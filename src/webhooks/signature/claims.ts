@@ -1,0 +1,97 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Scheme } from '../../model/webhook/signature-scheme.ts';
+
+/** A MAC that a delivery's headers claim, whatever it is worth. */
+export interface Claim {
+  /** By its form: a MAC of the canonical form looks like one of the raw body. */
+  readonly scheme: Exclude<Scheme, 'canonical-json'>;
+  /** 32 bytes. */
+  readonly mac: Buffer;
+  /** What is signed in front of the body. */
+  readonly before: string;
+  /** When it was signed, milliseconds since the epoch; undefined: it does not say. */
+  readonly signedAt: number | undefined;
+}
+
+/** Further parts of a header are ignored: a service has only a few secrets at a time. */
+const MAX_PARTS = 16;
+const MAC_BYTES = 32;
+/** A number from here on counts milliseconds: as seconds it would be beyond the year 5000. */
+const LEAST_MILLISECONDS = 1e11;
+
+/**
+ * The claims of a delivery; unknown forms are left out: SHA-1, other versions, other lengths.
+ * @param header name of the header that carries the signature; Standard Webhooks may use their own name instead
+ */
+export function claimsOf(headers: IncomingHttpHeaders, header: string): Claim[] {
+  const value = textOf(headers[header.toLowerCase()]);
+  return [...bare(value), ...timestamped(value), ...standardWebhooks(headers, value)];
+}
+
+/** A MAC alone, of the raw body or its canonical form. */
+export function isBare({ before }: Claim): boolean {
+  return before === '';
+}
+
+function bare(value: string): Claim[] {
+  // Node joins headers of one name by commas.
+  const claims = partsOf(value, ',').map((part): Claim | undefined => {
+    const [, name, hex] = /^(sha256=)?([0-9a-f]{64})$/i.exec(part) ?? [];
+    const scheme = hex === undefined ? 'base64' : name === undefined ? 'hex' : 'sha256-hex';
+    const mac = hex === undefined ? macOfBase64(part) : Buffer.from(hex, 'hex');
+    return mac && { scheme, mac, before: '', signedAt: undefined };
+  });
+  // All or nothing: the parts of another form may look like a MAC.
+  return claims.every((claim) => claim !== undefined) ? claims : [];
+}
+
+/** `t=1700000000,v1=…,v1=…,v0=…`: other versions than v1 are skipped. */
+function timestamped(value: string): Claim[] {
+  const fields = partsOf(value, ',').map((part) => /^(\w+)=(.*)$/.exec(part) ?? ['', '', '']);
+  const [moment, ...others] = fields.filter(([, name]) => name === 't');
+  const signedAt = momentOf(moment?.[2] ?? '');
+  if (signedAt === undefined || others.length > 0) return [];
+  return fields.flatMap(([, name, text = '']): Claim[] =>
+    name === 'v1' && /^[0-9a-f]{64}$/i.test(text)
+      ? [{ scheme: 'timestamped', mac: Buffer.from(text, 'hex'), before: `${moment?.[2]}.`, signedAt }]
+      : [],
+  );
+}
+
+/** https://www.standardwebhooks.com: `webhook-signature: v1,<base64> v1,<base64>`; v1a (asymmetric) is skipped. */
+function standardWebhooks(headers: IncomingHttpHeaders, ownHeader: string): Claim[] {
+  const id = textOf(headers['webhook-id']);
+  const moment = textOf(headers['webhook-timestamp']);
+  const signedAt = momentOf(moment);
+  if (id === '' || signedAt === undefined) return [];
+  const values = `${textOf(headers['webhook-signature'])} ${ownHeader}`;
+  return partsOf(values, ' ').flatMap((part): Claim[] => {
+    const mac = part.startsWith('v1,') ? macOfBase64(part.slice(3)) : undefined;
+    return mac === undefined
+      ? []
+      : [{ scheme: 'standard-webhooks', mac, before: `${id}.${moment}.`, signedAt }];
+  });
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return (Array.isArray(value) ? value.join(', ') : (value ?? '')).trim();
+}
+
+function partsOf(value: string, separator: ' ' | ','): string[] {
+  return value
+    .split(separator, MAX_PARTS)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function macOfBase64(text: string): Buffer | undefined {
+  const mac = /^[A-Za-z0-9+/]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined;
+  return mac?.length === MAC_BYTES ? mac : undefined;
+}
+
+/** @returns milliseconds since the epoch */
+function momentOf(text: string): number | undefined {
+  if (!/^\d{1,15}$/.test(text)) return undefined;
+  const number = Number(text);
+  return number < LEAST_MILLISECONDS ? number * 1000 : number;
+}
