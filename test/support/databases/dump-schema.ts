@@ -8,11 +8,12 @@ import { presentParts } from '../../../src/db/inspection/missing-parts.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { dumpSchema } from './schema-dump.ts';
+import { tableTypes, TYPE_FILES } from './table-types.ts';
 import { ROOT } from '../rules/source-files.ts';
 
 /**
  * `node test/support/databases/dump-schema.ts`: writes migrations/schema.sql and migrations/objects.txt, from an
- * embedded server of its own.
+ * embedded server of its own, and the types of the tables.
  */
 const folder = await mkdtemp(join(tmpdir(), 'research-mirror-schema-'));
 await chmod(folder, 0o755);
@@ -42,7 +43,11 @@ try {
   });
   const head =
     '-- What all migrations make, for reading. Made by: node test/support/databases/dump-schema.ts\n\n';
-  await writeFile(join(migrations, 'schema.sql'), head + (await dumpSchema(database.db)));
+  const dump = head + (await dumpSchema(database.db));
+  await writeFile(join(migrations, 'schema.sql'), dump);
+  for (const each of TYPE_FILES) {
+    await writeFile(join(ROOT, 'src/db/connection', each.file), tableTypes(dump, each));
+  }
   await writeFile(join(migrations, 'objects.txt'), `${(await presentParts(database.db)).join('\n')}\n`);
   await database.close();
 } finally {

@@ -8,6 +8,8 @@ import {
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { dumpSchema, withoutViewBodies } from '../../../support/databases/schema-dump.ts';
+import { tableTypes, TYPE_FILES } from '../../../support/databases/table-types.ts';
+import { ROOT } from '../../../support/rules/source-files.ts';
 import { LOCAL_TABLES } from '../../../support/rules/sql-rules.ts';
 
 let database: MigratedDatabase;
@@ -28,6 +30,12 @@ describe('the schema', () => {
       select current_setting('server_version_num')::int / 10000 as major`;
     if (rows[0]?.major === 18) expect(dump).toBe(written);
     else expect(withoutViewBodies(dump)).toBe(withoutViewBodies(written));
+  });
+
+  it.each(TYPE_FILES)('has its tables’ types in $file, made of migrations/schema.sql', async (each) => {
+    const dump = await readFile(join(MIGRATIONS, 'schema.sql'), 'utf8');
+    const types = await readFile(join(ROOT, 'src/db/connection', each.file), 'utf8');
+    expect(types).toBe(tableTypes(dump, each));
   });
 
   it('can be distributed by _user_id: every table has it but those that know no account', async () => {

@@ -1,0 +1,298 @@
+// Generated of migrations/schema.sql by: node test/support/databases/dump-schema.ts. Not to be edited.
+
+import type { Generated } from 'kysely';
+import type { Bigint, BigintOrNull, BigintWithDefault, Json, JsonOrNull, OrNull } from './column-types.ts';
+
+/** `<schema>`: what analysts query. */
+export interface MirrorTables {
+  _collections: {
+    _user_id: Bigint;
+    collection: string;
+    live_rows: BigintWithDefault;
+    deleted_rows: BigintWithDefault;
+    held_deletions: BigintWithDefault;
+    polled_at: OrNull<Date>;
+    complete_as_of: OrNull<Date>;
+    next_poll_at: OrNull<Date>;
+    next_full_at: OrNull<Date>;
+    state: Generated<string>;
+    last_error: OrNull<string>;
+    last_error_at: OrNull<Date>;
+    waiting_deletions: BigintWithDefault;
+    mirrored_from: OrNull<Date>;
+    history_from: OrNull<Date>;
+    reading_at: OrNull<Date>;
+    paused_at: OrNull<Date>;
+    failing_since: OrNull<Date>;
+  };
+  _columns: {
+    collection: string;
+    field: string;
+    column_name: OrNull<string>;
+    type: string;
+    documented: boolean;
+    first_seen_at: Date;
+  };
+  _conflicts: {
+    _user_id: Bigint;
+    collection: string;
+    field: string;
+    conflicts: Bigint;
+    last_at: Date;
+  };
+  account: {
+    _user_id: Bigint;
+    email: OrNull<string>;
+    credits: BigintOrNull;
+    subscription: OrNull<string>;
+    org: OrNull<string>;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+  };
+  account_history: {
+    _user_id: Bigint;
+    email: OrNull<string>;
+    credits: BigintOrNull;
+    subscription: OrNull<string>;
+    org: OrNull<string>;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _valid_from: Date;
+    _valid_to: Date;
+    _op: string;
+  };
+  bulk_research_jobs: {
+    _user_id: Bigint;
+    bulk_job_id: Bigint;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+  };
+  bulk_research_jobs_history: {
+    _user_id: Bigint;
+    bulk_job_id: Bigint;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _valid_from: Date;
+    _valid_to: Date;
+    _op: string;
+  };
+  events: {
+    _user_id: Bigint;
+    id: string;
+    type: OrNull<string>;
+    created_at: OrNull<Date>;
+    data: JsonOrNull;
+    received_at: Date;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _collection: OrNull<string>;
+    _key: OrNull<string>;
+  };
+  forgotten: {
+    _user_id: Bigint;
+    collection: string;
+    key_hash: Buffer;
+    _change_id: Bigint;
+    forgotten_at: Date;
+  };
+  list_items: {
+    _user_id: Bigint;
+    list_id: Bigint;
+    id: string;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _domain: OrNull<string>;
+  };
+  list_items_history: {
+    _user_id: Bigint;
+    list_id: Bigint;
+    id: string;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _valid_from: Date;
+    _valid_to: Date;
+    _op: string;
+    _domain: OrNull<string>;
+  };
+  lists: {
+    _user_id: Bigint;
+    list_id: Bigint;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+  };
+  lists_history: {
+    _user_id: Bigint;
+    list_id: Bigint;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _valid_from: Date;
+    _valid_to: Date;
+    _op: string;
+  };
+  quarantine: {
+    _user_id: Bigint;
+    collection: string;
+    parent: Generated<string>;
+    item_hash: Buffer;
+    item: string;
+    key: OrNull<string>;
+    reason: string;
+    first_seen_at: Date;
+    last_seen_at: Date;
+    place: OrNull<string>;
+    bytes: BigintOrNull;
+    kept: Generated<boolean>;
+  };
+  recoveries: {
+    detected_at: Date;
+    reason: string;
+    last_sign_of_life: OrNull<Date>;
+  };
+  research_jobs: {
+    _user_id: Bigint;
+    job_id: Bigint;
+    status: OrNull<string>;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _domain: OrNull<string>;
+  };
+  research_jobs_history: {
+    _user_id: Bigint;
+    job_id: Bigint;
+    status: OrNull<string>;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _valid_from: Date;
+    _valid_to: Date;
+    _op: string;
+    _domain: OrNull<string>;
+  };
+  submissions: {
+    _user_id: Bigint;
+    submission_id: Bigint;
+    operation: string;
+    target_id: OrNull<string>;
+    payload: Json;
+    idempotency_key: OrNull<string>;
+    state: Generated<string>;
+    response_status: OrNull<number>;
+    response: JsonOrNull;
+    error: OrNull<string>;
+    created_at: Date;
+    sent_at: OrNull<Date>;
+    done_at: OrNull<Date>;
+    _request_id: Generated<string>;
+    _send_before: OrNull<Date>;
+    _not_before: OrNull<Date>;
+    _conclusive_at: OrNull<Date>;
+    _verbatim: OrNull<string>;
+  };
+  sync_log: {
+    _user_id: Bigint;
+    walk_id: Bigint;
+    collection: string;
+    list_id: BigintOrNull;
+    kind: string;
+    started_at: Date;
+    ended_at: Date;
+    outcome: string;
+    pages: Bigint;
+    items: Bigint;
+    inserted: Bigint;
+    updated: Bigint;
+    deleted: Bigint;
+    unchanged: Bigint;
+    quarantined: Bigint;
+    requests: Bigint;
+    rate_limited: Bigint;
+    error: OrNull<string>;
+  };
+  watchlist: {
+    _user_id: Bigint;
+    id: string;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _domain: OrNull<string>;
+  };
+  watchlist_history: {
+    _user_id: Bigint;
+    id: string;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _hash: Buffer;
+    _raw: Json;
+    _verbatim: OrNull<string>;
+    _valid_from: Date;
+    _valid_to: Date;
+    _op: string;
+    _domain: OrNull<string>;
+  };
+  webhook: {
+    _user_id: Bigint;
+    url: OrNull<string>;
+    active: OrNull<boolean>;
+    event_types: JsonOrNull;
+    _first_seen_at: Date;
+    _changed_at: Date;
+    _change_id: Bigint;
+    _deleted_at: OrNull<Date>;
+    _raw: Json;
+  };
+}

@@ -1,0 +1,77 @@
+/** The tables of migrations/schema.sql as Kysely's types: files of src/db/connection, and the interface in each. */
+export const TYPE_FILES = [
+  { file: 'mirror-tables.ts', schema: 'mirror', name: 'MirrorTables', of: 'what analysts query' },
+  { file: 'state-tables.ts', schema: 'mirror_sync', name: 'StateTables', of: "the daemon's own state" },
+] as const;
+
+/** Types of column-types.ts; others of theirs are for columns that have a default or may be null. */
+const SPECIAL: Readonly<Record<string, string>> = { bigint: 'Bigint', numeric: 'Bigint', jsonb: 'Json' };
+const PLAIN: Readonly<Record<string, string>> = {
+  text: 'string',
+  uuid: 'string',
+  boolean: 'boolean',
+  bytea: 'Buffer',
+  integer: 'number',
+  smallint: 'number',
+  'double precision': 'number',
+  'timestamp with time zone': 'Date',
+};
+
+/** The text of one of `TYPE_FILES`. @param dump schema.sql */
+export function tableTypes(dump: string, { schema, name, of }: (typeof TYPE_FILES)[number]): string {
+  const tables = [
+    ...dump.matchAll(new RegExp(`^create table ${schema}\\.(\\w+) \\(\\n([\\s\\S]*?)\\n\\)`, 'gm')),
+  ];
+  const body = tables.flatMap(([, table = '', lines = '']) => [
+    `  ${table}: {`,
+    ...lines.split('\n').flatMap(columnType),
+    '  };',
+  ]);
+  const text = body.join('\n');
+  const imported = (names: readonly string[], from: string): string => {
+    const used = names.filter((each) => new RegExp(`\\b${each}\\b`).test(text));
+    const line = `import type { ${used.join(', ')} } from '${from}';`;
+    // As oxfmt breaks it.
+    return line.length <= 110
+      ? line
+      : `import type {\n${used.map((each) => `  ${each},\n`).join('')}} from '${from}';`;
+  };
+  const own = [
+    'Bigint',
+    'BigintOrNull',
+    'BigintWithDefault',
+    'Json',
+    'JsonOrNull',
+    'JsonWithDefault',
+    'OrNull',
+  ];
+  return [
+    '// Generated of migrations/schema.sql by: node test/support/databases/dump-schema.ts. Not to be edited.',
+    '',
+    imported(['Generated'], 'kysely'),
+    imported(own, './column-types.ts'),
+    '',
+    `/** \`<schema>${schema.replace('mirror', '')}\`: ${of}. */`,
+    `export interface ${name} {`,
+    text,
+    '}',
+    '',
+  ].join('\n');
+}
+
+/** `  live_rows bigint default 0 not null,`; nothing of a constraint. */
+function columnType(line: string): string[] {
+  const column = /^ {2}(\w+) (.*?)(\[\])?(?: collate \S+)?( default .*?)?( not null)?,?$/.exec(line);
+  const [, name = '', type = '', array = '', byDefault, required] = column ?? [];
+  if (name === '' || name === 'constraint') return [];
+  const special = SPECIAL[type];
+  if (special !== undefined && array === '') {
+    const kind = required === undefined ? 'OrNull' : byDefault === undefined ? '' : 'WithDefault';
+    return [`    ${name}: ${special}${kind};`];
+  }
+  const plain = special === undefined ? PLAIN[type] : 'string';
+  if (plain === undefined) throw new Error(`no type for the column ${line}`);
+  const value = `${plain}${array}`;
+  if (required === undefined) return [`    ${name}: OrNull<${value}>;`];
+  return [`    ${name}: ${byDefault === undefined ? value : `Generated<${value}>`};`];
+}
