@@ -25,7 +25,7 @@ const flags = readFlags({ deliveries: 100_000, connections: 128, slow: 200, post
 const WARM_UP = Math.min(5_000, flags.deliveries / 10);
 /** A genuine event each so many milliseconds. */
 const GENUINE_MS = 100;
-/** Bodies in hand are bounded by 64 MiB (src/webhooks/receive); Node holds what it has read of others as well. */
+/** Bodies in hand are bounded by 64 MiB (packages/runtime/src/http-listener.ts); Node holds what it has read of others as well. */
 const GROWTH_MB = 160;
 
 const claims = new Claims();

@@ -69,13 +69,13 @@ export const KINDS: readonly Kind[] = [
   {
     name: 'another path',
     share: 0.06,
-    right: [404],
+    right: [404, 503],
     send: (at, agent) => post(at, agent, { ...forged('hex'), path: `/${randomBytes(8).toString('hex')}` }),
   },
   {
     name: 'another method',
     share: 0.03,
-    right: [405],
+    right: [405, 503],
     send: (at, agent) => post(at, agent, { method: 'PUT', body: '' }),
   },
   {
