@@ -138,7 +138,8 @@ describe('beside a running daemon', () => {
     const running = system.begin(['sync', '--full']);
     await eventually('the daemon at work', async () => {
       const { rows } = await system.db.query(
-        `select from mirror_sync.command where kind = 'sync' and state = 'running'`,
+        `select from mirror_sync.command as c join mirror_sync.process as p on p.process_id = c.owner
+         where c.kind = 'sync' and c.state = 'running' and p.command = 'start'`,
       );
       return rows.length > 0;
     });
