@@ -1,7 +1,7 @@
 import { html, type Html, raw } from '../html.ts';
 import type { Found } from '../../model/lookup/lookup-answers.ts';
 import { rowName, rowPath } from '../../model/lookup/row-address.ts';
-import { age } from '../../model/status/report-words.ts';
+import { age, shortened } from '../../model/status/report-words.ts';
 import { absolute } from './page-figures.ts';
 
 /** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
@@ -65,9 +65,12 @@ export function chip(kind: string, text: string): Html {
   return html`<span class="chip ${kind}">${text}</span>`;
 }
 
+/** Characters of a row's name that are shown. */
+const NAME = 120;
+
 /** A row that was found, or what names it, with a link to its page. @param root the way to the first page's folder */
 export function foundName({ by, row, name }: Found, root = ''): Html {
-  const rowText = row === undefined ? '' : rowName(row);
+  const rowText = row === undefined ? '' : shortened(rowName(row), NAME);
   const text = by ?? rowText;
   return html`${row === undefined ? text : html`<a class="key" href="${root}${rowPath(row)}">${text}</a>`}
     <small>${name ?? ''}${by === null || row === undefined ? '' : ` about ${rowText}`}</small>`;
