@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { getBuiltinModule } from 'node:process';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
@@ -164,6 +164,8 @@ function spillInto(database: DatabaseSync, folders: readonly string[]): void {
       // It is there; else the next line says what is wrong.
     }
     try {
+      // SQLite asks only whether it can be written.
+      readdirSync(folder);
       database.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`);
       return;
     } catch (error) {
