@@ -57,12 +57,12 @@ export async function backfill(db: Db, fence: Fence): Promise<boolean> {
       await countConflicts(trx, { userId, collection, parent: '' }, new Map([[field, conflicts]]), now);
     }
     const goesOn = filled !== undefined || (!inHistory && isArchived);
-    const ofTask = sql`_user_id = ${userId}::bigint and collection = ${collection} and field = ${field}`;
+    const ofTask = sql`collection = ${collection} and field = ${field}`;
     const through = inHistory || filled === undefined ? sql`'-infinity'::timestamptz` : sql`null`;
     await (goesOn
       ? trx.sql`update ${trx.stateTable('backfill')}
-          set done_through = ${filled?.last ?? '0'}::bigint, history_through = ${through} where ${ofTask}`
-      : trx.sql`delete from ${trx.stateTable('backfill')} where ${ofTask}`);
+          set done_through = ${filled?.last ?? '0'}::bigint, history_through = ${through} where _user_id = ${userId}::bigint and ${ofTask}`
+      : trx.sql`delete from ${trx.stateTable('backfill')} where _user_id = ${userId}::bigint and ${ofTask}`);
   });
   return true;
 }
