@@ -61,7 +61,8 @@ export async function backfill(db: Db, fence: Fence): Promise<boolean> {
     const through = inHistory || filled === undefined ? sql`'-infinity'::timestamptz` : sql`null`;
     await (goesOn
       ? trx.sql`update ${trx.stateTable('backfill')}
-          set done_through = ${filled?.last ?? '0'}::bigint, history_through = ${through} where _user_id = ${userId}::bigint and ${ofTask}`
+          set done_through = ${filled?.last ?? '0'}::bigint, history_through = ${through}
+          where _user_id = ${userId}::bigint and ${ofTask}`
       : trx.sql`delete from ${trx.stateTable('backfill')} where _user_id = ${userId}::bigint and ${ofTask}`);
   });
   return true;
