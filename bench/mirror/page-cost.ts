@@ -11,10 +11,9 @@ import { columnType } from '../../src/mirror/columns/column-plan.ts';
 import { domainColumn } from '../../src/mirror/columns/domain-column.ts';
 import type { ColumnRegistry } from '../../src/mirror/columns/column-registry.ts';
 import { contentHash, EVERY_FIELD } from '../../src/mirror/rows/content-hash.ts';
-import { KnownHashes } from '../../src/mirror/page/known-hashes.ts';
 import { type FieldColumn, payloadText, rowContent } from '../../src/mirror/rows/row-payload.ts';
 import { fieldSources } from '../../src/model/json/json-text.ts';
-import { KnownPages } from '../../src/model/memo/known-pages.ts';
+import { KnownPages } from '../../src/model/known-pages.ts';
 import type { Item } from '../../src/model/page.ts';
 import { readFlags } from '../support/flags.ts';
 import { print, printMachine, printTable } from '../support/report.ts';
@@ -24,8 +23,7 @@ const flags = readFlags({ pages: 40, rounds: 5 });
 const PAGE = 500;
 const COLLECTION = 'research_jobs';
 const NOTHING: ReadonlySet<string> = new Set();
-const pages = new KnownPages();
-const known = new KnownHashes();
+const known = new KnownPages();
 
 await onStage('', async (stage) => {
   const jobs = flags.pages * PAGE;
@@ -76,8 +74,8 @@ function dispatch(
   const hash = (): string[] => items.map(({ source }) => contentHash(source, EVERY_FIELD));
   const hashes = timed('hashes', hash);
   timed('both, of a body that came before', () => {
-    const { digest = '' } = pages.read(text, COLLECTION, (body) => readPage(body, 'job_id', 'bigint'));
-    known.of(digest, EVERY_FIELD, hash);
+    const page = known.read(text, COLLECTION, (body) => readPage(body, 'job_id', 'bigint'));
+    page.hashes?.(EVERY_FIELD.name, hash);
   });
   const rows = timed('rows', () =>
     items.map((item, index) => {

@@ -9,7 +9,7 @@ import {
   RateLimited,
   ServiceDown,
 } from '../model/errors.ts';
-import type { KnownPages } from '../model/memo/known-pages.ts';
+import type { KnownPages } from '../model/known-pages.ts';
 import type { Page } from '../model/page.ts';
 import type { Random, Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';

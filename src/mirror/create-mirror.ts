@@ -117,7 +117,7 @@ function tableState(db: Db, options: MirrorOptions, name: CollectionName) {
     table,
     columns: new TableColumns(db, table, options.schemaDrift),
     rule,
-    prepared: new PreparedPages(name, rule, options.hashes),
+    prepared: new PreparedPages(name, rule),
     refused: new RefusedItems(),
   };
 }

@@ -3,7 +3,6 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import type { Item, Page } from '../model/page.ts';
-import type { KnownHashes } from './page/known-hashes.ts';
 import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
 import type { CollectionChange } from './scope/walk-end.ts';
 
@@ -13,7 +12,7 @@ export interface Mirror {
    * Does beforehand what a page's items need to be written: call it when the page has come, while the one before it
    * is written. `applyPage` does the rest, and all of it for items that were not prepared.
    */
-  prepare(collection: CollectionName, page: Pick<Page, 'items' | 'digest'>): void;
+  prepare(collection: CollectionName, page: Pick<Page, 'items' | 'hashes'>): void;
 
   /**
    * Writes a page in one fenced transaction (invariant 1). An unchanged page writes its scope's row alone.
@@ -106,8 +105,6 @@ export interface MirrorOptions {
   readonly deletes: 'soft' | 'hard';
   /** `MIRROR_HISTORY`: superseded versions are kept. */
   readonly history: boolean;
-  /** Of the process: content hashes of pages that come again. Left out: they are made anew. */
-  readonly hashes?: KnownHashes | undefined;
   /** The one by which requests are dated (`PageWrite.sentAfter`). */
   readonly clock: Pick<Clock, 'monotonic'>;
 }

@@ -15,8 +15,12 @@ export interface Page {
   readonly nextCursor: string | null | undefined;
   /** Left out: nothing is known of it. */
   readonly served?: Served;
-  /** Of the body: the same for the same text alone. Left out: not computed. */
-  readonly digest?: string;
+  /**
+   * Content hashes of the items, hexadecimal digits: those of a body that came before are not made again. Left out: they
+   * are made each time.
+   * @param rule the name of the rule by which `make` makes them
+   */
+  readonly hashes?: (rule: string, make: () => string[]) => readonly string[];
 }
 
 /** What an answer says of its freshness. */

@@ -110,7 +110,6 @@ export async function openAccount(
     ...config,
     history: config.history.kept,
     clock: context.clock,
-    hashes: link.known?.hashes,
   });
   const reader = new AccountReader(
     {

@@ -5,8 +5,7 @@ import type { Budget, BudgetEvent } from '../../budget/budget.ts';
 import { createBudget } from '../../budget/create-budget.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { BudgetStore } from '../../budget/store/store.ts';
-import type { KnownHashes } from '../../mirror/page/known-hashes.ts';
-import type { KnownPages } from '../../model/memo/known-pages.ts';
+import type { KnownPages } from '../../model/known-pages.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { pingedOwner } from '../../sync/ownership/owner-of.ts';
@@ -18,7 +17,7 @@ export interface ServiceLink {
   /** Of the service: one for all keys. */
   readonly gate?: ServiceGate;
   /** Of the process: what was read before, of any account. */
-  readonly known?: KnownAnswers;
+  readonly known?: KnownPages;
   readonly share: number;
   /** Whether somebody waits to take over what this process gives up; left out: nobody. */
   readonly isAwaited?: () => boolean;
@@ -27,12 +26,6 @@ export interface ServiceLink {
   readonly scrub: (text: string) => string;
   readonly onExchange: (exchange: Exchange) => void;
   readonly onBudgetEvent: (keyHash: string, event: BudgetEvent) => void;
-}
-
-/** What a process remembers of pages, by their text. */
-export interface KnownAnswers {
-  readonly pages: KnownPages;
-  readonly hashes: KnownHashes;
 }
 
 /** A key with its client and its budget. */
@@ -44,8 +37,7 @@ export interface LinkedKey {
 
 /** Makes the key's client and its budget, which starts from what is stored. */
 export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore): Promise<LinkedKey> {
-  const { transport, gate, share, isAwaited, clock, random, scrub, onExchange } = link;
-  const known = link.known?.pages;
+  const { transport, gate, known, share, isAwaited, clock, random, scrub, onExchange } = link;
   const keyHash = hashOfKey(key);
   const budget = createBudget({
     keyHash,

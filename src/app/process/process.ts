@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { type GateNews, ServiceGate } from '../../api/service-gate.ts';
-import { KnownHashes } from '../../mirror/page/known-hashes.ts';
-import { KnownPages } from '../../model/memo/known-pages.ts';
+import { KnownPages } from '../../model/known-pages.ts';
 import { createTransport } from '../../api/transport.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import { createHeartbeat, type Heartbeat } from '../../db/ownership/heartbeat.ts';
@@ -187,7 +186,7 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
           return wire.send(request);
         },
       },
-      known: { pages: new KnownPages(), hashes: new KnownHashes() },
+      known: new KnownPages(),
       gate: new ServiceGate(clock, Math.random, (news) => tellGate(log, news)),
       share: config.budgetShare,
       isAwaited: () => heartbeat.hasOthers(),

@@ -2,7 +2,6 @@ import type { Item, Page } from '../../model/page.ts';
 import type { ColumnRegistry } from '../columns/column-registry.ts';
 import type { KeyedItem } from '../rows/classify.ts';
 import { contentHash, type ContentRule } from '../rows/content-hash.ts';
-import type { KnownHashes } from './known-hashes.ts';
 import { rowContent, type RowContent } from '../rows/row-payload.ts';
 
 interface Prepared {
@@ -20,24 +19,21 @@ interface Prepared {
 export class PreparedPages {
   readonly #collection: string;
   readonly #rule: ContentRule;
-  readonly #known: KnownHashes | undefined;
   readonly #pages = new WeakMap<readonly Item[], Prepared>();
   #mostlyNew = false;
 
-  /** @param known hashes of pages that may come again */
-  constructor(collection: string, rule: ContentRule, known: KnownHashes | undefined) {
+  constructor(collection: string, rule: ContentRule) {
     this.#collection = collection;
     this.#rule = rule;
-    this.#known = known;
   }
 
   /** @param registry of the columns, as far as it is known */
-  prepare({ items, digest }: Pick<Page, 'items' | 'digest'>, registry: ColumnRegistry | undefined): void {
+  prepare(page: Pick<Page, 'items' | 'hashes'>, registry: ColumnRegistry | undefined): void {
+    const { items } = page;
     const columns = this.#mostlyNew ? registry?.columns : undefined;
     const hash = (): string[] =>
       items.map(({ key, source }) => (key === undefined ? '' : contentHash(source, this.#rule)));
-    const hashes =
-      digest === undefined || this.#known === undefined ? hash() : this.#known.of(digest, this.#rule, hash);
+    const hashes = page.hashes?.(this.#rule.name, hash) ?? hash();
     const contents =
       columns === undefined
         ? undefined

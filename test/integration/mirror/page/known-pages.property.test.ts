@@ -1,10 +1,9 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readPage } from '../../../../src/api/envelope.ts';
-import { KnownHashes } from '../../../../src/mirror/page/known-hashes.ts';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import type { AbsenceProof } from '../../../../src/model/absence.ts';
-import { KnownPages } from '../../../../src/model/memo/known-pages.ts';
+import { KnownPages } from '../../../../src/model/known-pages.ts';
 import type { Page } from '../../../../src/model/page.ts';
 import {
   createMigratedDatabase,
@@ -66,13 +65,11 @@ type Event = typeof event extends fc.Arbitrary<infer E> ? E : never;
 /** An account whose pages are read by `read`. */
 class Account {
   readonly userId = String((users += 1));
-  readonly #hashes: KnownHashes | undefined;
   readonly #read: (text: string) => Page;
   #account: MirroredAccount | undefined;
 
-  constructor(read: (text: string) => Page, hashes: KnownHashes | undefined) {
+  constructor(read: (text: string) => Page) {
     this.#read = read;
-    this.#hashes = hashes;
   }
 
   /** @returns what the page was to the mirror */
@@ -129,7 +126,6 @@ class Account {
 
   #made(ignored: readonly string[]): Promise<MirroredAccount> {
     const options: Partial<MirrorOptions> = {
-      hashes: this.#hashes,
       ignoreFields: { ...noFields(), research_jobs: ignored },
     };
     return MirroredAccount.make(database, this.userId, options);
@@ -147,8 +143,8 @@ it('a page that is known by its text leaves what it leaves when it is read, what
       async (bodies, events) => {
         const read = (text: string): Page => readPage(text, 'job_id', 'bigint');
         const known = new KnownPages();
-        const long = new Account(read, undefined);
-        const short = new Account((text) => known.read(text, 'job_id bigint', read), new KnownHashes());
+        const long = new Account(read);
+        const short = new Account((text) => known.read(text, 'job_id bigint', read));
         for (const each of events) {
           expect(await short.happen(each, bodies)).toEqual(await long.happen(each, bodies));
         }

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readPage } from '../../../../src/api/envelope.ts';
-import { KnownHashes } from '../../../../src/mirror/page/known-hashes.ts';
 import type { ItemOutcome } from '../../../../src/mirror/page-write.ts';
-import { KnownPages } from '../../../../src/model/memo/known-pages.ts';
+import { KnownPages } from '../../../../src/model/known-pages.ts';
 import type { Page } from '../../../../src/model/page.ts';
 import {
   createMigratedDatabase,
@@ -39,7 +38,7 @@ class Walked {
 
   static async make(): Promise<Walked> {
     users += 1;
-    return new Walked(await MirroredAccount.make(database, String(users), { hashes: new KnownHashes() }));
+    return new Walked(await MirroredAccount.make(database, String(users)));
   }
 
   /** @returns what became of each item, and the bodies that were parsed */

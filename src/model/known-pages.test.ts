@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readPage } from '../../api/envelope.ts';
+import { readPage } from '../api/envelope.ts';
 import { KnownPages } from './known-pages.ts';
-import type { Page } from '../page.ts';
+import type { Page } from './page.ts';
 
 const item = fc.record(
   {
@@ -70,4 +70,58 @@ it('takes no body for another, nor one kind of items for another', () => {
   expect(keysOf('{"data":[{"id":"01"}]}', 'bigint')).toEqual(
     readPage('{"data":[{"id":"01"}]}', 'id', 'bigint').items.map(({ key }) => key),
   );
+});
+
+it('knows the hashes of a body by each rule apart', () => {
+  const known = new KnownPages();
+  const text = '{"data":[{"id":2},{"id":1}]}';
+  const hashes = (rule: string, digit: string): unknown => {
+    let made = 0;
+    const make = (): string[] => {
+      made += 1;
+      return [`${digit}0`.repeat(16), `${digit}1`.repeat(16)];
+    };
+    const page = known.read(text, 'bigint', () => readPage(text, 'id', 'bigint'));
+    return { hashes: page.hashes?.(rule, make), made };
+  };
+  for (const made of [1, 0]) {
+    expect(hashes('every', 'a')).toEqual({ hashes: ['a0'.repeat(16), 'a1'.repeat(16)], made });
+    expect(hashes('some', 'b')).toEqual({ hashes: ['b0'.repeat(16), 'b1'.repeat(16)], made });
+  }
+});
+
+it('has no hashes of a page with an item that has no usable key', () => {
+  const text = '{"data":[{"id":2},{}]}';
+  const known = new KnownPages();
+  for (let round = 0; round < 2; round += 1) {
+    expect(known.read(text, 'bigint', () => readPage(text, 'id', 'bigint')).hashes).toBeUndefined();
+  }
+});
+
+it('keeps what came last, within its bytes', () => {
+  let read: number[] = [];
+  const known = new KnownPages(1_500);
+  const ask = (id: number): void => {
+    const text = `{"data":[{"id":${id}}]}`;
+    const page = known.read(text, 'bigint', () => {
+      read.push(id);
+      return readPage(text, 'id', 'bigint');
+    });
+    page.hashes?.('every', () => ['a0'.repeat(16)]);
+  };
+  for (const id of [1, 2, 3, 1, 4, 1, 3]) ask(id);
+  expect(read).toEqual([1, 2, 3, 4]);
+  ask(2);
+  expect(read).toEqual([1, 2, 3, 4, 2]);
+  read = [];
+  const none = new KnownPages(0);
+  const text = '{"data":[]}';
+  for (let round = 0; round < 2; round += 1) {
+    const page = none.read(text, 'bigint', () => {
+      read.push(0);
+      return readPage(text, 'id', 'bigint');
+    });
+    expect(page.hashes?.('every', () => [])).toEqual([]);
+  }
+  expect(read).toEqual([0, 0]);
 });
