@@ -17,23 +17,27 @@ import { Progress } from '../terminal/progress.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { endLine, responseText, submissionJson, submittingLine } from './submit-text.ts';
 import { UsageError } from '../terminal/usage-error.ts';
-import { readFile } from 'node:fs';
-import { promisify } from 'node:util';
+import { createReadStream } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
 import { messageOf } from '@research-mirror/runtime/message';
+
+/** Bytes: more than the database takes (1 MiB), so that it is the one to say so. */
+const MOST = 4 * 1024 * 1024;
 
 /** @param given the text itself, `@file`, or `-` for standard input @throws UsageError; the signal's reason */
 async function readData(given: string, signal: AbortSignal): Promise<string> {
   if (given !== '-' && !given.startsWith('@')) return given;
-  const source = given === '-' ? 0 : given.slice(1);
+  const source = given === '-' ? 'standard input' : given.slice(1);
+  const from = given === '-' ? { fd: 0, autoClose: false } : {};
   try {
+    const reading = buffer(createReadStream(source, { ...from, end: MOST }));
     // A terminal nobody types at keeps its read for ever: who interrupts the program does not wait for it.
-    const bytes = await Promise.race([promisify(readFile)(source), whenAborted(signal)]);
+    const bytes = await Promise.race([reading, whenAborted(signal)]);
+    if (bytes.length > MOST) throw new RangeError('it has more than 4 MiB');
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     signal.throwIfAborted();
-    throw new UsageError(
-      `--data: ${source === 0 ? 'standard input' : source} can't be read: ${messageOf(error)}`,
-    );
+    throw new UsageError(`--data: ${source} can't be read: ${messageOf(error)}`);
   }
 }
 
