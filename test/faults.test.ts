@@ -1,0 +1,26 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { occurrences } from './faults/edits.ts';
+import { FAULTS } from './faults/faults.ts';
+import { ROOT } from './support/rules/source-files.ts';
+
+const text = (path: string): string =>
+  existsSync(join(ROOT, path)) ? readFileSync(join(ROOT, path), 'utf8') : '';
+
+describe('the faults of test/faults', () => {
+  it('are four for each invariant', () => {
+    const counts = Map.groupBy(FAULTS, ({ invariant }) => invariant);
+    expect([...counts].map(([invariant, faults]) => [invariant, faults.length])).toEqual(
+      Array.from({ length: 10 }, (_, index) => [index + 1, 4]),
+    );
+  });
+
+  it.each(FAULTS)(
+    'can still be planted, and the test that catches it is there: $fault',
+    ({ edit, caughtBy }) => {
+      expect(occurrences(text(edit.file), edit.find), `${edit.file} has ${edit.find} not once`).toBe(1);
+      expect(text(caughtBy.file), `${caughtBy.file} has no such test`).toContain(caughtBy.test);
+    },
+  );
+});

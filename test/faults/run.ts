@@ -1,0 +1,162 @@
+/**
+ * Plants the faults of faults.ts one by one, in a checkout of its own, and asks of each whether its test fails.
+ *
+ *     npm run faults -- [--only 3,17]
+ *
+ * What is checked out is the last commit. First the tests are run without a fault, and have to pass. Ends with 0 when each fault is caught; 1 else, also where
+ * an edit does not apply any more; 2 for flags that it does not know.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, matchesGlob } from 'node:path';
+import { parseArgs } from 'node:util';
+import { messageOf } from '@research-mirror/runtime/message';
+import { print } from '../../bench/support/report.ts';
+import { PROJECTS } from '../support/projects.ts';
+import { ROOT } from '../support/rules/source-files.ts';
+import { occurrences } from './edits.ts';
+import { type Fault, FAULTS } from './faults.ts';
+
+/** A test that does not come to its end with the fault in place does not pass either. */
+const LONGEST_MS = 300_000;
+
+interface Numbered extends Fault {
+  readonly number: number;
+}
+
+/** How the tests of a run ended; none where the file could not be loaded. */
+interface Outcome {
+  readonly passed: number;
+  readonly failed: readonly string[];
+  readonly hung: boolean;
+}
+
+const chosen = chosenOrEnd();
+const folder = mkdtempSync(join(tmpdir(), 'research-mirror-faults-'));
+const checkout = join(folder, 'checkout');
+try {
+  git('worktree', 'add', '--detach', checkout, 'HEAD');
+  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+  process.exitCode = (await play(chosen)) ? 0 : 1;
+} finally {
+  git('worktree', 'remove', '--force', checkout);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function play(faults: readonly Numbered[]): Promise<boolean> {
+  for (const [project, all] of Map.groupBy(faults, ({ caughtBy }) => projectOf(caughtBy.file))) {
+    const { failed, passed, hung } = await run(project, all);
+    if (failed.length > 0 || passed < all.length - countTwice(all) || hung) {
+      print(`without a fault, ${project}: ${passed} passed, ${failed.length} failed: ${failed.join('; ')}`);
+      return false;
+    }
+    print(`without a fault, ${project}: ${passed} tests pass`);
+  }
+  let missed = 0;
+  for (const each of faults) {
+    const begin = performance.now();
+    const verdict = await verdictOf(each);
+    if (verdict !== 'caught') missed += 1;
+    const seconds = ((performance.now() - begin) / 1000).toFixed(0).padStart(4);
+    print(
+      `${String(each.number).padStart(2)}  ${verdict.padEnd(8)} ${seconds} s  ${each.invariant}: ${each.fault}`,
+    );
+  }
+  print(`${faults.length - missed} caught, ${missed} missed`);
+  return missed === 0;
+}
+
+/** Two faults may have one test. */
+function countTwice(faults: readonly Numbered[]): number {
+  return faults.length - new Set(faults.map(({ caughtBy }) => `${caughtBy.file} ${caughtBy.test}`)).size;
+}
+
+async function verdictOf(planted: Numbered): Promise<string> {
+  const { edit, caughtBy } = planted;
+  const path = join(checkout, edit.file);
+  const text = readFileSync(path, 'utf8');
+  if (occurrences(text, edit.find) !== 1) return 'does not apply';
+  writeFileSync(
+    path,
+    text.replace(edit.find, () => edit.put),
+  );
+  try {
+    const { failed, passed, hung } = await run(projectOf(caughtBy.file), [planted]);
+    if (failed.length > 0 || hung) return 'caught';
+    return passed === 0 ? 'no test ran' : 'missed';
+  } finally {
+    writeFileSync(path, text);
+  }
+}
+
+/** Runs the tests that are to catch the faults, one at a time. */
+async function run(project: string, faults: readonly Numbered[]): Promise<Outcome> {
+  const report = join(folder, 'report.json');
+  rmSync(report, { force: true });
+  const names = faults.map(({ caughtBy }) =>
+    caughtBy.test.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`),
+  );
+  const child = spawn(
+    process.execPath,
+    [
+      join(checkout, 'node_modules/vitest/vitest.mjs'),
+      'run',
+      '--maxWorkers=1',
+      `--project=${project}`,
+      '--reporter=json',
+      `--outputFile=${report}`,
+      `--testNamePattern=${names.join('|')}`,
+      ...new Set(faults.map(({ caughtBy }) => caughtBy.file)),
+    ],
+    { cwd: checkout, stdio: 'ignore', signal: AbortSignal.timeout(LONGEST_MS) },
+  );
+  const hung = await new Promise<boolean>((resolve) => {
+    child.on('error', () => resolve(true));
+    child.on('close', () => resolve(false));
+  });
+  return { ...readReport(report), hung };
+}
+
+function readReport(path: string): Omit<Outcome, 'hung'> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return { passed: 0, failed: [] };
+  }
+  const { testResults } = JSON.parse(text) as {
+    testResults: { assertionResults: { status: string; fullName: string }[] }[];
+  };
+  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
+  const failed = tests.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
+  return { passed: tests.filter(({ status }) => status === 'passed').length, failed };
+}
+
+/** A property's runs are those of `npm test`. */
+function projectOf(path: string): string {
+  const found = PROJECTS.findLast(({ include }) => include.some((pattern) => matchesGlob(path, pattern)));
+  if (found === undefined) throw new Error(`${path} is of no project`);
+  return found.name;
+}
+
+function chosenOrEnd(): readonly Numbered[] {
+  const all = FAULTS.map((fault, index) => ({ ...fault, number: index + 1 }));
+  try {
+    const { values } = parseArgs({ options: { only: { type: 'string' } } });
+    if (values.only === undefined) return all;
+    return values.only.split(',').map((number) => {
+      const found = all[Number(number) - 1];
+      if (found === undefined)
+        throw new Error(`--only: there is no fault ${number}; there are 1 to ${all.length}`);
+      return found;
+    });
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n`);
+    return process.exit(2);
+  }
+}
+
+function git(...args: string[]): void {
+  execFileSync('git', args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+}
