@@ -84,7 +84,7 @@ export const FAULTS: readonly Fault[] = [
       put: `if (!text.includes('[')) return { items: [], hasMore: false, nextCursor: undefined };
         const list = findList(parseObject(text));`,
     },
-    caughtBy: { file: 'src/api/envelope.test.ts', test: 'answers anything at all with a page' },
+    caughtBy: { file: 'src/api/envelope.test.ts', test: 'for no page: ' },
   },
   {
     invariant: 2,
@@ -228,8 +228,8 @@ export const FAULTS: readonly Fault[] = [
     fault: 'a row that was seen again stays under suspicion',
     edit: {
       file: 'src/walk/absence/suspects.ts',
-      find: 'return !copied || ',
-      put: 'return copied || ',
+      find: "return !copied || suspect.kind === 'returned' || suspect.at <= sentAt;",
+      put: 'return false;',
     },
     caughtBy: {
       file: 'src/walk/absence/suspects.test.ts',

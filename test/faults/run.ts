@@ -36,7 +36,7 @@ const chosen = chosenOrEnd();
 const folder = mkdtempSync(join(tmpdir(), 'research-mirror-faults-'));
 const checkout = join(folder, 'checkout');
 try {
-  git('worktree', 'add', '--detach', checkout, 'HEAD');
+  git('worktree', 'add', '--quiet', '--detach', checkout, 'HEAD');
   symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
   process.exitCode = (await play(chosen)) ? 0 : 1;
 } finally {
