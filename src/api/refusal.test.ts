@@ -61,6 +61,11 @@ describe('a page', () => {
       'GET /v1/research was answered 200, but the body is an error: down',
     ],
     [
+      status(200, '{"object":"list","data":[],"has_more":false,"total":9}'),
+      MalformedAnswer,
+      'GET /v1/research was answered 200, but it contradicts itself: it has no item, and "total" is 9',
+    ],
+    [
       (request: IncomingMessage) => request.socket.destroy(),
       TransportError,
       /^GET \/v1\/research: 127\.0\.0\.1:\d+ closed the connection before it answered \(UND_ERR_SOCKET\)$/,

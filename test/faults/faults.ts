@@ -52,8 +52,8 @@ export const FAULTS: readonly Fault[] = [
       put: 'Promise.resolve(',
     },
     caughtBy: {
-      file: 'test/integration/invariants/page-atomic.test.ts',
-      test: 'is of one transaction',
+      file: 'test/integration/mirror/page/write-page.test.ts',
+      test: 'of which Postgres refuses rows counts those that are written',
     },
   },
   {
@@ -108,7 +108,7 @@ export const FAULTS: readonly Fault[] = [
       find: 'if (isWhole && page.items.length === 0) refuseFalseEnd(text, headers);',
       put: '',
     },
-    caughtBy: { file: 'src/api/envelope.test.ts', test: 'refuses one with a cursor to go on with' },
+    caughtBy: { file: 'src/api/refusal.test.ts', test: 'is given up when it fails again and again' },
   },
   {
     invariant: 3,
@@ -194,8 +194,8 @@ export const FAULTS: readonly Fault[] = [
       put: '',
     },
     caughtBy: {
-      file: 'test/integration/invariants/walks.test.ts',
-      test: 'leaves nothing of that page to the next walk',
+      file: 'src/sync/walk-run/walk-run.test.ts',
+      test: 'ends, also when the next page has arrived meanwhile',
     },
   },
   {
@@ -304,7 +304,7 @@ export const FAULTS: readonly Fault[] = [
     fault: 'after a 429 the group goes on at once',
     edit: {
       file: 'src/budget/group-model.ts',
-      find: 'if (this.pausedUntil > now) return { at: this.pausedUntil };',
+      find: 'this.pausedUntil = Math.max(this.pausedUntil, now + pauseAfter(headers) + GUARD_MS);',
       put: '',
     },
     caughtBy: {
@@ -423,7 +423,7 @@ export const FAULTS: readonly Fault[] = [
     },
     caughtBy: {
       file: 'test/integration/db/ownership/lease-accounts.test.ts',
-      test: 'one that was lost takes no more writes',
+      test: 'writes nothing more under the token of before, though the same process has it again',
     },
   },
   {
@@ -436,7 +436,7 @@ export const FAULTS: readonly Fault[] = [
     },
     caughtBy: {
       file: 'test/integration/db/ownership/lease.test.ts',
-      test: 'makes a takeover wait for a page that is being committed',
+      test: 'makes a stale owner that waited for the takeover write nothing',
     },
   },
   {

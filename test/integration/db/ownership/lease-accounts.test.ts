@@ -59,4 +59,11 @@ describe('of several accounts', () => {
     await releaseAccount(database.db, first);
     expect(await owners()).toBe('B2 A1 -0');
   });
+
+  it('one that was lost writes nothing more under the token of before, though the same process has it again', async () => {
+    const before = await taken('1', 'A');
+    const again = await taken('1', 'A');
+    await expect(write(before)).rejects.toThrow(LeaseLost);
+    expect(await write(again)).toBe('written');
+  });
 });
