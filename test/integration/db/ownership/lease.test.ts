@@ -19,6 +19,7 @@ import {
   type ProcessIdentity,
 } from '../../../../src/db/ownership/process-identity.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { LeaseLost } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -243,20 +244,21 @@ describe('the heartbeat', () => {
   });
 });
 
-/** The database's own words that a statement waits, or that none is left: no sleep would do. */
-async function untilSomebodyWaitsForALock(): Promise<void> {
+/** The database's own words that a statement waits, or that none is left. */
+function untilSomebodyWaitsForALock(): Promise<unknown> {
   const run = async (text: string): Promise<object[]> =>
     (await database.db.sql<object>`${sql.raw(text)}`).rows;
-  while ((await sessionsWaiting(run)) === 0);
+  return eventually('somebody who waits for a lock', async () => (await sessionsWaiting(run)) > 0, 10_000, 5);
 }
-const untilNobodyIsInATransaction = (): Promise<void> =>
-  until(sql<{ yes: boolean }>`select not exists (
-    select from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null) as yes`);
-
-async function until(query: ReturnType<typeof sql<{ yes: boolean }>>): Promise<void> {
-  for (;;) {
-    const { rows } = await query.execute(database.kysely);
-    if (rows[0]?.yes === true) return;
-  }
-}
+const untilNobodyIsInATransaction = (): Promise<unknown> =>
+  eventually(
+    'the end of all transactions',
+    async () => {
+      const { rows } = await database.db.sql`
+        select from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`;
+      return rows.length === 0;
+    },
+    10_000,
+    5,
+  );
