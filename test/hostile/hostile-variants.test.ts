@@ -17,7 +17,7 @@ type Variant = Partial<SandboxOptions>;
 const ELSEWHERE: Readonly<Partial<Record<SwitchName, string>>> = {
   ...each(['host', 'port', 'controlPort', 'keys', 'seed', 'epoch', 'limits'], 'what every test begins with'),
   ...each(['jobs', 'bulkJobs', 'lists', 'itemsPerList', 'watchlist'], 'sizes'),
-  ...each(['latencyMin', 'jobSeconds', 'staleMs', 'cacheMs'], 'sizes; faults.test.ts'),
+  ...each(['latencyMin', 'jobSeconds', 'staleMs', 'cacheMs'], 'sizes'),
   ...each(
     SWITCH_NAMES.filter((name) => name.endsWith('PerMinute')),
     'rates: user-data.test.ts, system tests and benches',

@@ -6,7 +6,6 @@ import { createSystem, type System } from '../../support/processes/system.ts';
 
 const GOOD = 'sandbox-key';
 const WRONG = 'no-such-key-7f3a';
-const GOOD_AND_WRONG = { MIRROR_API_KEY: `${WRONG},${GOOD}` };
 
 let system: System;
 let gateway: Gateway | undefined;
@@ -17,14 +16,6 @@ afterEach(async () => {
 });
 
 describe('a key that the service refuses', () => {
-  it('ends sync with 3 and a clear line, whatever the service says of it', async () => {
-    system = await createSystem({ badKey: '403', errorBody: 'html' });
-    const { code, stdout, stderr } = await system.run(['sync'], { MIRROR_API_KEY: WRONG });
-    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    expect(stderr).toMatch(/^research-mirror: GET \/v1\/ping was answered 403.*$/m);
-    expect(stderr).not.toContain(WRONG);
-  });
-
   it('keeps sync from no other account', async () => {
     system = await createSystem({ keys: `${GOOD}=1001,second-key=1002` });
     await system.sandbox.control.clock({ freeze: true });
@@ -37,31 +28,6 @@ describe('a key that the service refuses', () => {
     );
     expect(await differences(system, 1001)).toEqual([]);
     expect(await differences(system, 1002)).toEqual([]);
-  });
-
-  it('keeps the daemon from no other account, and is a problem of the status', async () => {
-    system = await createSystem();
-    await system.sandbox.control.clock({ freeze: true });
-    const daemon = await system.daemon(GOOD_AND_WRONG);
-    await daemon.until('set a good MIRROR_API_KEY; asked again in 30 s');
-    await eventually('the good account', async () => (await differences(system)).length === 0);
-    const status = (await (await fetch(`${daemon.statusUrl}/api/status`)).json()) as Record<string, unknown>;
-    expect(status).toMatchObject({
-      healthy: false,
-      problems: [
-        {
-          cause: 'key_refused',
-          what: expect.stringMatching(
-            /^the 1st of MIRROR_API_KEY \([0-9a-f]{8}…\) is of no use: GET \/v1\/ping was answered 401/,
-          ) as string,
-        },
-      ],
-      accounts: [{ userId: '1001', state: 'active' }],
-    });
-    const command = await system.run(['status', '--json'], GOOD_AND_WRONG);
-    expect(command.code).toBe(1);
-    expect(JSON.parse(command.stdout)).toMatchObject({ problems: status['problems'] });
-    expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 });
 
@@ -138,44 +104,5 @@ describe('a key that the service refuses later', () => {
     expect(rows).toEqual([{ state: 'active', pid: second.child.pid }]);
     expect(await first.stop()).toMatchObject({ code: 0 });
     expect(await second.stop()).toMatchObject({ code: 0 });
-  });
-
-  it('stops its account, whose data stay, and the account goes on by itself when the key is good again', async () => {
-    system = await createSystem();
-    await system.sandbox.control.clock({ freeze: true });
-    gateway = await createGateway(system.sandbox.url);
-    const env = { MIRROR_API_URL: gateway.url };
-    const daemon = await system.daemon(env);
-    await eventually('the account', async () => (await differences(system)).length === 0);
-
-    gateway.refuse(() => ({ status: 401, message: 'revoked' }));
-    const refused = await system.run(['sync'], env);
-    expect(refused.code).toBe(3);
-    expect(refused.stdout).toMatch(/was answered 401|is refused/);
-    await daemon.until('account 1001 has stopped: ');
-    const status = await system.run(['status', '--json']);
-    expect(status.code).toBe(1);
-    expect(JSON.parse(status.stdout)).toMatchObject({
-      problems: [
-        {
-          cause: 'account_stopped',
-          what: expect.stringMatching(/^account has stopped: each of its keys is refused/) as string,
-          byItself: expect.stringContaining('it goes on as soon as one is good') as string,
-        },
-      ],
-    });
-    expect(await differences(system)).toEqual([]);
-
-    await system.sandbox.control.mutate({
-      op: 'insert',
-      collection: 'research_jobs',
-      fields: { status: 'new' },
-    });
-    gateway.refuse(undefined);
-    // The first ping comes 30 s after the refusal.
-    await daemon.until('account 1001: goes on');
-    await eventually('the new row', async () => (await differences(system)).length === 0);
-    expect((await system.run(['status'])).code).toBe(0);
-    expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 });

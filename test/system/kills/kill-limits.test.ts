@@ -21,7 +21,7 @@ describe('a full walk under a rate limit that is killed again and again', () => 
     const kills = await killAgainAndAgain(system, ['research_jobs'], 8, seeded(3));
     expect(kills).toBe(8);
     // Before the last one, which goes on to the end and then reads again what was read before it began.
-    const repeated = await repeatedPages(system, 'under way');
+    const repeated = await repeatedPages(system);
     await system.sync(['--full', 'research_jobs']);
     expect((await system.sandbox.control.counters()).rateLimited).toBe(0);
     expect(repeated).toBeLessThanOrEqual(2 * kills);

@@ -15,13 +15,6 @@ beforeAll(async () => {
     { op: 'insert', collection: 'research_jobs', id: '902', source: NO_ID },
   );
   await system.sync(['--full']);
-  // Somebody's own rule, which half of the jobs break.
-  await system.db.query(
-    `alter table mirror.research_jobs add constraint small check (job_id % 2 = 0 or status <> 'checked') not valid`,
-  );
-  await system.db.query(
-    `create view public.ids as select job_id from mirror.research_jobs order by 1 limit 20`,
-  );
 });
 afterAll(() => system.close());
 
@@ -29,22 +22,6 @@ async function list(...args: string[]): Promise<QuarantineList> {
   const { code, stdout, stderr } = await system.run(['quarantine', 'list', '--json', ...args]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout) as QuarantineList;
-}
-
-/** Changes jobs at the service so that the constraint refuses half of them. @returns how many it refuses */
-async function breakRule(): Promise<number> {
-  const { rows } = await system.db.query<{ job_id: string }>('select job_id from public.ids');
-  await system.sandbox.control.mutate(
-    ...rows.map(({ job_id: id }) => ({
-      op: 'update' as const,
-      collection: 'research_jobs' as const,
-      id,
-      fields: { status: 'checked' },
-    })),
-  );
-  // The rows that it refuses stay as they were.
-  await system.sync(['--full', 'research_jobs'], { code: 1 });
-  return rows.filter(({ job_id: id }) => Number(id) % 2 !== 0).length;
 }
 
 describe('quarantine list', () => {
@@ -85,62 +62,5 @@ describe('quarantine list', () => {
     const { code, stderr } = await system.run(['quarantine', ...args]);
     expect(code).toBe(2);
     expect(stderr).toContain(message);
-  });
-});
-
-describe('sync --full', () => {
-  it('leaves what can’t be mirrored still, and says why', async () => {
-    await system.sync(['--full']);
-    const reasons = (await list()).entries.map(({ reason }) => reason).toSorted();
-    expect(reasons).toEqual(['has no cursor ID', expect.stringContaining('is refused by Postgres')]);
-  });
-
-  it('takes them once the constraint that refused them is gone, though the service has not changed', async () => {
-    const refused = await breakRule();
-    expect(refused).toBeGreaterThan(3);
-    expect(await list()).toMatchObject({ items: 2 + refused });
-    await system.sync(['--full', 'research_jobs'], { code: 1 });
-    expect(await list()).toMatchObject({ items: 2 + refused });
-
-    await system.db.query('alter table mirror.research_jobs drop constraint small');
-    await system.sync(['--full', 'research_jobs']);
-    expect(await list()).toMatchObject({ items: 2 });
-    const checked = await system.db.query(`select 1 from mirror.research_jobs where status = 'checked'`);
-    expect(checked.rows).toHaveLength(20);
-    // Each of them is a change like any other: with a version in history.
-    const history = await system.db.query(
-      `select 1 from mirror.research_jobs_history where job_id % 2 <> 0 and _op = 'update'`,
-    );
-    expect(history.rows).toHaveLength(refused);
-  });
-
-  it('is the retry of a daemon that makes no full walks by itself: it tries what it knows to be refused', async () => {
-    // An error that looks like the item's own: the daemon remembers which ones it is not to try.
-    await system.db.query(
-      `create index odd on mirror.research_jobs ((1 / case status when 'again' then 0 else 1 end))`,
-    );
-    const daemon = await system.daemon({ MIRROR_FULL_CRON: 'never' });
-    const { rows } = await system.db.query<{ job_id: string }>('select job_id from public.ids limit 3');
-    for (const { job_id: id } of rows) {
-      await system.sandbox.control.mutate({
-        op: 'update',
-        collection: 'research_jobs',
-        id,
-        fields: { status: 'again' },
-      });
-    }
-    await system.sync(['--full', 'research_jobs'], { code: 1 });
-    expect(await list()).toMatchObject({ items: 5 });
-    await system.db.query('drop index mirror.odd');
-    await system.sync(['research_jobs']);
-    expect(await list()).toMatchObject({ items: 5 });
-    await system.sync(['--full', 'research_jobs']);
-    expect(await list()).toMatchObject({ items: 2 });
-    await daemon.stop();
-    const verified = await system.run(['verify', '--json', 'research_jobs']);
-    expect(JSON.parse(verified.stdout)).toMatchObject({
-      equal: true,
-      collections: [{ items: 62, rows: 60, quarantined: 2, changed: 0 }],
-    });
   });
 });

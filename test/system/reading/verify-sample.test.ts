@@ -26,22 +26,19 @@ async function verify(code: number, ...args: string[]): Promise<VerifiedCollecti
 }
 
 describe('verify --sample', () => {
-  it.each(['falling', 'rising', 'unordered'] as const)(
-    'compares the pages of a few rows in a few requests, and counts them: order %s',
-    async (order) => {
-      await mirrored({ order });
-      const [jobs] = await verify(0, 'research_jobs', '--sample', '3');
-      expect(jobs).toMatchObject({ sample: 3, rows: 2_000, different: 0, error: null });
-      // The first page is read, too.
-      expect(jobs?.estimate.requests).toBe(4);
-      expect(jobs?.items).toBeGreaterThanOrEqual(100);
-      expect(jobs?.items).toBeLessThanOrEqual(400);
-      await system.db.query(`update mirror.research_jobs set status = 'tampered'`);
-      const [other] = await verify(1, 'research_jobs', '--sample', '3');
-      expect(other?.items).toBeLessThanOrEqual(400);
-      expect(other).toMatchObject({ missing: 0, extra: 0, different: other?.items, changed: 0 });
-    },
-  );
+  it('compares the pages of a few rows in a few requests, and counts them', async () => {
+    await mirrored();
+    const [jobs] = await verify(0, 'research_jobs', '--sample', '3');
+    expect(jobs).toMatchObject({ sample: 3, rows: 2_000, different: 0, error: null });
+    // The first page is read, too.
+    expect(jobs?.estimate.requests).toBe(4);
+    expect(jobs?.items).toBeGreaterThanOrEqual(100);
+    expect(jobs?.items).toBeLessThanOrEqual(400);
+    await system.db.query(`update mirror.research_jobs set status = 'tampered'`);
+    const [other] = await verify(1, 'research_jobs', '--sample', '3');
+    expect(other?.items).toBeLessThanOrEqual(400);
+    expect(other).toMatchObject({ missing: 0, extra: 0, different: other?.items, changed: 0 });
+  });
 
   it('finds of each kind what is on its pages, and chosen rows that the service does not have', async () => {
     await mirrored();

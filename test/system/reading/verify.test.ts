@@ -37,47 +37,44 @@ function keysOf(found: VerifiedCollection | undefined, kind: string): string[] {
 }
 
 describe('verify', () => {
-  it.each(['falling', 'rising', 'unordered'] as const)(
-    'finds exactly the rows that were tampered with, of each kind: order %s',
-    async (order) => {
-      await mirrored({ order, jobs: 2_000 });
-      const equal = await verify([], 0);
-      expect(equal.equal).toBe(true);
-      expect(of(equal, 'research_jobs')).toMatchObject({ items: 2_000, rows: 2_000, missing: 0, changed: 0 });
+  it('finds exactly the rows that were tampered with, of each kind', async () => {
+    await mirrored({ jobs: 2_000 });
+    const equal = await verify([], 0);
+    expect(equal.equal).toBe(true);
+    expect(of(equal, 'research_jobs')).toMatchObject({ items: 2_000, rows: 2_000, missing: 0, changed: 0 });
 
-      const tampered = await tamper(system.db, 10);
-      const before = await rowVersions(system.db);
-      const report = await verify(['research_jobs'], 1);
-      expect(await rowVersions(system.db)).toBe(before);
-      const found = of(report, 'research_jobs');
-      expect(found).toMatchObject({ missing: 20, extra: 10, different: 30, changed: 0, quarantined: 0 });
-      expect(keysOf(found, 'missing')).toEqual([...tampered.removed, ...tampered.deleted].toSorted());
-      expect(keysOf(found, 'extra')).toEqual(tampered.added.toSorted());
-      expect(keysOf(found, 'different')).toEqual(
-        [...tampered.column, ...tampered.raw, ...tampered.hash].toSorted(),
-      );
-      const names = (ids: readonly string[]): string[] => [
-        ...new Set(
-          found?.discrepancies
-            .filter(({ key }) => ids.includes(key ?? ''))
-            .map(({ fields }) => fields.map(({ name }) => name).join()),
-        ),
-      ];
-      expect(names(tampered.column)).toEqual(['status']);
-      expect(names(tampered.raw)).toEqual(['_raw.status']);
-      expect(names(tampered.hash)).toEqual(['_hash']);
+    const tampered = await tamper(system.db, 10);
+    const before = await rowVersions(system.db);
+    const report = await verify(['research_jobs'], 1);
+    expect(await rowVersions(system.db)).toBe(before);
+    const found = of(report, 'research_jobs');
+    expect(found).toMatchObject({ missing: 20, extra: 10, different: 30, changed: 0, quarantined: 0 });
+    expect(keysOf(found, 'missing')).toEqual([...tampered.removed, ...tampered.deleted].toSorted());
+    expect(keysOf(found, 'extra')).toEqual(tampered.added.toSorted());
+    expect(keysOf(found, 'different')).toEqual(
+      [...tampered.column, ...tampered.raw, ...tampered.hash].toSorted(),
+    );
+    const names = (ids: readonly string[]): string[] => [
+      ...new Set(
+        found?.discrepancies
+          .filter(({ key }) => ids.includes(key ?? ''))
+          .map(({ fields }) => fields.map(({ name }) => name).join()),
+      ),
+    ];
+    expect(names(tampered.column)).toEqual(['status']);
+    expect(names(tampered.raw)).toEqual(['_raw.status']);
+    expect(names(tampered.hash)).toEqual(['_hash']);
 
-      // As docs/operations.md says how to mend it.
-      await system.db.query(`update mirror.research_jobs set _hash = '' where job_id = any($1)`, [
-        keysOf(found, 'different'),
-      ]);
-      const gracePeriod = { MIRROR_SETTLE: '1s' };
-      // Where the order earns trust by these very changes, the proofs begin anew: it may take a second reading.
-      expect([0, 3]).toContain((await system.run(['sync', '--full', 'research_jobs'], gracePeriod)).code);
-      await system.sync(['--full', 'research_jobs'], { env: gracePeriod });
-      expect((await verify(['research_jobs'], 0)).equal).toBe(true);
-    },
-  );
+    // As docs/operations.md says how to mend it.
+    await system.db.query(`update mirror.research_jobs set _hash = '' where job_id = any($1)`, [
+      keysOf(found, 'different'),
+    ]);
+    const gracePeriod = { MIRROR_SETTLE: '1s' };
+    // Where the order earns trust by these very changes, the proofs begin anew: it may take a second reading.
+    expect([0, 3]).toContain((await system.run(['sync', '--full', 'research_jobs'], gracePeriod)).code);
+    await system.sync(['--full', 'research_jobs'], { env: gracePeriod });
+    expect((await verify(['research_jobs'], 0)).equal).toBe(true);
+  });
 });
 
 describe('verify of lists and of the account', () => {
@@ -134,33 +131,6 @@ describe('verify of lists and of the account', () => {
 });
 
 describe('verify while things change', () => {
-  it('judges nothing that changes while it reads, beside the daemon, which goes on', async () => {
-    await mirrored({ jobs: 1_500, maxLimit: 100, badLimit: 'clamped' });
-    const { control } = system.sandbox;
-    const daemon = await system.daemon();
-    await system.sync();
-    // The daemon takes a stored hash for the row: it does not see this.
-    const { rows } = await system.db.query<{ job_id: string }>(
-      `update mirror.research_jobs set status = 'tampered'
-       where job_id = (select min(job_id) from mirror.research_jobs) returning job_id`,
-    );
-    await control.change({ latencyMin: 300, latencyMax: 400 });
-    const { requests } = await control.counters();
-    const running = system.begin(['verify', '--json', 'research_jobs']);
-    await eventually('two pages', async () => (await control.counters()).requests > requests + 2);
-    // New rows that a poll brings while the rest is read.
-    await control.mutate(
-      ...Array.from({ length: 5 }, () => ({ op: 'insert', collection: 'research_jobs' }) as const),
-    );
-    await system.sync(['research_jobs']);
-    const { code, stdout, stderr } = await running.ended;
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('comparing: ') as string });
-    const jobs = of(JSON.parse(stdout) as VerifyReport, 'research_jobs');
-    expect(jobs).toMatchObject({ missing: 0, extra: 0, different: 1, error: null });
-    expect(keysOf(jobs, 'different')).toEqual([rows[0]?.job_id]);
-    expect(await daemon.stop()).toMatchObject({ code: 0 });
-  });
-
   it('lets the daemon poll what is new before it judges', async () => {
     await mirrored();
     const daemon = await system.daemon({ MIRROR_POLL_CRON: '0 0 1 1 *' });
