@@ -127,18 +127,6 @@ describe('a request that is sent once', () => {
     expect([count, budget.thrown, exchanges.map((each) => each.status)]).toEqual([1, [], [status]]);
   });
 
-  it('goes on a connection of its own', async () => {
-    const sockets = new Set<unknown>();
-    const { send } = await serve((request, response) => {
-      sockets.add(request.socket);
-      expect(request.headers.connection).toBe('close');
-      response.end('{}');
-    });
-    await send();
-    await send();
-    expect(sockets.size).toBe(2);
-  });
-
   it('counts by its status although the body breaks off, or is too large', async () => {
     const { send } = await serve((request, response) => {
       response.setHeader('content-length', '100');
