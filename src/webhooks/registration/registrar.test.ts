@@ -6,7 +6,7 @@ import {
   RegistrationWorld,
   THEIRS,
 } from '../../../test/support/webhooks/registration-world.ts';
-import { KeyRefused, LeaseLost } from '../../model/errors.ts';
+import { KeyRefused } from '../../model/errors.ts';
 
 describe('the registrar', () => {
   it('registers for all events, and shows the secret nowhere', async () => {
@@ -51,22 +51,6 @@ describe('the registrar', () => {
     expect(world.isRegistered()).toBe(true);
     expect(world.service.count('POST')).toBe(2);
   });
-
-  it.each(['lost-done', 'lost-undone', 'garbage', 500] as const)(
-    'trusts no secret after an answer that was lost, and registers anew a minute later: %s',
-    async (fault) => {
-      const world = new RegistrationWorld();
-      await world.clock.advance(10 * MINUTE);
-      world.service.webhook = undefined;
-      world.service.faults = [fault];
-      await world.clock.advance(10 * MINUTE);
-      expect(world.service.count('POST')).toBe(3);
-      expect(world.isRegistered()).toBe(true);
-      const [lost, again] = world.service.log.filter(({ method }) => method === 'POST').slice(1);
-      expect((again?.at ?? 0) - (lost?.at ?? 0)).toBeGreaterThan(MINUTE);
-      world.kill();
-    },
-  );
 
   it('keeps the secret of a registration that is answered while it stops', async () => {
     const world = new RegistrationWorld();
@@ -161,18 +145,6 @@ describe('the registrar', () => {
     expect(world.broken).toEqual([]);
   });
 
-  it('asks hourly for a secret where the answer has none, and says so', async () => {
-    const world = new RegistrationWorld();
-    world.service.faults = ['no-secret'];
-    await world.clock.advance(59 * MINUTE);
-    expect(world.store.registration.state).toBe('suspect');
-    expect(world.store.registration.error).toContain('no secret');
-    expect(world.service.count('POST')).toBe(1);
-    await world.clock.advance(16 * MINUTE);
-    world.kill();
-    expect(world.isRegistered()).toBe(true);
-  });
-
   it('ends where no key is good, with what was registered before it', async () => {
     const world = new RegistrationWorld();
     world.service.faults = [403];
@@ -181,33 +153,6 @@ describe('the registrar', () => {
     expect(world.ended).toBeInstanceOf(KeyRefused);
     expect(world.store.registration).toMatchObject({ state: 'none', registeringAt: null });
     expect(world.service.count('POST')).toBe(1);
-  });
-
-  it('ends when the account is somebody else’s', async () => {
-    const world = new RegistrationWorld();
-    world.store.failNext = new LeaseLost('it is another’s');
-    await world.clock.advance(MINUTE);
-    expect(world.ended).toBeInstanceOf(LeaseLost);
-    expect(world.service.count('POST')).toBe(0);
-  });
-
-  it('looks at what receivers stored when the bell rings, and each minute', async () => {
-    const world = new RegistrationWorld();
-    await world.clock.advance(20 * MINUTE + 40_000);
-    world.service.rotate();
-    // Ten minutes without a success, and as many since three changes that nothing announced: it is weighed each five.
-    await world.clock.advance(17 * MINUTE);
-    expect(world.isRegistered()).toBe(true);
-    expect(world.service.count('POST')).toBe(2);
-    world.store.onHold = true;
-    world.service.webhook = undefined;
-    await world.clock.advance(HOUR);
-    expect(world.store.registration.error).toContain('submissions release');
-    world.store.onHold = false;
-    world.bell.ring();
-    await world.clock.advance(1_000);
-    world.kill();
-    expect(world.isRegistered()).toBe(true);
   });
 
   it('ignores moments of a clock that was set back since', async () => {
@@ -246,15 +191,6 @@ describe('the registrar', () => {
     expect(renewals()).toBe(2);
     expect(world.said.at(-1)).toContain('"renewed":false');
     expect(world.hidden).toEqual(new Set(['secret-2']));
-  });
-
-  it('names somebody else’s webhook by its host', async () => {
-    const world = new RegistrationWorld();
-    world.service.intrude('https://other.example.com/T0/token');
-    await world.clock.advance(MINUTE);
-    world.kill();
-    expect(world.said.at(-1)).toContain('other.example.com');
-    expect(world.said.join()).not.toContain('token');
   });
 
   it('looks soon where changes are announced no more: what was removed is registered again, and said', async () => {
