@@ -28,27 +28,6 @@ const quality = (account: MirroredAccount, name = 'research_jobs'): Promise<unkn
     where _user_id = ${account.fence.userId} and collection = '${name}'`);
 
 describe('the brake', () => {
-  it('allows a fifth of the rows, and not a row more', async () => {
-    const account = await withJobs(100);
-    expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(79)))).toMatchObject({
-      deleted: 0,
-      blocked: 21,
-      waiting: 0,
-    });
-    expect(await liveJobs(account)).toHaveLength(100);
-    expect(await quality(account)).toEqual([{ blocked: '21', waiting: '0' }]);
-    await account.observe('research_jobs', jobs(100));
-    expect(await quality(account)).toEqual([{ blocked: '20', waiting: '0' }]);
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 20, blocked: 0 });
-    expect(await liveJobs(account)).toEqual([...upTo(79), 100]);
-    expect(await quality(account)).toEqual([{ blocked: '0', waiting: '0' }]);
-  });
-
-  it('allows ten rows, however few there are', async () => {
-    const account = await withJobs(11);
-    expect(await deleteAllBut(account, 'research_jobs', jobs(11))).toMatchObject({ deleted: 10, blocked: 0 });
-  });
-
   it('counts rows that still wait for their second proof', async () => {
     const account = await withJobs(60);
     await account.age(account.gracePeriodMs);

@@ -45,20 +45,6 @@ describe('a row that the service does not have any more', () => {
     expect(await account.suspects('research_jobs')).toEqual([]);
   });
 
-  it('stays when the second proof comes sooner, however it is repeated', async () => {
-    const account = await withJobs(1, 2);
-    for (let second = 0; second < 60; second += 20) {
-      await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-      await account.age(19_000);
-    }
-    await account.applyDeletions('research_jobs', { accept: true });
-    expect(await liveJobs(account)).toEqual([1, 2]);
-    // Sent before the grace period was over, answered after it.
-    await account.age(account.gracePeriodMs);
-    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT, sentAgo: 75_000 });
-    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', proven: false }]);
-  });
-
   it('is not suspected within the grace period after it came, changed or was undeleted', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', jobs(1, 2));
@@ -72,28 +58,6 @@ describe('a row that the service does not have any more', () => {
     await account.age(5_000);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
     expect(await suspectKeys(account)).toEqual(['2']);
-  });
-
-  it('that is seen between the proofs needs two new ones', async () => {
-    const account = await withJobs(1, 2);
-    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-    await account.observe('research_jobs', jobs(2));
-    expect(await suspectKeys(account)).toEqual([]);
-    await account.age(account.gracePeriodMs);
-    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 1 });
-  });
-
-  it('that is seen after both proofs stays, too', async () => {
-    const account = await withJobs(1, 2);
-    await proveAbsent(account, 'research_jobs', jobs(1));
-    await account.observe('research_jobs', jobs(2));
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({
-      deleted: 0,
-      blocked: 0,
-      waiting: 0,
-    });
-    expect(await liveJobs(account)).toEqual([1, 2]);
   });
 
   it('is deleted with what was stored of it among unfinished rows and in quarantine', async () => {
@@ -180,15 +144,5 @@ describe('an interval', () => {
     ]);
     await account.observe('research_jobs', jobs(2, 4), { contradiction: true });
     expect(await suspectKeys(account)).toEqual(['1']);
-  });
-
-  it('does not prove what a snapshot suspects: its own suspicion takes the place of the older one', async () => {
-    const account = await withJobs(1, 2, 3);
-    await account.observe('research_jobs', jobs(3, 1), { proof: SNAPSHOT });
-    await account.age(account.gracePeriodMs);
-    await account.observe('research_jobs', jobs(3, 1), { proof: falling(null, 1) });
-    expect(await account.suspects('research_jobs')).toMatchObject([{ kind: 'interval', proven: false }]);
-    await account.observe('research_jobs', jobs(1, 3), { contradiction: true });
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0, waiting: 0 });
   });
 });

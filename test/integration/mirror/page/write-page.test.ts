@@ -132,19 +132,6 @@ describe('a page', () => {
     expect(await statements()).toBe(4);
   });
 
-  it('takes the last of items with one key, and counts the others', async () => {
-    const account = await newAccount();
-    const result = await account.page(
-      'research_jobs',
-      '[{"job_id":1,"status":"a"},{"job_id":2},{"job_id":1,"status":"b"}]',
-    );
-    expect(result).toMatchObject({
-      outcomes: ['duplicate', 'inserted', 'inserted'],
-      counts: { inserted: 2, duplicate: 1 },
-    });
-    expect((await jobs(account)).map(({ status }) => status)).toEqual(['b', null]);
-  });
-
   it('is believed at once where history is not kept any more, though some is there', async () => {
     const kept = await newAccount();
     await kept.page('research_jobs', '[{"job_id":1,"status":"a"}]');
@@ -153,26 +140,6 @@ describe('a page', () => {
     expect(await account.page('research_jobs', '[{"job_id":1,"status":"a"}]')).toMatchObject({
       outcomes: ['updated'],
     });
-  });
-
-  it('commits with its checkpoint and whatever else is in its transaction, or not at all', async () => {
-    const account = await newAccount();
-    await account.page('research_jobs', '[]', {
-      decide: () => ({ scope: { fullWalk: { cursor: '7' }, memory: { seen: 1 } } }),
-    });
-    const failing = account.page('research_jobs', '[{"job_id":1}]', {
-      decide: () => ({ scope: { fullWalk: { cursor: '9' } } }),
-      alsoInTransaction: () => Promise.reject(new Error('the disk is full')),
-    });
-    await expect(failing).rejects.toThrow('the disk is full');
-    expect(await jobs(account)).toEqual([]);
-    const scope = await account.storedScope('research_jobs');
-    expect(scope).toMatchObject({ lastObs: 1, fullWalk: { cursor: '7' }, memory: { seen: 1 }, liveRows: 0 });
-    await account.page('research_jobs', '[{"job_id":1}]', {
-      obs: 3,
-      decide: () => ({ scope: { fullWalk: null } }),
-    });
-    expect(await account.storedScope('research_jobs')).toMatchObject({ fullWalk: undefined, liveRows: 1 });
   });
 
   it('is not applied after a later observation, nor for an unknown scope', async () => {
