@@ -41,21 +41,3 @@ it('polls ask for fewer rows once a hundred have shown what they need, and miss 
   await account.reopen();
   expect(await read('poll')).toEqual([FULL]);
 });
-
-it.each(['refused', 'last'] as const)(
-  'polls of a service by which small limits are %s ask for full pages again, and delete nothing',
-  async (smallLimit) => {
-    const read = await mirrored();
-    await read('poll', 100);
-    await account.sandbox.control.change({ smallLimit });
-    expect(await read('poll')).toEqual([SMALL, FULL]);
-    expect(await read('poll', 2)).toEqual([FULL, FULL]);
-    const found = await account.query<{ live: number; suspects: number; only_full: boolean }>(
-      `select (select count(*)::int from mirror.research_jobs where _deleted_at is null) as live,
-         (select count(*)::int from mirror_sync.candidate) as suspects,
-         (memory #>> '{limit,onlyFull}')::boolean as only_full
-       from mirror_sync.scope where collection = 'research_jobs'`,
-    );
-    expect(found).toEqual([{ live: 1_200, suspects: 0, only_full: true }]);
-  },
-);
