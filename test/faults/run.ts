@@ -3,8 +3,9 @@
  *
  *     npm run faults -- [--only 3,17]
  *
- * What is checked out is the last commit. First the tests are run without a fault, and have to pass. Ends with 0 when each fault is caught; 1 else, also where
- * an edit does not apply any more; 2 for flags that it does not know.
+ * What is checked out is the last commit. First the tests are run without a fault, and have to pass. Ends with 0 when
+ * each fault is caught; 1 else, also where an edit does not apply any more; 2 for flags that it does not know; 130 when
+ * it was interrupted.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -35,11 +36,21 @@ interface Outcome {
 const chosen = chosenOrEnd();
 const folder = mkdtempSync(join(tmpdir(), 'research-mirror-faults-'));
 const checkout = join(folder, 'checkout');
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    cleanUp();
+    process.exit(130);
+  });
+}
 try {
   git('worktree', 'add', '--quiet', '--detach', checkout, 'HEAD');
   symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
   process.exitCode = (await play(chosen)) ? 0 : 1;
 } finally {
+  cleanUp();
+}
+
+function cleanUp(): void {
   git('worktree', 'remove', '--force', checkout);
   rmSync(folder, { recursive: true, force: true });
 }
