@@ -120,7 +120,7 @@ async function run(project: string, faults: readonly Numbered[]): Promise<Outcom
       `--testNamePattern=${names.join('|')}`,
       ...new Set(faults.map(({ caughtBy }) => caughtBy.file)),
     ],
-    { cwd: checkout, stdio: 'ignore', signal: AbortSignal.timeout(LONGEST_MS) },
+    { cwd: checkout, stdio: 'ignore', signal: AbortSignal.timeout(LONGEST_MS * faults.length) },
   );
   const hung = await new Promise<boolean>((resolve) => {
     child.on('error', () => resolve(true));
