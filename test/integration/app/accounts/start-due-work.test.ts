@@ -66,7 +66,8 @@ describe('a run whose moment has passed', () => {
 
   it('begins again where it fell due while one was under way', async () => {
     const before = walks('full');
-    await schedule(`next_full_at = now() - interval '1 minute'`);
+    // A poll at the minute's beginning would ask in its place.
+    await schedule(`next_full_at = now() - interval '1 minute', next_poll_at = now() + interval '1 hour'`);
     const blocked = Promise.withResolvers<void>();
     let asked = false;
     account.onRequest = (path) => {
