@@ -226,7 +226,7 @@ describe('a trial', () => {
     [
       'what is missing',
       'alter table other.lists rename to gone',
-      /lacks table other\.lists \(other\.gone has/,
+      /lacks table other\.lists: bring it back, under its name/,
     ],
     ['no view that is missing', 'drop view other.companies', undefined],
     [
