@@ -36,21 +36,14 @@ interface Outcome {
 const chosen = chosenOrEnd();
 const folder = mkdtempSync(join(tmpdir(), 'research-mirror-faults-'));
 const checkout = join(folder, 'checkout');
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    cleanUp();
-    process.exit(130);
-  });
-}
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
 try {
   git('worktree', 'add', '--quiet', '--detach', checkout, 'HEAD');
   symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
-  process.exitCode = (await play(chosen)) ? 0 : 1;
+  const good = await play(chosen);
+  process.exitCode = interrupted.signal.aborted ? 130 : good ? 0 : 1;
 } finally {
-  cleanUp();
-}
-
-function cleanUp(): void {
   git('worktree', 'remove', '--force', checkout);
   rmSync(folder, { recursive: true, force: true });
 }
@@ -66,6 +59,7 @@ async function play(faults: readonly Numbered[]): Promise<boolean> {
   }
   let missed = 0;
   for (const each of faults) {
+    if (interrupted.signal.aborted) return false;
     const begin = performance.now();
     const verdict = await verdictOf(each);
     if (verdict !== 'caught') missed += 1;
@@ -108,6 +102,7 @@ async function run(project: string, faults: readonly Numbered[]): Promise<Outcom
   const names = faults.map(({ caughtBy }) =>
     caughtBy.test.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`),
   );
+  const tooLong = AbortSignal.timeout(LONGEST_MS * faults.length);
   const child = spawn(
     process.execPath,
     [
@@ -120,11 +115,12 @@ async function run(project: string, faults: readonly Numbered[]): Promise<Outcom
       `--testNamePattern=${names.join('|')}`,
       ...new Set(faults.map(({ caughtBy }) => caughtBy.file)),
     ],
-    { cwd: checkout, stdio: 'ignore', signal: AbortSignal.timeout(LONGEST_MS * faults.length) },
+    { cwd: checkout, stdio: 'ignore', signal: AbortSignal.any([interrupted.signal, tooLong]) },
   );
-  const hung = await new Promise<boolean>((resolve) => {
-    child.on('error', () => resolve(true));
-    child.on('close', () => resolve(false));
+  let hung = false;
+  child.on('error', () => (hung = true));
+  await new Promise((resolve) => {
+    child.on('close', resolve);
   });
   return { ...readReport(report), hung };
 }
