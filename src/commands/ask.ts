@@ -3,6 +3,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { ClassifiedError, DatabaseUnavailable, type Remedy } from '@research-mirror/runtime/errors';
 import type { Db } from '../db/connection/db.ts';
 import { databaseTime } from '../db/connection/database-time.ts';
+import { wake } from '../db/notify/wakeups.ts';
 
 /** How often (ms) the asker looks, and says that it still waits; how long after the last time it counts as gone. */
 const LOOK_MS = 250;
@@ -52,7 +53,7 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
   });
   const results = new Map<string, unknown>();
   /** Those that are not done, with their process and the progress that was shown. */
-  const open = new Map(commands.map(({ id }) => [id, { owner: to, shown: 'null' }]));
+  const open = new Map(commands.map(({ id }) => [id, { owner: to, isQueued: true, shown: 'null' }]));
   const update = (set: object) =>
     db.state
       .updateTable('command')
@@ -69,6 +70,8 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
       beatAt = clock.monotonic();
       const owners = new Set(Array.from(open.values(), ({ owner }) => owner));
       for (const owner of owners) if (!(await lives(owner))) gone.add(owner);
+      // Of what was handed on, the ring may be lost.
+      if ([...open.values()].some(({ owner, isQueued }) => isQueued && owner !== to)) await wake(db);
     }
     // Read after `lives`: a process that has ended may have left its answer.
     const rows = await db.state
@@ -80,7 +83,7 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
     for (const { id, owner, state, progress, result, error } of rows) {
       const shown = JSON.stringify(progress);
       if (shown !== open.get(id)?.shown) onProgress(progress);
-      open.set(id, { owner: owner ?? to, shown });
+      open.set(id, { owner: owner ?? to, isQueued: state === 'queued', shown });
       if (state === 'failed' || state === 'cancelled') {
         const { remedy = 'retry' } = (result ?? {}) as { readonly remedy?: Remedy };
         throw new CommandFailed(error ?? TAKEN_FOR_GONE, remedy);

@@ -124,6 +124,16 @@ export function commandService(options: CommandServiceOptions): Service {
       task.withdrawn.abort(new Stopped('the command, by its asker,'));
       if (task.unanswered === true) tasks.delete(id);
     }
+    for (const { id } of open) {
+      if (wanted.has(id) || tasks.has(id)) continue;
+      // Nobody rings for it a second time: an asker that is only late hears that it was not done.
+      const ended = await update(id, { state: 'cancelled' })
+        .where('owner', '=', processId)
+        .where('state', 'in', ['queued', 'running'])
+        .where('wanted_until', '<=', now)
+        .executeTakeFirst();
+      if (ended.numUpdatedRows === 0n) bell.ring();
+    }
     let begun = false;
     for (const [id, { kind, given }] of wanted) {
       if (tasks.has(id)) continue;

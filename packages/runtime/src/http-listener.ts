@@ -263,7 +263,11 @@ function requests<Reply extends HttpReply>(
       response.destroy();
     });
   };
-  return (request, response) => void take(request, response);
+  return (request, response) =>
+    void take(request, response).catch((error: unknown) => {
+      response.destroy();
+      notes.say('warn', 'defect', `a request for ${what} could not be answered: ${messageOf(error)}`);
+    });
 }
 
 /**

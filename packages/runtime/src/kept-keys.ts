@@ -39,13 +39,18 @@ const MOST_BYTES = 8 * 2 ** 30;
 const CACHE_KIB = 4096;
 const PAGE_BYTES = 4096;
 
-/** Keys of everything that is open at the same time, by the number of who keeps them. */
+/** Keys of everything that is open at the same time: a table of each. */
 interface Scratch {
   readonly database: DatabaseSync;
+  users: number;
+}
+
+/** The table of who keeps them. */
+interface KeyTable {
+  readonly scratch: Scratch;
   readonly insert: StatementSync;
   readonly select: StatementSync;
-  readonly remove: StatementSync;
-  users: number;
+  readonly drop: () => void;
 }
 
 /** One temporary database of SQLite for all: it spills into a file that has no name, so a kill leaves nothing. */
@@ -53,36 +58,47 @@ export function keyStore({ folders, mostBytes = MOST_BYTES, onLost }: KeyStoreOp
   let opened = 0;
   let scratch: Scratch | undefined;
   let told = false;
-  const join = (): Scratch => {
+  const makeTable = (name: string): KeyTable => {
     if (scratch?.database.isOpen !== true) scratch = openScratch(folders, mostBytes);
+    const { database } = scratch;
+    database.exec(`create table ${name} (key text primary key, value text not null) without rowid`);
     scratch.users += 1;
     told = false;
-    return scratch;
+    return {
+      scratch,
+      insert: database.prepare(`insert or ignore into ${name} values (?, ?)`),
+      select: database.prepare(`select value from ${name} where key = ?`),
+      // Its pages come free together: to delete rows takes a second for each million.
+      drop: () => database.exec(`drop table ${name}`),
+    };
   };
   const failed = (error: unknown): void => {
     if (!told) onLost(error);
     told = true;
   };
-  return { open: () => new Keys((opened += 1), join, failed) };
+  const open = (): KeptKeys => {
+    opened += 1;
+    const name = `kept_${opened}`;
+    return new Keys(() => makeTable(name), failed);
+  };
+  return { open };
 }
 
 class Keys implements KeptKeys {
-  readonly #number: number;
-  readonly #join: () => Scratch;
+  readonly #makeTable: () => KeyTable;
   readonly #failed: (error: unknown) => void;
   /** Undefined before the first key. */
-  #scratch: Scratch | undefined;
+  #table: KeyTable | undefined;
   #size = 0;
   #closed = false;
 
-  constructor(number: number, join: () => Scratch, failed: (error: unknown) => void) {
-    this.#number = number;
-    this.#join = join;
+  constructor(makeTable: () => KeyTable, failed: (error: unknown) => void) {
+    this.#makeTable = makeTable;
     this.#failed = failed;
   }
 
   get lost(): boolean {
-    return this.#closed || this.#scratch?.database.isOpen === false;
+    return this.#closed || this.#table?.scratch.database.isOpen === false;
   }
 
   get size(): number {
@@ -91,26 +107,25 @@ class Keys implements KeptKeys {
 
   keep(key: string, value: string): string | undefined {
     return this.#try(() => {
-      this.#scratch ??= this.#join();
-      const { insert, select } = this.#scratch;
-      if (insert.run(this.#number, key, value).changes === 0) {
-        return (select.get(this.#number, key) as { value: string }).value;
-      }
+      this.#table ??= this.#makeTable();
+      const { insert, select } = this.#table;
+      if (insert.run(key, value).changes === 0) return (select.get(key) as { value: string }).value;
       this.#size += 1;
       return undefined;
     });
   }
 
   has(key: string): boolean {
-    return this.#try(() => this.#scratch?.select.get(this.#number, key)) !== undefined;
+    return this.#try(() => this.#table?.select.get(key)) !== undefined;
   }
 
   close(): void {
     this.#try(() => {
-      if (this.#scratch === undefined) return;
-      this.#scratch.users -= 1;
-      if (this.#scratch.users === 0) this.#scratch.database.close();
-      else this.#scratch.remove.run(this.#number);
+      if (this.#table === undefined) return;
+      const { scratch, drop } = this.#table;
+      scratch.users -= 1;
+      if (scratch.users === 0) scratch.database.close();
+      else drop();
     });
     this.#closed = true;
   }
@@ -122,7 +137,7 @@ class Keys implements KeptKeys {
       return act();
     } catch (error) {
       this.#closed = true;
-      this.#scratch?.database.close();
+      this.#table?.scratch.database.close();
       this.#failed(error);
       return undefined;
     }
@@ -138,16 +153,9 @@ function openScratch(folders: readonly string[], mostBytes: number): Scratch {
     spillInto(database, folders);
     database.exec(
       `pragma journal_mode = off; pragma synchronous = off; pragma page_size = ${PAGE_BYTES};
-       pragma cache_size = -${CACHE_KIB}; pragma max_page_count = ${Math.ceil(mostBytes / PAGE_BYTES)}; begin;
-       create table kept (number integer, key text, value text not null, primary key (number, key)) without rowid`,
+       pragma cache_size = -${CACHE_KIB}; pragma max_page_count = ${Math.ceil(mostBytes / PAGE_BYTES)}; begin`,
     );
-    return {
-      database,
-      insert: database.prepare('insert or ignore into kept values (?, ?, ?)'),
-      select: database.prepare('select value from kept where number = ? and key = ?'),
-      remove: database.prepare('delete from kept where number = ?'),
-      users: 0,
-    };
+    return { database, users: 0 };
   } catch (error) {
     database.close();
     throw error;

@@ -11,7 +11,7 @@ export interface NoteLog {
   info(message: string): void;
 }
 
-/** Log lines about deliveries, without letting a flood of them become a flood of lines. */
+/** Log lines that strangers can cause, without letting a flood of requests become a flood of lines. */
 export class Notes {
   readonly #clock: Clock;
   readonly #log: NoteLog;

@@ -34,7 +34,7 @@ import { linkKey, type ServiceLink } from './service-link.ts';
 export interface AccountContext {
   readonly config: ServiceConfig;
   readonly db: Db;
-  /** The same, before all others in line: accounts are taken and released by it, since others wait for that. */
+  /** The same, past the line: accounts are taken and released by it, since others wait for that. */
   readonly urgentDb: Db;
   readonly link: ServiceLink;
   /** Read at each event: a command adds one while it works. */

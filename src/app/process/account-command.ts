@@ -138,7 +138,8 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
 ): Promise<WorkDone<T>> {
   const { signal } = options;
   return asProcess(config, command.name, options, async ({ context }) => {
-    const { db, processId, identity, link, failures } = context;
+    // Past the line for a connection: this process has to hear itself in time.
+    const { urgentDb: db, processId, identity, link, failures } = context;
     const { clock } = link;
     const { accounts, unknownKeys } = await findAccounts(context, signal);
     const bell = new Doorbell();

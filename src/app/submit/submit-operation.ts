@@ -10,7 +10,7 @@ import { livingOwner } from '../../db/ownership/lease.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { wake } from '../../db/notify/wakeups.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { KeyRefused, LeaseLost } from '../../model/errors.ts';
+import { AccountRetired, KeyRefused, LeaseLost } from '../../model/errors.ts';
 import { OPERATION_NAMES, type OperationName, type SubmissionState } from '../../model/submission.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -92,11 +92,16 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
       ownedAt = now;
       return [DAEMON, SUBMIT].includes(owner.command) ? undefined : ownedBy(userId, owner);
     }
-    if (config.service !== undefined)
-      return sendHere({ ...config, service: config.service }, options, userId, id);
-    if (!(await daemonLives(db, identity)))
+    const lives = await daemonLives(db, identity);
+    // One that is about to take the account sends it all the same.
+    const isExpected = lives && now - ownedAt < TAKING_MS;
+    if (config.service !== undefined) {
+      const why = await sendHere({ ...config, service: config.service }, options, userId, id);
+      return isExpected ? undefined : why;
+    }
+    if (!lives)
       return 'no daemon runs, and without MIRROR_API_URL and MIRROR_API_KEY it can’t be sent from here';
-    if (now - ownedAt < TAKING_MS) return undefined;
+    if (isExpected) return undefined;
     return `the running daemon does not hold account ${userId}: has it a key of it?`;
   });
 }
@@ -126,9 +131,16 @@ async function sendHere(
   const { signal, log } = options;
   try {
     return await asProcess(config, SUBMIT, options, async ({ context }, { db }) => {
-      const { accounts } = await findAccounts(context, signal);
+      const { byOwner } = await sortKeys(context, config.service.keys);
+      // Whose the others are is asked only where none is known to be the account's.
+      const { accounts, unknownKeys } = byOwner.has(userId)
+        ? { accounts: byOwner, unknownKeys: [] }
+        : await findAccounts(context, signal);
       const keys = accounts.get(userId);
-      if (keys === undefined) return `no key in MIRROR_API_KEY is one of account ${userId}`;
+      if (keys === undefined) {
+        const others = unknownKeys.map(({ key, error }) => `; whose ${key}… is, is not known: ${error}`);
+        return `no key in MIRROR_API_KEY is known as one of account ${userId}${others.join('')}`;
+      }
       // Without this service's beats nothing would be sent after ten minutes, and its turn may take longer.
       const installation = createInstallation({ ...installationOf(options), db, log });
       await installation.start();
@@ -144,8 +156,9 @@ async function sendHere(
   } catch (error) {
     signal.throwIfAborted();
     // Another process has taken the account, or may have: the next look sees who sends it now.
-    if (error instanceof LeaseLost) return undefined;
-    if (error instanceof KeyRefused || error instanceof Unusable) return messageOf(error);
+    if (error instanceof LeaseLost && !(error instanceof AccountRetired)) return undefined;
+    if (error instanceof AccountRetired || error instanceof KeyRefused || error instanceof Unusable)
+      return messageOf(error);
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
 import { Unusable } from '@research-mirror/runtime/errors';
@@ -40,6 +41,9 @@ const PATIENCE = 10_000;
  */
 export async function startDemoService(folder: string, shell: Shell): Promise<Sandbox | undefined> {
   await ensureWritableFolder(folder);
+  if (existsSync(join(folder, 'epoch'))) {
+    throw new Unusable(`${shortPath(folder)} is of research-mirror 0.1: begin anew by removing it`);
+  }
   const world = await worldOf(folder, shell);
   const port = await portOf(folder, SERVICE_PORT);
   if (!(await isPortFree(port))) {

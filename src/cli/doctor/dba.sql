@@ -10,8 +10,19 @@
 \else
 \getenv reader_password READER_PASSWORD
 \endif
--- Where a password is missing, psql leaves its name as it is: that is no SQL, and nothing is made.
+\if :{?owner_password}
+\else
+\set owner_password ''
+\endif
+\if :{?reader_password}
+\else
+\set reader_password ''
+\endif
 select :'owner_password' <> '' and :'reader_password' <> '' as has_passwords \gset
+\if :has_passwords
+\else
+do $$ begin raise exception 'which password? psql -v owner_password=… -v reader_password=…'; end $$;
+\endif
 select exists (select from pg_roles where rolname = :'owner' and rolsuper) as is_superuser \gset
 \if :is_superuser
 do $$ begin raise exception 'the login of DATABASE_URL is a superuser: name another login there'; end $$;

@@ -43,8 +43,13 @@ export function unreadable(folder: string, name: string, what: string): Unusable
 /** Where the demo of this folder has its service. Undefined: none runs. */
 export async function runningDemo(folder: string): Promise<string | undefined> {
   if (!existsSync(join(folder, SERVICE_PORT))) return undefined;
-  const port = await portOf(folder, SERVICE_PORT);
-  return (await isPortFree(port)) ? undefined : `http://127.0.0.1:${port}`;
+  // Both of the service's: one may be another program's since.
+  const [port, ...others] = [
+    await portOf(folder, SERVICE_PORT),
+    await portOf(folder, 'control-port'),
+  ] as const;
+  const free = await Promise.all([port, ...others].map((each) => isPortFree(each)));
+  return free.includes(true) ? undefined : `http://127.0.0.1:${port}`;
 }
 
 /** The demo's configuration: nothing of the user's own account and database, which must not meet the demo's data. */

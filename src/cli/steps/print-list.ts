@@ -18,7 +18,12 @@ export interface List {
 }
 
 export function printList(shell: Shell, { json, rows, none, below }: List): ExitCode {
-  const table = (): string => `${formatList(rows, widthOfTerminal(shell.out))}${below}`;
+  const scrub = (text: string | null): string | null => text && shell.scrubber.scrub(text);
+  // Before cells are cut: of a secret's beginning nobody can tell that it is one.
+  const shown = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([title, cell]) => [title, scrub(cell)])),
+  );
+  const table = (): string => `${formatList(shown, widthOfTerminal(shell.out))}${below}`;
   const text = json ?? (rows.length === 0 ? none : table());
   shell.out.write(shell.scrubber.scrub(`${text}\n`));
   return EXIT.DONE;

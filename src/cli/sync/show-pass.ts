@@ -22,7 +22,10 @@ export interface ShownPass<Each, Report> {
 /** Runs the pass and shows how far it is, then prints its report, and on stderr the keys whose account is not known. */
 export async function showPass<
   Each extends CollectionProgress,
-  Report extends { readonly unknownKeys: readonly UnknownKey[] },
+  Report extends {
+    readonly collections: readonly { readonly error: string | null }[];
+    readonly unknownKeys: readonly UnknownKey[];
+  },
 >(shell: Shell, config: Config, { run, line, json, describe }: ShownPass<Each, Report>): Promise<Report> {
   const progress = new Progress(shell);
   const states = new Map<string, Each>();
@@ -42,8 +45,13 @@ export async function showPass<
   } finally {
     progress.end();
   }
-  const text = json ? `${JSON.stringify(report)}\n` : describe(report, widthOfTerminal(shell.out));
-  shell.out.write(shell.scrubber.scrub(text));
+  const scrub = (text: string): string => shell.scrubber.scrub(text);
+  // Before cells are cut: of a secret's beginning nobody can tell that it is one.
+  const collections = report.collections.map((each) => ({ ...each, error: each.error && scrub(each.error) }));
+  const text = json
+    ? `${JSON.stringify(report)}\n`
+    : describe({ ...report, collections }, widthOfTerminal(shell.out));
+  shell.out.write(scrub(text));
   for (const { key, error } of report.unknownKeys) {
     shell.err.write(shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}; ${SET_A_KEY}\n`));
   }

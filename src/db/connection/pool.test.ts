@@ -1,4 +1,5 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { PostgresPoolClient } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { createPool } from './pool.ts';
@@ -80,6 +81,19 @@ describe('a connection that can’t be made', () => {
     expect(got).toHaveLength(20);
     // Nobody tried for each in line.
     expect(seen.connections).toBeLessThan(10);
+    await pool.end();
+  });
+
+  it('is waited out by who waits for the others, whoever tries meanwhile', async () => {
+    const { pool } = await poolOn((connection) => connection === 1);
+    const working = await pool.connect();
+    const released = (client: PostgresPoolClient): void => client.release();
+    const first = pool.connect().then(released);
+    const meanwhile = new Promise<void>((resolve) => {
+      setTimeout(() => resolve(pool.urgent.connect().then(released)), 700);
+    });
+    setTimeout(() => working.release(), 1_000);
+    await expect(Promise.all([first, meanwhile])).resolves.toHaveLength(2);
     await pool.end();
   });
 

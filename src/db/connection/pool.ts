@@ -140,6 +140,7 @@ export function createPool(
   };
   const take = async (leave: () => void): Promise<PostgresPoolClient> => {
     let failure: unknown;
+    let until = Infinity;
     for (;;) {
       try {
         const client = await notStale();
@@ -151,11 +152,14 @@ export function createPool(
           return instead.connect(leave);
         }
         if (working === 0) places.refuse(databaseError(error));
-        if (working === 0 || failure !== undefined) {
+        if (working === 0 || systemClock.monotonic() >= until) {
           leave();
           throw databaseError(failure ?? error);
         }
-        if (driverProblem(error) !== 'line') failure = error;
+        if (driverProblem(error) !== 'line' && failure === undefined) {
+          failure = error;
+          until = systemClock.monotonic() + (config.connectionTimeoutMillis ?? CONNECT_TIMEOUT);
+        }
         // Else each in line would try in vain.
         pool.options.max = working;
         void systemClock.sleep(TRY_AGAIN).then(() => (pool.options.max = max));

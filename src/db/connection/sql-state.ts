@@ -81,7 +81,7 @@ const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: (reason: string)
     /^Query read timeout$/,
     'unanswered',
     () =>
-      'no answer came in time: a pooler lets too few sessions through (a program opens 14 at most), the network drops packets, or the server hangs',
+      'no answer came in time: a pooler lets too few sessions through (a program opens 18 at most), the network drops packets, or the server hangs',
   ],
   [/^Postgres connection has been discarded$/, 'connection'],
   [/^Client (was closed|has encountered a connection error) and is not queryable$/, 'connection'],

@@ -5,7 +5,7 @@ import type { ProcessIdentity } from './process-identity.ts';
 
 /** Processes and accounts, as one look finds them. */
 export interface SeenFleet {
-  /** Processes that live, by their ID; this one always does. */
+  /** Processes that live, by their ID; this one too, unless its row ran out or was removed. */
   readonly living: ReadonlyMap<string, LivingProcess>;
   /** All that are not retired. */
   readonly accounts: readonly { readonly userId: string; readonly owner: string | null }[];

@@ -10,7 +10,7 @@ import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 
 export interface HeartbeatOptions {
-  /** A pool that pages do not use: a heartbeat that waits for a connection is late. */
+  /** A connection that pages do not use, as long as the server gives one: a heartbeat that waits is late. */
   readonly db: Db;
   /** Unique for each run of a program: a random UUID. */
   readonly processId: string;

@@ -79,7 +79,7 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
   const cover = keyed.length === suspects.size ? keyed : sample && [...sample, ...keyed];
   const again = new Map<string, Sighting>();
   for await (const { unequal } of readBoth(verification, cover)) {
-    for (const found of unequal) again.set(nameOf(found), found);
+    for (const found of unequal) if (suspects.has(nameOf(found))) again.set(nameOf(found), found);
   }
   const deletions = await suspectsAmong(db, scope, [...suspects.keys()]);
   for (const [name, first] of suspects) {

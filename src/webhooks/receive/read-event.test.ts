@@ -61,9 +61,15 @@ describe('readEvent', () => {
     expect(read(envelope('evt_1', { data: [1] })).dataSource).toBe('[1]');
   });
 
-  it('takes what is no UTF-8 for none', () => {
-    const bytes = [Buffer.from('{"id":"evt_1","data":"'), Buffer.from([0xff, 0xe9]), Buffer.from('"}')];
-    expect(readEvent(Buffer.concat(bytes))).toBeUndefined();
+  it('keeps every byte of an object that is no UTF-8', () => {
+    const body = Buffer.concat([
+      Buffer.from('{"id":"evt_1","data":"'),
+      Buffer.from([0xff, 0xe9]),
+      Buffer.from('"}'),
+    ]);
+    const event = readEvent(body);
+    expect(event?.id).toBe('evt_1');
+    expect(Buffer.from(event?.source ?? '', 'latin1')).toEqual(body);
   });
 
   it('drops a byte order mark', () => {

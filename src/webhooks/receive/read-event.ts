@@ -9,7 +9,7 @@ const MAX_TYPE = 200;
 
 /**
  * Reads a verified delivery's body; the SHA-256 names an event without an `id` that can be a key.
- * @returns undefined for a body that is not one JSON object in UTF-8
+ * @returns undefined for a body that is not one JSON object
  */
 export function readEvent(body: Buffer): VerifiedEvent | undefined {
   const source = objectText(body);
@@ -29,14 +29,25 @@ export function readEvent(body: Buffer): VerifiedEvent | undefined {
   };
 }
 
-/** Without a byte order mark. */
 function objectText(body: Buffer): string | undefined {
+  const text = textOf(body);
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? text : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * UTF-8, without a byte order mark. A body that is not UTF-8 is read as Latin-1: no byte is lost, and JSON stays
+ * JSON.
+ */
+function textOf(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return body.toString('latin1');
   }
 }
 

@@ -164,6 +164,11 @@ describe('a flood of forgeries', () => {
     expect(await deliver({ headers: {} })).toBe(400);
     expect(accounts.calls).toEqual([]);
   });
+
+  it('puts off nothing that carries no signature, while no secret is known either', async () => {
+    accounts.known.set('42', storedSecrets({ current: undefined, state: 'registering' }));
+    expect(await deliver({ headers: {} })).toBe(400);
+  });
 });
 
 it('names the header that a signature may be in instead', async () => {

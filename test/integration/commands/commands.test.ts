@@ -182,7 +182,7 @@ describe('a command left for the daemon', () => {
     await expect(ask('odd', {})).resolves.toEqual({ text: 'a\uFFFDb' });
   });
 
-  it('is not begun when its asker is gone', async () => {
+  it('is not begun when its asker is gone, which hears it should it only be late', async () => {
     const { db } = database;
     const long = new Date(Date.now() - 60_000);
     await db.state
@@ -205,5 +205,8 @@ describe('a command left for the daemon', () => {
     });
     await ask('add', {});
     expect(begun).toBe(1);
+    const { rows } = await db.sql<{ state: string }>`
+      select state from ${db.stateTable('command')} where command_id = '00000000-0000-4000-8000-000000000001'`;
+    expect(rows).toEqual([{ state: 'cancelled' }]);
   });
 });
