@@ -5,6 +5,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, type Service, service, Stopped } from '@research-mirror/runtime/service';
 import type { Db } from '../db/connection/db.ts';
 import { databaseTime } from '../db/connection/database-time.ts';
+import { sqlState } from '../db/connection/sql-state.ts';
 import { wake } from '../db/notify/wakeups.ts';
 import { jsonbText } from '../model/json/jsonb-text.ts';
 
@@ -65,16 +66,18 @@ export function commandService(options: CommandServiceOptions): Service {
 
   /** The asker waits for it: while the database is away or read-only it is written again and again. */
   const answer = async (id: string, set: object, stop: AbortSignal): Promise<void> => {
-    for (;;) {
+    for (let answered = set; ;) {
       try {
         const done_at = await databaseTime(db);
-        await update(id, { done_at, ...set })
+        await update(id, { done_at, ...answered })
           .where('state', '=', 'running')
           .execute();
         return;
       } catch (error) {
         if (!(error instanceof DatabaseUnavailable) || stop.aborted) throw error;
         onFailure(error);
+        // On a full disk there may be room for a row that says only this, where that of the answer finds none.
+        if (sqlState(error) === '53100') answered = { ...failureOf(error), progress: null };
         await clock.sleep(LOOK_MS, stop).catch(() => {});
       }
     }

@@ -102,6 +102,15 @@ describe('a command', () => {
     await expect(asked).resolves.toBe('done');
   });
 
+  it('fails with the reason where a full disk has room for that, and not for its answer', async () => {
+    await query(`create function no_room() returns trigger language plpgsql set search_path = '' as
+      $$ begin raise exception using errcode = '53100', message = 'no room'; end $$`);
+    await query(`create trigger no_room before update on mirror_sync.command for each row
+      when (new.state = 'done') execute function no_room()`);
+    await serve(() => Promise.resolve('done'));
+    await expect(ask()).rejects.toThrow(/53100 no room/);
+  });
+
   it('is not done a second time where its answer can’t be stored at all', async () => {
     await query(`create trigger refuse before update on mirror_sync.command for each row
       when (new.state in ('done', 'failed')) execute function refuse()`);

@@ -49,7 +49,7 @@ async function walkThrough(
   });
   await lose();
 
-  const { code, stderr } = await running.ended;
+  const { code, stdout, stderr } = await running.ended;
   // Either it is as complete as it says, or it says that it is not.
   if (code === 0) {
     const missing = await differences(system);
@@ -59,7 +59,7 @@ async function walkThrough(
     `select complete_as_of as at from mirror.freshness where collection = 'research_jobs'`,
   );
   return [
-    ...(code === 3 && stderr.includes('went back') ? [] : [`it ended with ${code}: ${stderr}`]),
+    ...(code === 3 && stdout.includes('went back') ? [] : [`it ended with ${code}: ${stdout}${stderr}`]),
     ...(after[0]?.at.getTime() === before[0]?.at.getTime() ? [] : ['it says that it is complete']),
   ];
 }

@@ -92,6 +92,7 @@ describe('sync --full', () => {
     await remove(1);
     const running = system.begin(['sync', '--full', 'watchlist'], PATIENT);
     await eventually('a doubt', async () => (await suspects()) === 1);
+    await running.until('1 missing, read again in');
     running.child.kill('SIGINT');
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
