@@ -31,8 +31,9 @@ export async function sortKeys(
 }
 
 /**
- * Asks the service whose the key is, unless another process has just found out, and stores the answer. The ping's slot is stored under the key. Whoever takes
- * the account reads the key's budget again, since another process may have used it until then.
+ * Asks the service whose the key is, unless another process has just found out, and stores the answer. The ping's slot
+ * is stored under the key. Whoever takes the account reads the key's budget again, since another process may have used
+ * it until then.
  * @returns the account
  * @throws KeyRefused, and what requests throw
  */

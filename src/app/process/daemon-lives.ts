@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connection/db.ts';
-import { livingHolder } from '../../db/ownership/lease.ts';
+import { livingProcesses } from '../../db/ownership/lease.ts';
 import type { ProcessIdentity } from '../../db/ownership/process-identity.ts';
 
 /** The daemon's command: its processes carry out what other commands leave for them. */
@@ -7,13 +7,5 @@ export const DAEMON = 'start';
 
 /** Whether a daemon runs on this mirror, whichever accounts it owns. */
 export async function daemonLives(db: Db, identity: ProcessIdentity): Promise<boolean> {
-  const daemons = await db.state
-    .selectFrom('process')
-    .select('process_id')
-    .where('command', '=', DAEMON)
-    .execute();
-  for (const { process_id: processId } of daemons) {
-    if ((await livingHolder(db, processId, identity)) !== undefined) return true;
-  }
-  return false;
+  return (await livingProcesses(db, identity)).some(({ command }) => command === DAEMON);
 }

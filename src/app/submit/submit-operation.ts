@@ -83,6 +83,8 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
 
   let lookAt = Number.NEGATIVE_INFINITY;
   let ownedAt = clock.monotonic();
+  /** Why it can't be sent from here: found out once. */
+  let notHere: string | undefined;
   return followSubmission(id, options, async (userId) => {
     const now = clock.monotonic();
     if (now < lookAt) return undefined;
@@ -96,8 +98,8 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
     // One that is about to take the account sends it all the same.
     const isExpected = lives && now - ownedAt < TAKING_MS;
     if (config.service !== undefined) {
-      const why = await sendHere({ ...config, service: config.service }, options, userId, id);
-      return isExpected ? undefined : why;
+      notHere ??= await sendHere({ ...config, service: config.service }, options, userId, id);
+      return isExpected ? undefined : notHere;
     }
     if (!lives)
       return 'no daemon runs, and without MIRROR_API_URL and MIRROR_API_KEY it can’t be sent from here';

@@ -4,8 +4,13 @@ import { messageOf } from '@research-mirror/runtime/message';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { UnknownKey } from '../accounts/find-owners.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
-import type { AccountCommand, Asked, CommandRun } from '../process/account-command.ts';
-import { runCommand, type RunOptions } from '../process/account-command.ts';
+import {
+  type AccountCommand,
+  type Asked,
+  type CommandRun,
+  runCommand,
+  type RunOptions,
+} from '../process/account-command.ts';
 import { type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
 

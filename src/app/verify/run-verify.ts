@@ -5,8 +5,13 @@ import { notVerified, type VerifiedCollection, type VerifyProgress } from '../..
 import { verifyAccount } from '../../sync/verify/verify-account.ts';
 import type { UnknownKey } from '../accounts/find-owners.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
-import type { AccountCommand, Asked, CommandRun } from '../process/account-command.ts';
-import { runCommand, type RunOptions } from '../process/account-command.ts';
+import {
+  type AccountCommand,
+  type Asked,
+  type CommandRun,
+  runCommand,
+  type RunOptions,
+} from '../process/account-command.ts';
 
 export type { Discrepancy, VerifiedCollection, VerifyProgress } from '../../sync/verify/report.ts';
 

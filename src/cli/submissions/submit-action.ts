@@ -1,7 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
-import { isFinal, type SubmitResult } from '../../app/submit/submit-operation.ts';
 import { SubmitRefused, type SubmitRequest } from '../../app/submit/submit-request.ts';
-import { submitOperation } from '../../app/submit/submit-operation.ts';
+import { isFinal, submitOperation, type SubmitResult } from '../../app/submit/submit-operation.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { suggestion } from '../../config/suggestion.ts';

@@ -1,6 +1,5 @@
 import type { UnknownKey } from '../../app/accounts/find-owners.ts';
-import type { CollectionProgress } from '../../app/process/account-command.ts';
-import type { RunOptions } from '../../app/process/account-command.ts';
+import type { CollectionProgress, RunOptions } from '../../app/process/account-command.ts';
 import type { Config } from '../../config/config.ts';
 import { formatCount } from '@research-mirror/runtime/figures';
 import { SET_A_KEY } from '../steps/failure.ts';
@@ -53,7 +52,7 @@ export async function showPass<
     : describe({ ...report, collections }, widthOfTerminal(shell.out));
   shell.out.write(scrub(text));
   for (const { key, error } of report.unknownKeys) {
-    shell.err.write(shell.scrubber.scrub(`research-mirror: API key ${key}…: ${error}; ${SET_A_KEY}\n`));
+    shell.err.write(scrub(`research-mirror: API key ${key}…: ${error}; ${SET_A_KEY}\n`));
   }
   return report;
 }

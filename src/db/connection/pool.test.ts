@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { PostgresPoolClient } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { createPool } from './pool.ts';
 
@@ -89,10 +90,12 @@ describe('a connection that can’t be made', () => {
     const working = await pool.connect();
     const released = (client: PostgresPoolClient): void => client.release();
     const first = pool.connect().then(released);
-    const meanwhile = new Promise<void>((resolve) => {
-      setTimeout(() => resolve(pool.urgent.connect().then(released)), 700);
-    });
-    setTimeout(() => working.release(), 1_000);
+    const most = (): number | undefined => (pool as unknown as { options: { max?: number } }).options.max;
+    await eventually('no more connections to be tried', () => most() === 1);
+    await eventually('another one to be tried', () => most() === 3);
+    const meanwhile = pool.urgent.connect().then(released);
+    await eventually('that to fail', () => most() === 1);
+    working.release();
     await expect(Promise.all([first, meanwhile])).resolves.toHaveLength(2);
     await pool.end();
   });
