@@ -38,8 +38,10 @@ const MOST_BYTES = 8 * 2 ** 30;
 /** What stays in memory, some 50,000 keys; the rest is in the file. */
 const CACHE_KIB = 4096;
 const PAGE_BYTES = 4096;
+/** How many a map keeps. More get a table: each new table costs a look at all there are, so few shall have one. */
+const FEW = 2_000;
 
-/** Keys of everything that is open at the same time: a table of each. */
+/** The tables of everything that is open at the same time. */
 interface Scratch {
   readonly database: DatabaseSync;
   users: number;
@@ -87,9 +89,10 @@ export function keyStore({ folders, mostBytes = MOST_BYTES, onLost }: KeyStoreOp
 class Keys implements KeptKeys {
   readonly #makeTable: () => KeyTable;
   readonly #failed: (error: unknown) => void;
-  /** Undefined before the first key. */
+  readonly #few = new Map<string, string>();
+  /** Undefined while they are few. */
   #table: KeyTable | undefined;
-  #size = 0;
+  #inTable = 0;
   #closed = false;
 
   constructor(makeTable: () => KeyTable, failed: (error: unknown) => void) {
@@ -102,21 +105,34 @@ class Keys implements KeptKeys {
   }
 
   get size(): number {
-    return this.lost ? 0 : this.#size;
+    return this.lost ? 0 : this.#few.size + this.#inTable;
   }
 
   keep(key: string, value: string): string | undefined {
     return this.#try(() => {
-      this.#table ??= this.#makeTable();
-      const { insert, select } = this.#table;
-      if (insert.run(key, value).changes === 0) return (select.get(key) as { value: string }).value;
-      this.#size += 1;
+      if (this.#table !== undefined) return this.#insert(this.#table, key, value);
+      const kept = this.#few.get(key);
+      if (kept !== undefined) return kept;
+      this.#few.set(key, value);
+      if (this.#few.size > FEW) this.#moveToTable();
       return undefined;
     });
   }
 
   has(key: string): boolean {
-    return this.#try(() => this.#table?.select.get(key)) !== undefined;
+    return this.#few.has(key) || this.#try(() => this.#table?.select.get(key)) !== undefined;
+  }
+
+  #moveToTable(): void {
+    this.#table = this.#makeTable();
+    for (const [key, value] of this.#few) this.#insert(this.#table, key, value);
+    this.#few.clear();
+  }
+
+  #insert({ insert, select }: KeyTable, key: string, value: string): string | undefined {
+    if (insert.run(key, value).changes === 0) return (select.get(key) as { value: string }).value;
+    this.#inTable += 1;
+    return undefined;
   }
 
   close(): void {
@@ -127,6 +143,7 @@ class Keys implements KeptKeys {
       if (scratch.users === 0) scratch.database.close();
       else drop();
     });
+    this.#few.clear();
     this.#closed = true;
   }
 
@@ -136,6 +153,7 @@ class Keys implements KeptKeys {
     try {
       return act();
     } catch (error) {
+      this.#few.clear();
       this.#closed = true;
       this.#table?.scratch.database.close();
       this.#failed(error);

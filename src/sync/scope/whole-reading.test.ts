@@ -74,12 +74,11 @@ describe('a whole walk', () => {
 
   it('says nothing of any row where what it saw could not be kept', async () => {
     const full = keyStore({ folders: [], onLost: () => {} });
-    for (const live of [
-      ['1', '2'],
-      ['1', '2', '3'],
-    ]) {
+    // More than are kept in memory.
+    const keys = Array.from({ length: 3_000 }, (_, number) => String(number));
+    for (const live of [keys, [...keys, 'another']]) {
       const reading = new WholeReading(full);
-      reading.note(items('1', '2'), page('unchanged', 'inserted'));
+      reading.note(items(...keys), page(...keys.map(() => 'unchanged' as const)));
       expect(await told(live, { reading })).toMatchObject({ judged: false, raised: false, digest: '' });
     }
   });

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { Problem } from '../../../src/model/status/problem.ts';
 import type { StatusReport } from '../../../src/model/status/status-report.ts';
-import { serverUrl } from '../../support/postgres/postgres.ts';
+import { createSite, urlAt } from '../../support/databases/cluster.ts';
 import { examine, type Examination, ran } from '../../support/processes/doctor.ts';
 import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
 
@@ -153,27 +153,27 @@ const disk = smallDisk();
 
 describe.runIf(disk !== undefined)('a full disk', () => {
   const folder = disk ?? '';
-  let admin: pg.Client;
   beforeAll(async () => {
-    await daemon.stop();
-    admin = new pg.Client({ connectionString: await serverUrl() });
-    await admin.connect();
-    const { rows } = await admin.query<{ at: string }>(`select current_setting('data_directory') as at`);
-    const { uid, gid } = statSync(rows[0]?.at ?? '');
-    chownSync(folder, uid, gid);
+    await system.close();
+    const site = await createSite();
+    const cluster = await site.cluster();
     afterwards.push(async () => {
-      await admin.query('drop tablespace small');
-      await admin.end();
+      await site.remove();
       execFileSync('/bin/umount', [folder]);
       rmSync(folder, { recursive: true });
     });
+    // A server of its own: a vacuum of catalogs takes PostgreSQL's file of them away, on the run's server also that of
+    // others, and without room to write it anew nobody is let in.
+    await cluster.start({ autovacuum: 'off' });
+    const { uid, gid } = statSync(cluster.location.pgData);
+    chownSync(folder, uid, gid);
+    const admin = new pg.Client({ connectionString: cluster.url });
+    await admin.connect();
     await admin.query(`create tablespace small location '${folder}'`);
-    const name = new URL(system.databaseUrl).pathname.slice(1);
-    await admin.query(
-      'select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
-      [name],
-    );
-    await admin.query(`alter database ${name} set tablespace small`);
+    await admin.query('create database small tablespace small');
+    await admin.end();
+    system = await createSystem({}, { url: urlAt(cluster.port, 'small'), drop: () => cluster.stop() });
+    await system.sync();
   });
   it('is not ready, though heartbeats go on, until there is room again; page and doctor say the one cause', async () => {
     expect(() => {
