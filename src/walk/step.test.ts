@@ -95,42 +95,6 @@ describe('step', () => {
     });
   });
 
-  it('never takes an empty page after a cursor for the end', () => {
-    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const answers = [page(range(100, 76), true), page([], false), page(['76'], false)];
-    expect(asks(begun, answers)).toEqual(['top/500', '76/500', '77/500', 'complete']);
-  });
-
-  it('without has_more goes on until nothing new comes, and checks a short page from the row before its last', () => {
-    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    expect(asks(begun, [page(range(100, 76)), page(['76'])])).toEqual(['top/500', '77/500', 'complete']);
-    expect(asks(begun, [page(range(100, 76)), page(range(76, 60)), page(['60'])])).toEqual([
-      'top/500',
-      '77/500',
-      '61/500',
-      'complete',
-    ]);
-  });
-
-  it('steps back from a page that begins at the top again, and leaves the order usable', () => {
-    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const answers = [page(range(100, 76), true), page(range(100, 77), true), page(range(75, 60), true)];
-    expect(asks(begun, answers)).toEqual(['top/500', '76/500', '77/500', '60/500']);
-  });
-
-  it('accepts cursors that include their row', () => {
-    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const answers = [page(range(100, 76), true), page(range(76, 60), true)];
-    expect(asks(begun, answers)).toEqual(['top/500', '76/500', '60/500']);
-  });
-
-  it('takes a page of its cursor alone for the end only after a step back', () => {
-    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const last = page(['60'], false);
-    const answers = [page(range(76, 60), true), last, page(['61', '60'], true), last];
-    expect(asks(begun, answers)).toEqual(['top/500', '60/500', '61/500', '60/500', 'complete']);
-  });
-
   it('lowers a refused limit to 100, then leaves it out, and remembers what works', () => {
     const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
     const answers = [refused(422), refused(400), page(range(50, 40), true)];
@@ -209,22 +173,6 @@ describe('step', () => {
     const single = [page(['7']), page([]), page(['7']), page([])];
     const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
     expect(asks(begun, single)).toEqual(['top/500', '7/500', 'top/500', '7/500', 'complete']);
-  });
-
-  it('goes on after one item without has_more, and after a full page that it knows', () => {
-    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
-    expect(asks(begun, [page(['7']), page(['6']), page(['5'])])).toEqual([
-      'top/500',
-      '7/500',
-      '6/500',
-      '5/500',
-    ]);
-    expect(asks(begun, [page(['7', '6']), page(['7', '6']), page(['6', '5'])])).toEqual([
-      'top/500',
-      '7/500',
-      '6/500',
-      '5/500',
-    ]);
   });
 
   it('leaves the memory as it is where a page says nothing new', () => {

@@ -84,16 +84,6 @@ describe('a poll that asks for few rows', () => {
     );
   });
 
-  it('asks for them once, and goes on with full pages', () => {
-    const memory = { ...withFullPage(usableMemory()), rows: 100 };
-    const begun = beginPoll(memory, { overlapKey: '95', now: 0, few: 3 });
-    expect(asks(begun, [page(range(100, 98), true), page(range(97, 74), true)])).toEqual([
-      'top/3',
-      '98/24',
-      'reached',
-    ]);
-  });
-
   it('asks for a full page where one might show the whole list, or the list’s end is needed', () => {
     const memory = withFullPage(usableMemory());
     const limitOf = (changed: Partial<ScopeMemory>, overlapKey: string | null = '95'): string | undefined =>

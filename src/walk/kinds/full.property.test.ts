@@ -2,10 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ENOUGH, playing, script, variants } from '../../../test/support/walks/walk-arbitraries.ts';
 import { WalkClient } from '../../../test/support/walks/walk-client.ts';
-import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk-source.ts';
+import { WalkSource } from '../../../test/support/walks/walk-source.ts';
 import { runs } from '../../../test/support/effort.ts';
-
-const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
 
 describe('a full walk', () => {
   it('reads every row that existed throughout, crashes or not', () => {
@@ -76,38 +74,6 @@ describe('a full walk', () => {
       ),
       { numRuns: runs(60, 300) },
     );
-  });
-
-  it('regains a withdrawn order by a clean complete walk, not before', () => {
-    const source = new WalkSource({ ...FALLING, order: 'updated' }, 40);
-    const client = new WalkClient(source);
-    client.run(client.beginFull(), ENOUGH);
-    source.update(20);
-    client.run(client.beginPoll(), ENOUGH);
-    expect(client.grade).toBe('none');
-    client.run(client.beginFull(), ENOUGH);
-    expect(client.grade).toBe('none');
-    // The changed row comes to stand where its ID belongs.
-    for (let id = Number(source.liveKeys()[0]) + 1; id <= 40; id += 1) {
-      source.update(source.liveKeys().indexOf(String(id)));
-    }
-    const half = client.beginFull();
-    client.run(half, 5);
-    expect(client.grade).toBe('none');
-    client.run(client.beginFull(), ENOUGH);
-    expect(client.grade).toBe('usable');
-  });
-
-  it('lets polls see new rows while the first load goes on', () => {
-    const source = new WalkSource(FALLING, 60);
-    const client = new WalkClient(source);
-    let full = client.beginFull();
-    for (let i = 0; i < 5; i += 1) full = client.once(full) ?? full;
-    source.insert();
-    expect(client.run(client.beginPoll(), 1)?.outcome).toBe('reached');
-    expect(client.mirror.has('61')).toBe(true);
-    expect(client.run(full, ENOUGH)?.outcome).toBe('complete');
-    expect(client.mirror.size).toBe(61);
   });
 });
 

@@ -217,16 +217,6 @@ describe('a poll', () => {
     }
   });
 
-  it('reads the rest of an interrupted one first, then what is new', () => {
-    const { source, client } = loaded(FALLING);
-    for (let i = 0; i < 20; i += 1) source.insert();
-    expect(client.run(client.beginPoll(), 2)).toBeNull();
-    source.insert();
-    client.asked.length = 0;
-    expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toBe('reached');
-    expect(client.asked.slice(0, 4)).toEqual(['51', '46', '41', null]);
-  });
-
   it('of a rising list begins after the stored row before the overlap, so that the overlap is read whole', () => {
     const { client } = loaded(RISING);
     const begun = beginPoll(client.memory, { overlapKey: '30', now: 0 });

@@ -81,9 +81,4 @@ describe('a refresh', () => {
     const { client } = loaded({ ...EXACT, order: 'shuffled' });
     expect(refresh(client, ['3']).ask).toMatchObject({ type: 'end', outcome: 'full-needed' });
   });
-
-  it('asks nothing for nothing', () => {
-    const { client } = loaded(EXACT);
-    expect(refresh(client, []).ask).toEqual({ type: 'end', outcome: 'reached' });
-  });
 });

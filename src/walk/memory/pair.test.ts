@@ -1,7 +1,6 @@
-import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { describe, expect, it } from 'vitest';
 import { NO_SUSPECTS, type SuspectedDeletion } from '../../model/absence.ts';
-import { judgePair, WalkSequence, type WholeWalk } from './pair.ts';
+import { judgePair, type WholeWalk } from './pair.ts';
 
 const GRACE_PERIOD = 60_000;
 const FIRST: WholeWalk = { digest: 'a', began: 0, ended: 10_000 };
@@ -49,35 +48,5 @@ describe('a pair of whole walks', () => {
     }
     const fresh = suspect({ kind: 'interval', at: SECOND.began + 1 });
     expect(judged(FIRST, SECOND, [fresh])).toEqual(NO_SUSPECTS);
-  });
-});
-
-describe('the sequence of a walk', () => {
-  const of = (...items: readonly (readonly [string, string | undefined])[]): WalkSequence => {
-    const sequence = new WalkSequence(scratchKeys.open());
-    for (const [key, hash] of items) sequence.add(key, hash);
-    return sequence;
-  };
-
-  it('distinguishes keys, contents and their order, and counts a row once', () => {
-    const same = of(['1', 'a'], ['2', 'b']).digest();
-    expect(of(['1', 'a'], ['2', 'b'], ['1', 'a']).digest()).toBe(same);
-    for (const other of [
-      of(['2', 'b'], ['1', 'a']),
-      of(['1', 'a'], ['2', 'c']),
-      of(['1', 'a']),
-      of(['1', 'a'], ['2', undefined]),
-    ]) {
-      expect(other.digest()).not.toBe(same);
-    }
-  });
-
-  it('has no digest once an item changed while it was read', () => {
-    expect(of(['1', 'a'], ['2', 'b'], ['1', 'c']).digest()).toBeUndefined();
-  });
-
-  it('knows what it read', () => {
-    const sequence = of(['1', 'a'], ['1', 'a'], ['2', undefined]);
-    expect([sequence.size, sequence.has('2'), sequence.has('3')]).toEqual([2, true, false]);
   });
 });

@@ -60,18 +60,6 @@ describe('the rows that a poll asks for', () => {
     expect(rowsToAsk(afterSmallPage(small, within))).toBeUndefined();
   });
 
-  it('are a full page in every tenth poll', () => {
-    let size = quiet(100);
-    const asked = Array.from({ length: 20 }, () => {
-      const rows = rowsToAsk(size);
-      size =
-        rows === undefined ? afterFullPage(size, needing(200)) : afterSmallPage(size, needing(200, rows));
-      return rows ?? FULL;
-    });
-    expect(asked.indexOf(FULL)).toBe(9);
-    expect(asked.filter((rows) => rows === FULL)).toHaveLength(2);
-  });
-
   it('cost a request more in less than one of a hundred polls, whatever comes', () => {
     const gap = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 90, max: 130 }));
     const burst = fc.record({ gap, rows: fc.integer({ min: 200, max: 700 }) });

@@ -31,8 +31,6 @@ export class WalkClient {
   requests = 0;
   /** Rows that polls ask for; undefined: full pages. */
   few: number | undefined;
-  /** Pages asked for, by cursor. */
-  readonly asked: (string | null)[] = [];
   /** Keys of every page that came, in order. */
   readonly pages: (readonly string[])[] = [];
   readonly #source: ClientSource;
@@ -102,7 +100,6 @@ export class WalkClient {
   #request(ask: PageAsk): WalkAnswer {
     this.requests += 1;
     this.now += 1000;
-    this.asked.push(ask.cursor);
     return this.#source.get(ask.cursor, ask.limit);
   }
 
