@@ -130,18 +130,4 @@ describe('the next poll', () => {
     expect(many(1e-9)).toBeCloseTo(alone, -1);
     expect(many(1)).toBeGreaterThan(MINUTE / 1.1);
   });
-
-  it('counts from the moment for which it was planned, however long it waited for its slot', () => {
-    const runs = new EarlyRuns({ sizeOf: () => 48 }, eachMinute, resting);
-    runs.note('research_jobs', busy);
-    const after = (ms: number): number =>
-      (runs.after('research_jobs', at(ms), at(ms + 10)).nextPollAt?.getTime() ?? 0) - NOON.getTime();
-    const at = (ms: number): Date => new Date(NOON.getTime() + ms);
-    const first = after(0);
-    expect(first).toBeGreaterThan(5_000);
-    expect(after(first + 3_000)).toBeCloseTo(2 * first, -1);
-    // Later than an interval, it begins anew; and never in less than two seconds.
-    expect(after(3.5 * first)).toBeCloseTo(4.5 * first, -1);
-    expect(after(5.5 * first - 500)).toBeCloseTo(5.5 * first + 1_500, -1);
-  });
 });

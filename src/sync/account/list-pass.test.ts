@@ -88,19 +88,6 @@ describe('a pass over lists', () => {
     expect(some).toBe(10);
   });
 
-  it('reads each of them once', async () => {
-    const lists = new Lists(ids);
-    const read: string[] = [];
-    const result = await passOverScopes(lists, options, async ({ scope: { parent } }) => {
-      read.push(parent);
-      await Promise.resolve();
-      lists.read(parent);
-      return true;
-    });
-    expect(result).toEqual({ read: 50, failed: 0, leftOver: false });
-    expect(new Set(read).size).toBe(50);
-  });
-
   it('reads a list that comes due meanwhile before those that are only old', async () => {
     const lists = new Lists(ids);
     const read: string[] = [];
@@ -219,19 +206,6 @@ describe('a pass over lists', () => {
     expect(read).toBe(1);
     const [asked] = lists.asked;
     expect(asked).toMatchObject({ notReadSince: new Date(SINCE.getTime() - 86_400_000), resting: 'out' });
-  });
-
-  it('leaves out what was read before when only due lists are asked for', async () => {
-    const lists = new Lists(ids);
-    for (const id of ids) lists.read(id);
-    lists.due.add('9');
-    const read: string[] = [];
-    await passOverScopes(lists, { ...options, dueOnly: true }, ({ scope: { parent } }) => {
-      read.push(parent);
-      lists.read(parent);
-      return Promise.resolve(true);
-    });
-    expect(read).toEqual(['9']);
   });
 
   it('reads one list at a time while requests wait for slots, and more again when none does', async () => {

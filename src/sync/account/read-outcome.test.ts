@@ -19,15 +19,3 @@ it('a walk that failed says why; a refused key ends all reading', () => {
   const refused = new KeyRefused('every API key of the account is refused', 401);
   expect(() => readOutcomeOf('watchlist', walked({ error: refused }))).toThrow(refused);
 });
-
-it('a walk alone finds nothing missing and asks for no full walk', () => {
-  const totals = { ...NO_TOTALS, pages: 3 };
-  expect(readOutcomeOf('watchlist', walked({ totals }))).toEqual({
-    error: undefined,
-    totals,
-    fullNeeded: false,
-    fullWalks: [],
-    suspects: [],
-    unproven: 0,
-  });
-});

@@ -14,14 +14,6 @@ describe('the hints’ part of the budget', () => {
     expect(bucket.tokens(60_000, 60)).toBe(5);
   });
 
-  it('owes what a reading took beyond it', () => {
-    const bucket = new HintBucket(0);
-    bucket.spend(20);
-    expect(bucket.tokens(0, 48)).toBe(0);
-    expect(bucket.waitMs(0, 48)).toBe(16 * 2_500);
-    expect(bucket.tokens(40_000, 48)).toBe(1);
-  });
-
   it('never gives more than half of the budget and five, in whatever steps it is asked', () => {
     const step = fc.record({ ms: fc.nat(5_000), wants: fc.nat(8) });
     fc.assert(

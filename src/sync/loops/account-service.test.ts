@@ -73,18 +73,6 @@ describe('a running account', () => {
     ]);
   });
 
-  it('reads again when its bells ring, once for any number of rings', async () => {
-    const { clock, service, reads } = account(() => GOOD);
-    await service.start();
-    await clock.advance(0);
-    reads.length = 0;
-    service.pollDue('list_items');
-    service.pollDue('list_items');
-    service.runDue('list_items', 'full', new Date(0));
-    await clock.advance(0);
-    expect(reads.toSorted()).toEqual(['list_items full', 'list_items poll']);
-  });
-
   it('looks for lists that are due when a poll found a change of lists, or none looked for half a minute', async () => {
     let changed = false;
     const { clock, service, reads } = account((name, what) =>

@@ -76,14 +76,6 @@ describe('what a key answers', () => {
     expect(own.sent).toEqual(['ping 0', 'page 10', 'page 60000', 'ping 60010', 'page 60020']);
   });
 
-  it('shares a ping with all who ask at a time', async () => {
-    const { clock, page, key } = setUp();
-    const own = key('a');
-    await clock.runUntil(Promise.all(Array.from({ length: 50 }, () => page(own))));
-    expect(own.sent.filter((what) => what.startsWith('ping'))).toEqual(['ping 0']);
-    expect(own.sent).toHaveLength(51);
-  });
-
   it('is not asked for where the proof aged while the request waited for its slot', async () => {
     const { clock, page, key } = setUp();
     const own = key('a');

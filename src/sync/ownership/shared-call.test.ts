@@ -22,14 +22,6 @@ describe('a call that several wait for', () => {
     expect(await call.wait(signal)).toBe('good');
   });
 
-  it('fails for all of them', async () => {
-    const { call, answer } = calling();
-    const { signal } = new AbortController();
-    const both = Promise.allSettled([call.wait(signal), call.wait(signal)]);
-    answer.reject(new Error('reset'));
-    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  });
-
   it('goes on for the others when one leaves, which leaves at once', async () => {
     const { call, answer } = calling();
     const leaves = new AbortController();

@@ -22,16 +22,6 @@ describe('the verdict of two readings', () => {
     expect(kindOf(different, different)).toBe('different');
   });
 
-  it.each<[string, Sighting | undefined]>([
-    ['the mirror caught up', undefined],
-    ['the item changed', { ...different, source: 'b2' }],
-    ['the row changed', { ...different, row: '8' }],
-    ['the item vanished', { ...of, kind: 'extra', source: undefined, row: '7' }],
-    ['the row was deleted', { ...of, kind: 'missing', source: 'a1', row: '8' }],
-  ])('is that it changed while reading, where %s in between', (_, second) => {
-    expect(kindOf(different, second)).toBe('changed');
-  });
-
   it('is the same while the mirror itself waits for a second proof', () => {
     const extra: Sighting = { ...of, kind: 'extra', source: undefined, row: '7' };
     expect(kindOf(extra, extra)).toBe('extra');

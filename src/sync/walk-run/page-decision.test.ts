@@ -6,6 +6,7 @@ import type { Item } from '../../model/page.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { beginPoll } from '../../walk/kinds/poll.ts';
 import { newMemory } from '../../walk/memory/memory.ts';
+import { countOutcomes } from '../../mirror/rows/classify.ts';
 import { BadItems } from '../scope/bad-items.ts';
 import { decide, type PageStep } from './page-decision.ts';
 import { addTotals, NO_TOTALS } from './walk-totals.ts';
@@ -48,21 +49,9 @@ const taken: PageStep = {
 };
 
 function observed(...outcomes: ItemOutcome[]): ObservedPage {
-  const counts = {
-    inserted: 0,
-    updated: 0,
-    undeleted: 0,
-    unchanged: 0,
-    deferred: 0,
-    duplicate: 0,
-    quarantined: 0,
-    forgotten: 0,
-    conflicts: 0,
-  };
-  for (const outcome of outcomes) counts[outcome] += 1;
   return {
     outcomes,
-    counts,
+    counts: countOutcomes(outcomes, 0),
     at: new Date(began + 10),
     sentAt: new Date(began),
     hashes: outcomes.map(() => 'h'),

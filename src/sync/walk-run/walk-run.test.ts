@@ -40,30 +40,42 @@ function pageAfter(cursor: string | undefined): Page {
   return { items, hasMore: true, nextCursor: undefined };
 }
 
+/** A full walk of a scope, with what its context has beside the usual. */
+function walking(more: object) {
+  const session = new ScopeSession(stored as never, 'bigint');
+  const context = {
+    fence: { userId: '7', owner: 'o', token: '1' },
+    clock: systemClock,
+    observer: observeAll([]),
+    onChanged: () => {},
+    store: {},
+    ...more,
+  } as unknown as ReadingContext;
+  const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
+  const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
+  return { session, result: runWalk(context, session, () => begun, options as never) };
+}
+
+const sourceOf = (page: (request: PageRequest) => Promise<Page>) => ({
+  takeFreed: () => [],
+  putBack: () => {},
+  page,
+});
+
 describe('a walk whose page can’t be written', () => {
   it.each<[string, () => Promise<PageResult>, string]>([
     ['fails', () => Promise.reject(new DatabaseUnavailable('the database is away')), 'failed'],
     ['finds its list deleted', () => Promise.resolve({ state: 'parent_deleted' }), 'parent-deleted'],
   ])('ends, also when the next page has arrived meanwhile: the write %s', async (_, write, outcome) => {
-    const session = new ScopeSession(stored as never, 'bigint');
     const second = Promise.withResolvers<void>();
     let asked = 0;
     let written = 0;
-    const context = {
-      fence: { userId: '7', owner: 'o', token: '1' },
-      clock: systemClock,
-      observer: observeAll([]),
-      onChanged: () => {},
-      store: {},
-      source: {
-        takeFreed: () => [],
-        putBack: () => {},
-        page: async ({ cursor }: PageRequest) => {
-          asked += 1;
-          if (asked === 2) second.resolve();
-          return pageAfter(cursor);
-        },
-      },
+    const { session, result } = walking({
+      source: sourceOf(async ({ cursor }) => {
+        asked += 1;
+        if (asked === 2) second.resolve();
+        return pageAfter(cursor);
+      }),
       mirror: {
         endWalk: async () => {},
         prepare: () => {},
@@ -77,11 +89,8 @@ describe('a walk whose page can’t be written', () => {
           return write();
         },
       },
-    } as unknown as ReadingContext;
-    const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
-    const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
-    const result = await runWalk(context, session, () => begun, options as never);
-    expect(result.outcome).toBe(outcome);
+    });
+    expect((await result).outcome).toBe(outcome);
     expect({ asked, written }).toEqual({ asked: 2, written: 1 });
     // The scope's lanes are free: another walk can use them.
     await expect(
@@ -95,22 +104,15 @@ describe('a walk whose page can’t be written', () => {
 
 describe('a walk whose account is another daemon’s by now', () => {
   it('throws, and is over for who watches it', async () => {
-    const session = new ScopeSession(stored as never, 'bigint');
     const told: string[] = [];
-    const context = {
-      fence: { userId: '7', owner: 'o', token: '1' },
-      clock: systemClock,
+    const { result } = walking({
       observer: observeAll([
         { walkStarted: ({ kind }) => told.push(kind), walkEnded: ({ outcome }) => told.push(outcome) },
       ]),
-      onChanged: () => {},
-      store: {},
-      source: { takeFreed: () => [], putBack: () => {}, page: async () => pageAfter(undefined) },
+      source: sourceOf(async () => pageAfter(undefined)),
       mirror: { prepare: () => {}, applyPage: () => Promise.reject(new LeaseLost('another has it')) },
-    } as unknown as ReadingContext;
-    const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
-    const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
-    await expect(runWalk(context, session, () => begun, options as never)).rejects.toThrow(LeaseLost);
+    });
+    await expect(result).rejects.toThrow(LeaseLost);
     expect(told).toEqual(['full', 'interrupted']);
   });
 });
@@ -118,24 +120,15 @@ describe('a walk whose account is another daemon’s by now', () => {
 describe('a page', () => {
   it('is as old as its request: what waited for a slot, or for the answer, counts', async () => {
     const clock = new VirtualClock();
-    const session = new ScopeSession(stored as never, 'bigint');
     let age = Number.NaN;
-    const context = {
-      fence: { userId: '7', owner: 'o', token: '1' },
+    const { result } = walking({
       clock,
-      observer: observeAll([]),
-      onChanged: () => {},
       gracePeriodMs: 60_000,
       keys: scratchKeys,
-      store: {},
-      source: {
-        takeFreed: () => [],
-        putBack: () => {},
-        page: async () => {
-          await clock.sleep(5_000);
-          return { ...pageAfter(undefined), hasMore: false };
-        },
-      },
+      source: sourceOf(async () => {
+        await clock.sleep(5_000);
+        return { ...pageAfter(undefined), hasMore: false };
+      }),
       mirror: {
         prepare: () => {},
         applyPage: async (_: unknown, { sentAfter }: { readonly sentAfter: number }) => {
@@ -145,12 +138,9 @@ describe('a page', () => {
         },
         endWalk: async () => {},
       },
-    } as unknown as ReadingContext;
-    const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
-    const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
-    const walk = runWalk(context, session, () => begun, options as never);
+    });
     await clock.advance(10_000);
-    await walk;
+    await result;
     expect(age).toBe(5_070);
   });
 });

@@ -31,11 +31,6 @@ describe('totals', () => {
     expect(addTotals(NO_TOTALS, ONE)).toEqual(ONE);
   });
 
-  it('stay as they are where a page adds nothing', () => {
-    expect(addTotals(ONE, {})).toEqual(ONE);
-    expect(addTotals(ONE, { pages: 1 })).toEqual({ ...ONE, pages: 2 });
-  });
-
   it('name no collection of which no row went along', () => {
     expect(addTotals(NO_TOTALS, { along: new Map([['lists', 0]]) }).along).toEqual(new Map());
   });

@@ -1,5 +1,6 @@
 import type { Mirror } from '../../../src/mirror/mirror.ts';
 import type { ItemOutcome, PageWrite } from '../../../src/mirror/page-write.ts';
+import { countOutcomes } from '../../../src/mirror/rows/classify.ts';
 import type { CollectionName, Scope } from '../../../src/model/collections.ts';
 import { NO_ALARMS } from '../../../src/plan/alarms.ts';
 import { NOTHING_LEARNT } from '../../../src/plan/learnt-changes.ts';
@@ -96,18 +97,7 @@ export class MemoryMirror {
       rows.set(key, { source, changeId: String(this.#changeId), changedAt: at, live: true });
       return known === undefined ? 'inserted' : 'updated';
     });
-    const count = (which: ItemOutcome): number => outcomes.filter((each) => each === which).length;
-    const counts = {
-      inserted: count('inserted'),
-      updated: count('updated'),
-      undeleted: 0,
-      unchanged: count('unchanged'),
-      deferred: 0,
-      duplicate: 0,
-      quarantined: 0,
-      forgotten: 0,
-      conflicts: 0,
-    };
+    const counts = countOutcomes(outcomes, 0);
     const sentAt = new Date(at.getTime() - (this.#clock.monotonic() - write.sentAfter));
     const hashes = write.items.map(({ source }) => source);
     const observed = { outcomes, counts, at, sentAt, hashes, missing: [], suspects: [], quarantined: [] };
