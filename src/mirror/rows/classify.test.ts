@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Item } from '../../model/page.ts';
-import { changedRows, countOutcomes, outcomesOf, sortPage } from './classify.ts';
+import { changedRows, outcomesOf, sortPage } from './classify.ts';
 import { contentHash, EVERY_FIELD } from './content-hash.ts';
 
 const item = (key: string | undefined, source = `{"id":"${key}"}`): Item => ({
@@ -66,19 +66,5 @@ describe('a page’s items', () => {
       [],
     );
     expect(outcomes).toEqual(['inserted', 'unchanged', 'deferred', 'deferred']);
-  });
-
-  it('are counted by outcome', () => {
-    expect(countOutcomes(['inserted', 'inserted', 'unchanged'], 3)).toEqual({
-      inserted: 2,
-      updated: 0,
-      undeleted: 0,
-      unchanged: 1,
-      deferred: 0,
-      duplicate: 0,
-      quarantined: 0,
-      forgotten: 0,
-      conflicts: 3,
-    });
   });
 });

@@ -8,28 +8,6 @@ const TIME = 'timestamp with time zone';
 const OURS = ['_first_seen_at', '_changed_at', '_change_id'];
 
 describe('the order of a live view', () => {
-  it('has keys first, the service’s values next, its times before the mirror’s, which are last', () => {
-    const columns = [
-      ['_user_id', 'bigint'],
-      ['job_id', 'bigint'],
-      ['status', 'text'],
-      ['_first_seen_at', TIME],
-      ['_changed_at', TIME],
-      ['_change_id', 'bigint'],
-      ['completed_at', TIME],
-      ['company', 'text'],
-      ['contact', 'jsonb'],
-      ['created_at', TIME],
-      ['score', 'numeric'],
-      ['_domain', 'text'],
-      ['day', 'date'],
-    ].map(([name = '', type = '']) => ({ name, type }));
-    expect(liveOrder(tableOf('mirror', 'research_jobs'), columns).join(' ')).toBe(
-      '_key _user_id job_id status company score _domain created_at completed_at day contact ' +
-        OURS.join(' '),
-    );
-  });
-
   it('has each column once; keys first, the mirror’s own last, no time of the mirror before one of the service', () => {
     const field = fc.record({
       name: fc.stringMatching(/^[a-z][a-z0-9_]{0,12}$/),
