@@ -57,16 +57,6 @@ const gone = async (account: MirroredAccount, name: CollectionName): Promise<num
 };
 
 describe('columns that came late are filled in rows that are deleted', () => {
-  it.each(['soft', 'hard'] as const)('before the first batch (MIRROR_DELETES=%s)', async (deletes) => {
-    await withWaitingColumn({ deletes }, async (account) => {
-      await account.page('research_jobs', jobs(5_000, 1));
-      await deleteAllBut(account, 'research_jobs', jobs(1, 600), { accept: true });
-      await fillAll(account);
-      expect(await gone(account, 'research_jobs')).toBe(ROWS - 600 + 1);
-      expect(await unfilled(account, 'research_jobs')).toEqual([]);
-    });
-  });
-
   it.each(['soft', 'hard'] as const)('between the batches (MIRROR_DELETES=%s)', async (deletes) => {
     await withWaitingColumn({ deletes }, async (account) => {
       await account.page('research_jobs', jobs(5_000, 1));
@@ -102,19 +92,6 @@ describe('columns that came late are filled in rows that are deleted', () => {
       await account.page('research_jobs', jobs(601, 10));
       await fillAll(account);
       expect(await unfilled(account, 'research_jobs')).toEqual([]);
-    });
-  });
-
-  it('whose deletion alone moves what readers of the watermark see', async () => {
-    await withWaitingColumn({}, async (account) => {
-      await account.page('research_jobs', jobs(5_000, 1));
-      await deleteAllBut(account, 'research_jobs', jobs(1, 600), { accept: true });
-      const stamps = `
-        select job_id, _change_id, _changed_at, _deleted_at from mirror.research_jobs
-        union all select job_id, _change_id, _valid_from, _valid_to from mirror.research_jobs_history order by 1, 2`;
-      const before = await account.query(stamps);
-      await fillAll(account);
-      expect(await account.query(stamps)).toEqual(before);
     });
   });
 

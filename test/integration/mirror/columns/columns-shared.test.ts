@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { registerOnly } from '../../../../src/mirror/columns/add-columns.ts';
-import { readRegistry } from '../../../../src/mirror/columns/column-registry.ts';
 import { tableOf } from '../../../../src/mirror/table.ts';
 import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
 import { DbWhere } from '../../../support/mirror/db-where.ts';
@@ -25,31 +24,6 @@ describe('columns among several hands', () => {
       { _user_id: accounts[0].fence.userId, together: 'x' },
       { _user_id: accounts[1].fence.userId, together: 'x' },
     ]);
-  });
-
-  it('are one object for all accounts that know the same of them', async () => {
-    await inOwnDatabase(async (own) => {
-      const account = await MirroredAccount.make(own, '1');
-      const table = tableOf('mirror', 'research_jobs');
-      const before = await readRegistry(own.db, table);
-      await account.page('research_jobs', '[{"job_id":1,"known_alike":1}]');
-      const [one, other] = [await readRegistry(own.db, table), await readRegistry(own.db, table)];
-      expect(one).toBe(other);
-      expect([before, one].map(({ fields }) => fields.has('known_alike'))).toEqual([false, true]);
-    });
-  });
-
-  it('are found by a process that knew the table before', async () => {
-    const one = await newAccount();
-    const other = await newAccount();
-    await one.page('research_jobs', '[{"job_id":1,"status":"a"}]');
-    await other.page('research_jobs', '[{"job_id":1,"later":1}]');
-    await one.page('research_jobs', '[{"job_id":2,"later":2}]');
-    expect(
-      await one.query(
-        `select later from mirror.research_jobs where _user_id = ${one.fence.userId} order by job_id`,
-      ),
-    ).toEqual([{ later: null }, { later: '2' }]);
   });
 
   it('made by another process for a field known to stay in _raw are written from then on', async () => {

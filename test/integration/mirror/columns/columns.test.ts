@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
 import { inOwnDatabase, openTestDatabase } from '../../../support/databases/migrated-database.ts';
-import { itemsOf, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
@@ -48,14 +47,6 @@ describe('columns for new fields', () => {
       done: false,
       parts: [1],
     });
-  });
-
-  it('get no type from nulls: it comes with the first value', async () => {
-    const account = await newAccount();
-    await account.page('lists', '[{"list_id":1,"owner_id":null}]');
-    expect(await columnTypes(account, 'lists')).toEqual([{ name: 'list_id', type: 'bigint' }]);
-    await account.page('lists', '[{"list_id":2,"owner_id":7}]');
-    expect(await columnTypes(account, 'lists')).toContainEqual({ name: 'owner_id', type: 'bigint' });
   });
 
   it('are NULL for a value that does not fit, which is counted and whole in _raw', async () => {
@@ -180,22 +171,6 @@ describe('the view of live rows', () => {
       await account.query(`drop role ${role}`);
     });
   });
-
-  it('that somebody rebuilt with columns of their own is left alone', async () => {
-    await inOwnDatabase(async (own) => {
-      const account = await MirroredAccount.make(own, '1');
-      await account.query(
-        `create or replace view other.watchlist_live as
-         select _user_id || ':' || id as _key, _user_id, id, _first_seen_at, _changed_at, _change_id, _domain, 1 as mine
-         from other.watchlist where _deleted_at is null`,
-      );
-      expect(await account.page('watchlist', '[{"id":"a","score":1}]')).toMatchObject({
-        outcomes: ['inserted'],
-      });
-      expect(await account.query(`select mine from other.watchlist_live`)).toEqual([{ mine: 1 }]);
-      expect(await account.query(`select score from other.watchlist`)).toEqual([{ score: '1' }]);
-    });
-  });
 });
 
 describe('MIRROR_SCHEMA_DRIFT', () => {
@@ -238,34 +213,6 @@ describe('MIRROR_SCHEMA_DRIFT', () => {
         { conflicts: '1' },
       ]);
       expect(await account.mirror.backfill(account.fence)).toBe(false);
-    });
-  });
-
-  it('raw or add: a column gets a number’s value, however it is spelled', async () => {
-    await inOwnDatabase(async (own) => {
-      const items = (first: number): string =>
-        `[${['100', '1e2', '1.0', '10e-1', '-25E+1', '1.5e0', '1e30']
-          .map((value, index) => `{"job_id":${first + index},"part_id":${value}}`)
-          .join()}]`;
-      const raw = await MirroredAccount.make(own, '1', { schemaDrift: 'raw' });
-      await raw.page('research_jobs', `[{"job_id":1,"part_id":1}]`);
-      await raw.page('research_jobs', items(10));
-      const account = await MirroredAccount.make(own, '1');
-      await account.page('research_jobs', items(20));
-      while (await account.mirror.backfill(account.fence));
-      const parts = async (first: number) =>
-        (
-          await account.query<{ part_id: string | null }>(
-            `select part_id from other.research_jobs where job_id >= ${first} and job_id < ${first + 10} order by job_id`,
-          )
-        ).map((row) => row.part_id);
-      expect(await parts(20)).toEqual(['100', '100', '1', '1', '-250', null, null]);
-      expect(await parts(10)).toEqual(await parts(20));
-      for (const first of [10, 20]) {
-        const rules = { ignore: new Set<string>(), exclude: new Set<string>() };
-        const scope = account.scope('research_jobs');
-        expect(await compareItems(own.db, scope, itemsOf('research_jobs', items(first)), rules)).toEqual([]);
-      }
     });
   });
 });

@@ -24,15 +24,6 @@ async function differences(
 }
 
 describe('the domain of a row', () => {
-  it('is in the views for BI tools from the beginning', async () => {
-    await inOwnDatabase(async (own) => {
-      for (const name of ['research_jobs', 'list_items', 'watchlist']) {
-        const { rows } = await own.db.sql`select _domain from ${own.db.table(`${name}_live`)}`;
-        expect(rows).toEqual([]);
-      }
-    });
-  });
-
   it('comes from the first field that has one, and is in the versions', async () => {
     await inOwnDatabase(async (own) => {
       const account = await MirroredAccount.make(own, '1');

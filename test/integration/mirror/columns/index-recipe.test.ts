@@ -5,7 +5,6 @@ import {
   createMigratedDatabase,
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
-import { explained } from '../../../support/mirror/explained.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
 
@@ -37,6 +36,14 @@ afterEach(async () => {
 async function printed(): Promise<string[]> {
   const { rows } = await analyst.query<[string]>({ text: QUERY, rowMode: 'array' });
   return rows.map(([statement]) => statement);
+}
+
+/** The plan of a query as text, where no table may be read from its beginning to its end unless it must. */
+async function explained(query: string): Promise<string> {
+  await analyst.query('set enable_seqscan = off');
+  const { rows } = await analyst.query<{ 'QUERY PLAN': string }>(`explain ${query}`);
+  await analyst.query('reset enable_seqscan');
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
 }
 
 /** What each index is made over, as PostgreSQL prints it, by its name; those that are not valid are left out. */
@@ -72,7 +79,7 @@ describe('the query that prints the indexes of a mirror', () => {
     expect([...(await made()).keys()].toSorted()).toEqual(asked.map(([, , index]) => index).toSorted());
     for (const [view, where, index] of asked) {
       const query = `select * from mirror.${view} where ${where}`;
-      expect(await explained(own, query)).toMatch(new RegExp(`\\b${index}\\b`));
+      expect(await explained(query)).toMatch(new RegExp(`\\b${index}\\b`));
       expect(await account.query(query)).toHaveLength(1);
     }
   });
@@ -142,7 +149,7 @@ describe('an index of a user', () => {
     await account.page('lists', '[{"list_id":4,"created_at":"2026-01-02T00:00:00Z","title":"four"}]');
     expect(await made()).toEqual(before);
     const query = `select title from mirror.lists_live where _key = '42:4'`;
-    expect(await explained(own, query)).toMatch(/\blists_by_key\b/);
+    expect(await explained(query)).toMatch(/\blists_by_key\b/);
     expect(await account.query(query)).toEqual([{ title: 'four' }]);
     expect(await printed()).toHaveLength(before.size + 1);
   });

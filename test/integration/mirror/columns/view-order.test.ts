@@ -30,15 +30,6 @@ const inMirror = (work: (account: MirroredAccount, own: MigratedDatabase) => Pro
   inOwnDatabase(async (own) => work(await MirroredAccount.make(own, '1'), own));
 
 describe('the columns of a live view', () => {
-  it('are put in order with the first page that makes some: the service’s times before the mirror’s', () =>
-    inMirror(async (account) => {
-      await account.page('research_jobs', ITEMS);
-      expect(await columnsOf(account)).toBe(IN_ORDER);
-      expect(await account.query(`select _key, company from ${VIEW}`)).toEqual([
-        { _key: '1:1', company: 'Acme' },
-      ]);
-    }));
-
   it('come into their place while the first load goes on, and behind the last one afterwards', () =>
     inMirror(async (account) => {
       await account.page('research_jobs', ITEMS);

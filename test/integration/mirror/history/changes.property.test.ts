@@ -1,12 +1,8 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
 import { runs } from '../../../support/effort.ts';
-import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 /**
  * Whatever happens to the rows, mirror.changes has each change once, read whole at the end, and a reader of the
@@ -14,13 +10,7 @@ import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
  * same changes.
  */
 
-let database: MigratedDatabase;
-let accounts = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const newAccount = testAccounts({ gracePeriodMs: 0 });
 
 /** A job's fields, name to JSON text: the same value may be written in two ways. */
 type Fields = Readonly<Record<string, string>>;
@@ -122,10 +112,9 @@ it.each(['soft', 'hard'] as const)(
     const steps = fc.array(step, { minLength: 2, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
-        accounts += 1;
-        const user = accounts;
-        const account = await MirroredAccount.make(database, String(user), { gracePeriodMs: 0, deletes });
-        await openHistory(database.db, account.fence, ['research_jobs'], true);
+        const account = await newAccount({ deletes });
+        const user = Number(account.fence.userId);
+        await openHistory(account.database.db, account.fence, ['research_jobs'], true);
         const memory = new Memory();
         const expected: Change[] = [];
         const seen = new Map<string, Change>();

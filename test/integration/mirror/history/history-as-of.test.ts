@@ -94,15 +94,6 @@ describe('since when history covers an account', () => {
 });
 
 describe('<table>_as_of', () => {
-  it('raises for a moment before anything was mirrored, and names the first one that it knows', async () => {
-    await cover(scene.first, '2026-03-01Z', '2026-03-01Z');
-    expect(await asOf('2026-02-28 23:59:59.999999Z')).toMatch(
-      /^mirror\.research_jobs is not known as of .*: history covers it from 2026-03-01 00:00:00\+00 on$/,
-    );
-    expect(await asOf('2026-03-01Z')).toBe(0);
-    expect(await asOf('infinity')).toBe(0);
-  });
-
   it('says why, in each case', async () => {
     const refusal = async (moment: string) => {
       const error = await scene.first.query(`select * from mirror.research_jobs_as_of('${moment}')`).then(

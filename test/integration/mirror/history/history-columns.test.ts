@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import {
   createMigratedDatabase,
@@ -79,34 +78,6 @@ describe('columns for new fields', () => {
     });
   });
 
-  it('wait while somebody reads history: pages go on, and all is filled later, without another page', async () => {
-    await inOwnDatabase(async (account, own) => {
-      await account.page('lists', '[{"list_id":1}]');
-      const reading = Promise.withResolvers<void>();
-      const release = Promise.withResolvers<void>();
-      const reader = own.kysely.transaction().execute(async (trx) => {
-        await sql`select 1 from mirror.lists_versions`.execute(trx);
-        reading.resolve();
-        await release.promise;
-      });
-      await reading.promise;
-      expect(await account.page('lists', '[{"list_id":1,"colour":"red"}]')).toMatchObject({
-        outcomes: ['updated'],
-      });
-      expect(await account.page('lists', '[{"list_id":1,"colour":"blue"}]')).toMatchObject({
-        outcomes: ['updated'],
-      });
-      release.resolve();
-      await reader;
-      while (await account.mirror.backfill(account.fence));
-      expect(await account.query('select colour from mirror.lists_versions order by _change_id')).toEqual([
-        { colour: null },
-        { colour: 'red' },
-        { colour: 'blue' },
-      ]);
-    });
-  });
-
   it('do not disturb columns that somebody made in history alone, or dropped there', async () => {
     await inOwnDatabase(async (account) => {
       await account.query('alter table mirror.lists_history add column size text');
@@ -181,27 +152,6 @@ describe('what is archived', () => {
 });
 
 describe('the view of versions', () => {
-  it('gets new columns in place: grants, comments, options and views upon it survive', async () => {
-    await inOwnDatabase(async (account, own) => {
-      const role = `reader_${new URL(own.url).pathname.slice(-8)}`;
-      await account.query(`create role ${role}`);
-      await account.query(`grant select on mirror.lists_versions to ${role}`);
-      await account.query('create view public.mine as select list_id, _valid_to from mirror.lists_versions');
-      await account.query(`comment on view mirror.lists_versions is 'ours'`);
-      await account.query('alter view mirror.lists_versions set (security_invoker = true)');
-      await account.page('lists', '[{"list_id":4,"name":"a"}]');
-      expect(await account.query('select name from mirror.lists_versions')).toEqual([{ name: 'a' }]);
-      expect(await account.query('select * from public.mine')).toEqual([{ list_id: '4', _valid_to: null }]);
-      expect(
-        await account.query(`
-          select has_table_privilege('${role}', oid, 'select') as may, obj_description(oid) as comment, reloptions as options
-          from pg_class where oid = 'mirror.lists_versions'::regclass`),
-      ).toEqual([{ may: true, comment: 'ours', options: ['security_invoker=true'] }]);
-      await account.query(`drop owned by ${role}`);
-      await account.query(`drop role ${role}`);
-    });
-  });
-
   it.each(['_versions', '_live'])(
     'that somebody rebuilt with the same columns is left alone: %s',
     async (suffix) => {

@@ -1,25 +1,15 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
-import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { runs } from '../../../support/effort.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 /**
  * Whatever happens to the rows, the mirror as of every moment at which it changed is the mirror as it was then, in
  * all columns, compared with a replay in memory.
  */
 
-let database: MigratedDatabase;
-let accounts = 0;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const newAccount = testAccounts({ gracePeriodMs: 0 });
 
 type Step =
   /** A page with rows that are new, changed, the same, or back from deletion. */
@@ -67,10 +57,9 @@ it.each(['soft', 'hard'] as const)(
     const steps = fc.array(step, { minLength: 2, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
-        accounts += 1;
-        const run = accounts;
-        const account = await MirroredAccount.make(database, String(run), { gracePeriodMs: 0, deletes });
-        await openHistory(database.db, account.fence, ['research_jobs'], true);
+        const account = await newAccount({ deletes });
+        const run = Number(account.fence.userId);
+        await openHistory(account.database.db, account.fence, ['research_jobs'], true);
         const live = new Map<number, Record<string, unknown>>();
         /** Moment of a change (the last one of several) to the rows after it. */
         const states = new Map<string, Record<string, unknown>[]>();

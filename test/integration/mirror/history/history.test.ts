@@ -44,24 +44,6 @@ describe('history', () => {
     ]);
   });
 
-  it('is kept for every kind of key: an item of a list, the account itself', async () => {
-    const account = await newAccount();
-    const user = account.fence.userId;
-    await account.page('lists', '[{"list_id":7},{"list_id":8}]');
-    for (const parent of ['7', '8']) await account.page('list_items', '[{"id":"x","n":1}]', { parent });
-    await account.page('list_items', '[{"id":"x","n":2}]', { parent: '7' });
-    await account.single(`{"user_id":${user},"credits":1}`);
-    await account.single(`{"user_id":${user},"credits":2}`);
-    expect(
-      await account.query(
-        `select list_id, id, _raw -> 'n' as n from mirror.list_items_history where _user_id = ${user}`,
-      ),
-    ).toEqual([{ list_id: '7', id: 'x', n: 1 }]);
-    expect(
-      await account.query(`select credits from mirror.account_history where _user_id = ${user}`),
-    ).toEqual([{ credits: '1' }]);
-  });
-
   it('of a row has no gap and no overlap, except for the time of a deletion', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
@@ -99,28 +81,6 @@ describe('history', () => {
       { status: 'b', lasted: false, gapless: true },
       { status: 'c', lasted: null, gapless: null },
     ]);
-  });
-
-  it('has no version of a row whose change Postgres refused', async () => {
-    const account = await newAccount();
-    await account.query(
-      `alter table mirror.research_jobs add constraint ours check (_user_id <> ${account.fence.userId} or status <> 'bad')`,
-    );
-    await account.page(
-      'research_jobs',
-      '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"},{"job_id":3,"status":"a"}]',
-    );
-    expect(
-      await account.page(
-        'research_jobs',
-        '[{"job_id":1,"status":"b"},{"job_id":2,"status":"bad"},{"job_id":3,"status":"b"}]',
-      ),
-    ).toMatchObject({ outcomes: ['updated', 'quarantined', 'updated'] });
-    expect(await versions(account, 'job_id, status')).toEqual([
-      { job_id: '1', status: 'a' },
-      { job_id: '3', status: 'a' },
-    ]);
-    await account.query('alter table mirror.research_jobs drop constraint ours');
   });
 
   it('is archived for all rows, or the transaction ends: one that is missing or deleted has no version', async () => {
