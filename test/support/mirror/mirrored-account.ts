@@ -113,15 +113,10 @@ export class MirroredAccount {
       readonly items?: readonly Item[];
     } = {},
   ): Promise<PageResult> {
-    const { parent = '', proof, contradiction = false, sentAgo = 0, obs, after, items } = page;
+    const { contradiction = false, ...write } = page;
     const seen = itemsOf(name, itemsJson).flatMap(({ key }) => key ?? []);
     return this.page(name, itemsJson, {
-      parent,
-      ...(items === undefined ? {} : { items }),
-      ...(obs === undefined ? {} : { obs }),
-      ...(after === undefined ? {} : { after }),
-      ...(proof === undefined ? {} : { proof }),
-      sentAgo,
+      ...write,
       decide: ({ outcomes, sentAt, missing, suspects }) => {
         const deferred = itemsOf(name, itemsJson).flatMap(({ key }, index) =>
           outcomes[index] === 'deferred' ? (key ?? []) : [],
@@ -134,7 +129,7 @@ export class MirroredAccount {
           contradiction,
           gracePeriodMs: this.gracePeriodMs,
         };
-        const suspectChange = judgePage({ ...absence, proof: proof ?? null, sentAt: sentAt.getTime() });
+        const suspectChange = judgePage({ ...absence, proof: page.proof ?? null, sentAt: sentAt.getTime() });
         return { scope: {}, suspectChange };
       },
     });

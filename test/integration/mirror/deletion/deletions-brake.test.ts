@@ -1,20 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import {
-  deleteAllBut,
-  itemsWith,
-  jobs,
-  liveJobs,
-  proveAbsent,
-  SNAPSHOT,
-} from '../../../support/mirror/deleting.ts';
+import { deleteAllBut, itemsWith, jobs, proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
 
-const HOUR = 3_600_000;
-const upTo = (last: number, first = 1): number[] =>
-  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
 async function withJobs(count: number): Promise<MirroredAccount> {
   const account = await newAccount();
@@ -40,43 +31,6 @@ describe('the brake', () => {
       waiting: 8,
     });
     expect(await quality(account)).toEqual([{ blocked: '5', waiting: '8' }]);
-  });
-
-  it('counts rows that were deleted within a day', async () => {
-    const account = await withJobs(100);
-    expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(85)))).toMatchObject({ deleted: 15 });
-    await account.age(23 * HOUR);
-    expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(79)))).toMatchObject({
-      deleted: 0,
-      blocked: 6,
-    });
-    await account.age(2 * HOUR);
-    expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 6, blocked: 0 });
-    expect(await liveJobs(account)).toEqual(upTo(79));
-  });
-
-  it('is lifted by a person, and what was accepted does not count afterwards', async () => {
-    const account = await withJobs(100);
-    await deleteAllBut(account, 'research_jobs', jobs(...upTo(50)));
-    expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({
-      deleted: 50,
-      blocked: 0,
-    });
-    expect(await quality(account)).toEqual([{ blocked: '0', waiting: '0' }]);
-    expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(40)))).toMatchObject({
-      deleted: 10,
-      blocked: 0,
-    });
-  });
-
-  it('counts what is proven while it blocks as blocked, without being asked again', async () => {
-    const account = await withJobs(40);
-    await deleteAllBut(account, 'research_jobs', jobs(...upTo(25)));
-    expect(await quality(account)).toEqual([{ blocked: '15', waiting: '0' }]);
-    await proveAbsent(account, 'research_jobs', jobs(...upTo(20)));
-    expect(await quality(account)).toEqual([{ blocked: '20', waiting: '0' }]);
-    await account.observe('research_jobs', jobs(...upTo(40)));
-    expect(await quality(account)).toEqual([{ blocked: '0', waiting: '0' }]);
   });
 
   it('does not count rows that may be back', async () => {

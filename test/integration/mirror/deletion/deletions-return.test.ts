@@ -34,21 +34,6 @@ const outcomeOf = async (account: MirroredAccount, items: string, sentAgo = 0): 
 };
 
 describe('a deleted row', () => {
-  it('that is back is undeleted, and its history has a gap', async () => {
-    const account = await newAccount();
-    await account.observe('research_jobs', job('a'));
-    await deleteAllBut(account, 'research_jobs', '[]');
-    expect(await current(account)).toEqual([{ status: 'a', live: false, id: changeId(2) }]);
-    expect(await history(account)).toEqual([{ status: 'a', op: 'delete', id: changeId(1) }]);
-    await account.age(account.gracePeriodMs);
-    expect(await outcomeOf(account, job('b'))).toEqual(['undeleted']);
-    expect(await current(account)).toEqual([{ status: 'b', live: true, id: changeId(3) }]);
-    expect(await history(account)).toHaveLength(1);
-    const counts = `select live_rows, deleted_rows from mirror.freshness where _user_id = ${account.fence.userId}`;
-    expect(await account.query(counts)).toEqual([{ live_rows: '1', deleted_rows: '0' }]);
-    expect(await account.storedScope('research_jobs')).toMatchObject({ liveRows: 1 });
-  });
-
   it('that is seen too soon is a suspected return until a page is sent the grace period after its deletion', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', job('a'));
@@ -217,57 +202,5 @@ describe('with MIRROR_DELETES=hard', () => {
     await account.age(account.gracePeriodMs);
     expect(await outcomeOf(account, job('b'))).toEqual(['inserted']);
     expect(await account.suspects('research_jobs')).toEqual([]);
-  });
-
-  it('a list is removed with its items', async () => {
-    const account = await newAccount({ deletes: 'hard' });
-    await account.observe('lists', '[{"list_id":1},{"list_id":2}]');
-    await account.observe('list_items', '[{"id":"x"},{"id":"y"}]', { parent: '2' });
-    await deleteAllBut(account, 'lists', '[{"list_id":1}]');
-    const user = account.fence.userId;
-    expect(await account.query(`select 1 from mirror.list_items where _user_id = ${user}`)).toEqual([]);
-    expect(
-      await account.query(
-        `select id, _op from mirror.list_items_history where _user_id = ${user} order by 1`,
-      ),
-    ).toEqual([
-      { id: 'x', _op: 'delete' },
-      { id: 'y', _op: 'delete' },
-    ]);
-  });
-
-  it('nothing is kept where no history is', async () => {
-    const account = await newAccount({ deletes: 'hard', history: false });
-    await account.observe('research_jobs', job('a'));
-    await deleteAllBut(account, 'research_jobs', '[]');
-    expect(await current(account)).toEqual([]);
-    expect(await history(account)).toEqual([]);
-  });
-});
-
-describe('a reader of the watermark', () => {
-  it.each(['soft', 'hard'] as const)('sees each deletion and each return once (%s)', async (deletes) => {
-    const account = await newAccount({ deletes });
-    const user = account.fence.userId;
-    let last = 0;
-    const news = async (): Promise<string[]> => {
-      const rows = await account.query<{ id: string; what: string }>(`
-        select _change_id as id, job_id || case when _deleted_at is null then '+' else '-' end as what
-        from mirror.research_jobs where _user_id = ${user} and _change_id > ${last}
-        union all
-        select _change_id, job_id || '-' from mirror.research_jobs_history
-        where _user_id = ${user} and _change_id > ${last} and _op = 'delete' and ${deletes === 'hard'}
-        order by 1`);
-      last = Number(rows.at(-1)?.id ?? last);
-      return rows.map(({ what }) => what);
-    };
-    await account.observe('research_jobs', jobs(1, 2, 3));
-    expect(await news()).toEqual(['1+', '2+', '3+']);
-    await deleteAllBut(account, 'research_jobs', jobs(3));
-    expect(await news()).toEqual(['1-', '2-']);
-    await account.age(account.gracePeriodMs);
-    await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
-    expect(await news()).toEqual(['1+']);
-    expect(await news()).toEqual([]);
   });
 });

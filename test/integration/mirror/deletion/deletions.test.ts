@@ -45,21 +45,6 @@ describe('a row that the service does not have any more', () => {
     expect(await account.suspects('research_jobs')).toEqual([]);
   });
 
-  it('is not suspected within the grace period after it came, changed or was undeleted', async () => {
-    const account = await newAccount();
-    await account.observe('research_jobs', jobs(1, 2));
-    await account.age(account.gracePeriodMs - 5_000);
-    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-    expect(await suspectKeys(account)).toEqual([]);
-    await account.observe('research_jobs', '[{"job_id":2,"status":"new"}]');
-    await account.age(account.gracePeriodMs - 5_000);
-    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-    expect(await suspectKeys(account)).toEqual([]);
-    await account.age(5_000);
-    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
-    expect(await suspectKeys(account)).toEqual(['2']);
-  });
-
   it('is deleted with what was stored of it among unfinished rows and in quarantine', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1,"status":"open"},{"job_id":2,"status":"open"}]');
@@ -69,24 +54,6 @@ describe('a row that the service does not have any more', () => {
     const user = account.fence.userId;
     expect(await account.query(`select key from mirror_sync.unsettled where _user_id = ${user}`)).toEqual([]);
     expect(await account.query(`select key from mirror.quarantine where _user_id = ${user}`)).toEqual([]);
-  });
-
-  it('is in sync_log, and in the counters', async () => {
-    const account = await withJobs(1, 2, 3);
-    await proveAbsent(account, 'research_jobs', jobs(3));
-    await account.applyDeletions('research_jobs');
-    const user = account.fence.userId;
-    expect(
-      await account.query(
-        `select collection, kind, outcome, deleted, requests from mirror.sync_log where _user_id = ${user}`,
-      ),
-    ).toEqual([
-      { collection: 'research_jobs', kind: 'deletion', outcome: 'completed', deleted: '2', requests: '0' },
-    ]);
-    expect(
-      await account.query(`select live_rows, deleted_rows from mirror.freshness where _user_id = ${user}`),
-    ).toEqual([{ live_rows: '1', deleted_rows: '2' }]);
-    expect((await account.storedScope('research_jobs')).liveRows).toBe(1);
   });
 
   it('is deleted in one of several transactions where there are many, and none is left out', async () => {
@@ -130,19 +97,5 @@ describe('an interval', () => {
     });
     const keys = (await account.suspects('watchlist')).map(({ key }) => key);
     expect(keys).toEqual(['10', 'b']);
-  });
-
-  it('is no proof any more once the order is contradicted; a snapshot is', async () => {
-    const account = await withJobs(1, 2, 3, 4);
-    await account.observe('research_jobs', jobs(4, 2), { proof: falling(null, 2) });
-    await account.observe('research_jobs', jobs(2, 3, 4), { proof: SNAPSHOT });
-    await account.age(account.gracePeriodMs);
-    await account.observe('research_jobs', jobs(4, 2), { proof: falling(null, 2) });
-    expect(await account.suspects('research_jobs')).toMatchObject([
-      { key: '1', kind: 'snapshot' },
-      { key: '3', kind: 'interval' },
-    ]);
-    await account.observe('research_jobs', jobs(2, 4), { contradiction: true });
-    expect(await suspectKeys(account)).toEqual(['1']);
   });
 });

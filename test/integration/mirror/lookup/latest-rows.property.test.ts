@@ -1,23 +1,14 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
 import { latestRows } from '../../../../src/mirror/lookup/search-mirror.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
 import { runs } from '../../../support/effort.ts';
-import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 // Whatever happens to the rows: the latest ones are those whose newest change stands last in the view.
 
-let database: MigratedDatabase;
-let users = 0;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const newAccount = testAccounts({ gracePeriodMs: 0 });
 
 const NAMES = ['research_jobs', 'watchlist'] as const;
 const FIELD = { research_jobs: 'job_id', watchlist: 'id' } as const;
@@ -53,9 +44,9 @@ function newestOf(view: readonly Seen[], deletes: 'soft' | 'hard'): string[] {
 it.each(['soft', 'hard'] as const)('is the end of the view by row, MIRROR_DELETES=%s', async (deletes) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (all) => {
-      users += 1;
-      const account = await MirroredAccount.make(database, String(users), { gracePeriodMs: 0, deletes });
-      await openHistory(database.db, account.fence, [...NAMES], true);
+      const account = await newAccount({ deletes });
+      const { userId } = account.fence;
+      await openHistory(account.database.db, account.fence, [...NAMES], true);
       for (const { name, ids, note, gone } of all) {
         const json = JSON.stringify(ids.map((id) => ({ [FIELD[name]]: id, note })));
         const text = name === 'watchlist' ? json.replaceAll(/"id":(\d+)/g, '"id":"$1"') : json;
@@ -67,10 +58,10 @@ it.each(['soft', 'hard'] as const)('is the end of the view by row, MIRROR_DELETE
       }
       const view = await account.query<Seen>(`
         select distinct collection, op, key, change_id as "changeId" from mirror.changes
-        where _user_id = ${users} order by change_id desc`);
+        where _user_id = ${userId} order by change_id desc`);
       // Where deleted rows are removed, one that came back is a new one: it shows when the view is asked.
       fc.pre(deletes === 'soft' || view.every(({ op }) => op !== 'undelete'));
-      const found = await latestRows(database.db, String(users));
+      const found = await latestRows(account.database.db, userId);
       expect(found.map(({ row, state }) => `${row?.collection} ${row?.key} ${state}`)).toEqual(
         newestOf(view, deletes),
       );

@@ -1,13 +1,12 @@
 import * as fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
 import { jsonbNumber } from '../../../../src/model/json/jsonb-number.ts';
 import {
   createMigratedDatabase,
   type MigratedDatabase,
 } from '../../../support/databases/migrated-database.ts';
-import { itemsOf, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
+import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 
 let database: MigratedDatabase;
 let users = 0;
@@ -110,34 +109,6 @@ describe('a field that is ignored from now on', () => {
     expect(await mirror.visible()).toEqual(before);
     const changed = JOBS.map((job) => job.replace('"done"', '"open"').replace('10}', '1}'));
     expect(await mirror.page(...changed)).toEqual(['updated', 'updated', 'updated']);
-  });
-
-  it('changes no row beside an item that Postgres refuses', async () => {
-    const mirror = await reconfigured({}, JOBS);
-    const ids = await mirror.rows('job_id, _change_id, _changed_at');
-    await mirror.start({ ignore: ['score'] });
-    const refused = '{"job_id":9,"ratio":1e400000}';
-    expect(await mirror.page(...JOBS, refused)).toEqual([
-      'unchanged',
-      'unchanged',
-      'unchanged',
-      'quarantined',
-    ]);
-    expect(await mirror.rows('job_id, _change_id, _changed_at')).toEqual(ids);
-  });
-
-  it('is no difference to verify, before rows are hashed again and after', async () => {
-    const mirror = await reconfigured({}, JOBS);
-    await mirror.start({ ignore: ['score'] });
-    const rules = { ignore: new Set(['score']), exclude: new Set<string>() };
-    const unequal = async (): Promise<unknown> => {
-      const items = itemsOf('research_jobs', `[${JOBS.join()}]`);
-      const scope = mirror.account.scope('research_jobs');
-      return await compareItems(database.db, scope, items, rules);
-    };
-    expect(await unequal()).toEqual([]);
-    await mirror.page(...JOBS);
-    expect(await unequal()).toEqual([]);
   });
 });
 

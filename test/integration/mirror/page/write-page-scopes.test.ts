@@ -73,25 +73,6 @@ describe('lists and their items', () => {
     await account.page('lists', '[{"list_id":1,"name":"a"},{"list_id":2,"name":"c"}]');
     expect(await due()).toEqual([{ parent: '2' }]);
   });
-
-  it('items of one list are not those of another', async () => {
-    const account = await newAccount();
-    await account.page('lists', '[{"list_id":1},{"list_id":2}]');
-    await account.page('list_items', '[{"id":"x","n":1}]', { parent: '1' });
-    const other = await account.page('list_items', '[{"id":"x","n":2},{"id":7,"list_id":"odd"}]', {
-      parent: '2',
-    });
-    expect(other).toMatchObject({ outcomes: ['inserted', 'inserted'] });
-    expect(
-      await account.query(
-        `select list_id, id, n from mirror.list_items where _user_id = ${account.fence.userId} order by 1, 2`,
-      ),
-    ).toEqual([
-      { list_id: '1', id: 'x', n: '1' },
-      { list_id: '2', id: '7', n: null },
-      { list_id: '2', id: 'x', n: '2' },
-    ]);
-  });
 });
 
 describe('the end of a walk', () => {

@@ -217,25 +217,6 @@ describe('a page', () => {
     expect(refused).toMatchObject({ outcomes: ['quarantined'], changed: undefined });
     await account.query('alter table mirror.research_jobs drop constraint theirs');
   });
-
-  it('reports to its walk what each item was', async () => {
-    const account = await newAccount();
-    await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]');
-    const seen: unknown[] = [];
-    await account.page(
-      'research_jobs',
-      '[{"job_id":3},{"job_id":2,"status":"x"},{"job_id":1},{"status":"y"}]',
-      {
-        decide: (observed) => {
-          seen.push(observed.outcomes);
-          expect(observed.hashes.map((hash) => hash !== undefined)).toEqual([true, true, true, false]);
-          return { scope: { memory: { inserted: observed.counts.inserted } } };
-        },
-      },
-    );
-    expect(seen).toEqual([['inserted', 'updated', 'unchanged', 'quarantined']]);
-    expect(await account.storedScope('research_jobs')).toMatchObject({ memory: { inserted: 1 } });
-  });
 });
 
 describe('fields that settings name', () => {

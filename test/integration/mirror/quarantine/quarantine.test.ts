@@ -1,25 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PageWrite } from '../../../../src/mirror/page-write.ts';
 import { quarantinedTexts } from '../../../../src/app/quarantine/quarantine-list.ts';
 import { KEPT } from '../../../../src/mirror/quarantine/update-quarantine.ts';
 import { itemHash } from '../../../../src/mirror/quarantine/update-quarantine.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
-import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
+import { type MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
-let database: MigratedDatabase;
-let users = 0;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-function makeAccount(options: Parameters<typeof MirroredAccount.make>[2] = {}): Promise<MirroredAccount> {
-  users += 1;
-  return MirroredAccount.make(database, String(users), options);
-}
+const makeAccount = testAccounts();
 
 const bad = (key: number, more = ''): string => `{"job_id":${key},"ratio":1e400000${more}}`;
 
@@ -103,33 +90,6 @@ describe('the quarantine of a source that changes', () => {
     expect(await kept(account)).toEqual([bad(1, ',"n":2'), bad(2)]);
   });
 
-  it('has one row, with its first moment, for an item without key that changes in its place', async () => {
-    const account = await makeAccount();
-    const page = (first: number, second: number): string =>
-      `[${keyless(first)},{"job_id":9},{"job_id":8},${keyless(second)},{"job_id":7}]`;
-    await account.page('research_jobs', page(0, 100), TOP);
-    const since = `select min(first_seen_at) as since from mirror.quarantine where _user_id = ${account.fence.userId}`;
-    const before = await account.query(since);
-    for (let poll = 1; poll <= 5; poll += 1) {
-      await account.page('research_jobs', page(poll, 100 + poll), TOP);
-    }
-    expect(await kept(account)).toEqual([keyless(105), keyless(5)]);
-    expect(await account.query(since)).toEqual(before);
-  });
-
-  it('keeps items without key apart that are in one place, or come into another', async () => {
-    const account = await makeAccount();
-    await account.page('research_jobs', `[{"job_id":9},${keyless(1)},${keyless(2)},{"job_id":8}]`, TOP);
-    expect(await kept(account)).toEqual([keyless(1), keyless(2)]);
-    // A new row comes between, and another item without key above it.
-    await account.page(
-      'research_jobs',
-      `[${keyless(3)},{"job_id":10},${keyless(4)},{"job_id":9},${keyless(1)},{"job_id":85},${keyless(2)},{"job_id":8}]`,
-      TOP,
-    );
-    expect(await kept(account)).toEqual([1, 2, 3, 4].map(keyless));
-  });
-
   it('loses an item without key when a page shows its place without it, but not at once', async () => {
     const account = await makeAccount();
     const without = '[{"job_id":9},{"job_id":8}]';
@@ -176,7 +136,7 @@ describe('the quarantine of a source that changes', () => {
     expect(await account.query(quality)).toEqual([{ items: '1020', without: '20' }]);
     const texts = await kept(account);
     expect(texts.filter((text) => text === '')).toHaveLength(20);
-    expect(await quarantinedTexts(database.db, itemHash(many.at(-1) ?? ''))).toEqual([null]);
+    expect(await quarantinedTexts(account.database.db, itemHash(many.at(-1) ?? ''))).toEqual([null]);
     // The first 30 are gone, and there is room for the last ones.
     const left = `[${many.slice(30).join()}]`;
     const whole: Partial<PageWrite> = {

@@ -1,27 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-  openTestDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { describe, expect, it } from 'vitest';
+import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
+import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 import { startProxy } from '../../../support/network/proxy.ts';
 
 // What a DBA's constraints and triggers refuse of a page is set apart, item by item; the rest of the page is written.
 
-let database: MigratedDatabase;
-let users = 0;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
-
-async function makeAccount(
-  options: Parameters<typeof MirroredAccount.make>[2] = {},
-): Promise<MirroredAccount> {
-  users += 1;
-  return MirroredAccount.make(database, String(users), options);
-}
+const makeAccount = testAccounts();
 
 const job = (id: number, note: string): string => `{"job_id":${id},"note":"${note}"}`;
 const page = (...jobs: readonly string[]): string => `[${jobs.join()}]`;
@@ -139,7 +124,7 @@ describe('an item that Postgres refuses', () => {
     const account = await makeAccount();
     await account.page('research_jobs', page(other(1, 'good'), other(2, 'bad'), other(3, 'good')));
     const ignoreFields = { ...noFields(), research_jobs: ['other'] };
-    const ignoring = await MirroredAccount.make(database, account.fence.userId, { ignoreFields });
+    const ignoring = await MirroredAccount.make(account.database, account.fence.userId, { ignoreFields });
     await withTrigger(account, `raise 'no'`, 'before', async () => {
       const again = page(other(1, 'good'), other(2, 'bad'), other(3, 'new'));
       expect(await ignoring.page('research_jobs', again)).toMatchObject({ counts: { quarantined: 1 } });
@@ -148,11 +133,12 @@ describe('an item that Postgres refuses', () => {
   });
 
   it('is found in few round trips, however many there are', async () => {
+    const account = await makeAccount();
+    const { database } = account;
     const proxy = await startProxy(Number(new URL(database.url).port));
     const far = await openTestDatabase(
       Object.assign(new URL(database.url), { host: `127.0.0.1:${proxy.port}` }).href,
     );
-    const account = await makeAccount();
     const remote = await MirroredAccount.make({ ...database, ...far }, account.fence.userId);
     const jobs = Array.from({ length: 100 }, (_, id) => job(id, id % 7 === 0 ? 'good' : 'bad'));
     await account.page('research_jobs', page(job(1_000, 'first')));

@@ -99,15 +99,6 @@ describe('a scope’s row', () => {
     await expect(openScope(db, { ...scope, userId: '999999' })).rejects.toThrow('account 999999 has no row');
   });
 
-  it('is made for the account that asks, and for no other', async () => {
-    const account = await newAccount();
-    const other = await newAccount();
-    await openScope(account.database.db, account.scope('watchlist'));
-    expect(
-      await account.query(`select 1 from mirror_sync.scope where _user_id = ${other.fence.userId}`),
-    ).toEqual([]);
-  });
-
   it('has each moment in its own field', async () => {
     const account = await newAccount();
     const scope = account.scope('watchlist');
@@ -214,21 +205,6 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toEqual(['1', '3', '2', '4']);
   });
 
-  it('come those not read for a day before those that have changed, where the oldest are to go first', async () => {
-    const account = await withLists(1, 2, 3, 4);
-    for (const [parent, dueAt, readAt] of [
-      ['1', '2026-01-01Z', '2026-01-31T23:00Z'],
-      ['2', null, '2026-01-30Z'],
-      ['3', '2026-01-31Z', '2026-01-29Z'],
-      ['4', null, '2026-01-31T22:00Z'],
-    ] as const) {
-      await set(account, { due_at: dueAt, last_read_at: readAt }, { parent });
-    }
-    expect(await due(account)).toEqual(['1', '3', '2', '4']);
-    const order = { ...orderAt('2026-02-01T00:00:00Z'), first: 'oldest' as const };
-    expect(await due(account, { order })).toEqual(['3', '2', '1', '4']);
-  });
-
   it('come for a change of their row only as long as that has meant something, or where they are to be read anyway', async () => {
     const account = await withLists(1, 2, 3, 4, 5);
     const order = orderAt('2026-02-01T12:00:00Z');
@@ -275,11 +251,6 @@ describe('the scopes that are to be read', () => {
     // A clock that went back keeps none of them waiting.
     await failed('2', 5, '2026-02-01T00:00:01Z');
     expect(await due(account)).toEqual(['1', '2', '4', '5', '3']);
-  });
-
-  it('come in the order of their parents where everything else is equal', async () => {
-    const account = await withLists(3, 1, 2);
-    expect(await due(account)).toEqual(['1', '2', '3']);
   });
 
   it('are not sooner for unfinished rows of other scopes', async () => {
