@@ -6,8 +6,8 @@ let account: TestAccount;
 afterEach(() => account.close());
 
 /** Lists in the order in which the service has them, their items read once. */
-async function create(switches: Parameters<typeof createTestAccount>[0] = {}): Promise<string[]> {
-  account = await createTestAccount(switches);
+async function create(): Promise<string[]> {
+  account = await createTestAccount();
   await account.read('lists', 'full');
   await account.read('list_items', 'poll');
   const lists = await account.query<{ parent: string }>(
@@ -25,9 +25,9 @@ async function touch(list: string): Promise<void> {
 }
 
 /** An item changes, and the list's row with it. */
-async function change(list: string, which = 0): Promise<void> {
+async function change(list: string): Promise<void> {
   const items = await account.sandbox.control.truth({ collection: 'list_items', list });
-  const { id } = JSON.parse(items.at(which) ?? '') as { id: unknown };
+  const { id } = JSON.parse(items[0] ?? '') as { id: unknown };
   changes += 1;
   await account.sandbox.control.mutate({
     op: 'update',
@@ -85,47 +85,4 @@ describe('a list whose row changes without its items', () => {
       ),
     ).toEqual([]);
   });
-
-  it('is read at once all the same after a day, and where a verification catches up', async () => {
-    const [noisy = ''] = await create();
-    const wrong = (readAt: string): Promise<unknown> =>
-      account.query(
-        `update mirror_sync.scope set false_alarms = 20, last_read_at = ${readAt}
-         where collection = 'list_items' and parent = '${noisy}'`,
-      );
-    await wrong('now()');
-    await touch(noisy);
-    expect(await readChanged()).toEqual([]);
-    const asked = account.asked.length;
-    await account.current.reader.readDue('list_items', new AbortController().signal, 'all');
-    expect(account.asked.slice(asked).some((path) => path.startsWith(`/v1/lists/${noisy}`))).toBe(true);
-    await wrong(`now() - interval '25 hours'`);
-    await touch(noisy);
-    expect(await readChanged()).toEqual([noisy]);
-  });
-});
-
-it('a change that only the refresh after the poll finds was no false alarm', async () => {
-  const [list = ''] = await create({ lists: 1, itemsPerList: 400 });
-  const items = await account.sandbox.control.truth({ collection: 'list_items', list });
-  const { id } = JSON.parse(items.at(-1) ?? '') as { id: unknown };
-  const update = async (status: string): Promise<void> => {
-    await account.sandbox.control.mutate({
-      op: 'update',
-      collection: 'list_items',
-      list,
-      id: String(id),
-      fields: { status },
-    });
-  };
-  await update('processing');
-  await account.read('list_items', 'full');
-  const before = await alarmsOf(list);
-  await update('completed');
-  const walks = account.walks.length;
-  await readChanged();
-  expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'poll', 'refresh']);
-  const after = await alarmsOf(list);
-  expect(after.true - before.true).toBeCloseTo(1, 1);
-  expect(after.false).toBe(0);
 });

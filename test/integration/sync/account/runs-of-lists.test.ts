@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { CollectionName } from '../../../../src/model/collections.ts';
-import { EarlyRuns } from '../../../../src/sync/account/early-runs.ts';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
 let account: TestAccount;
@@ -73,25 +72,6 @@ describe('the runs of lists', () => {
     expect((await nextRuns()).poll).toBe(until + MINUTE);
   });
 
-  it('tell what many lists need, and of few nothing', async () => {
-    const told = vi.spyOn(EarlyRuns.prototype, 'noteNeedOfLists');
-    const needAfter = async (lists: number): Promise<number | undefined> => {
-      told.mockClear();
-      await create(lists);
-      await account.query(
-        `update mirror_sync.scope set changes = 3, announced = 0, cost = 4, watched_ms = 1e12 where parent <> ''`,
-      );
-      await account.query('delete from mirror_sync.unsettled');
-      await run();
-      return told.mock.lastCall?.[0];
-    };
-    expect(await needAfter(12)).toBeUndefined();
-    await account.close();
-    // λ: 4 changes in 1e12 ms and a day; none was announced.
-    expect(await needAfter(30)).toBeCloseTo(30 * Math.sqrt((4 * 4) / (1e12 + 86_400_000)), 8);
-    told.mockRestore();
-  });
-
   // Of few lists the run itself knows what they cost; of many the statement does that counts them.
   it.each([
     [5, 3],
@@ -121,38 +101,6 @@ describe('the runs of lists', () => {
     await account.read('research_jobs', 'full');
     const taken = [await takenBesideLists(pages), await takenBesideLists(1)];
     expect(((taken[1] ?? 0) - (taken[0] ?? 0)) / 0.95).toBeCloseTo(lists * (pages - 1), 1);
-  });
-
-  it('read a busy list of many twice, where the last one did not come to all', async () => {
-    await create(30);
-    // A minute is left until the line's next moment: on a busy machine it would pass by itself.
-    ahead = nextOfLine('list_items') + 1_000 - Date.now();
-    await account.query(
-      `update mirror_sync.scope set changes = case when parent = (select min(parent) from mirror_sync.scope
-       where collection = 'list_items') then 1e6 else 0 end, watched_ms = 1e8 where collection = 'list_items'`,
-    );
-    const busyReadings = async (): Promise<number> => {
-      const [busy] = await account.query<{ parent: string }>(
-        `select min(parent) as parent from mirror_sync.scope where collection = 'list_items'`,
-      );
-      const asked = account.asked.length;
-      await run();
-      return account.asked.slice(asked).filter((path) => path.startsWith(`/v1/lists/${busy?.parent}`)).length;
-    };
-    expect(await busyReadings()).toBe(1);
-    // The line's next moment passes in the middle of the run.
-    const until = nextOfLine('list_items');
-    let readings = 0;
-    account.onRequest = (path) => {
-      if (path.startsWith('/v1/lists/')) readings += 1;
-      if (readings === 10) ahead = until + 500 - Date.now();
-    };
-    expect(await busyReadings()).toBe(1);
-    account.onRequest = () => {};
-    expect(await busyReadings()).toBe(2);
-    // That one came to all.
-    ahead += MINUTE;
-    expect(await busyReadings()).toBe(1);
   });
 
   it('are served by no reading of those that a change made due', async () => {
