@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { answerWith, get, transports } from '../../test/support/network/transports.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { answerWith, get, KEY, transports } from '../../test/support/network/transports.ts';
 import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
 
 const { serve, transport } = transports();
@@ -86,5 +87,25 @@ describe('a body', () => {
     expect(answer.bodyError).toBeInstanceOf(AnswerTooLarge);
     expect(answer.bytes).toBeLessThan(500_000);
     await closed.promise;
+  });
+
+  it('that an abort breaks off leaves the status of what was sent once: it shows the effect', async () => {
+    const { url } = await serve((_, response) => {
+      response.writeHead(201, { 'content-type': 'application/json' }).write('{"job_id":');
+    });
+    const abort = new AbortController();
+    const clock = {
+      ...systemClock,
+      // Asked once an exchange: when the headers have come.
+      monotonic: () => {
+        abort.abort(new Error('stop'));
+        return systemClock.monotonic();
+      },
+    };
+    const request = { method: 'POST', path: '/v1/research', key: KEY, once: true, maxBytes: 1024 } as const;
+    expect(await transport(url, { clock }).send({ ...request, signal: abort.signal })).toMatchObject({
+      status: 201,
+      bodyError: { name: 'TransportError', message: expect.stringContaining('the body broke off') },
+    });
   });
 });

@@ -132,31 +132,6 @@ describe('an abort', () => {
     expect(thrown).toEqual([expect.any(NotSent)]);
     expect({ requests, exchanges }).toEqual({ requests: 0, exchanges: [] });
   });
-
-  it('ends the request on the wire, and nothing is sent again', async () => {
-    const begun = Promise.withResolvers<void>();
-    const { api, budget, exchanges } = await apiOf(() => begun.resolve());
-    const controller = new AbortController();
-    const page = api.page({ ...RESEARCH, signal: controller.signal }).catch((reason: unknown) => reason);
-    await begun.promise;
-    const stop = new Error('stop');
-    controller.abort(stop);
-    expect(await page).toBe(stop);
-    expect(budget.asked).toHaveLength(1);
-    expect(exchanges).toEqual([]);
-  });
-
-  it('ends a wait between attempts', async () => {
-    const retries = { ...RETRY_LIMITS, baseMs: 600_000, capMs: 600_000 };
-    const { api, exchanges } = await apiOf(status(500), { random: () => 1, retries });
-    const controller = new AbortController();
-    const stop = new Error('stop');
-    const onExchange = () => {
-      queueMicrotask(() => controller.abort(stop));
-    };
-    await expect(api.page({ ...RESEARCH, signal: controller.signal, onExchange })).rejects.toBe(stop);
-    expect(exchanges).toHaveLength(1);
-  });
 });
 
 describe('a budget that can reserve nothing', () => {
@@ -173,15 +148,5 @@ describe('a budget that can reserve nothing', () => {
     });
     await expect(api.page(RESEARCH)).rejects.toBe(error);
     expect(asked).toBe(1);
-  });
-});
-
-describe('an object', () => {
-  it('comes with its own text', async () => {
-    const text = '{"object":"ping","status":"ok","user_id":9007199254740993}';
-    const { api } = await apiOf(status(200, text));
-    const { signal, priority } = RESEARCH;
-    const ping = await api.object({ path: '/v1/ping', route: '/v1/ping', signal, priority });
-    expect(ping).toMatchObject({ source: text, fields: JSON.parse(text) as unknown });
   });
 });

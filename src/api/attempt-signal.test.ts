@@ -2,21 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { attemptSignal } from './attempt.ts';
 
-function attempt(): {
-  clock: VirtualClock;
-  abort: AbortController;
-  stop: AbortController;
-  tried: ReturnType<typeof attemptSignal>;
-} {
+function attempt() {
   const clock = new VirtualClock();
   const abort = new AbortController();
   const stop = new AbortController();
-  return {
-    clock,
-    abort,
-    stop,
-    tried: attemptSignal({ signal: abort.signal, stop: stop.signal }, clock, () => 5_000),
-  };
+  const tried = attemptSignal({ signal: abort.signal, stop: stop.signal }, clock, () => 5_000);
+  return { clock, abort, stop, tried };
 }
 
 describe('the signal of an attempt', () => {

@@ -1,7 +1,8 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { listen } from '@research-mirror/runtime/testing/loopback-server';
 import { openBudget } from '../../test/support/budget/open-budget.ts';
+import { answerWith, KEY, transports } from '../../test/support/network/transports.ts';
 import type { Budget } from '../budget/budget.ts';
 import { NotSent } from '../budget/not-sent.ts';
 import { PRIORITY } from '../budget/priorities.ts';
@@ -9,14 +10,8 @@ import { KeyRefused, LeaseLost, RateLimited, ServiceError, TransportError } from
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { Exchange } from './attempt.ts';
 import { sendOnce, type OnceRequest } from './once.ts';
-import { createTransport } from './transport.ts';
 
-const KEY = 'sk_test_0123456789';
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0).toReversed()) await each.close();
-});
-
+const { serve: listening, transport: transportTo } = transports();
 const never = new AbortController().signal;
 const SEQUENCE: OnceRequest = {
   method: 'POST',
@@ -45,8 +40,7 @@ function watchedBudget(): Pick<Budget, 'run'> & { readonly thrown: unknown[] } {
 }
 
 function linkTo(baseUrl: string) {
-  const transport = createTransport({ baseUrl, clock: systemClock, userAgent: 'test' });
-  open.push(transport);
+  const transport = transportTo(baseUrl);
   const budget = watchedBudget();
   const exchanges: Exchange[] = [];
   const link = {
@@ -62,9 +56,7 @@ function linkTo(baseUrl: string) {
 }
 
 async function serve(listener: RequestListener) {
-  const server = await listen(listener);
-  open.push(server);
-  return { ...linkTo(server.url), server };
+  return linkTo((await listening(listener)).url);
 }
 
 async function refusing() {
@@ -72,12 +64,6 @@ async function refusing() {
   await server.close();
   return linkTo(server.url);
 }
-
-const answering =
-  (status: number, body: string | Buffer = '', headers: Record<string, string> = {}): RequestListener =>
-  (_, response) => {
-    response.writeHead(status, headers).end(body);
-  };
 
 describe('a request that is sent once', () => {
   it('carries its body as it is and its idempotency key, and gives the answer as it came', async () => {
@@ -118,7 +104,7 @@ describe('a request that is sent once', () => {
     let count = 0;
     const { send, budget, exchanges } = await serve((request, response) => {
       count += 1;
-      answering(status, `{"error":"no, ${KEY}"}`, { 'retry-after': '0' })(request, response);
+      answerWith(`{"error":"no, ${KEY}"}`, { 'retry-after': '0' }, status)(request, response);
     });
     const answer = await send();
     expect(answer).toMatchObject({ status, text: `{"error":"no, ${KEY}"}` });
@@ -137,7 +123,7 @@ describe('a request that is sent once', () => {
       text: '',
       bodyError: expect.stringMatching(/broke off after 5 bytes/),
     });
-    const large = await serve(answering(200, '', { 'content-length': '99999999' }));
+    const large = await serve(answerWith('', { 'content-length': '99999999' }));
     expect((await large.send())?.bodyError).toMatch(/larger than/);
   });
 });

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { listen } from '@research-mirror/runtime/testing/loopback-server';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -62,16 +61,6 @@ describe('a request', () => {
     }
     expect(count).toBe(statuses.length);
   });
-
-  it('is sent once when the connection breaks', async () => {
-    let count = 0;
-    const { url } = await serve((request) => {
-      count += 1;
-      request.socket.resetAndDestroy();
-    });
-    await expect(get(transport(url))).rejects.toThrow(/closed the connection before it answered/);
-    expect(count).toBe(1);
-  });
 });
 
 describe('time', () => {
@@ -121,29 +110,6 @@ describe('time', () => {
       expect(await answer).toBe(stop);
       await closed;
     }
-  });
-
-  it('ends at once for whoever aborts while no connection comes about, and nothing is sent later', async () => {
-    // A proxy that accepts connections and says nothing keeps undici connecting.
-    const hanging = createTcpServer();
-    const connected = once(hanging, 'connection');
-    hanging.listen(0, '127.0.0.1');
-    await once(hanging, 'listening');
-    const { port } = hanging.address() as AddressInfo;
-    const https = `http://127.0.0.1:${port}`;
-    const made = transport('https://service.invalid', {
-      proxy: { http: undefined, https, except: undefined },
-    });
-    const controller = new AbortController();
-    const answer = get(made, '/v1/ping', controller.signal).catch((error: unknown) => error);
-    const [socket] = (await connected) as [Socket];
-    const stop = new Error('stop');
-    controller.abort(stop);
-    // The slot of a request that was never written is free again.
-    expect(await answer).toMatchObject({ name: 'NotSent', cause: stop });
-    await expect(get(made, '/v1/ping', controller.signal)).rejects.toMatchObject({ cause: stop });
-    socket.destroy();
-    hanging.close();
   });
 });
 

@@ -1,11 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import {
-  createApi,
-  type Api,
-  type ApiOptions,
-  type Exchange,
-  type PageRequest,
-} from '../../../src/api/api.ts';
+import { createApi, type ApiOptions, type Exchange, type PageRequest } from '../../../src/api/api.ts';
 import type { TransportLimits } from '../../../src/api/transport.ts';
 import { PRIORITY } from '../../../src/budget/priorities.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -29,24 +23,17 @@ export const PAGE = '{"object":"list","data":[{"job_id":1}],"has_more":false}';
 
 type Play = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A client of a service that a test plays. */
-export interface PlayedApi {
-  readonly api: Api;
-  readonly budget: ReturnType<typeof openBudget>;
-  /** Every attempt that ended. */
-  readonly exchanges: readonly Exchange[];
-}
-
-/** To be called once in a test file: what it makes is closed after each test. */
-export function playedApis(): (
-  listener: RequestListener,
-  options?: Partial<ApiOptions>,
-  limits?: Partial<TransportLimits>,
-) => Promise<PlayedApi> {
+/** Clients of a service that a test plays. To be called once in a test file: what it makes is closed after each test. */
+export function playedApis() {
   const { serve, transport } = transports();
-  return async (listener, options = {}, limits = {}) => {
+  return async (
+    listener: RequestListener,
+    options: Partial<ApiOptions> = {},
+    limits: Partial<TransportLimits> = {},
+  ) => {
     const { url } = await serve(listener);
     const budget = openBudget();
+    /** Every attempt that ended. */
     const exchanges: Exchange[] = [];
     const api = createApi({
       transport: transport(url, { limits }),

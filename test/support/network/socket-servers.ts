@@ -6,85 +6,72 @@ import { createTransport, type HttpAnswer, type HttpRequest } from '../../../src
 import type { Transport, TransportOptions } from '../../../src/api/transport.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 
-/** Servers that tests play below HTTP, and requests to them; all are closed after each test. */
-export interface SocketServers {
-  /** Listens on loopback. @returns its port */
-  readonly serve: (server: Server) => Promise<number>;
-  /** A server of plain TCP: `onConnection` has each connection's socket. @returns its port */
-  readonly tcp: (onConnection: (socket: Socket) => void) => Promise<number>;
-  /** Keeps what it is sent, and answers `200` with an empty object. */
-  readonly service: () => Promise<{ readonly port: number; readonly received: IncomingMessage[] }>;
-  /** A proxy that accepts whatever tunnel it is asked for, and leads it to `port`. @returns its own port */
-  readonly tunnelTo: (port: number) => Promise<number>;
-  readonly transport: (options: Pick<TransportOptions, 'baseUrl'> & Partial<TransportOptions>) => Transport;
-  /** A `POST` of its own transport. */
-  readonly post: (
-    baseUrl: string,
-    asked?: Partial<HttpRequest>,
-    options?: Pick<TransportOptions, 'proxy' | 'limits'>,
-  ) => Promise<HttpAnswer>;
-  /** Closes all that was opened so far: nobody listens there any more. */
-  readonly closeAll: () => void;
-}
-
-/** To be called once in a test file. */
-export function socketServers(): SocketServers {
+/** Servers that tests play below HTTP, and requests to them. To be called once in a test file: all are closed after each test. */
+export function socketServers() {
   const closing: (() => void)[] = [];
-  const scene: SocketServers = {
-    serve: async (server) => {
-      const sockets = new Set<Socket>();
-      server.on('connection', (socket: Socket) => {
-        sockets.add(socket.on('error', () => {}));
-      });
-      closing.push(() => {
-        server.close();
-        for (const socket of sockets) socket.destroy();
-      });
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return (server.address() as AddressInfo).port;
-    },
-    tcp: (onConnection) => scene.serve(createServer(onConnection)),
-    service: async () => {
-      const received: IncomingMessage[] = [];
-      const port = await scene.serve(
-        createHttpServer((request, response) => {
-          received.push(request);
-          request.resume().on('end', () => response.end('{}'));
-        }),
-      );
-      return { port, received };
-    },
-    tunnelTo: (port) =>
-      scene.tcp((socket) => {
-        socket.once('data', () => {
-          socket.write('HTTP/1.1 200 OK\r\n\r\n');
-          const onward = connect(port, '127.0.0.1').on('error', () => {});
-          onward.pipe(socket).pipe(onward);
-        });
-      }),
-    transport: (options) => {
-      const transport = createTransport({ clock: systemClock, userAgent: 'test', ...options });
-      closing.push(() => void transport.close());
-      return transport;
-    },
-    post: (baseUrl, asked = {}, options = {}) =>
-      scene.transport({ baseUrl, ...options }).send({
-        method: 'POST',
-        path: '/v1/research',
-        key: 'sk_test',
-        body: '{"url":"https://example.com"}',
-        signal: new AbortController().signal,
-        once: true,
-        maxBytes: 1000,
-        ...asked,
-      }),
-    closeAll: () => {
-      for (const close of closing.splice(0).toReversed()) close();
-    },
+  /** Closes all that was opened so far: nobody listens there any more. */
+  const closeAll = (): void => {
+    for (const close of closing.splice(0).toReversed()) close();
   };
-  afterEach(() => scene.closeAll());
-  return scene;
+  afterEach(closeAll);
+  /** Listens on loopback. @returns its port */
+  const serve = async (server: Server): Promise<number> => {
+    const sockets = new Set<Socket>();
+    server.on('connection', (socket: Socket) => {
+      sockets.add(socket.on('error', () => {}));
+    });
+    closing.push(() => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  /** A server of plain TCP: `onConnection` has each connection's socket. @returns its port */
+  const tcp = (onConnection: (socket: Socket) => void): Promise<number> => serve(createServer(onConnection));
+  /** Keeps what it is sent, and answers `200` with an empty object. */
+  const service = async () => {
+    const received: IncomingMessage[] = [];
+    const port = await serve(
+      createHttpServer((request, response) => {
+        received.push(request);
+        request.resume().on('end', () => response.end('{}'));
+      }),
+    );
+    return { port, received };
+  };
+  /** A proxy that accepts whatever tunnel it is asked for, and leads it to `port`. @returns its own port */
+  const tunnelTo = (port: number): Promise<number> =>
+    tcp((socket) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        const onward = connect(port, '127.0.0.1').on('error', () => {});
+        onward.pipe(socket).pipe(onward);
+      });
+    });
+  const transport = (options: Pick<TransportOptions, 'baseUrl'> & Partial<TransportOptions>): Transport => {
+    const made = createTransport({ clock: systemClock, userAgent: 'test', ...options });
+    closing.push(() => void made.close());
+    return made;
+  };
+  /** A `POST` of its own transport. */
+  const post = (
+    baseUrl: string,
+    asked: Partial<HttpRequest> = {},
+    options: Partial<TransportOptions> = {},
+  ): Promise<HttpAnswer> =>
+    transport({ baseUrl, ...options }).send({
+      method: 'POST',
+      path: '/v1/research',
+      key: 'sk_test',
+      body: '{"url":"https://example.com"}',
+      signal: new AbortController().signal,
+      once: true,
+      maxBytes: 1000,
+      ...asked,
+    });
+  return { serve, tcp, service, tunnelTo, transport, post, closeAll };
 }
 
 /** TLS goes through the proxy on this port of loopback. */

@@ -12,25 +12,19 @@ import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/lo
 /** The API key that `get` sends. */
 export const KEY = 'sk_test_0123456789';
 
-/** Transports to real HTTP servers; all are closed after each test. */
-export interface Transports {
-  readonly serve: (listener: RequestListener) => Promise<LoopbackServer>;
-  readonly transport: (baseUrl: string, options?: Partial<TransportOptions>) => Transport;
-}
-
-/** To be called once in a test file. */
-export function transports(): Transports {
+/** Transports to real HTTP servers; all are closed after each test. To be called once in a test file. */
+export function transports() {
   const open: { close(): Promise<void> }[] = [];
   afterEach(async () => {
     for (const each of open.splice(0).toReversed()) await each.close();
   });
   return {
-    serve: async (listener) => {
+    serve: async (listener: RequestListener): Promise<LoopbackServer> => {
       const server = await listen(listener);
       open.push(server);
       return server;
     },
-    transport: (baseUrl, options = {}) => {
+    transport: (baseUrl: string, options: Partial<TransportOptions> = {}): Transport => {
       const userAgent = 'research-mirror/test';
       const made = createTransport({ baseUrl, clock: systemClock, userAgent, ...options });
       open.push(made);
