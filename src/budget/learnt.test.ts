@@ -39,25 +39,15 @@ describe('what was learnt', () => {
     expect(nextProcess(() => {}, 'all').overall).toBeUndefined();
   });
 
-  it('is a pause', () => {
+  it.each([
+    ['a pause', 'pausedUntil'],
+    ['that Remaining is broken', 'remainingIgnoredUntil'],
+    ['that limits above the specification’s are not believed', 'ceilingUntil'],
+  ] as const)('is %s', (_, until) => {
     const next = nextProcess((model) => {
-      model.group('other').pausedUntil = NOW + 60_000;
+      model.group('other')[until] = NOW + 60_000;
     });
-    expect(next.group('other').pausedUntil).toBe(LATER + 50_000);
-  });
-
-  it('is that Remaining is broken', () => {
-    const next = nextProcess((model) => {
-      model.group('other').remainingIgnoredUntil = NOW + 60_000;
-    });
-    expect(next.group('other').remainingIgnoredUntil).toBe(LATER + 50_000);
-  });
-
-  it('is that limits above the specification’s are not believed', () => {
-    const next = nextProcess((model) => {
-      model.group('other').ceilingUntil = NOW + 60_000;
-    });
-    expect(next.group('other').ceilingUntil).toBe(LATER + 50_000);
+    expect(next.group('other')[until]).toBe(LATER + 50_000);
   });
 
   it('is the pace', () => {

@@ -1,39 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryBudgetStore } from '../../test/support/budget/memory-budget-store.ts';
-import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
 import type { Budget } from './budget.ts';
-import { createBudget } from './create-budget.ts';
 import { NotSent } from './not-sent.ts';
-import { PRIORITY } from './priorities.ts';
 import type { RateGroup } from './rate-groups.ts';
 
-class Setup {
-  readonly clock = new VirtualClock();
-  readonly store = new MemoryBudgetStore(this.clock);
-
-  async budget(): Promise<Budget> {
-    const loaded = await this.store.load('key');
-    const { clock, store } = this;
-    return createBudget({ keyHash: 'key', clock, share: 1, store, loaded, onEvent: () => {} });
-  }
-
-  /** One request of a group whose sending takes 10 ms, and then fails with `error`, or is answered. */
-  async send(budget: Budget, group: RateGroup, error?: Error): Promise<void> {
-    const { signal } = new AbortController();
-    const request = { group, route: 'a route', priority: PRIORITY.SUBMISSION, signal };
-    const answer = budget.run(request, async () => {
-      await this.clock.sleep(10);
-      if (error !== undefined) throw error;
-      return { status: 200, headers: {}, receivedAt: this.clock.monotonic() };
-    });
-    await this.clock.runUntil(answer);
+class Setup extends BudgetSetup {
+  /** Attempts that fail: what they throw is thrown. */
+  async sendInVain(budget: Budget, group: RateGroup, count: number, error: Error): Promise<void> {
+    const { answer } = this;
+    this.answer = () => {
+      throw error;
+    };
+    for (let i = 0; i < count; i++) {
+      await expect(this.clock.runUntil(this.send(budget, '', { group }))).rejects.toBe(error);
+    }
+    this.answer = answer;
   }
 
   /** Attempts that write nothing. */
-  async sendNothing(budget: Budget, group: RateGroup, count: number): Promise<void> {
-    for (let i = 0; i < count; i++) {
-      await expect(this.send(budget, group, new NotSent('refused connection'))).rejects.toThrow(NotSent);
-    }
+  sendNothing(budget: Budget, group: RateGroup, count: number): Promise<void> {
+    return this.sendInVain(budget, group, count, new NotSent('refused connection'));
   }
 
   group(budget: Budget, name: RateGroup) {
@@ -47,8 +33,8 @@ describe('a request of which nothing was written', () => {
     const budget = await setup.budget();
     await setup.sendNothing(budget, 'bulk_lists', 20);
     expect(setup.group(budget, 'bulk_lists')).toMatchObject({ used: 0, sent: 0 });
-    for (let i = 0; i < 2; i++) await setup.send(budget, 'bulk_lists');
-    expect(setup.clock.monotonic()).toBeLessThan(1_000);
+    await setup.sendMany(budget, 2, { group: 'bulk_lists' });
+    expect(setup.clock.monotonic()).toBeLessThan(2_000);
   });
 
   it('costs the next process nothing either, once that is stored', async () => {
@@ -71,14 +57,14 @@ describe('a request of which nothing was written', () => {
     setup.store.known = true;
     const budget = await setup.budget();
     await setup.sendNothing(budget, 'other', 1);
-    await setup.send(budget, 'other');
+    await setup.sendMany(budget, 1);
     expect(setup.clock.monotonic()).toBeLessThan(1_000);
   });
 
   it('that fails in any other way keeps its slot for as long as it may still arrive', async () => {
     const setup = new Setup();
     const budget = await setup.budget();
-    await expect(setup.send(budget, 'bulk_lists', new Error('reset'))).rejects.toThrow('reset');
+    await setup.sendInVain(budget, 'bulk_lists', 1, new Error('reset'));
     await setup.clock.advance(89_000);
     expect(setup.group(budget, 'bulk_lists')?.used).toBe(1);
   });

@@ -14,10 +14,6 @@ function burst(gate: BurstGate, from: number, every: number): boolean {
 }
 
 describe('requests under way that are not spaced', () => {
-  it('are one, where nothing is known', () => {
-    expect(new BurstGate(0).mostInFlight(0, SIZE, SIZE)).toBe(1);
-  });
-
   it('are half of what the service said it would accept, for some seconds', () => {
     const gate = new BurstGate(0);
     gate.accepted(0, 100, 8, SIZE);

@@ -5,7 +5,7 @@ import { PRIORITY } from '../../../src/budget/priorities.ts';
 import type { BudgetStore } from '../../../src/budget/store/store.ts';
 import type { RateGroup } from '../../../src/budget/rate-groups.ts';
 import type { Random } from '@research-mirror/runtime/clock';
-import { EmulatedService, type Network, type ServiceReport } from '../network/emulated-service.ts';
+import { EmulatedService, type Network } from '../network/emulated-service.ts';
 import type { Limiter } from './limiters.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';
 import { exponential, seeded } from '../random.ts';
@@ -43,18 +43,13 @@ export interface Scenario {
   readonly onStart?: (clock: VirtualClock, store: MemoryBudgetStore) => void;
 }
 
-export interface Outcome extends ServiceReport {
+export interface Outcome extends Pick<
+  EmulatedService,
+  'sentAt' | 'refusedAt' | 'foreignAt' | 'foreignRefusedAt' | 'meanResponseMs'
+> {
   readonly reservations: number;
   readonly events: readonly BudgetEvent[];
   readonly budget: Budget;
-}
-
-/** A process that works with the key. */
-interface Process {
-  readonly budget: Budget;
-  readonly kill: () => void;
-  readonly stop: () => Promise<void>;
-  readonly takeOver: () => void;
 }
 
 export async function play(scenario: Scenario): Promise<Outcome> {
@@ -66,7 +61,8 @@ export async function play(scenario: Scenario): Promise<Outcome> {
   const events: BudgetEvent[] = [];
   scenario.onStart?.(clock, store);
 
-  const startProcess = async (): Promise<Process> => {
+  /** A process that works with the key. */
+  const startProcess = async () => {
     const fenced = store.fenced();
     const budget = createBudget({
       keyHash: 'key',
@@ -115,7 +111,8 @@ export async function play(scenario: Scenario): Promise<Outcome> {
     running = await startProcess();
   }
   running.kill();
-  return { ...service.report(), reservations: store.reservations, events, budget: running.budget };
+  const { reservations } = store;
+  return Object.assign(service, { reservations, events, budget: running.budget });
 }
 
 /** One worker: requests one after another, each followed by a page's transaction. */

@@ -1,3 +1,5 @@
+import { requestCounter, WINDOW_MS } from '@research-mirror/sandbox/limits/request-counter';
+
 /**
  * Rate limiters as services have them (docs/design/open-questions.md, "Rate limits"), for tests of the budget.
  * Windows are 60 s; times are milliseconds on any one clock that does not go back.
@@ -15,65 +17,46 @@ export interface Verdict {
   readonly retryInMs: number;
 }
 
-const WINDOW_MS = 60_000;
+/** Counts as the emulated service does. @param countedAt moment by the limiter's clock */
+function counting(
+  kind: Parameters<typeof requestCounter>[0],
+  allows: number | ((now: number) => number),
+  { countsRefused = false, countedAt = (now: number) => now } = {},
+): Limiter {
+  const counter = requestCounter(kind);
+  return {
+    ask(asked) {
+      const limit = typeof allows === 'number' ? allows : allows(asked);
+      const now = countedAt(asked);
+      const accepted = counter.free(limit, now) > 0;
+      if (accepted || countsRefused) counter.count(limit, now);
+      return {
+        accepted,
+        limit,
+        remaining: counter.free(limit, now),
+        retryInMs: counter.acceptsIn(limit, now),
+      };
+    },
+  };
+}
 
 /** Counts the requests of the last 60 s exactly. @param allows the limit, or the limit at a moment */
 export function slidingLog(
   allows: number | ((now: number) => number),
   options: { readonly countsRefused?: boolean } = {},
 ): Limiter {
-  let log: number[] = [];
-  return {
-    ask(now) {
-      const limit = typeof allows === 'number' ? allows : allows(now);
-      log = log.filter((each) => each > now - WINDOW_MS);
-      const accepted = log.length < limit;
-      if (accepted || options.countsRefused === true) log.push(now);
-      const oldest = log[Math.max(0, log.length - limit)] ?? now;
-      return {
-        accepted,
-        limit,
-        remaining: Math.max(0, limit - log.length),
-        retryInMs: oldest + WINDOW_MS - now,
-      };
-    },
-  };
+  return counting('sliding-log', allows, options);
 }
 
 /** Counts by calendar minutes; `offset` shifts them. */
 export function fixedWindow(limit: number, offset: number = 0): Limiter {
-  let [window, count] = [-1, 0];
-  return {
-    ask(now) {
-      const current = Math.floor((now + offset) / WINDOW_MS);
-      if (current !== window) [window, count] = [current, 0];
-      const accepted = count < limit;
-      if (accepted) count += 1;
-      const retryInMs = (current + 1) * WINDOW_MS - now - offset;
-      return { accepted, limit, remaining: limit - count, retryInMs };
-    },
-  };
+  return counting('fixed-window', limit, { countedAt: (now) => now + offset });
 }
 
-/** Estimates the last 60 s from the counts of two calendar minutes. */
+/** Estimates the last 60 s from the counts of two calendar minutes; a refusal asks for a second's wait. */
 export function slidingCounter(limit: number): Limiter {
-  let [window, count, before] = [0, 0, 0];
-  return {
-    ask(now) {
-      const current = Math.floor(now / WINDOW_MS);
-      if (current !== window) [window, before, count] = [current, current === window + 1 ? count : 0, 0];
-      const weight = 1 - (now - current * WINDOW_MS) / WINDOW_MS;
-      const estimate = before * weight + count;
-      const accepted = estimate + 1 <= limit;
-      if (accepted) count += 1;
-      return {
-        accepted,
-        limit,
-        remaining: Math.max(0, Math.floor(limit - before * weight - count)),
-        retryInMs: 1_000,
-      };
-    },
-  };
+  const counter = counting('sliding-counter', limit);
+  return { ask: (now) => ({ ...counter.ask(now), retryInMs: 1_000 }) };
 }
 
 /** Refills evenly, `limit` tokens in 60 s, up to `capacity`. */

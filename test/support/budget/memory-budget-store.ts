@@ -82,12 +82,6 @@ export class MemoryBudgetStore implements BudgetStore {
     };
   }
 
-  /** As after a restore of only part of the database. */
-  forgetRows(): void {
-    this.#blocks.clear();
-    this.#learnt.clear();
-  }
-
   #apply({ blocks, learnt }: FreedSlots): void {
     for (const { group, blockId, freed } of blocks) {
       const id = `${group}/${String(blockId)}`;

@@ -17,25 +17,13 @@ export interface Network {
   readonly headers: (verdict: Verdict) => Record<string, string>;
 }
 
-/** What a service saw; moments are milliseconds of its clock, in order. */
-export interface ServiceReport {
-  /** When requests were sent, and when some of them arrived to be refused. */
-  readonly sentAt: readonly number[];
-  readonly refusedAt: readonly number[];
-  /** Somebody else's, with the same key. */
-  readonly foreignAt: readonly number[];
-  readonly foreignRefusedAt: readonly number[];
-  /** Of the requests that were answered, from sending to the response's headers. */
-  readonly meanResponseMs: number;
-}
-
 /** Tens of milliseconds; one direction in fifty takes up to five seconds. */
 function jittery(random: Random): number {
   const usual = 10 + exponential(random, 30);
   return random() < 0.02 ? usual + 200 + random() * 4_800 : usual;
 }
 
-/** A service with a rate limiter and a network before it, in virtual time. */
+/** A service with a rate limiter and a network before it, in virtual time; moments are milliseconds of its clock, in order. */
 export class EmulatedService {
   readonly #clock: VirtualClock;
   readonly #limiter: Limiter;
@@ -43,10 +31,12 @@ export class EmulatedService {
   readonly #network: Network;
   #answered = 0;
   #responseMs = 0;
-  readonly #sentAt: number[] = [];
-  readonly #refusedAt: number[] = [];
-  readonly #foreignAt: number[] = [];
-  readonly #foreignRefusedAt: number[] = [];
+  /** When requests were sent, and when some of them arrived to be refused. */
+  readonly sentAt: number[] = [];
+  readonly refusedAt: number[] = [];
+  /** Somebody else's, with the same key. */
+  readonly foreignAt: number[] = [];
+  readonly foreignRefusedAt: number[] = [];
 
   constructor(clock: VirtualClock, limiter: Limiter, random: Random, network: Partial<Network>) {
     this.#clock = clock;
@@ -59,7 +49,7 @@ export class EmulatedService {
   async send(): Promise<AnswerMeta> {
     const { latency, lost, lateMs, timeoutMs, headers } = this.#network;
     const sentAt = this.#clock.monotonic();
-    this.#sentAt.push(sentAt);
+    this.sentAt.push(sentAt);
     if (this.#random() < lost) {
       this.#clock.after(this.#random() * lateMs, () => this.#judge());
       await this.#clock.sleep(timeoutMs);
@@ -78,33 +68,26 @@ export class EmulatedService {
     };
   }
 
-  /** A request of somebody else with the same key. @returns whether it was accepted */
-  foreign(): boolean {
+  /** A request of somebody else with the same key. */
+  foreign(): void {
     const now = this.#clock.monotonic();
-    const { accepted } = this.#limiter.ask(now);
-    this.#foreignAt.push(now);
-    if (!accepted) this.#foreignRefusedAt.push(now);
-    return accepted;
+    this.foreignAt.push(now);
+    if (!this.#limiter.ask(now).accepted) this.foreignRefusedAt.push(now);
   }
 
-  report(): ServiceReport {
-    return {
-      sentAt: this.#sentAt,
-      refusedAt: this.#refusedAt,
-      foreignAt: this.#foreignAt,
-      foreignRefusedAt: this.#foreignRefusedAt,
-      meanResponseMs: this.#responseMs / Math.max(1, this.#answered),
-    };
+  /** Of the requests that were answered, from sending to the response's headers. */
+  get meanResponseMs(): number {
+    return this.#responseMs / Math.max(1, this.#answered);
   }
 
   #judge(): Verdict {
     const verdict = this.#limiter.ask(this.#clock.monotonic());
-    if (!verdict.accepted) this.#refusedAt.push(this.#clock.monotonic());
+    if (!verdict.accepted) this.refusedAt.push(this.#clock.monotonic());
     return verdict;
   }
 }
 
-export function headersOf({ accepted, limit, remaining, retryInMs }: Verdict): Record<string, string> {
+function headersOf({ accepted, limit, remaining, retryInMs }: Verdict): Record<string, string> {
   return {
     'x-ratelimit-limit': String(limit),
     'x-ratelimit-remaining': String(remaining),
