@@ -123,6 +123,39 @@ describe('when the service is asked', () => {
   });
 });
 
+describe('changes that nothing announced', () => {
+  it('are a reason to look, where there are three, three minutes after the last look', () => {
+    const checked = { ...REGISTERED, checkedAt: ago(2) };
+    const heard = { ...SETTINGS, unannounced: 2 };
+    expect(nextStep(stored(checked), heard)).toEqual({ kind: 'wait', until: inMinutes(13) });
+    const unheard = { ...SETTINGS, unannounced: 3 };
+    expect(nextStep(stored(checked), unheard)).toEqual({ kind: 'wait', until: inMinutes(1) });
+    expect(nextStep(stored({ ...checked, checkedAt: ago(3) }), unheard)).toEqual({ kind: 'look' });
+    expect(nextStep(stored(checked, { onHold: true }), unheard)).toEqual({
+      kind: 'wait',
+      until: inMinutes(13),
+    });
+    const foreign = { ...checked, state: 'foreign' } as const;
+    expect(nextStep(stored(foreign), unheard)).toEqual({ kind: 'wait', until: inMinutes(13) });
+  });
+
+  it('are counted once a minute, since the last delivery that was right', () => {
+    const checked = { ...REGISTERED, checkedAt: ago(2) };
+    const due = { ...SETTINGS, countedAt: ago(1) };
+    expect(nextStep(stored(checked), due)).toEqual({ kind: 'count', since: ago(598), until: ago(1) });
+    const verified = { ...checked, verifiedAt: ago(30) };
+    expect(nextStep(stored(verified), due)).toEqual({ kind: 'count', since: ago(30), until: ago(1) });
+    for (const none of [
+      stored({ ...checked, verifiedAt: ago(0.5) }),
+      stored({ ...checked, registeredAt: ago(2.5) }),
+      stored({ ...checked, state: 'foreign' }),
+    ]) {
+      expect(nextStep(none, due).kind).not.toBe('count');
+    }
+    expect(nextStep(stored(checked), { ...due, wanted: undefined }).kind).toBe('wait');
+  });
+});
+
 describe('signatures that stopped matching', () => {
   const mistrusted: Registration = { ...REGISTERED, mismatches: 3, verifiedAt: ago(11), checkedAt: ago(1) };
 
@@ -186,12 +219,6 @@ describe('what is shown', () => {
     const fine = { kind: 'record', change: { state: 'registered', error: null } };
     expect(after(shown(`${WANTED}/`))).toEqual(fine);
     expect(after(shown(WANTED, { active: null, eventTypes: ['*'] }))).toEqual(fine);
-    const all = ['research', 'bulk'].flatMap((kind) => [`${kind}.failed`, `${kind}.completed`]);
-    all.push('something.new', 'watchlist.change_detected', 'list.failed', 'list.analyzed');
-    expect(after(shown(WANTED, { eventTypes: all }))).toEqual(fine);
-    // The registration's answer showed these: that is how the service says "all".
-    const answered = stored({ ...REGISTERED, eventTypes: ['b', 'a'] });
-    expect(after(shown(WANTED, { eventTypes: ['a', 'b'] }), {}, answered)).toEqual(fine);
   });
 
   it.each([
@@ -264,17 +291,6 @@ describe('what is shown', () => {
     }
     const verified = after(shown(WANTED), {}, stored({ ...refused, verifiedAt: ago(60) }));
     expect(verified).toMatchObject({ change: { state: 'registered' } });
-  });
-
-  it('is changed once where setting it right was refused, however often it is looked at', () => {
-    const refused = { ...REGISTERED, registeringAt: ago(15), verifiedAt: ago(3), replacedAt: [ago(15)] };
-    const lacking = shown(WANTED, { eventTypes: ['list.failed'] });
-    expect(after(lacking, {}, stored(refused))).toEqual({ kind: 'record', change: {} });
-    const anHourAgo = { ...refused, registeringAt: ago(60), replacedAt: [ago(50)] };
-    expect(after(lacking, {}, stored(anHourAgo))).toMatchObject({
-      kind: 'register',
-      change: { replacedAt: [ago(50)] },
-    });
   });
 
   it('names the host and nothing else of somebody’s URL', () => {

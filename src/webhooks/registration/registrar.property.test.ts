@@ -207,6 +207,9 @@ describe('the registration of a webhook', () => {
           world.kill();
           expect(world.isRegistered()).toBe(true);
           expect(world.service.count('POST')).toBe(2);
+          expect(world.warned).toEqual([
+            'account 1001: our webhook was removed at the service: it is registered again',
+          ]);
           expect(world.broken).toEqual([]);
         },
       ),

@@ -24,34 +24,6 @@ describe('the registrar', () => {
     world.kill();
   });
 
-  it('goes on where another process stopped, without registering anew', async () => {
-    const world = new RegistrationWorld();
-    await world.clock.advance(10 * MINUTE);
-    world.kill();
-    const before = world.service.count('GET');
-    world.start();
-    await world.clock.advance(HOUR - MINUTE);
-    world.kill();
-    expect(world.service.count('POST')).toBe(1);
-    // At the start, and every 15 minutes.
-    expect(world.service.count('GET') - before).toBe(4);
-  });
-
-  it('registers anew after a crash that lost the secret, a minute later', async () => {
-    const world = new RegistrationWorld();
-    await world.clock.advance(120);
-    world.kill();
-    expect(world.service.count('POST')).toBe(1);
-    expect(world.store.registration).toMatchObject({ state: 'registering', secret: null });
-    world.start();
-    await world.clock.advance(59_000);
-    expect(world.service.count('POST')).toBe(1);
-    await world.clock.advance(2_000);
-    world.kill();
-    expect(world.isRegistered()).toBe(true);
-    expect(world.service.count('POST')).toBe(2);
-  });
-
   it('keeps the secret of a registration that is answered while it stops', async () => {
     const world = new RegistrationWorld();
     await world.clock.advance(120);
@@ -76,43 +48,6 @@ describe('the registrar', () => {
     world.kill();
     expect(world.service.count('DELETE')).toBe(1);
     expect(world.store.row).toMatchObject({ url: THEIRS });
-  });
-
-  it('reports what the service refuses, tries hourly, and goes on', async () => {
-    for (const status of [400, 402, 403, 404, 405] as const) {
-      const world = new RegistrationWorld();
-      world.service.faults = [status, status];
-      await world.clock.advance(HOUR - MINUTE);
-      expect(world.service.count('POST')).toBe(1);
-      expect(world.store.registration).toMatchObject({ state: 'none' });
-      expect(world.store.registration.error).toContain(`answered ${status}: no`);
-      expect(world.said.join()).not.toContain('"renewed":true');
-      expect(world.warned.filter((line) => line.includes('refuses'))).toHaveLength(1);
-      await world.clock.advance(2 * HOUR + 31 * MINUTE);
-      world.kill();
-      expect(world.isRegistered()).toBe(true);
-      expect(world.service.count('POST')).toBe(3);
-    }
-  });
-
-  it('tries hourly to move what still delivers where it was, and takes no refusal for a fight', async () => {
-    const world = new RegistrationWorld();
-    await world.clock.advance(HOUR);
-    world.kill();
-    world.publicUrl = 'https://moved.example.com';
-    // Its deliveries come to the first URL alone.
-    world.changing = false;
-    world.service.faults = [400, 400, 400];
-    world.start();
-    await world.clock.advance(3 * HOUR - 10 * MINUTE);
-    expect(world.store.registration).toMatchObject({ state: 'registered', replacedAt: [] });
-    expect(world.store.registration.error).toContain('refuses');
-    // The first one, and one in each hour that has passed.
-    expect(world.service.count('POST')).toBe(1 + 3);
-    await world.clock.advance(HOUR);
-    world.kill();
-    expect(world.service.webhook?.url).toContain('moved.example.com');
-    expect(world.store.registration).toMatchObject({ state: 'registered', error: null });
   });
 
   it('says at once that deliveries go astray, until they do not, or until one comes', async () => {
@@ -155,22 +90,6 @@ describe('the registrar', () => {
     expect(world.service.count('POST')).toBe(1);
   });
 
-  it('ignores moments of a clock that was set back since', async () => {
-    for (const fault of ['none', 400] as const) {
-      const world = new RegistrationWorld();
-      await world.clock.advance(20 * MINUTE);
-      world.service.webhook = undefined;
-      world.service.faults = [fault];
-      await world.clock.advance(15 * MINUTE + 30_000);
-      world.clock.jumpWall(-24 * HOUR);
-      if (fault === 'none') world.service.webhook = undefined;
-      await world.clock.advance(5 * MINUTE);
-      world.kill();
-      expect(world.isRegistered()).toBe(true);
-      expect(world.broken).toEqual([]);
-    }
-  });
-
   it('says once of each registration that it is new, and of one that it finds that it is not', async () => {
     const world = new RegistrationWorld();
     const renewals = (): number => world.said.filter((line) => line.includes('"renewed":true')).length;
@@ -193,25 +112,6 @@ describe('the registrar', () => {
     expect(world.hidden).toEqual(new Set(['secret-2']));
   });
 
-  it('looks soon where changes are announced no more: what was removed is registered again, and said', async () => {
-    const world = new RegistrationWorld();
-    await world.clock.advance(HOUR + 3 * MINUTE);
-    const looks = world.service.count('GET');
-    world.service.webhook = undefined;
-    await world.clock.advance(7 * MINUTE);
-    expect(world.isRegistered()).toBe(true);
-    // The second one shows that it is there again.
-    expect(world.service.count('GET') - looks).toBe(2);
-    expect(world.warned.at(-1)).toBe(
-      'account 1001: our webhook was removed at the service: it is registered again',
-    );
-    expect(world.store.registration.replacedAt).toHaveLength(1);
-    await world.clock.advance(HOUR);
-    world.kill();
-    expect(world.service.count('POST')).toBe(2);
-    expect(world.store.registration.error).toBeNull();
-  });
-
   it('says that nothing arrives where it is still registered, until something does', async () => {
     const world = new RegistrationWorld();
     await world.clock.advance(HOUR);
@@ -229,20 +129,6 @@ describe('the registrar', () => {
     world.delivering = true;
     await world.clock.advance(5 * MINUTE);
     world.kill();
-    expect(world.store.registration.error).toBeNull();
-  });
-
-  it('asks no more often than usual where little changes, or events come late', async () => {
-    const world = new RegistrationWorld();
-    world.changing = false;
-    await world.clock.advance(HOUR + MINUTE);
-    const looks = world.service.count('GET');
-    for (const minutes of [10, 20]) {
-      world.store.changes.push({ at: new Date(world.clock.now() + minutes * MINUTE), announced: false });
-    }
-    await world.clock.advance(HOUR);
-    world.kill();
-    expect(world.service.count('GET') - looks).toBe(4);
     expect(world.store.registration.error).toBeNull();
   });
 });

@@ -118,19 +118,14 @@ export class RegisteredAccount {
   }
 
   /** Receivers of a process of their own: what they remember is theirs. */
-  receivers({
-    db = this.database.db,
-    allPinged = () => true,
-    clock = systemClock,
-  }: Partial<Pick<ReceivingAccountsOptions, 'db' | 'allPinged' | 'clock'>> = {}): ReturnType<
-    typeof receivingAccounts
-  > {
+  receivers(options: Partial<ReceivingAccountsOptions> = {}): ReturnType<typeof receivingAccounts> {
     return receivingAccounts({
-      db,
-      clock,
-      allPinged,
+      db: this.database.db,
+      clock: systemClock,
+      allPinged: () => true,
       hide: (secret) => this.hidden.push(secret),
       onSuspicion: (userId) => this.suspicions.push(userId),
+      ...options,
     });
   }
 

@@ -3,16 +3,11 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
 import { RegisteredAccount } from './registered-account.ts';
 
-/** Accounts with a registrar and a service of their own each, in one database. */
-export interface RegisteredAccounts {
-  readonly database: MigratedDatabase;
-  /** Its registrar does not run yet. */
-  readonly make: (switches?: Partial<SandboxOptions>) => Promise<RegisteredAccount>;
-  readonly registered: (switches?: Partial<SandboxOptions>) => Promise<RegisteredAccount>;
-}
-
-/** To be called once in a test file; an account is closed after the test that made it. */
-export function registeredAccounts(): RegisteredAccounts {
+/**
+ * Accounts with a registrar and a service of their own each, in one database. To be called once in a test file; an
+ * account is closed after the test that made it.
+ */
+export function registeredAccounts() {
   let database: MigratedDatabase | undefined;
   let users = 0;
   const open: RegisteredAccount[] = [];
@@ -23,24 +18,28 @@ export function registeredAccounts(): RegisteredAccounts {
     for (const account of open.splice(0)) await account.close();
   });
   afterAll(() => database?.drop());
-  const scene: RegisteredAccounts = {
-    get database() {
-      if (database === undefined) throw new RangeError('no test runs');
-      return database;
-    },
-    make: async (switches = {}) => {
-      users += 1;
-      const own = { keys: `key-${users}=${users}`, ...switches };
-      const account = await RegisteredAccount.make(scene.database, own);
-      open.push(account);
-      return account;
-    },
-    registered: async (switches) => {
-      const account = await scene.make(switches);
-      account.start();
-      await account.until('registered');
-      return account;
-    },
+  const running = (): MigratedDatabase => {
+    if (database === undefined) throw new RangeError('no test runs');
+    return database;
   };
-  return scene;
+  /** Its registrar does not run yet. */
+  const make = async (switches: Partial<SandboxOptions> = {}): Promise<RegisteredAccount> => {
+    users += 1;
+    const account = await RegisteredAccount.make(running(), { keys: `key-${users}=${users}`, ...switches });
+    open.push(account);
+    return account;
+  };
+  const registered = async (switches?: Partial<SandboxOptions>): Promise<RegisteredAccount> => {
+    const account = await make(switches);
+    account.start();
+    await account.until('registered');
+    return account;
+  };
+  return {
+    get database() {
+      return running();
+    },
+    make,
+    registered,
+  };
 }
