@@ -138,13 +138,6 @@ describe('a delivery that takes too long', () => {
   });
 });
 
-it('refuses headers of more than 16 KiB', async () => {
-  const listening = await listen();
-  const { socket, ended } = raw(listening);
-  socket.write(head(`X-A: ${'a'.repeat(17_000)}`));
-  expect(await ended).toMatch(/^HTTP\/1.1 431 /);
-});
-
 it('refuses what is no HTTP', async () => {
   const listening = await listen();
   const { socket, ended } = raw(listening);

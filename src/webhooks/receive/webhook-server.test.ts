@@ -1,10 +1,24 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { Server } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { serverBehind } from '../../../test/support/databases/server-behind.ts';
 import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/signing.ts';
 import { deliver, webhookListeners } from '../../../test/support/webhooks/webhook-listeners.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 
 const { listen, raw } = webhookListeners();
+
+/** The server of this process that answers at `url`: for what only the operating system can do to it. */
+async function serverBehind(url: string): Promise<Server> {
+  let found: unknown;
+  const see = (message: unknown): void => {
+    ({ server: found } = message as { server: unknown });
+  };
+  subscribe('http.server.request.start', see);
+  await (await fetch(url)).text();
+  unsubscribe('http.server.request.start', see);
+  if (!(found instanceof Server)) throw new Error(`no server was seen at ${url}`);
+  return found;
+}
 
 describe('the listener for deliveries', () => {
   it('stores a delivery and answers 200; the same again 200', async () => {
@@ -52,12 +66,8 @@ describe('the listener for deliveries', () => {
     expect((await deliver(listening.url)).status).toBe(200);
   });
 
-  it('answers a wrong signature with 400, nobody’s address with 404, another method with 405', async () => {
+  it('answers another method with 405', async () => {
     const { url } = await listen();
-    expect((await deliver(url, envelope('evt_1'), { 'x-service-signature': 'ab'.repeat(32) })).status).toBe(
-      400,
-    );
-    expect((await fetch(`${url}/webhooks/43`, { method: 'POST', body: 'x' })).status).toBe(404);
     const got = await fetch(`${url}/webhooks/42`);
     expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);
   });

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { signatureHeaders } from '@research-mirror/sandbox/events/signature';
 import type { Scheme } from '../../../src/model/webhook/signature-scheme.ts';
 import type { VerifiedEvent } from '../../../src/model/webhook/verified-event.ts';
 import { readEvent } from '../../../src/webhooks/receive/read-event.ts';
@@ -25,50 +25,19 @@ export function eventOf(body: string | Buffer): VerifiedEvent {
 }
 
 /**
- * Headers of a rightly signed delivery. `canonical-json` is for bodies that JSON.stringify prints as they are, with
- * ASCII only.
+ * Headers of a rightly signed delivery, as the emulated service makes them.
  * @param at moment of signing, milliseconds since the epoch; of schemes that have one
  */
 export function signedHeaders(
   scheme: Scheme,
   secret: string,
-  body: string | Buffer,
+  body: string,
   at: number,
 ): Record<string, string> {
-  const seconds = Math.floor(at / 1000).toString();
-  const hex = mac(secret, body).toString('hex');
-  switch (scheme) {
-    case 'hex':
-      return { 'x-service-signature': hex };
-    case 'sha256-hex':
-      return { 'x-service-signature': `sha256=${hex}` };
-    case 'base64':
-      return { 'x-service-signature': mac(secret, body).toString('base64') };
-    case 'timestamped':
-      return {
-        'x-service-signature': `t=${seconds},v1=${mac(secret, `${seconds}.`, body).toString('hex')}`,
-      };
-    case 'standard-webhooks':
-      return {
-        'webhook-id': 'msg_1',
-        'webhook-timestamp': seconds,
-        'webhook-signature': `v1,${mac(secret, `msg_1.${seconds}.`, body).toString('base64')}`,
-      };
-    case 'canonical-json':
-      return { 'x-service-signature': mac(secret, sorted(JSON.parse(String(body)))).toString('hex') };
-  }
-}
-
-function mac(secret: string, ...parts: readonly (string | Buffer)[]): Buffer {
-  const hmac = createHmac('sha256', secret);
-  for (const part of parts) hmac.update(part);
-  return hmac.digest();
-}
-
-function sorted(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
+  const options = {
+    signature: scheme,
+    signatureHeader: 'x-service-signature',
+    signatureKey: 'text',
+  } as const;
+  return signatureHeaders(body, 'msg_1', secret, at, options);
 }

@@ -9,26 +9,8 @@ import {
 import { MemoryAccounts, MemorySink, storedSecrets } from './receiving-accounts.ts';
 import { envelope, SECRET, signedHeaders } from './signing.ts';
 
-/** A listener for deliveries to account 42, which stores them in memory. */
-export interface Listening {
-  readonly server: WebhookServer;
-  readonly url: string;
-  readonly sink: MemorySink;
-  readonly answers: number[];
-  readonly lines: string[];
-}
-
-/** All that comes back on a connection that sends the given bytes. */
-export interface RawConnection {
-  readonly socket: Socket;
-  readonly ended: Promise<string>;
-}
-
 /** To be called once in a test file: listeners and connections are closed after each test. */
-export function webhookListeners(): {
-  readonly listen: (options?: Partial<WebhookServerOptions>) => Promise<Listening>;
-  readonly raw: (listening: Listening) => RawConnection;
-} {
+export function webhookListeners() {
   const servers: WebhookServer[] = [];
   const sockets: Socket[] = [];
   afterEach(async () => {
@@ -36,7 +18,8 @@ export function webhookListeners(): {
     await Promise.all(servers.splice(0).map((each) => each.stop()));
   });
   return {
-    listen: async (options = {}) => {
+    /** A listener for deliveries to account 42, which stores them in memory. */
+    listen: async (options: Partial<WebhookServerOptions> = {}) => {
       const accounts = new MemoryAccounts();
       accounts.known.set('42', storedSecrets());
       const sink = new MemorySink();
@@ -59,7 +42,8 @@ export function webhookListeners(): {
       await server.start();
       return { server, url: `http://127.0.0.1:${server.port()}`, sink, answers, lines };
     },
-    raw: ({ server }) => {
+    /** A connection that sends what it is given, and all that comes back. */
+    raw: ({ server }: { readonly server: WebhookServer }) => {
       const socket = connect(server.port(), '127.0.0.1');
       sockets.push(socket);
       let heard = '';
