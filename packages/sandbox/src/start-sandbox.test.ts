@@ -52,25 +52,6 @@ describe('the service', () => {
     }
   });
 
-  it.each(['/v1/research', '/v1/research/bulk', '/v1/lists', '/v1/watchlist'] as const)(
-    'pages through %s',
-    async (path) => {
-      const collection = (
-        {
-          '/v1/research': 'research_jobs',
-          '/v1/research/bulk': 'bulk_research_jobs',
-          '/v1/lists': 'lists',
-          '/v1/watchlist': 'watchlist',
-        } as const
-      )[path];
-      const ids = await walk(path);
-      const truth = await scene.sandbox.control.truth({ collection });
-      expect(truth.map((text) => String(Object.values(JSON.parse(text) as object)[0]))).toEqual(ids);
-      expect(await scene.sandbox.control.count({ collection })).toBe(ids.length);
-      expect(ids.length).toBeGreaterThan(20);
-    },
-  );
-
   it('pages through the items of a list', async () => {
     const [list = ''] = await walk('/v1/lists');
     const ids = await walk(`/v1/lists/${list}`);
@@ -230,10 +211,6 @@ describe('what strangers send', () => {
 });
 
 describe('starting a sandbox', () => {
-  it('fails with every problem of its options', async () => {
-    await expect(startSandbox({ jobs: -1, latencyMin: 3.5 })).rejects.toThrow(/jobs: .*latency-min: /);
-  });
-
   it('fails in one line when its port is taken, and leaves nothing open', async () => {
     const port = Number(new URL(scene.sandbox.url).port);
     await expect(startSandbox({ port, controlPort: 0 })).rejects.toThrow(Unusable);

@@ -1,62 +1,49 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { listen } from '@research-mirror/runtime/testing/loopback-server';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { SandboxOptions } from '../src/switches/sandbox-switches.ts';
 import { startTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
-import { startReceiver, type Receiver } from './webhook-receiver.ts';
 
-/** A sandbox with a webhook receiver: its only events are those of what a test does. */
-export interface WebhookSandbox {
-  readonly sandbox: TestSandbox;
-  readonly receiver: Receiver;
-  /** Sends a request to the service. @returns the body of the answer, {} for none */
-  call(path: string, method?: string, body?: unknown): Promise<Record<string, unknown>>;
-  /** Registers the receiver. @returns the service's answer */
-  register(types?: readonly string[]): Promise<Record<string, unknown>>;
-}
-
-/** A started one, to be restored between tests. */
-interface Started extends WebhookSandbox {
-  /** Restores the switches of webhooks, and removes registration and deliveries. */
-  restore(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Call it once in a test file: one sandbox for all its tests, restored after each. */
-export function webhookSandbox(): WebhookSandbox {
-  let hooked: Started;
-  beforeAll(async () => {
-    hooked = await start();
-  });
-  afterEach(() => hooked.restore());
-  afterAll(() => hooked.close());
-  return {
-    get sandbox() {
-      return hooked.sandbox;
-    },
-    get receiver() {
-      return hooked.receiver;
-    },
-    call: (path, method, body) => hooked.call(path, method, body),
-    register: (types) => hooked.register(types),
+/**
+ * Call it once in a test file: one sandbox with a webhook receiver for all its tests. Its only events are those of what
+ * a test does; registration, deliveries and switches are as at first in each.
+ */
+export function webhookSandbox() {
+  let started: { readonly sandbox: TestSandbox; readonly receiver: Receiver } | undefined;
+  let usual: Partial<SandboxOptions> = {};
+  const running = () => {
+    if (started === undefined) throw new RangeError('no test runs');
+    return started;
   };
-}
-
-async function start(): Promise<Started> {
-  const sandbox = await startTestSandbox({
-    ...STILL,
-    // Long ago: all items are finished.
-    epoch: '2020-01-01T00:00:00Z',
-    limits: 'off',
-    jobs: 50,
-    lists: 3,
-    itemsPerList: 2,
+  beforeAll(async () => {
+    const sandbox = await startTestSandbox({
+      ...STILL,
+      // Long ago: all items are finished.
+      epoch: '2020-01-01T00:00:00Z',
+      limits: 'off',
+      jobs: 50,
+      lists: 3,
+      itemsPerList: 2,
+    });
+    const options = Object.entries(await sandbox.control.options());
+    usual = Object.fromEntries(
+      options.filter(([name]) => /^(delivery|register|signature|retryOn4xx|eventData)/.test(name)),
+    );
+    started = { sandbox, receiver: await startReceiver() };
   });
-  const receiver = await startReceiver();
-  const usual: Partial<SandboxOptions> = Object.fromEntries(
-    Object.entries(await sandbox.control.options()).filter(([name]) =>
-      /^(delivery|register|signature|retryOn4xx|eventData)/.test(name),
-    ),
-  );
-  const call: WebhookSandbox['call'] = async (path, method = 'GET', body) => {
+  afterEach(async () => {
+    const { sandbox, receiver } = running();
+    await sandbox.control.change(usual);
+    await sandbox.control.registerElsewhere({ url: null });
+    receiver.reset();
+  });
+  afterAll(async () => {
+    await started?.sandbox.stop();
+    await started?.receiver.close();
+  });
+  /** Sends a request to the service. @returns the body of the answer, {} for none */
+  const call = async (path: string, method = 'GET', body?: unknown): Promise<Record<string, unknown>> => {
+    const { sandbox } = running();
     const response = await fetch(`${sandbox.url}${path}`, {
       method,
       headers: { authorization: `Bearer ${sandbox.key}` },
@@ -65,23 +52,76 @@ async function start(): Promise<Started> {
     const text = await response.text();
     return (text === '' ? {} : (JSON.parse(text) ?? {})) as Record<string, unknown>;
   };
+  /** Registers the receiver. @returns the service's answer */
+  const register = (types?: readonly string[]): Promise<Record<string, unknown>> =>
+    call('/v1/webhooks/register', 'POST', {
+      url: `${running().receiver.url}/hooks`,
+      ...(types === undefined ? {} : { event_types: types }),
+    });
   return {
-    sandbox,
-    receiver,
+    get sandbox() {
+      return running().sandbox;
+    },
+    get receiver() {
+      return running().receiver;
+    },
     call,
-    register: (types) =>
-      call('/v1/webhooks/register', 'POST', {
-        url: `${receiver.url}/hooks`,
-        ...(types === undefined ? {} : { event_types: types }),
+    register,
+  };
+}
+
+/** A delivery as it arrived. */
+interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A status; 'cut' resets the connection, 'silence' gives no answer. */
+type ReceiverAnswer = number | 'cut' | 'silence';
+
+type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+
+/** A webhook receiver: keeps the deliveries, and answers as told. */
+async function startReceiver() {
+  let received: Received[] = [];
+  let answering: (received: Received) => ReceiverAnswer = () => 200;
+  let watchers: { count: number; resolve: (all: readonly Received[]) => void }[] = [];
+  const server = await listen((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { url: path = '', headers } = request;
+      const one = { path, headers, body: Buffer.concat(chunks).toString() };
+      received.push(one);
+      const how = answering(one);
+      if (how === 'cut') request.socket.resetAndDestroy();
+      else if (how !== 'silence') response.writeHead(how).end();
+      for (const { count, resolve } of watchers) if (received.length >= count) resolve(received);
+      watchers = watchers.filter(({ count }) => received.length < count);
+    });
+  });
+  return {
+    url: server.url,
+    /** All deliveries so far, in the order in which they were complete. */
+    get received(): readonly Received[] {
+      return received;
+    },
+    /** Resolves when `count` deliveries have arrived. */
+    got: (count: number): Promise<readonly Received[]> =>
+      new Promise((resolve) => {
+        if (received.length >= count) resolve(received);
+        else watchers.push({ count, resolve });
       }),
-    async restore() {
-      await sandbox.control.change(usual);
-      await sandbox.control.registerElsewhere({ url: null });
-      receiver.reset();
+    /** How to answer from now on. */
+    answer(how: ReceiverAnswer | ((received: Received) => ReceiverAnswer)): void {
+      answering = typeof how === 'function' ? how : () => how;
     },
-    async close() {
-      await sandbox.stop();
-      await receiver.close();
+    /** Forgets all deliveries, and answers 200 again. */
+    reset(): void {
+      received = [];
+      answering = () => 200;
     },
+    close: () => server.close(),
   };
 }

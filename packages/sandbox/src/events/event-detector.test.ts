@@ -4,7 +4,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { mutate, type Mutation } from '../control/mutation.ts';
 import { SandboxState } from '../sandbox-state.ts';
 import { readAll } from '../service/page.ts';
-import { readSandboxOptions } from '../switches/read-options.ts';
+import { optionsWith } from '../../testing/options.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { watchThreshold } from '../world/kinds/account-kinds.ts';
 import { Population } from '../world/population.ts';
@@ -26,9 +26,10 @@ interface World {
 }
 
 function worldWith(options: Partial<SandboxOptions>): World {
-  const reading = readSandboxOptions({ epoch: '2026-01-01T00:00:00Z', ...options });
-  if ('problems' in reading) throw new Error(reading.problems.join());
-  const state = new SandboxState(reading.options, new VirtualClock(EPOCH));
+  const state = new SandboxState(
+    optionsWith({ epoch: '2026-01-01T00:00:00Z', ...options }),
+    new VirtualClock(EPOCH),
+  );
   state.data.freeze();
   const detector = new EventDetector(dataOf(state), () => state.options, EPOCH);
   const now = (): number => state.data.now();

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readSandboxOptions } from '../switches/read-options.ts';
+import { optionsWith } from '../../testing/options.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { RateLimiter, type Group } from './rate-limiter.ts';
 import { rateHeaders } from './rate-headers.ts';
-
-function options(given: Partial<SandboxOptions> = {}): SandboxOptions {
-  const reading = readSandboxOptions(given);
-  if ('problems' in reading) throw new Error(reading.problems.join());
-  return reading.options;
-}
 
 /** How many of `asked` requests at one time are accepted. */
 function burst(
@@ -35,29 +29,29 @@ describe('the rate limiter', () => {
     ['other', 60],
   ] as const)('admits of the group %s %i requests in a window, for each key', (group, limit) => {
     const limiter = new RateLimiter();
-    expect(burst(limiter, group, options())).toBe(limit);
-    expect(burst(limiter, group, options(), 100, '1')).toBe(limit);
+    expect(burst(limiter, group, optionsWith())).toBe(limit);
+    expect(burst(limiter, group, optionsWith(), 100, '1')).toBe(limit);
   });
 
   it('counts each group by itself, and the endpoints of a group together, unless told otherwise', () => {
     const shared = new RateLimiter();
-    expect(burst(shared, 'research', options(), 6, '0', 'POST /v1/research')).toBe(6);
-    expect(burst(shared, 'research', options(), 6, '0', 'POST /v1/enrich')).toBe(4);
-    expect(burst(shared, 'other', options(), 6)).toBe(6);
+    expect(burst(shared, 'research', optionsWith(), 6, '0', 'POST /v1/research')).toBe(6);
+    expect(burst(shared, 'research', optionsWith(), 6, '0', 'POST /v1/enrich')).toBe(4);
+    expect(burst(shared, 'other', optionsWith(), 6)).toBe(6);
     const apart = new RateLimiter();
-    const endpoint = options({ limitScope: 'endpoint' });
+    const endpoint = optionsWith({ limitScope: 'endpoint' });
     expect(burst(apart, 'research', endpoint, 100, '0', 'POST /v1/research')).toBe(10);
     expect(burst(apart, 'research', endpoint, 100, '0', 'POST /v1/enrich')).toBe(10);
   });
 
   it('does not count refused requests, unless told to', () => {
     const limiter = new RateLimiter();
-    const lenient = options({ limitOther: 1 });
+    const lenient = optionsWith({ limitOther: 1 });
     limiter.admit('0', 'other', '', lenient, 0);
     expect(limiter.admit('0', 'other', '', lenient, 59_999).allowed).toBe(false);
     expect(limiter.admit('0', 'other', '', lenient, 60_000).allowed).toBe(true);
     const strict = new RateLimiter();
-    const counting = options({ limitOther: 1, countRefused: 'on' });
+    const counting = optionsWith({ limitOther: 1, countRefused: 'on' });
     strict.admit('0', 'other', '', counting, 0);
     expect(strict.admit('0', 'other', '', counting, 59_999).allowed).toBe(false);
     expect(strict.admit('0', 'other', '', counting, 60_000).allowed).toBe(false);
@@ -66,14 +60,14 @@ describe('the rate limiter', () => {
 
   it('applies a second limit to all endpoints', () => {
     const limiter = new RateLimiter();
-    const settings = options({ limitGlobal: 12 });
+    const settings = optionsWith({ limitGlobal: 12 });
     expect(burst(limiter, 'research', settings, 10)).toBe(10);
     expect(burst(limiter, 'other', settings, 10)).toBe(2);
   });
 
   it('removes limits one by one or all at once', () => {
-    expect(burst(new RateLimiter(), 'other', options({ limitOther: 'off' }), 500)).toBe(500);
-    expect(burst(new RateLimiter(), 'heavy', options({ limits: 'off' }), 500)).toBe(500);
+    expect(burst(new RateLimiter(), 'other', optionsWith({ limitOther: 'off' }), 500)).toBe(500);
+    expect(burst(new RateLimiter(), 'heavy', optionsWith({ limits: 'off' }), 500)).toBe(500);
   });
 });
 
@@ -82,13 +76,13 @@ describe('the headers of a limit', () => {
   const verdict = { allowed: false, limit: 60, remaining: 0, resetIn: 30_400, acceptsIn: 1500 };
 
   it('are those of the specification by default', () => {
-    expect(rateHeaders(verdict, options(), wall)).toEqual({
+    expect(rateHeaders(verdict, optionsWith(), wall)).toEqual({
       'X-RateLimit-Limit': '60',
       'X-RateLimit-Remaining': '0',
       'X-RateLimit-Reset': String(Math.ceil((wall + 30_400) / 1000)),
       'Retry-After': '2',
     });
-    expect(rateHeaders({ ...verdict, allowed: true }, options(), wall)).not.toHaveProperty('Retry-After');
+    expect(rateHeaders({ ...verdict, allowed: true }, optionsWith(), wall)).not.toHaveProperty('Retry-After');
   });
 
   it.each([
@@ -97,7 +91,7 @@ describe('the headers of a limit', () => {
     ['iso', '2026-01-01T12:00:30.650Z'],
     ['missing', undefined],
   ] as const)('tell the reset as %s', (reset, text) => {
-    expect(rateHeaders(verdict, options({ reset }), wall)['X-RateLimit-Reset']).toBe(text);
+    expect(rateHeaders(verdict, optionsWith({ reset }), wall)['X-RateLimit-Reset']).toBe(text);
   });
 
   it.each([
@@ -106,14 +100,14 @@ describe('the headers of a limit', () => {
     ['huge', '86400'],
     ['missing', undefined],
   ] as const)('tell when to come again as %s', (retryAfter, text) => {
-    expect(rateHeaders(verdict, options({ retryAfter }), wall)['Retry-After']).toBe(text);
+    expect(rateHeaders(verdict, optionsWith({ retryAfter }), wall)['Retry-After']).toBe(text);
   });
 
   it('give wrong remaining requests, or none, as the switch says', () => {
-    expect(rateHeaders(verdict, options({ remaining: 'constant' }), wall)['X-RateLimit-Remaining']).toBe(
+    expect(rateHeaders(verdict, optionsWith({ remaining: 'constant' }), wall)['X-RateLimit-Remaining']).toBe(
       '59',
     );
-    expect(rateHeaders(verdict, options({ remaining: 'missing' }), wall)).not.toHaveProperty(
+    expect(rateHeaders(verdict, optionsWith({ remaining: 'missing' }), wall)).not.toHaveProperty(
       'X-RateLimit-Remaining',
     );
   });

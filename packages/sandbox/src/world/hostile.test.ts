@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readSandboxOptions } from '../switches/read-options.ts';
+import { optionsWith } from '../../testing/options.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { HOSTILE_KINDS, itemText, type HostileKind } from './hostile.ts';
-
-function optionsWith(given: Partial<SandboxOptions>): SandboxOptions {
-  const reading = readSandboxOptions(given);
-  if ('problems' in reading) throw new Error(reading.problems.join());
-  return reading.options;
-}
 
 const textOf = (kind: HostileKind, hash = 5, more: Partial<SandboxOptions> = {}): string =>
   itemText('id', '7', '"name":"n"', hash, optionsWith({ hostileShare: 1, hostileKinds: kind, ...more }));

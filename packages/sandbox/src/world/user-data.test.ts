@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SandboxState } from '../sandbox-state.ts';
 import { mutate } from '../control/mutation.ts';
 import { readAll } from '../service/page.ts';
-import { readSandboxOptions } from '../switches/read-options.ts';
+import { optionsWith } from '../../testing/options.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { countVisible, lastChange } from './population-summary.ts';
@@ -13,9 +13,10 @@ import { Rankings } from './kinds/ranking.ts';
 const EPOCH = Date.UTC(2026, 0, 1);
 
 function stateWith(options: Partial<SandboxOptions>): SandboxState {
-  const reading = readSandboxOptions({ epoch: '2026-01-01T00:00:00Z', ...options });
-  if ('problems' in reading) throw new Error(reading.problems.join());
-  return new SandboxState(reading.options, new VirtualClock(EPOCH));
+  return new SandboxState(
+    optionsWith({ epoch: '2026-01-01T00:00:00Z', ...options }),
+    new VirtualClock(EPOCH),
+  );
 }
 
 function jobsOf(state: SandboxState): Population {
@@ -188,34 +189,8 @@ describe('the data of a user', () => {
         'created_at'
       ];
     };
-    expect(created('offset')).toMatch(/\+00:00$/);
-    expect(created('none')).toMatch(/T\d\d:\d\d:\d\d$/);
-    expect(created('fraction')).toMatch(/\.\d{6}Z$/);
     expect(created('epoch')).toBeTypeOf('number');
     expect(Date.parse(String(created('z'))) / 1000).toBe(created('epoch'));
-  });
-
-  it('have every hostile value of the switch', () => {
-    const state = stateWith({
-      jobs: 400,
-      hostileShare: 0.5,
-      hostileKinds: 'nul,surrogate,infinite,digits,minus-zero,no-id,bad-id',
-    });
-    const all = texts(state, jobsOf(state), EPOCH).join('\n');
-    for (const sign of [
-      '\\u0000',
-      '\\ud83d',
-      '1e400',
-      '12345678901234567890',
-      '"ratio":-0}',
-      '{"object"',
-      '"job_id":null',
-    ]) {
-      expect(all).toContain(sign);
-    }
-    expect(() => all.split('\n').map((text) => JSON.parse(text) as unknown)).not.toThrow();
-    const big = stateWith({ jobs: 1, hostileShare: 1, hostileKinds: 'megabyte' });
-    expect(texts(big, jobsOf(big), EPOCH)[0]?.length).toBeGreaterThan(1_000_000);
   });
 });
 
