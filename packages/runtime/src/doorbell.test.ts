@@ -11,13 +11,6 @@ it('remembers rings as one while nobody waits', async () => {
   expect(bell.rung).toBe(false);
 });
 
-it('wakes its waiter', async () => {
-  const bell = new Doorbell();
-  const heard = bell.heard(forever);
-  bell.ring();
-  await expect(heard).resolves.toBeUndefined();
-});
-
 it('releases its waiter when the signal aborts, and keeps a later ring', async () => {
   const bell = new Doorbell();
   const controller = new AbortController();

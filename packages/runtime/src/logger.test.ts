@@ -68,8 +68,4 @@ describe('createLogger', () => {
       expect(told('undefined is no function', 'info')).toContain('logger.test.ts');
     },
   );
-
-  it('writes nothing below its level', () => {
-    expect(written({ level: 'warn' }, (log) => log.info('nothing'))).toBe('');
-  });
 });

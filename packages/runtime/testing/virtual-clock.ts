@@ -18,7 +18,7 @@ export class VirtualClock implements Clock {
   #monotonic = 0;
   #wall: number;
   #order = 0;
-  readonly #timers = new TimerHeap();
+  readonly #timers = new Timers();
 
   /** @param start wall clock at the beginning, milliseconds since the epoch */
   constructor(start: number = Date.UTC(2026, 0, 1)) {
@@ -123,41 +123,29 @@ function settled(): Promise<void> {
   });
 }
 
-/** Binary heap by due time, then order; cancelled timers are dropped when they are first. */
-class TimerHeap {
-  readonly #heap: Timer[] = [];
+/** By due time, then order; cancelled timers are dropped when they are first. */
+class Timers {
+  /** The first one last. */
+  readonly #sorted: Timer[] = [];
 
   first(): Timer | undefined {
-    while (this.#heap[0]?.cancelled === true) this.pop();
-    return this.#heap[0];
+    while (this.#sorted.at(-1)?.cancelled === true) this.#sorted.pop();
+    return this.#sorted.at(-1);
   }
 
   push(timer: Timer): void {
-    let child = this.#heap.push(timer) - 1;
-    while (child > 0) {
-      const parent = (child - 1) >> 1;
-      const above = this.#heap[parent];
-      if (above === undefined || before(above, timer)) break;
-      this.#heap[child] = above;
-      child = parent;
+    let [low, high] = [0, this.#sorted.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = this.#sorted[middle];
+      if (other !== undefined && before(timer, other)) low = middle + 1;
+      else high = middle;
     }
-    this.#heap[child] = timer;
+    this.#sorted.splice(low, 0, timer);
   }
 
   pop(): void {
-    const last = this.#heap.pop();
-    if (last === undefined || this.#heap.length === 0) return;
-    let parent = 0;
-    for (;;) {
-      const [left, right] = [this.#heap[2 * parent + 1], this.#heap[2 * parent + 2]];
-      if (left === undefined) break;
-      const [child, below] =
-        right !== undefined && before(right, left) ? [2 * parent + 2, right] : [2 * parent + 1, left];
-      if (before(last, below)) break;
-      this.#heap[parent] = below;
-      parent = child;
-    }
-    this.#heap[parent] = last;
+    this.#sorted.pop();
   }
 }
 
