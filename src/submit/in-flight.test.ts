@@ -19,25 +19,6 @@ describe('a group of submissions', () => {
     expect(laneOf(500).inFlight.width).toBe(32);
   });
 
-  it('lets one alone try while nothing can be sent, later and later, until the service answers', async () => {
-    const { inFlight, clock } = laneOf(10);
-    expect([inFlight.width, inFlight.waitMs]).toEqual([10, 1_000]);
-    inFlight.failed(inFlight.waitMs);
-    expect([inFlight.width, inFlight.waitMs, inFlight.hasRoom]).toEqual([1, 2_000, false]);
-    await clock.advance(1_000);
-    expect(inFlight.hasRoom).toBe(true);
-    inFlight.failed(inFlight.waitMs);
-    expect([inFlight.width, inFlight.waitMs, inFlight.pausedForMs]).toEqual([1, 4_000, 2_000]);
-    inFlight.answered();
-    expect([inFlight.width, inFlight.waitMs]).toEqual([10, 1_000]);
-  });
-
-  it('counts several failures at once as one', () => {
-    const { inFlight } = laneOf(10);
-    for (let i = 0; i < 4; i++) inFlight.failed(1_000);
-    expect(inFlight.waitMs).toBe(2_000);
-  });
-
   it('pauses for the longest time that was asked for', async () => {
     const { inFlight, clock } = laneOf(10);
     inFlight.pause(5_000);

@@ -86,19 +86,6 @@ describe('a group whose oldest has to wait', () => {
     expect(scenario.done).toContain('clay_enrich queued');
     scenario.end(running);
   });
-
-  it('gives up nothing that is on the wire', async () => {
-    const scenario = new SubmitterScenario();
-    scenario.react = (id) => {
-      if (id === '2') return { answerMs: 20_000 };
-      return id === '3' ? { status: 429, headers: { 'retry-after': '90' } } : {};
-    };
-    scenario.queue(3);
-    const running = await scenario.start();
-    await scenario.clock.advance(30_000);
-    expect(scenario.states()).toEqual(['accepted', 'accepted', 'queued']);
-    scenario.end(running);
-  });
 });
 
 describe('too few credits', () => {

@@ -39,20 +39,3 @@ it('has each finding in exactly one problem, no two problems of one origin, and 
     }),
   );
 });
-
-it('is one problem for a service that fails for many collections', () => {
-  const failing = Array.from({ length: 36 }, (_, index): FoundProblem => ({
-    cause: 'service_down',
-    what: 'the service is down',
-    since: `2026-01-01T00:00:${String(59 - index).padStart(2, '0')}.000Z`,
-    byItself: 'it is tried',
-    remedy: null,
-    where: `${index % 12}/c${index}`,
-  }));
-  expect(groupProblems(failing)).toEqual([
-    expect.objectContaining({
-      since: '2026-01-01T00:00:24.000Z',
-      affects: failing.map(({ where }) => where),
-    }),
-  ]);
-});

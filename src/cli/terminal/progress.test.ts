@@ -4,11 +4,7 @@ import { Scrubber } from '@research-mirror/runtime/scrub';
 import { Progress } from './progress.ts';
 import { hasColour } from './shell.ts';
 
-function makeProgress(terminal: { isTTY?: boolean; columns?: number }): {
-  progress: Progress;
-  clock: VirtualClock;
-  text: () => string;
-} {
+function makeProgress(terminal: { isTTY?: boolean; columns?: number }) {
   let text = '';
   const clock = new VirtualClock();
   const sink = { ...terminal, write: (part: string) => (text += part) };

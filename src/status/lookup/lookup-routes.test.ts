@@ -196,13 +196,4 @@ describe('what can’t be answered', () => {
       expect(body).toContain('the database is away');
     }
   });
-
-  it('for a defect is left to the log', async () => {
-    const broken = async (): Promise<never> => {
-      throw new TypeError('a defect');
-    };
-    for (const path of paths) {
-      await expect(ask(path, { search: broken, row: broken, rows: broken })).rejects.toThrow('a defect');
-    }
-  });
 });
