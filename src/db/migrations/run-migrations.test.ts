@@ -3,7 +3,7 @@ import { Kysely,  DummyDriver, PostgresAdapter, PostgresIntrospector, PostgresQu
 import { expect, it } from 'vitest';
 import { MIGRATIONS } from '../../../test/support/databases/migrated-database.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { migrate, pendingMigrations } from './run-migrations.ts';
+import { migrate, pendingMigrations, splitStatements } from './run-migrations.ts';
 
 /** A server that says what it is, whatever it is asked. */
 class OldServer extends DummyDriver {
@@ -39,4 +39,16 @@ it('a PostgreSQL that is too old is refused, and asked nothing else', async () =
   await expect(pendingMigrations(options)).rejects.toThrow(refusal);
   expect(driver.asked).toHaveLength(2);
   expect(driver.asked.join()).not.toMatch(/create|insert|update|delete/);
+});
+
+it('cuts SQL at semicolons that end a statement, and at no other', () => {
+  const parts = [
+    `create table a (b text default ';', "c;d" int)`,
+    'do $$ begin execute $view$ select 1; $view$; end $$',
+    `comment on table a /* here; */ is 'it''s; so'`,
+  ];
+  const text = `-- first; of all\n${parts.join(';\n-- then;\n')};\n-- the end;\n`;
+  expect(splitStatements(text)).toEqual(
+    parts.map((statement) => ({ at: text.indexOf(statement), statement })),
+  );
 });

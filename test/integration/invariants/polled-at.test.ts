@@ -50,17 +50,6 @@ describe('polled_at of a collection', () => {
     expect(await polledAt(account, 'research_jobs')).toBeGreaterThanOrEqual(begun);
   });
 
-  it('stays while a poll fails or is interrupted', async () => {
-    await create();
-    await account.read('research_jobs', 'full');
-    const before = await polledAt(account, 'research_jobs');
-    await interrupted(account, 'research_jobs', 'poll', 2);
-    expect(await polledAt(account, 'research_jobs')).toBe(before);
-    cutOff(account, jobsOf);
-    expect((await account.read('research_jobs', 'poll')).error).toBeDefined();
-    expect(await polledAt(account, 'research_jobs')).toBe(before);
-  });
-
   it('stays while the refresh after a poll fails, though the poll itself was good', async () => {
     // Jobs for ever under way, more than the poll's overlap passes.
     await create({ jobs: 600, stuckShare: 1 });
@@ -154,10 +143,8 @@ describe('polled_at while a row is seen that is not believed yet', () => {
       select f.state, f.last_error, count(t._deleted_at)::int as deleted from mirror.freshness f, mirror.${table} t
       where f.collection = '${table}' group by 1, 2`);
 
-  // Of many pages the first one shows it; of one page that is the last, too.
   it.each([
     ['research_jobs', 'job_id = (select max(job_id) from mirror.research_jobs)'],
-    ['watchlist', 'id = (select max(id) from mirror.watchlist)'],
     ['list_items', '(list_id, id) = (select list_id, id from mirror.list_items order by 1, 2 limit 1)'],
   ] as const)('stays, and moves with the next poll after it is: %s', async (name, row) => {
     await create();
@@ -182,20 +169,6 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     await account.read(name, 'poll');
     expect(await states(name)).toEqual([{ state: 'current', last_error: null, deleted: 0 }]);
     expect(await polledAt(account, name)).toBeGreaterThanOrEqual(begun);
-  });
-
-  it('stays after a full walk, too', async () => {
-    await create();
-    await account.read('research_jobs', 'full');
-    const before = await polledAt(account, 'research_jobs');
-    await deletedSince('research_jobs', 'job_id = (select max(job_id) from mirror.research_jobs)', '0');
-    // The deletion stays suspected: nobody waits for the grace period.
-    await account.current.reader.read('research_jobs', {
-      what: 'rows',
-      signal: new AbortController().signal,
-    });
-    expect(account.walks.at(-1)).toMatchObject({ kind: 'full', outcome: 'complete' });
-    expect(await polledAt(account, 'research_jobs')).toBe(before);
   });
 
   it('moves where no page showed it again in ten grace periods: the one that did was stale', async () => {
@@ -231,5 +204,76 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     const begun = Date.now();
     await account.read('account', 'full');
     expect(await polledAt(account, 'account')).toBeGreaterThanOrEqual(begun);
+  });
+});
+
+describe('polled_at of list_items', () => {
+  const itemsOf =
+    (list: string) =>
+    (path: string): boolean =>
+      path.startsWith(`/v1/lists/${list}`);
+  const lists = async (): Promise<string[]> =>
+    (
+      await account.query<{ id: string }>('select list_id::text as id from mirror.lists order by list_id')
+    ).map(({ id }) => id);
+
+  it('says nothing while the lists were never polled, or one of them was never read', async () => {
+    await create();
+    await account.read('list_items', 'poll');
+    expect(await polledAt(account, 'list_items')).toBeUndefined();
+    await account.read('lists', 'full');
+    const [, second = ''] = await lists();
+    cutOff(account, itemsOf(second));
+    expect((await account.read('list_items', 'poll')).error).toBeDefined();
+    expect(await polledAt(account, 'list_items')).toBeUndefined();
+    account.onRequest = () => {};
+    await account.read('list_items', 'poll');
+    const known = await polledAt(account, 'list_items');
+    expect(known).toBeLessThanOrEqual((await polledAt(account, 'lists')) ?? 0);
+
+    // A new list: known is that of the lists, and its items are not here yet.
+    await account.sandbox.control.mutate({ op: 'insert', collection: 'lists', fields: { name: 'new' } });
+    await account.read('lists', 'poll');
+    const newest = (await lists()).at(-1) ?? '';
+    cutOff(account, itemsOf(newest));
+    await account.read('list_items', 'poll');
+    expect(await polledAt(account, 'list_items')).toBe(known);
+  });
+
+  it('is not held by lists that are gone: deleted ones, and those that the service does not know any more', async () => {
+    await create();
+    await account.read('lists', 'full');
+    const [first = '', second = ''] = await lists();
+    cutOff(account, itemsOf(first));
+    await account.read('list_items', 'poll');
+    expect(await polledAt(account, 'list_items')).toBeUndefined();
+    // As the deletion of the list leaves them.
+    await account.query(`update mirror.lists set _deleted_at = now() where list_id = ${first}`);
+    await account.query(`update mirror_sync.scope set gone_at = now() where parent = '${first}'`);
+    await account.sandbox.control.mutate(
+      { op: 'delete', collection: 'lists', id: first },
+      { op: 'delete', collection: 'lists', id: second },
+    );
+    const begun = Date.now();
+    await account.read('lists', 'poll');
+    expect((await account.read('list_items', 'poll')).error).toBeUndefined();
+    expect(await polledAt(account, 'list_items')).toBeGreaterThanOrEqual(begun);
+  });
+
+  it('and the state stay failing when only what came due was read after a pass that failed', async () => {
+    await create();
+    await account.read('lists', 'full');
+    const [first = '', second = ''] = await lists();
+    cutOff(account, itemsOf(first));
+    await account.read('list_items', 'poll');
+    await account.query(
+      `update mirror_sync.scope set due_at = case when parent = '${second}' then now() end where collection = 'list_items'`,
+    );
+    await account.query(`update mirror_sync.scope set last_read_at = now() where parent = '${first}'`);
+    const { error } = await account.current.reader.readDue('list_items', new AbortController().signal);
+    expect(error).toBeUndefined();
+    expect(
+      await account.query(`select state, polled_at from mirror.freshness where collection = 'list_items'`),
+    ).toEqual([{ state: 'failing', polled_at: null }]);
   });
 });

@@ -50,12 +50,12 @@ describe('an outcome', () => {
     });
   });
 
-  it.each([
-    ['U+0000', '{"a":"\\u0000"}', { text: '{"a": "\uFFFD"}', _verbatim: '{"a":"\\u0000"}' }],
-    ['a number beyond numeric', '{"a":1e999999}', { text: '"{\\"a\\":1e999999}"', _verbatim: null }],
-    ['no text at all', '', { text: '""', _verbatim: null }],
-  ])('can be a body with %s', async (_name, body, stored) => {
-    expect(await finished(accepted(body))).toMatchObject({ state: 'accepted', ...stored });
+  it('can be a body with a number beyond numeric', async () => {
+    expect(await finished(accepted('{"a":1e999999}'))).toMatchObject({
+      state: 'accepted',
+      text: '"{\\"a\\":1e999999}"',
+      _verbatim: null,
+    });
   });
 
   it('can be a body that is nested more deeply than PostgreSQL goes', async () => {

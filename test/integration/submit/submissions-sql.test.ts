@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { messageOf } from '@research-mirror/runtime/message';
 import { sessionsWaiting } from '../../support/postgres/sessions-waiting.ts';
 import { answer, submittingRoles } from '../../support/submissions/submitting-roles.ts';
 
@@ -174,5 +175,106 @@ describe('an idempotency key', () => {
         `mirror.submit('research', '{"u": ${user}}', user_id => ${user}, idempotency_key => 'k')`,
       );
     expect(await call(7)).not.toBe(await call(8));
+  });
+});
+
+describe('cancel_submission()', () => {
+  const queue = (): Promise<unknown> => answer(scene.submitter, `mirror.submit('research', '{}')`);
+
+  it.each(['queued', 'held'])('cancels what is %s, for good', async (state) => {
+    const id = await queue();
+    await owner(`update mirror.submissions set state = '${state}'`);
+    expect(await answer(scene.submitter, `mirror.cancel_submission(${String(id)})`)).toBe(true);
+    expect(await owner('select state, done_at is not null as done from mirror.submissions')).toEqual([
+      { state: 'cancelled', done: true },
+    ]);
+    expect(await answer(scene.submitter, `mirror.cancel_submission(${String(id)})`)).toBe(true);
+  });
+
+  it.each(['sending', 'accepted', 'rejected', 'unknown'])('refuses what is %s', async (state) => {
+    const id = await queue();
+    await owner(`update mirror.submissions set state = '${state}'`);
+    expect(await answer(scene.submitter, `mirror.cancel_submission(${String(id)})`)).toBe(
+      `RM017 submission ${String(id)} is ${state}: only queued and held ones can be cancelled`,
+    );
+    expect(await submissions()).toMatchObject([{ state }]);
+  });
+
+  it('is never refused for a state in which it could have had it', async () => {
+    const id = await queue();
+    await owner(`update mirror.submissions set state = 'sending'`);
+    // As if its owner put it back right behind the statement that found it sending.
+    await owner(`
+      create function put_back() returns trigger language plpgsql as $$ begin
+        if pg_trigger_depth() = 1 then update mirror.submissions set state = 'queued'; end if;
+        return null;
+      end $$;
+      create trigger put_back after update on mirror.submissions for each statement execute function put_back()`);
+    expect(await answer(scene.submitter, `mirror.cancel_submission(${String(id)})`)).toMatch(
+      /^RM017 .* is sending:/,
+    );
+    await owner(`drop trigger put_back on mirror.submissions; drop function put_back()`);
+  });
+
+  it('says that there is none', async () => {
+    expect(await answer(scene.submitter, `mirror.cancel_submission(99)`)).toBe(
+      'RM017 there is no submission 99',
+    );
+    expect(await answer(scene.submitter, `mirror.cancel_submission(null)`)).toBe(
+      'RM017 there is no submission NULL',
+    );
+  });
+
+  it('finds it by its number without reading the whole table', async () => {
+    await owner(`insert into mirror.submissions (_user_id, operation, payload, state, created_at)
+      select 7, 'research', '{}', 'accepted', now() from generate_series(1, 5000); analyze mirror.submissions`);
+    const plan = await owner('explain select _user_id from mirror.submissions where submission_id = 42');
+    expect(JSON.stringify(plan)).toContain('submissions_id');
+  });
+});
+
+describe('rights', () => {
+  const CALLS = [`mirror.submit('research', '{}')`, 'mirror.cancel_submission(1)'];
+
+  it('let a submitter do nothing but call the two functions and read', async () => {
+    const refused = [
+      `insert into mirror.submissions (_user_id, operation, payload, created_at) values (7, 'research', '{}', now())`,
+      `update mirror.submissions set state = 'queued'`,
+      `delete from mirror.submissions`,
+      `truncate mirror.submissions`,
+      `select * from mirror_sync.account`,
+      `select * from mirror_sync.registration`,
+      `create table mirror.mine ()`,
+    ];
+    for (const statement of refused) {
+      const outcome = await scene.submitter.run(statement).then(() => `done: ${statement}`, messageOf);
+      expect(outcome).toMatch(/42501 permission denied/);
+    }
+  });
+
+  it('let neither readers nor the public call them', async () => {
+    for (const call of CALLS) {
+      expect(await answer(scene.reader, call)).toMatch(/permission denied for function/);
+      expect(await answer(scene.stranger, call)).toMatch(/permission denied for function/);
+    }
+    expect(await scene.reader.run('select count(*)::int as n from mirror.submissions')).toEqual([{ n: 0 }]);
+    await expect(scene.reader.run('select * from mirror_sync.installation')).rejects.toThrow(
+      /permission denied/,
+    );
+  });
+
+  it('can’t be had by a search_path of one’s own', async () => {
+    await owner(`create schema evil;
+      create function evil.jsonb_typeof(jsonb) returns text language sql as $$ select 'object' $$;
+      create function evil.cardinality(bigint[]) returns integer language sql as $$ select 1 $$;
+      grant usage on schema evil to public`);
+    const hijacked = scene.submitter.kysely.transaction().execute(async (trx) => {
+      await sql`set local search_path = evil, pg_catalog`.execute(trx);
+      const own = await sql<{ t: string }>`select jsonb_typeof('[]'::jsonb) as t`.execute(trx);
+      expect(own.rows).toEqual([{ t: 'object' }]);
+      await sql`select mirror.submit('research', '[]')`.execute(trx);
+    });
+    await expect(hijacked).rejects.toThrow('must be a JSON object, not array');
+    await owner('drop schema evil cascade');
   });
 });

@@ -239,17 +239,4 @@ describe('the emulated service', () => {
     expect(counters.attempts).toBeGreaterThan(250);
     expect(new Set(await storedIds())).toEqual(new Set(ids));
   });
-
-  it('delivers while its new secret is on its way: nothing is refused for good', async () => {
-    const sandbox = await deliverTo({ deliveryRetries: 20 });
-    await sql`update mirror_sync.registration set state = 'registering'`.execute(database.kysely);
-    await sandbox.control.rotateSecret();
-    const [id] = await sandbox.control.emit({ type: 'research.completed', count: 1 });
-    await eventually('a first attempt', async () => (await sandbox.control.deliveries()).length > 0);
-    await register((await sandbox.control.webhook())?.secret ?? '');
-    await eventually('the event', async () => (await storedIds()).length === 1);
-    expect(await storedIds()).toEqual([id]);
-    const statuses = (await sandbox.control.deliveries()).map(({ status }) => status);
-    expect(new Set(statuses.slice(0, -1))).toEqual(new Set([503]));
-  });
 });

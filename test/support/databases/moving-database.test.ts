@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type Cluster, createSite, type Site } from './cluster.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createMovingDatabase, type MovingDatabase, type MovingOptions } from './moving-database.ts';
+import { createMovingDatabase, type MovingDatabase } from './moving-database.ts';
 
 let site: Site;
 let origin: Cluster;
@@ -19,8 +19,8 @@ afterEach(async () => {
 });
 afterAll(() => site.remove());
 
-async function open(options?: MovingOptions): Promise<void> {
-  moving = await createMovingDatabase(await origin.copyFiles(), options);
+async function open(): Promise<void> {
+  moving = await createMovingDatabase(await origin.copyFiles());
   client = new pg.Pool({ connectionString: moving.url, max: 2 });
   client.on('error', () => {});
   await client.query('create table seen (n int)');
@@ -40,37 +40,6 @@ async function timeline(): Promise<string | undefined> {
   );
   return rows[0]?.id;
 }
-
-it('fails over to what the standby had, on a timeline of its own', async () => {
-  await open();
-  await moving.follow();
-  const before = await timeline();
-  await add(1);
-  await moving.cutStandby();
-  await add(2);
-  await moving.failOver();
-  expect(await seen()).toEqual([1]);
-  expect(await timeline()).not.toBe(before);
-});
-
-it('loses nothing by a crash where commits wait for the disk', async () => {
-  await open();
-  await add(1);
-  await moving.crash();
-  expect(await seen()).toEqual([1]);
-});
-
-it('loses commits that were answered by a crash where they do not wait, and none that insisted', async () => {
-  await open({ lazyCommits: true });
-  await add(1);
-  await client.query('begin; set local synchronous_commit = on; insert into seen values (2); commit');
-  await add(3);
-  await add(4);
-  const before = await timeline();
-  await moving.crash();
-  expect(await seen()).toEqual([1, 2]);
-  expect(await timeline()).toBe(before);
-});
 
 it('goes back to a backup in place, on the same timeline', async () => {
   await open();

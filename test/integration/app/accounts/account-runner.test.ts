@@ -2,6 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { accountRunner } from '../../../../src/app/accounts/account-runner.ts';
 import { accountsService, type AccountsService } from '../../../../src/app/accounts/accounts-service.ts';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
+import { pauseKeeper } from '../../../../src/app/daemon/pause-keeper.ts';
+import { databaseTime } from '../../../../src/db/connection/database-time.ts';
+import { removeData, retireAccount } from '../../../../src/db/accounts/retired-accounts.ts';
 import { ensureAccount, releaseAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { askOwner } from '../../../../src/app/accounts/find-owners.ts';
@@ -28,16 +31,6 @@ afterEach(async () => {
 function running() {
   return eventually('the account to run', () => service.runners()[0]?.current());
 }
-
-describe('an account whose key was refused when it ran last', () => {
-  it('is not stopped any more once it runs with a good key', async () => {
-    await account.query(`update mirror_sync.account set state = 'stopped', error = 'answered 401'`);
-    await service.start();
-    await running();
-    const state = 'select state, error from mirror_sync.account';
-    expect(await account.query(state)).toEqual([{ state: 'active', error: null }]);
-  });
-});
 
 describe('an account that was taken from the only daemon, which has nothing to write', () => {
   const owner = async () =>
@@ -129,23 +122,6 @@ describe('the next full walks of an account that begins to run', () => {
     read();
     expect([...scheduledRuns.keys()].toSorted()).toEqual([...account.config.collections].toSorted());
     for (const at of scheduledRuns.values()) expect(at?.getTime()).toBeGreaterThan(Date.now());
-  });
-
-  it('stay as stored where one came due while nobody ran, and follow the cron line otherwise', async () => {
-    const due = new Date('2026-01-01T00:00:00Z');
-    const put = (name: string, at: Date): Promise<unknown> =>
-      account.query(`insert into mirror._collections (_user_id, collection, next_full_at)
-        values (${account.sandbox.userId}, '${name}', '${at.toISOString()}')
-        on conflict (_user_id, collection) do update set next_full_at = excluded.next_full_at`);
-    await put('lists', due);
-    await put('watchlist', new Date('2099-01-01T00:00:00Z'));
-    const read = blockReads();
-    await service.start();
-    await running();
-    const scheduledRuns = await runs();
-    read();
-    expect(scheduledRuns.get('lists')).toEqual(due);
-    expect(scheduledRuns.get('watchlist')?.getTime()).toBeLessThan(Date.parse('2099-01-01'));
   });
 });
 
@@ -300,8 +276,26 @@ describe('an account whose keys are refused beside other daemons', () => {
     const released = [[{ owner: null, state: 'stopped' }], 'unable'];
     expect(states).toEqual([...released, ...released, ...released]);
     expect(asked[0]).toBe('/v1/ping');
-    const now = await account.query('select owner, state from mirror_sync.account');
-    expect(now).toEqual([{ owner: 'tests', state: 'active' }]);
+    const now = await account.query('select owner, state, error from mirror_sync.account');
+    expect(now).toEqual([{ owner: 'tests', state: 'active', error: null }]);
     await runner.stop();
   });
+});
+
+it('an account that is retired is given up and gets no row any more, also where its data go at once', async () => {
+  const { db } = account.database;
+  const userId = String(account.sandbox.userId);
+  await service.start();
+  await running();
+  expect(await retireAccount(db, userId, await databaseTime(db))).toBe('done');
+  await removeData(db, userId, () => {});
+  const keeper = pauseKeeper(account.parts, service);
+  await keeper.start();
+  await eventually('it to be given up', () => service.runners()[0]?.current() === undefined);
+  const [state] = await account.query('select state, owner from mirror_sync.account');
+  expect(state).toEqual({ state: 'retired', owner: null });
+  for (const table of ['mirror._collections', 'mirror.research_jobs', 'mirror_sync.scope']) {
+    expect(await account.query(`select from ${table}`)).toEqual([]);
+  }
+  await keeper.stop();
 });

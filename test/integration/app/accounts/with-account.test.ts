@@ -79,15 +79,6 @@ describe('an account that was taken and is not open yet', () => {
     others.resolve('');
     await Promise.all(inFront);
   });
-
-  it('is released where it can’t be opened: another daemon may do better', async () => {
-    await account.query('alter table mirror_sync.slot_block rename to gone');
-    let told = 0;
-    const parts = { ...account.parts, onReleased: async () => void (told += 1) };
-    await expect(use(() => Promise.resolve('done'), parts)).rejects.toThrow('slot_block');
-    expect(await owner()).toBeNull();
-    expect(told).toBe(1);
-  });
 });
 
 describe('a key that moved while its account waited for its turn', () => {

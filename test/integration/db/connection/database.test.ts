@@ -108,15 +108,6 @@ describe('an open database', () => {
     await narrow.close();
   });
 
-  it('tells all who wait in line that no connection can be made', async () => {
-    const own = await createTestDatabase();
-    const narrow = await openTestDatabase(own.url, { max: 1 });
-    await own.drop();
-    const asked = Array.from({ length: 50 }, () => narrow.db.sql`select 1`);
-    for (const each of await Promise.allSettled(asked)) expect(each.status).toBe('rejected');
-    await narrow.close();
-  });
-
   it('serves who is urgent before all in line, by the same connections', async () => {
     const narrow = await openTestDatabase(database.url, { max: 1 });
     const served: string[] = [];

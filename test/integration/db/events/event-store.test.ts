@@ -44,18 +44,6 @@ describe('an event', () => {
     expect(await account.hints()).toEqual(['research_jobs//9007199254740993/1']);
   });
 
-  it('of a list names the list, and makes its items due, too', async () => {
-    await account.store(envelope('evt_1', { type: 'list.analyzed', data: { list_id: 7 } }));
-    expect((await account.events())[0]?.names).toBe('lists/7');
-    expect(await account.hints()).toEqual(['list_items/7//1', 'lists//7/1']);
-  });
-
-  it('that names no row is stored without', async () => {
-    await account.store(envelope('evt_1', { type: 'watchlist.change_detected', data: undefined }));
-    expect(await account.events()).toMatchObject([{ data: null, names: null }]);
-    expect(await account.hints()).toEqual(['watchlist///1']);
-  });
-
   it('is stored once, whoever receives it again, and hints once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -155,13 +143,10 @@ describe('an event', () => {
     expect(await account.hints()).toHaveLength(6);
   });
 
-  it.each([
-    ['an object without fields', '{}', '{}', null],
-    ['characters that jsonb can’t hold', '{"a":"x\\u0000y"}', '{"a": "x\ufffdy"}', '{"a":"x\\u0000y"}'],
-    ['a number that Postgres can’t hold', '{"a":1e400000}', '"{\\"a\\":1e400000}"', null],
-  ])('whose body is %s is stored whole', async (_, body, raw, verbatim) => {
+  it('whose body holds a number that Postgres can’t is stored whole', async () => {
+    const body = '{"a":1e400000}';
     expect(await account.store(body)).toBe('stored');
-    expect(await account.events()).toMatchObject([{ type: null, data: null, raw, verbatim, names: null }]);
+    expect(await account.events()).toMatchObject([{ type: null, data: null, raw: JSON.stringify(body), verbatim: null, names: null }]);
     expect(await account.store(body)).toBe('known');
   });
 
@@ -177,20 +162,6 @@ describe('an event', () => {
     });
     expect(JSON.parse(event?.raw ?? '')).toBe(body);
   });
-
-  it('of a mebibyte is stored whole', async () => {
-    const body = envelope('evt_1', { data: { text: 'x'.repeat(1_048_000) } });
-    await account.store(body);
-    expect(JSON.parse((await account.events())[0]?.raw ?? '')).toEqual(JSON.parse(body));
-  });
-
-  it.each(['soon', '1767323045', '2026-02-30T00:00:00Z'])(
-    'whose created_at is %j is stored without',
-    async (createdAt) => {
-      await account.store(envelope('evt_1', { created_at: createdAt }));
-      expect(await account.events()).toMatchObject([{ created_at: null }]);
-    },
-  );
 
   it('that could not be stored leaves no trace, and is new when it comes again', async () => {
     await database.db.sql`alter table mirror.events add constraint refuses check (id <> 'evt_refused')`;

@@ -47,15 +47,6 @@ describe('a database that went back', () => {
     expect(await marks()).toHaveLength(1);
   });
 
-  it('holds what was queued before, and lets go out what is queued after', async () => {
-    await queue();
-    await promote();
-    expect(await open()).toBeDefined();
-    await queue();
-    expect(await open()).toBeDefined();
-    expect(await states()).toEqual(['held', 'queued']);
-  });
-
   it('is made known by an owner that misses its commits, once for all owners', async () => {
     const { db } = scene.database;
     const eight: Fence = { userId: '8', owner: 'owner', token: '1' };

@@ -1,5 +1,5 @@
 import { Db } from '../../../../src/db/connection/db.ts';
-import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -41,14 +41,6 @@ describe('migrate', () => {
       await pendingMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
     ).toEqual([]);
     expect(await migrateTo(database.url, 'mirror')).toEqual([]);
-  });
-
-  it('keeps two mirrors in one database apart', async () => {
-    await migrateTo(database.url, 'other');
-    expect(await count(`select count(*) from other.freshness`)).toBe(0);
-    expect(await count(`select count(*) from other_sync.migration`)).toBe(
-      await count(`select count(*) from mirror_sync.migration`),
-    );
   });
 
   it('lets readers read the mirror and nothing of the daemon’s state', async () => {
@@ -118,28 +110,6 @@ describe('migrate', () => {
       name: string;
     }>`select logicalrelid::text as name from pg_dist_partition order by 1`;
     expect(rows.map(({ name }) => name)).toEqual(['spread.account', 'spread.rows']);
-  });
-});
-
-describe('views that a migration makes anew', () => {
-  it('keep the options that an operator set', async () => {
-    const before = join(folder, 'before');
-    await mkdir(before);
-    for (const name of await readdir(MIGRATIONS)) {
-      if (name < '0023') await copyFile(join(MIGRATIONS, name), join(before, name));
-    }
-    const options = { db: new Db(open.kysely, 'optioned'), version: '0.2.0', clock: systemClock };
-    await migrate({ ...options, folder: before });
-    const views = ['changes', 'columns', 'companies'];
-    for (const view of views) {
-      await open.db.raw(`alter view optioned.${view} set (security_barrier = true, security_invoker = true)`);
-    }
-    await migrate({ ...options, folder: MIGRATIONS });
-    const { rows } = await open.db.sql<{ name: string }>`
-      select relname as name from pg_class
-      where relnamespace = 'optioned'::regnamespace and reloptions = '{security_barrier=true,security_invoker=true}'
-      order by 1`;
-    expect(rows.map(({ name }) => name)).toEqual(views);
   });
 });
 

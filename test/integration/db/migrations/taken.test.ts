@@ -44,11 +44,6 @@ describe('a schema that something else has taken', () => {
       'create view public.lists_live as select 1 as one',
       'the view public.lists_live of postgres',
     ],
-    [
-      'what a later migration makes',
-      'create table public.events (id int)',
-      'the table public.events of postgres',
-    ],
     ['a type', `create type public.webhook as enum ('a')`, 'the type public.webhook of postgres'],
     [
       'an index',

@@ -207,14 +207,6 @@ describe('the fence', () => {
     expect(await content()).toBe('old');
     await short.close();
   });
-
-  it('tells the database’s time', async () => {
-    await alive('A');
-    const fence = await taken('A');
-    const before = await databaseTime(database.db);
-    const now = await fenced(database.db, fence, async (_, at) => at);
-    expect(now.getTime()).toBeGreaterThanOrEqual(before.getTime());
-  });
 });
 
 describe('the heartbeat', () => {

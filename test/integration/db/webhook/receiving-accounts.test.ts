@@ -143,40 +143,6 @@ describe('receivers', () => {
       return (await account.registration())?.['secret'] === there?.secret;
     });
     expect(await account.registration()).toMatchObject({ mismatches: 0 });
-    // A second time it takes an hour.
-    await account.sandbox.control.rotateSecret();
-    await account.look(20);
-    await account.finish(3);
-    for (let times = 0; times < 3; times += 1) await account.receivers().mismatched(account.userId);
-    await account.restart();
-    await account.look();
-    await account.until('suspect');
-    expect(await account.asked('POST')).toBe(2);
-    await account.look(30);
-    await eventually('the third registration', async () => (await account.asked('POST')) === 3);
-  });
-
-  it('bring it to nothing by mismatches alone, nor by changes that a delivery told of, are few or too young', async () => {
-    const account = await registered();
-    const secret = await secretOf(account);
-    await account.receivers().verified(account.userId, secret);
-    await account.look(20);
-    await account.finish(2);
-    await account.finish(5, 2);
-    await account.finish(1, 12);
-    await account.row(`
-      insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
-      values (${account.userId}, 'evt_1', now() - interval '13 minutes', '{}', 'research_jobs', '8')`);
-    const forged = account.receivers();
-    for (let times = 0; times < 10; times += 1) await forged.mismatched(account.userId);
-    account.bell.ring();
-    await eventually('a reading', () => account.news.some(({ mistrusted }) => mistrusted));
-    expect(await account.registration()).toMatchObject({
-      state: 'registered',
-      secret,
-      error: null,
-    });
-    expect(await account.asked('POST')).toBe(1);
   });
 
   it('are one success away from trust', async () => {
