@@ -1,6 +1,6 @@
 import { type Address, createAddress, type WhileAway } from '../network/address.ts';
 import { type Cluster, LAZY_COMMITS, type Settings, urlAt } from './cluster.ts';
-import { createStandby, type Standby } from './standby.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 
 /**
  * A database at an address that stays, while what is behind it goes back in time: its clients see their connections
@@ -110,5 +110,50 @@ export async function createMovingDatabase(
       await Promise.all([address.close(), standby?.close()]);
       for (const each of used) await each.remove();
     },
+  };
+}
+
+/** A streaming standby of a running server. */
+interface Standby {
+  readonly cluster: Cluster;
+  /** Until it has all that its primary has on disk. */
+  caughtUp(): Promise<void>;
+  /** Nothing comes from the primary any more, for good. */
+  cut(): void;
+  /** It becomes a primary, of a timeline of its own. */
+  promote(): Promise<void>;
+  /** Ends what joins it to its primary, not the server. */
+  close(): Promise<void>;
+}
+
+async function createStandby(primary: Cluster, settings: Settings = {}): Promise<Standby> {
+  const [cluster, link] = await Promise.all([primary.backUp(), createAddress(primary.port)]);
+  await cluster.write('standby.signal', '');
+  const { username, password } = new URL(urlAt(link.port));
+  await cluster.start({
+    ...settings,
+    primary_conninfo: `host=127.0.0.1 port=${link.port} user=${username} password=${password}`,
+    wal_retrieve_retry_interval: '200ms',
+  });
+  return {
+    cluster,
+    async caughtUp() {
+      // What is committed without a wait for the disk is sent only once it is there.
+      const [target] = await primary.ask<{ lsn: string }>(
+        `select pg_logical_emit_message(false, 'test', '', true)::text as lsn`,
+      );
+      await eventually('the standby to catch up', async () => {
+        const [found] = await cluster.ask<{ there: boolean }>(
+          `select pg_last_wal_replay_lsn() >= '${target?.lsn ?? ''}' as there`,
+        );
+        return found?.there;
+      });
+    },
+    cut: () => link.leadTo(undefined),
+    async promote() {
+      link.leadTo(undefined);
+      await cluster.ask('select pg_promote(true, 60)');
+    },
+    close: () => link.close(),
   };
 }

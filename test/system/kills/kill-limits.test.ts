@@ -1,34 +1,54 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { killAgainAndAgain, repeatedPages, writtenAgain } from '../../support/processes/kill-again.ts';
+import { afterEach, expect, it } from 'vitest';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { seeded } from '../../support/random.ts';
 import { createSystem, type System } from '../../support/processes/system.ts';
+
+const KILLS = 8;
+/** Longest wait (ms) between the page that was chosen for a kill and the kill. */
+const SOMEWHERE_MS = 80;
 
 let system: System;
 afterEach(() => system.close());
 
-describe('a full walk under a rate limit that is killed again and again', () => {
-  it('keeps to the limit across its deaths: no request is refused, none is repeated in vain', async () => {
-    system = await createSystem({
-      limits: 'on',
-      limitOther: 120,
-      jobs: 6_000,
-      latencyMin: 20,
-      latencyMax: 100,
-      maxLimit: 100,
-      badLimit: 'clamped',
-    });
-    await system.sandbox.control.clock({ freeze: true });
-    const kills = await killAgainAndAgain(system, ['research_jobs'], 8, seeded(3));
-    expect(kills).toBe(8);
-    // Before the last one, which goes on to the end and then reads again what was read before it began.
-    const repeated = await repeatedPages(system);
-    await system.sync(['--full', 'research_jobs']);
-    expect((await system.sandbox.control.counters()).rateLimited).toBe(0);
-    expect(repeated).toBeLessThanOrEqual(2 * kills);
-    expect(await writtenAgain(system)).toBe(0);
-    const { rows } = await system.db.query<{ count: number }>(
-      'select count(*)::int as count from mirror.research_jobs',
-    );
-    expect(rows[0]?.count).toBe(6_000);
+/** `sync --full` is killed (SIGKILL) after up to eight requests: between two, in the middle of one, or while a page is written. */
+async function killOnce(random: () => number): Promise<void> {
+  const requests = async (): Promise<number> => (await system.sandbox.control.counters()).requests;
+  const before = await requests();
+  const pages = Math.floor(random() * 8);
+  const running = system.begin(['sync', '--full', 'research_jobs']);
+  await eventually(`${pages} requests`, async () => (await requests()) - before > pages);
+  await new Promise((resolve) => {
+    setTimeout(resolve, random() * SOMEWHERE_MS);
   });
+  running.child.kill('SIGKILL');
+  expect((await running.ended).signal).toBe('SIGKILL');
+}
+
+it('a full walk that is killed again and again keeps to the limit: no request is refused, none is repeated in vain', async () => {
+  system = await createSystem({
+    limits: 'on',
+    limitOther: 120,
+    jobs: 6_000,
+    latencyMin: 20,
+    latencyMax: 100,
+    maxLimit: 100,
+    badLimit: 'clamped',
+  });
+  const { control } = system.sandbox;
+  await control.clock({ freeze: true });
+  const random = seeded(3);
+  for (let kill = 0; kill < KILLS; kill += 1) await killOnce(random);
+  // Before the last one, which goes on to the end and then reads again what was read before it began. The first page,
+  // which has no cursor, is not counted.
+  const asked = (await control.log())
+    .filter(({ route, path }) => route === 'GET /v1/research' && path.includes('starting_after='))
+    .map(({ path }) => path);
+  await system.sync(['--full', 'research_jobs']);
+  expect((await control.counters()).rateLimited).toBe(0);
+  expect(asked.length - new Set(asked).size).toBeLessThanOrEqual(2 * KILLS);
+  // What is superseded is archived: no row was written more than once.
+  const { rows } = await system.db.query<{ count: number; again: number }>(`
+    select count(*)::int as count, (select count(*)::int from mirror.research_jobs_history) as again
+    from mirror.research_jobs`);
+  expect(rows).toEqual([{ count: 6_000, again: 0 }]);
 });

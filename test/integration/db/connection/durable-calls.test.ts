@@ -1,10 +1,12 @@
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runningPostmaster } from '@research-mirror/embedded-postgres/postmaster';
 import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { crashServer, onServer } from '../../../support/databases/crash-server.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { migrateTo } from '../../../support/databases/migrated-database.ts';
 import { removeTestServer } from '../../../support/postgres/postgres.ts';
 
@@ -32,6 +34,39 @@ afterAll(async () => {
   await server.stop();
   await removeTestServer(folder);
 });
+
+/**
+ * Crashes an embedded server as a loss of power would: SIGKILL for all of its processes, so that what was in memory
+ * only is gone.
+ */
+async function crashServer(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
+  const place = await client.query<{ data_directory: string }>('show data_directory');
+  const postmaster = await runningPostmaster(place.rows[0]?.data_directory ?? '');
+  if (postmaster === undefined) throw new RangeError('no server runs there');
+  for (const pid of [postmaster.pid, ...rows.map((row) => row.pid)]) process.kill(pid, 'SIGKILL');
+  await client.end().catch(() => {});
+}
+
+/** Runs statements, each committed by itself, on a connection of its own; waits for a server that is coming back. */
+async function onServer(url: string, ...texts: string[]): Promise<Record<string, unknown>[]> {
+  const client = await eventually('a connection to the server', async () => {
+    const next = new pg.Client({ connectionString: url });
+    next.on('error', () => {});
+    await next.connect();
+    return next;
+  });
+  let rows: Record<string, unknown>[] = [];
+  try {
+    for (const text of texts) ({ rows } = await client.query<Record<string, unknown>>(text));
+  } finally {
+    await client.end();
+  }
+  return rows;
+}
 
 const states = (): Promise<unknown> =>
   onServer(url, 'select submission_id as id, state from mirror.submissions order by 1');
