@@ -18,10 +18,10 @@ export async function recipes(): Promise<readonly Recipe[]> {
   });
 }
 
-/** The blocks for a shell below a heading of a page, in their order. @throws where there is no such heading */
-export async function shellRecipes(heading: string, page = 'docs/recipes.md'): Promise<readonly string[]> {
-  const text = await readFile(join(ROOT, page), 'utf8');
+/** The blocks for a shell below a heading of docs/recipes.md, in their order. @throws where there is no such heading */
+export async function shellRecipes(heading: string): Promise<readonly string[]> {
+  const text = await readFile(join(ROOT, 'docs', 'recipes.md'), 'utf8');
   const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`));
-  if (section === undefined) throw new Error(`${page} has no heading ${JSON.stringify(heading)}`);
+  if (section === undefined) throw new Error(`docs/recipes.md has no heading ${JSON.stringify(heading)}`);
   return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
 }

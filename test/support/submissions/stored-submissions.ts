@@ -1,12 +1,19 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Db } from '../../../src/db/connection/db.ts';
+import { openInstallation } from '../../../src/db/installation/installation.ts';
 import { createSubmissionStore } from '../../../src/db/submissions/submission-store.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import type { SubmissionStore } from '../../../src/model/submission.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
-import { takeSubmissions } from './take-submissions.ts';
+
+/** Opens the installation of a database, as a daemon does that takes submissions: `submit()` queues them from here on. */
+export async function takeSubmissions({ db }: Pick<MigratedDatabase, 'db'>): Promise<void> {
+  const submit = { enabled: true, maxQueued: 10_000 };
+  await openInstallation({ db, host: undefined, submit, clock: systemClock });
+}
 
 type Row = Record<string, unknown>;
 

@@ -14,7 +14,7 @@ import { jobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { EventAccount } from '../../../support/webhooks/event-account.ts';
 import { envelope } from '../../../support/webhooks/signing.ts';
-import { takeSubmissions } from '../../../support/submissions/take-submissions.ts';
+import { takeSubmissions } from '../../../support/submissions/stored-submissions.ts';
 
 type Act = (account: EventAccount, db: Db) => Promise<unknown>;
 

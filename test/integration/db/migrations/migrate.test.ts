@@ -51,34 +51,13 @@ describe('migrate', () => {
     expect(rows).toEqual([{ mirror: true, sync: false, login: false }]);
   });
 
-  it('refuses a database that is too new for the program, and touches nothing', async () => {
-    await writeFile(
-      join(folder, '0001_first.sql'),
-      'create schema if not exists "{schema}"; create table "{schema}".a ();',
-    );
-    const options = { db: new Db(open.kysely, 'newer'), folder, version: '0.2.0', clock: systemClock };
-    await migrate(options);
-    await open.db.sql`insert into newer_sync.migration (name, checksum, applied_at) values ('0002_later', 'x', now())`;
-    const content = `select count(*) + (select count(*) from newer_sync.migration) as count from pg_class`;
-    const before = await count(content);
-    await expect(migrate(options)).rejects.toThrow(
-      /newer than this program, research-mirror 0\.2\.0: its schema "newer" has 0002_later\./,
-    );
-    await open.db.sql`update newer_sync.migration set oldest_program = '0.10.0' where name = '0002_later'`;
-    await expect(pendingMigrations(options)).rejects.toThrow('has 0002_later (for 0.10.0 and later)');
-    expect(await count(content)).toBe(before);
-    await expect(migrate({ ...options, version: '0.10.0' })).resolves.toEqual([]);
-  });
-
   it('refuses a migration whose text has changed since it was applied', async () => {
-    await writeFile(
-      join(folder, '0001_first.sql'),
-      'create schema if not exists "{schema}"; create table "{schema}".b ();',
-    );
-    await open.db.sql`delete from newer_sync.migration where name = '0002_later'`;
-    await expect(
-      migrate({ db: new Db(open.kysely, 'newer'), folder, version: '0.2.0', clock: systemClock }),
-    ).rejects.toThrow(/0001_first of schema "newer" was applied with another text/);
+    const file = join(folder, '0001_first.sql');
+    const options = { db: new Db(open.kysely, 'newer'), folder, version: '0.2.0', clock: systemClock };
+    await writeFile(file, 'create schema if not exists "{schema}"; create table "{schema}".a ();');
+    await migrate(options);
+    await writeFile(file, 'create schema if not exists "{schema}"; create table "{schema}".b ();');
+    await expect(migrate(options)).rejects.toThrow(/0001_first of schema "newer" was applied with another text/);
   });
 
   it('leaves nothing of a migration that fails', async () => {
