@@ -52,17 +52,6 @@ describe('a registration', () => {
     expect(account.lines.join()).not.toContain(there?.secret);
   });
 
-  it('is made once, and its unchanged row is written once', async () => {
-    const account = await registered({ noWebhook: '204', webhookUrl: 'slash' });
-    await account.look(3);
-    const row = await webhookOf(account);
-    for (let times = 0; times < 3; times += 1) await account.look();
-    expect(await account.asked('POST')).toBe(1);
-    expect(await account.asked('GET')).toBeGreaterThanOrEqual(5);
-    expect((await webhookOf(account))?.version).toBe(row?.version);
-    expect((await account.registration())?.['state']).toBe('registered');
-  });
-
   it('is followed wherever somebody takes the webhook: foreign, gone, ours again', async () => {
     const account = await registered();
     await account.sandbox.control.registerElsewhere({ url: 'https://other.example.com/T0/token' });
