@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
-/** Somebody who may read the mirror at `url` and nothing else, as docs/tables.md has a DBA make them. */
+/** Somebody who may do at `url` what the groups may, by default read the mirror, as docs/tables.md has a DBA make them. */
 export interface ReaderLogin {
   readonly name: string;
   readonly url: string;
@@ -9,7 +9,7 @@ export interface ReaderLogin {
 }
 
 /** @param url of a superuser */
-export async function createReaderLogin(url: string, group = 'mirror_reader'): Promise<ReaderLogin> {
+export async function createReaderLogin(url: string, groups: readonly string[] = ['mirror_reader']): Promise<ReaderLogin> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
   const run = async (text: string): Promise<void> => {
@@ -21,7 +21,8 @@ export async function createReaderLogin(url: string, group = 'mirror_reader'): P
       await client.end();
     }
   };
-  await run(`create role ${name} login password '${password}' in role ${group}`);
+  const member = groups.length > 0 ? `in role ${groups.join()}` : '';
+  await run(`create role ${name} login password '${password}' ${member}`);
   const own = new URL(url);
   own.username = name;
   own.password = password;

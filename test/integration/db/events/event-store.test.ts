@@ -1,29 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../../src/db/connection/database.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-  openTestDatabase,
-} from '../../../support/databases/migrated-database.ts';
-import { EventAccount } from '../../../support/webhooks/event-account.ts';
+import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
+import { EventAccount, eventAccounts } from '../../../support/webhooks/event-account.ts';
 import { envelope } from '../../../support/webhooks/signing.ts';
 
-let database: MigratedDatabase;
+const scene = eventAccounts();
 /** As another process has it. */
 let other: Database;
 let account: EventAccount;
 
 beforeAll(async () => {
-  database = await createMigratedDatabase();
-  other = await openTestDatabase(database.url);
+  other = await openTestDatabase(scene.database.url);
 });
-beforeEach(async () => {
-  account = await EventAccount.make(database);
+beforeEach(() => {
+  ({ account } = scene);
 });
-afterAll(async () => {
-  await other.close();
-  await database.drop();
-});
+afterAll(() => other.close());
 
 describe('an event', () => {
   it('is stored whole, with every digit, and makes due what it names', async () => {
@@ -47,7 +39,7 @@ describe('an event', () => {
   it('is stored once, whoever receives it again, and hints once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        account.store(envelope('evt_1'), index % 2 === 0 ? database.db : other.db),
+        account.store(envelope('evt_1'), index % 2 === 0 ? scene.database.db : other.db),
       ),
     );
     expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
@@ -70,12 +62,12 @@ describe('an event', () => {
 
   it('that reuses an ID is stored once, whoever receives it again, also where the first one’s row is gone', async () => {
     await account.store(envelope('evt_1'));
-    await database.db.sql`delete from mirror.events where _user_id = ${account.userId}`;
+    await scene.database.db.sql`delete from mirror.events where _user_id = ${account.userId}`;
     expect(await account.store(envelope('evt_1'))).toBe('known');
     const reused = envelope('evt_1', { type: 'research.failed' });
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        account.store(reused, index % 2 === 0 ? database.db : other.db),
+        account.store(reused, index % 2 === 0 ? scene.database.db : other.db),
       ),
     );
     expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
@@ -85,9 +77,9 @@ describe('an event', () => {
   it('that was seen before bodies had hashes is compared with its row, while that is there', async () => {
     await account.store(envelope('evt_1'));
     await account.store(envelope('evt_2'));
-    await database.db
+    await scene.database.db
       .sql`update mirror_sync.event_seen set content = null where _user_id = ${account.userId}`;
-    await database.db.sql`delete from mirror.events where _user_id = ${account.userId} and id = 'evt_2'`;
+    await scene.database.db.sql`delete from mirror.events where _user_id = ${account.userId} and id = 'evt_2'`;
     expect(await account.store(envelope('evt_1'))).toBe('known');
     expect(await account.store(envelope('evt_1', { data: { job_id: 9 } }))).toBe('stored');
     expect(await account.store(envelope('evt_2', { data: { job_id: 9 } }))).toBe('known');
@@ -127,7 +119,7 @@ describe('an event', () => {
 
   it('of another account with the same ID is another event', async () => {
     await account.store(envelope('evt_1'));
-    const another = await EventAccount.make(database);
+    const another = await EventAccount.make(scene.database);
     expect(await another.store(envelope('evt_1'))).toBe('stored');
   });
 
@@ -136,7 +128,7 @@ describe('an event', () => {
       envelope(`evt_${index}`, { type: 'list.analyzed', data: { list_id: index % 3 } }),
     );
     const answers = await Promise.all(
-      bodies.map((body, index) => account.store(body, index % 2 === 0 ? database.db : other.db)),
+      bodies.map((body, index) => account.store(body, index % 2 === 0 ? scene.database.db : other.db)),
     );
     expect(new Set(answers)).toEqual(new Set(['stored']));
     expect(await account.events()).toHaveLength(200);
@@ -164,10 +156,10 @@ describe('an event', () => {
   });
 
   it('that could not be stored leaves no trace, and is new when it comes again', async () => {
-    await database.db.sql`alter table mirror.events add constraint refuses check (id <> 'evt_refused')`;
+    await scene.database.db.sql`alter table mirror.events add constraint refuses check (id <> 'evt_refused')`;
     await expect(account.store(envelope('evt_refused'))).rejects.toThrow(/refuses/);
     expect(await account.hints()).toEqual([]);
-    await database.db.sql`alter table mirror.events drop constraint refuses`;
+    await scene.database.db.sql`alter table mirror.events drop constraint refuses`;
     expect(await account.store(envelope('evt_refused'))).toBe('stored');
   });
 });

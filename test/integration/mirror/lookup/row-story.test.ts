@@ -224,7 +224,7 @@ describe('mirror.row_story', () => {
     await account.page('research_jobs', '[{"job_id":1,"n":2}]');
     const asked = `select what, field from mirror.row_story(${userId}, 'research_jobs', '1')`;
     for (const group of ['mirror_reader', 'mirror_submitter']) {
-      const login = await createReaderLogin(account.database.url, group);
+      const login = await createReaderLogin(account.database.url, [group]);
       const client = new pg.Client({ connectionString: login.url });
       await client.connect();
       expect((await client.query(asked)).rows).toEqual([
