@@ -19,15 +19,15 @@ export async function createLoginRole(
   database: MigratedDatabase,
   groups: readonly string[],
 ): Promise<LoginRole> {
-  const { name, url, drop } = await createReaderLogin(database.url, groups);
-  const opened = await openTestDatabase(url, { max: SESSIONS });
+  const login = await createReaderLogin(database.url, groups);
+  const opened = await openTestDatabase(login.url, { max: SESSIONS });
   return {
     ...opened,
-    name,
+    name: login.name,
     run: async (text) => (await opened.db.sql<Record<string, unknown>>`${sql.raw(text)}`).rows,
     drop: async () => {
       await opened.close();
-      await drop();
+      await login.drop();
     },
   };
 }

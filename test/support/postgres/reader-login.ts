@@ -9,7 +9,10 @@ export interface ReaderLogin {
 }
 
 /** @param url of a superuser */
-export async function createReaderLogin(url: string, groups: readonly string[] = ['mirror_reader']): Promise<ReaderLogin> {
+export async function createReaderLogin(
+  url: string,
+  groups: readonly string[] = ['mirror_reader'],
+): Promise<ReaderLogin> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
   const run = async (text: string): Promise<void> => {

@@ -79,7 +79,8 @@ describe('an event', () => {
     await account.store(envelope('evt_2'));
     await scene.database.db
       .sql`update mirror_sync.event_seen set content = null where _user_id = ${account.userId}`;
-    await scene.database.db.sql`delete from mirror.events where _user_id = ${account.userId} and id = 'evt_2'`;
+    await scene.database.db
+      .sql`delete from mirror.events where _user_id = ${account.userId} and id = 'evt_2'`;
     expect(await account.store(envelope('evt_1'))).toBe('known');
     expect(await account.store(envelope('evt_1', { data: { job_id: 9 } }))).toBe('stored');
     expect(await account.store(envelope('evt_2', { data: { job_id: 9 } }))).toBe('known');
@@ -138,7 +139,9 @@ describe('an event', () => {
   it('whose body holds a number that Postgres can’t is stored whole', async () => {
     const body = '{"a":1e400000}';
     expect(await account.store(body)).toBe('stored');
-    expect(await account.events()).toMatchObject([{ type: null, data: null, raw: JSON.stringify(body), verbatim: null, names: null }]);
+    expect(await account.events()).toMatchObject([
+      { type: null, data: null, raw: JSON.stringify(body), verbatim: null, names: null },
+    ]);
     expect(await account.store(body)).toBe('known');
   });
 
