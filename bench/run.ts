@@ -16,19 +16,6 @@ import { print, printMachine } from './support/report.ts';
 const QUICK: readonly (readonly string[])[] = [
   ['peers/compare.ts', '--quick'],
   ['mirror/write.ts', '20000'],
-  [
-    'mirror/full-walk.ts',
-    '--jobs',
-    '10000',
-    '--lists',
-    '20',
-    '--bulk',
-    '100',
-    '--watchlist',
-    '100',
-    '--orders',
-    'falling',
-  ],
   ['service/budget.ts'],
 ];
 /** What is no bench, but what benches use. */
