@@ -10,8 +10,8 @@ export interface TestFleet {
   readonly daemons: readonly Daemon[];
   /** Looks at who owns what from now on, until the fleet is closed. */
   watch(): OwnershipWatch;
-  /** As others see it, it runs on a machine of its own: they must wait for its heartbeat to run out. @param users whose keys it has; default all */
-  start(users?: readonly number[]): Promise<Daemon>;
+  /** As others see it, it runs on a machine of its own: they must wait for its heartbeat to run out. */
+  start(): Promise<Daemon>;
   /** How many accounts each daemon that runs owns, the least first. */
   counts(): Promise<number[]>;
   /** Waits until the counts are these. */
@@ -26,15 +26,12 @@ export interface TestFleet {
 
 const JOBS = 20;
 
-function keysOf(users: readonly number[]): string {
-  return users.map((user) => `key-${user}`).join();
-}
-
 export async function createFleet(
   accounts: number,
   switches: Partial<SandboxOptions> = {},
 ): Promise<TestFleet> {
   const users = Array.from({ length: accounts }, (_, index) => 1001 + index);
+  const keys = users.map((user) => `key-${user}`).join();
   const system = await createSystem({
     keys: users.map((user) => `key-${user}=${user}`).join(),
     jobs: JOBS,
@@ -64,9 +61,9 @@ export async function createFleet(
   return {
     system,
     daemons,
-    async start(some = users) {
+    async start() {
       const daemon = await system.daemon({
-        MIRROR_API_KEY: keysOf(some),
+        MIRROR_API_KEY: keys,
       });
       daemons.push(daemon);
       // Its own identity is in its memory.
@@ -98,7 +95,7 @@ export async function createFleet(
       }
     },
     async mirrorsAll() {
-      await system.sync([], { env: { MIRROR_API_KEY: keysOf(users) } });
+      await system.sync([], { env: { MIRROR_API_KEY: keys } });
       await eventually('all research jobs', async () => {
         const { rows } = await system.db.query<{ count: number }>(
           'select count(*)::int as count from mirror.research_jobs where _deleted_at is null group by _user_id',

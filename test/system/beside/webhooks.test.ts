@@ -71,7 +71,8 @@ async function shown(note: string): Promise<void> {
 }
 
 /** While a secret is young, another one may be on its way: signatures that do not match say nothing yet. */
-async function aged(by = '11 minutes'): Promise<void> {
+async function aged(): Promise<void> {
+  const by = '11 minutes';
   await system.db.query(
     `update mirror_sync.registration r set
        (secret_at, registering_at, registered_at, checked_at, verified_at) =
@@ -107,17 +108,6 @@ async function finishedUnheard(): Promise<void> {
   expect(rowCount).toBe(3);
 }
 
-/** A delivery that looks like the service's, but for its signature. */
-async function forge(publicUrl: string): Promise<number> {
-  const body = `{"id":"evt_1","type":"research.failed","data":{"job_id":${await aJob()}}}`;
-  const { status } = await fetch(deliveryUrl(publicUrl), {
-    method: 'POST',
-    headers: { 'X-Service-Signature': hmac('none of ours', body) },
-    body,
-  });
-  return status;
-}
-
 async function storedEvents(): Promise<string[]> {
   const { rows } = await system.db.query<{ id: string }>('select id from mirror.events order by received_at');
   return rows.map(({ id }) => id);
@@ -148,25 +138,6 @@ describe('a daemon with a public URL', () => {
     expect((await system.run(['status'])).code).toBe(0);
     expect(await daemon.stop()).toMatchObject({ code: 0 });
     expect(daemon.output()).not.toContain(webhook?.secret);
-  });
-
-  it('keeps its registration and its secret over a restart, and gives both up when its public URL goes', async () => {
-    system = await still();
-    const { env } = await reachable();
-    const first = await registered(env);
-    const before = await system.sandbox.control.webhook();
-    await first.stop('SIGKILL');
-    const second = await system.daemon(env);
-    await tellOfAChange('after the restart');
-    await shown('after the restart');
-    expect(await system.sandbox.control.webhook()).toEqual(before);
-    await second.stop();
-
-    const third = await system.daemon(NO_POLLS);
-    await eventually('the removal', async () => (await system.sandbox.control.webhook()) === null);
-    const gone = 'select 1 from mirror.webhook where _deleted_at is not null';
-    await eventually('its row', async () => (await system.db.query(gone)).rows.length === 1);
-    expect(await third.stop()).toMatchObject({ code: 0 });
   });
 
   it('that leads elsewhere says so at once, with the remedy', async () => {
@@ -215,31 +186,6 @@ describe('a daemon with a public URL', () => {
     await second.stop();
   });
 
-  it('answers 503 while Postgres holds the event, and has it when it is delivered again', async () => {
-    system = await still({ deliveryRetryMs: 200, deliveryRetries: 20 });
-    const { env } = await reachable();
-    const daemon = await registered(env);
-    const client = await system.db.connect();
-    let event: string;
-    try {
-      await client.query('begin; lock table mirror.events in exclusive mode');
-      event = await tellOfAChange('held');
-      await eventually('a 503', async () => {
-        return (await system.sandbox.control.deliveries()).some(({ status }) => status === 503);
-      });
-    } finally {
-      await client.query('rollback');
-      client.release();
-    }
-    await shown('held');
-    // What was answered 503 may have been stored a moment later; it is delivered again until it is answered 200.
-    const answers = async () => (await system.sandbox.control.deliveries()).map(({ status }) => status);
-    await eventually('a 200', async () => (await answers()).includes(200));
-    expect(await storedEvents()).toEqual([event]);
-    expect(new Set(await answers())).toEqual(new Set([503, 200]));
-    await daemon.stop();
-  });
-
   it('is not ready from a delivery that Postgres refuses until it is delivered again', async () => {
     system = await still({ deliveryRetryMs: 200, deliveryRetries: 20 });
     const { env } = await reachable();
@@ -252,78 +198,6 @@ describe('a daemon with a public URL', () => {
     await shown('refused');
     await eventually('to be ready', async () => (await ready()) === '{"ok":true}');
     expect(await daemon.stop()).toMatchObject({ code: 0 });
-  });
-
-  it('reads what changed before it registered anew, which nobody announced', async () => {
-    system = await still();
-    const reached = await reachable();
-    const daemon = await registered({ ...reached.env, MIRROR_POLL_CRON: '0 0 1 1 *' });
-    const before = (await system.sandbox.control.webhook())?.secret;
-    await aged();
-    await finishedUnheard();
-    const { control } = system.sandbox;
-    await control.mutate({ op: 'insert', collection: 'research_jobs', silent: true });
-    await eventually('another registration', async () => {
-      await forge(reached.publicUrl);
-      return (await control.webhook())?.secret !== before;
-    });
-    await eventually('the job', async () => (await differences(system)).length === 0);
-    expect(await storedEvents()).toEqual([]);
-    await daemon.stop();
-  });
-
-  it('is brought to nothing but a reading by deliveries of somebody who has no secret', async () => {
-    system = await still();
-    const { publicUrl, env } = await reachable();
-    const daemon = await registered(env);
-    const { control } = system.sandbox;
-    await tellOfAChange('before');
-    await shown('before');
-    const row = async () =>
-      (await system.db.query('select secret, verified_at, state from mirror_sync.registration')).rows[0];
-    await eventually('a right signature', async () => (await row())?.['verified_at'] !== null);
-    await aged();
-    const before = await row();
-    const polls = `select 1 from mirror.sync_log where kind = 'poll' and collection = 'research_jobs'`;
-    expect((await system.db.query(polls)).rows).toEqual([]);
-    const answers = new Set<number>();
-    // Where nothing is polled otherwise, this is what they can bring about.
-    await eventually('what they bring about', async () => {
-      answers.add(await forge(publicUrl));
-      expect((await control.webhook())?.secret).toBe(before?.['secret']);
-      return (await system.db.query(polls)).rows.length > 0;
-    });
-    for (let more = 0; more < 20; more += 1) answers.add(await forge(publicUrl));
-    expect([...answers]).toEqual([400]);
-    expect(await row()).toEqual(before);
-    const event = await tellOfAChange('after');
-    await shown('after');
-    expect(await storedEvents()).toContain(event);
-    expect((await system.run(['status'])).code).toBe(0);
-    await daemon.stop();
-  });
-
-  it('registers again what was removed at the service, minutes before it would have looked', async () => {
-    system = await still();
-    const { publicUrl, env } = await reachable();
-    const daemon = await registered(env);
-    const { url, key } = system.sandbox;
-    const headers = { authorization: `Bearer ${key}` };
-    expect((await fetch(`${url}/v1/webhooks`, { method: 'DELETE', headers })).ok).toBe(true);
-    await finishedUnheard();
-    await aged('10 minutes');
-    // It looked five minutes ago, and would look again in ten: longer than this test waits.
-    await system.db.query(`update mirror_sync.registration set checked_at = now() - interval '5 minutes'`);
-    await eventually(
-      'another registration',
-      async () => (await system.sandbox.control.webhook())?.url === deliveryUrl(publicUrl),
-    );
-    await eventually('the note', async () => {
-      const { stdout } = await system.run(['status']);
-      return stdout.includes('it was removed or changed at the service');
-    });
-    expect(daemon.output()).toContain('our webhook was removed at the service: it is registered again');
-    await daemon.stop();
   });
 
   it('registers anew when the service has another secret than it told', async () => {

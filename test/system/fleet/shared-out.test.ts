@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createFleet, type TestFleet } from '../../support/fleet/test-fleet.ts';
-import type { StatusReport } from '../../../src/model/status/status-report.ts';
 
 let fleet: TestFleet;
 afterEach(() => fleet.close());
@@ -28,45 +27,6 @@ describe('daemons with the same keys', () => {
     await fleet.change();
     await fleet.mirrorsAll();
     expect((await fleet.system.sandbox.control.counters()).maxInFlightPerScope).toBe(1);
-  });
-
-  it('each tell the state of all accounts, and which daemon has which', async () => {
-    fleet = await createFleet(3);
-    for (let started = 0; started < 3; started += 1) await fleet.start();
-    await fleet.shares([1, 1, 1]);
-    await fleet.mirrorsAll();
-    for (const { statusUrl } of fleet.daemons) {
-      const report = (await (await fetch(`${statusUrl}/api/status`)).json()) as StatusReport;
-      expect(report.accounts.map(({ userId }) => userId)).toEqual(['1001', '1002', '1003']);
-      const pids = report.accounts.map(
-        ({ owner }) => report.processes.find(({ processId }) => processId === owner)?.pid,
-      );
-      expect(new Set(pids)).toEqual(new Set(fleet.daemons.map(({ child }) => child.pid)));
-      expect(report.accounts.every(({ budgets }) => budgets.length > 0)).toBe(true);
-    }
-  });
-});
-
-describe('daemons with different keys', () => {
-  it('leave an account to the one that can serve it, and share the rest so that it evens out', async () => {
-    fleet = await createFleet(6);
-    // All accounts; then only the last two of them.
-    const all = await fleet.start();
-    await fleet.shares([6]);
-    const some = await fleet.start([1005, 1006]);
-    await fleet.shares([2, 4]);
-    await some.stop();
-    await fleet.shares([6]);
-    // Only it has the keys of three; the other one has all of them.
-    const three = await fleet.start([1001, 1002, 1003]);
-    await fleet.shares([3, 3]);
-    await all.stop();
-    // It takes another for a moment, to store that nobody is asked to mirror it.
-    const own = await eventually('three of its own', async () => {
-      const owned = await fleet.ownedBy(three);
-      return owned.length === 3 && owned;
-    });
-    expect(own).toEqual(['1001', '1002', '1003']);
   });
 });
 

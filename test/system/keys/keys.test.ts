@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createGateway, type Gateway } from '../../support/network/gateway.ts';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { createSystem, type System } from '../../support/processes/system.ts';
 
@@ -8,12 +7,7 @@ const GOOD = 'sandbox-key';
 const WRONG = 'no-such-key-7f3a';
 
 let system: System;
-let gateway: Gateway | undefined;
-afterEach(async () => {
-  await system.close();
-  await gateway?.close();
-  gateway = undefined;
-});
+afterEach(() => system.close());
 
 describe('a key that the service refuses', () => {
   it('keeps sync from no other account', async () => {
@@ -53,56 +47,5 @@ describe('a wrong key in place of one of two', () => {
     expect((JSON.parse(stdout) as { problems: unknown }).problems).toMatchObject([problem]);
     expect(stdout).toContain('"overdue"');
     expect(await daemon.stop()).toMatchObject({ code: 0 });
-  });
-});
-
-describe('a key that the service refuses later', () => {
-  it('is replaced by the account’s other key without a pause', async () => {
-    system = await createSystem({ keys: `old-key=1001,new-key=1001` });
-    gateway = await createGateway(system.sandbox.url);
-    const env = { MIRROR_API_URL: gateway.url, MIRROR_API_KEY: 'old-key,new-key' };
-    const daemon = await system.daemon(env);
-    await eventually('the account', async () => (await differences(system)).length === 0);
-    gateway.refuse(({ headers }) =>
-      headers.authorization === 'Bearer old-key' ? { status: 401, message: 'revoked' } : undefined,
-    );
-    await system.sandbox.control.mutate({
-      op: 'insert',
-      collection: 'research_jobs',
-      fields: { status: 'new' },
-    });
-    expect((await system.run(['sync'], env)).code).toBe(0);
-    await eventually('the new row', async () => (await differences(system)).length === 0);
-    expect((await system.run(['status'])).code).toBe(0);
-    expect(await daemon.stop()).toMatchObject({ code: 0 });
-  });
-
-  it('leaves the account to a daemon that was given the new key', async () => {
-    system = await createSystem({ keys: `old-key=1001,new-key=1001` });
-    await system.sandbox.control.clock({ freeze: true });
-    gateway = await createGateway(system.sandbox.url);
-    const env = { MIRROR_API_URL: gateway.url, MIRROR_API_KEY: 'old-key' };
-    const first = await system.daemon(env);
-    await eventually('the account', async () => (await differences(system)).length === 0);
-    gateway.refuse(({ headers }) =>
-      headers.authorization === 'Bearer old-key' ? { status: 401, message: 'revoked' } : undefined,
-    );
-    expect((await system.run(['sync'], env)).code).toBe(3);
-    await first.until('account 1001 has stopped: ');
-
-    await system.sandbox.control.mutate({
-      op: 'insert',
-      collection: 'research_jobs',
-      fields: { status: 'new' },
-    });
-    const second = await system.daemon({ ...env, MIRROR_API_KEY: 'new-key' });
-    await first.until('unless another daemon has a good key');
-    await eventually('the new row', async () => (await differences(system)).length === 0);
-    const { rows } = await system.db.query(
-      `select a.state, p.pid from mirror_sync.account a join mirror_sync.process p on p.process_id = a.owner`,
-    );
-    expect(rows).toEqual([{ state: 'active', pid: second.child.pid }]);
-    expect(await first.stop()).toMatchObject({ code: 0 });
-    expect(await second.stop()).toMatchObject({ code: 0 });
   });
 });

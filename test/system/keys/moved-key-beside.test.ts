@@ -121,27 +121,3 @@ describe('a key that answers for another account under a running daemon', () => 
   });
 });
 
-describe('what the proofs of a pass cost', () => {
-  it('is a handful of pings, however many lists it reads', async () => {
-    system = await createSystem({ lists: 60, itemsPerList: 3, jobs: 30 });
-    const { control } = system.sandbox;
-    await control.clock({ freeze: true });
-    await system.sync(['--full'], { env: QUICK });
-    const lists = await control.truth({ collection: 'lists' });
-    for (const text of lists) {
-      const list = String((JSON.parse(text) as { list_id: number | string }).list_id);
-      const [item = ''] = await control.truth({ collection: 'list_items', list });
-      const { id } = JSON.parse(item) as { id: number | string };
-      await control.mutate({ op: 'delete', collection: 'list_items', list, id: String(id) });
-    }
-    await control.resetCounters();
-    // Rows of every list are deleted, which needs a proof after the last request of each.
-    const begun = performance.now();
-    await system.sync(['--full', '--accept-deletions'], { env: QUICK });
-    const minutes = (performance.now() - begun) / 60_000;
-    expect(await differences(system)).toEqual([]);
-    const { byRouteAndStatus } = await control.counters();
-    expect(byRouteAndStatus['GET /v1/lists/{id} 200']).toBeGreaterThanOrEqual(120);
-    expect(byRouteAndStatus['GET /v1/ping 200']).toBeLessThanOrEqual(8 + minutes);
-  });
-});

@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 import { createSystem, type System } from '../../support/processes/system.ts';
 
-const KEY = 'sandbox-key';
-const NAME = createHash('sha256').update(KEY).digest('hex').slice(0, 8);
 /** Deletions need not wait. */
 const QUICK = { MIRROR_SETTLE: '1s' };
 
@@ -25,37 +22,6 @@ async function jobs(): Promise<{ live: string[]; deleted: string[] }> {
   const ids = (gone: boolean): string[] => rows.filter((row) => row.gone === gone).map((row) => row.job_id);
   return { live: ids(false), deleted: ids(true) };
 }
-
-describe('a key that answers for another account', () => {
-  it('deletes nothing of the first one, writes nothing more, and stops it with the remedy, also after a restart', async () => {
-    system = await createSystem({ keys: `${KEY}=1001,other-key=2002`, jobs: 8 });
-    const { control } = system.sandbox;
-    await control.clock({ freeze: true });
-    await system.sync(['--full']);
-    const before = await jobs();
-
-    await control.change({ keys: `${KEY}=2002` });
-    await control.mutate({
-      op: 'insert',
-      user: 2002,
-      collection: 'research_jobs',
-      fields: { status: 'foreign' },
-    });
-    const { code, stdout, stderr } = await system.run(['sync', '--full'], QUICK);
-    expect(await jobs()).toEqual(before);
-    expect(code).toBe(3);
-    expect(stdout + stderr).toContain(`key ${NAME}… answers for account 2002, not 1001`);
-    expect(stdout + stderr).toContain('research-mirror accounts move 1001');
-    const status = await system.run(['status']);
-    expect(status.code).toBe(1);
-    expect(status.stdout.replaceAll(/\s+/g, ' ')).toContain('problem: account has stopped: ');
-
-    // It answers for its first owner again: nobody has said that it is to be trusted.
-    await control.change({ keys: `${KEY}=1001` });
-    expect((await system.run(['sync'], QUICK)).code).toBe(3);
-    expect(await differences(system)).toEqual([]);
-  });
-});
 
 describe('a base URL that leads to another service', () => {
   it('is refused by sync, verify and start for an account of the first one: nothing is asked there', async () => {

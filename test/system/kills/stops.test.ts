@@ -89,8 +89,6 @@ async function embeddedServer(): Promise<number> {
 describe('a stop in the middle of a page', () => {
   it.each([
     ['SIGINT', 'start', 0],
-    ['SIGTERM', 'start', 0],
-    ['SIGINT', 'sync', 130],
     ['SIGTERM', 'sync', 130],
   ] as const)('writes that page and ends: %s to %s', async (signal, command, code) => {
     const args = [command, ...(command === 'sync' ? ['--full'] : [])];

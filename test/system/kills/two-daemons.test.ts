@@ -32,27 +32,6 @@ async function newJob(): Promise<void> {
 }
 
 describe('two daemons on one database', () => {
-  it.each(['SIGTERM', 'SIGKILL'] as const)(
-    'share out the work: the second waits, and goes on when the first one ends by %s',
-    async (signal) => {
-      const { first, second } = await twoDaemons();
-      expect(await owner()).toBe(first.child.pid);
-      // Whoever is asked, the owner does it.
-      await newJob();
-      await system.sync();
-      expect(await differences(system)).toEqual([]);
-      expect((await system.sandbox.control.counters()).maxInFlightPerScope).toBe(1);
-
-      await first.stop(signal);
-      await eventually('the takeover', async () => (await owner()) === second.child.pid);
-      await newJob();
-      await system.sync();
-      expect(await differences(system)).toEqual([]);
-      expect((await system.run(['status'])).code).toBe(0);
-      expect(await second.stop()).toMatchObject({ code: 0 });
-    },
-  );
-
   it('take an account over from one that hangs, which then takes nothing back', async () => {
     const { first, second } = await twoDaemons();
     first.child.kill('SIGSTOP');

@@ -101,29 +101,4 @@ describe('sync --full', () => {
     expect(stderr).toMatch(/watchlist \d+ \(1 missing, read again in \d+ s\)/);
     expect(await deletedRows()).toBe(0);
   });
-
-  it('asks for --full with --accept-deletions', async () => {
-    system = await createSystem();
-    const { code, stderr } = await system.run(['sync', '--accept-deletions']);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/--accept-deletions goes with --full/);
-  });
-});
-
-describe('a daemon', () => {
-  const NEVER: Environment = { MIRROR_POLL_CRON: 'never', MIRROR_FULL_CRON: 'never' };
-
-  it('goes on after a stop in the grace period, and stops at once in it', async () => {
-    await mirrored();
-    await remove(1);
-    const first = await system.daemon({ ...PATIENT, ...NEVER });
-    await eventually('a doubt', async () => (await suspects()) === 1);
-    expect((await first.stop()).code).toBe(0);
-    expect(await deletedRows()).toBe(0);
-
-    const second = await system.daemon({ ...GRACE_PERIOD, ...NEVER });
-    await eventually('the deletion', async () => (await deletedRows()) === 1);
-    expect(await suspects()).toBe(0);
-    await second.stop();
-  });
 });
