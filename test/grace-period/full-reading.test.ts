@@ -34,18 +34,6 @@ async function deleted(table: string, key: string): Promise<string[]> {
 }
 
 describe('a full reading', () => {
-  it('deletes what two snapshots, the grace period apart, do not hold', async () => {
-    await mirrored();
-    const [gone = ''] = await ids('watchlist');
-    await test.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id: gone });
-    const begin = performance.now();
-    const { totals, error } = await test.read('watchlist', 'full');
-    expect(error).toBeUndefined();
-    expect(performance.now() - begin).toBeGreaterThan(1_000);
-    expect(totals.deleted).toBe(1);
-    expect(await deleted('watchlist', 'id')).toEqual([gone]);
-  });
-
   it.each(['falling', 'rising', 'last-updated', 'unordered'] as const)(
     'deletes what is gone from many pages: order %s',
     async (order) => {
@@ -253,16 +241,5 @@ describe('doubts', () => {
     expect(error).toBeUndefined();
     expect(totals.deleted).toBe(1);
     expect(await deleted('research_jobs', 'job_id')).toEqual([String(all[60])]);
-  });
-
-  it('are withdrawn by a sighting', async () => {
-    await mirrored();
-    const [id = ''] = await ids('watchlist');
-    await test.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id });
-    expect((await test.read('watchlist', 'poll')).suspects).toEqual(['watchlist']);
-    await test.sandbox.control.mutate({ op: 'restore', collection: 'watchlist', id });
-    await test.read('watchlist', 'poll');
-    expect(await test.query('select * from mirror_sync.candidate')).toEqual([]);
-    expect(await deleted('watchlist', 'id')).toEqual([]);
   });
 });

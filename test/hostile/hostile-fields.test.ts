@@ -2,12 +2,10 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 import { createHostileMirror, type HostileMirror, startHostileService } from './hostile-service.ts';
-import { hostileDifferences } from './hostile-truth.ts';
 
 interface Column {
   readonly field: string;
   readonly name: string | null;
-  readonly conflicts: string;
 }
 
 let mirror: HostileMirror;
@@ -18,51 +16,12 @@ afterAll(() => mirror.drop());
 
 async function columnsOf(collection: string, database: HostileMirror = mirror): Promise<Column[]> {
   const { rows } = await sql<Column>`
-    select field, column_name as name, conflicts from mirror.columns where collection = ${collection}
+    select field, column_name as name from mirror.columns where collection = ${collection}
     order by field collate "C"`.execute(database.kysely);
   return rows;
 }
 
 describe('names of fields', () => {
-  it('that are reserved, empty, overlong, or differ by case alone each get a column of their own', async () => {
-    const service = await startHostileService(mirror, { hostileShare: 1, hostileKinds: 'names' });
-    const account = await service.account();
-    await account.readAll();
-    expect(await hostileDifferences(service, account.userId)).toEqual([]);
-    const columns = await columnsOf('research_jobs');
-    const names = columns.map(({ name }) => name);
-    expect(names).not.toContain(null);
-    expect(new Set(names.map((name) => name?.toLowerCase())).size).toBe(columns.length);
-    expect(names.filter((name) => !/^[\p{Ll}\p{Lo}][\p{Ll}\p{Lo}\d_]*$/u.test(name ?? ''))).toEqual([]);
-    expect(names.filter((name) => Buffer.byteLength(name ?? '') > 63)).toEqual([]);
-    const nameOf = (field: string): string | null | undefined =>
-      columns.find((column) => column.field === field)?.name;
-    expect(nameOf('title')).toBe('title');
-    expect(nameOf('größe')).toBe('größe');
-    expect([nameOf('ti-tle'), nameOf('ti:tle')]).toContain('ti_tle');
-    for (const field of ['Title', 'TITLE', '', 'select', 'user', 'ctid', '_raw', 'x'.repeat(80)]) {
-      expect(nameOf(field)).toMatch(/_[0-9a-f]{6}$/);
-    }
-    // Too long to be registered, or of characters that no text can hold: in _raw alone.
-    expect(columns.some(({ field }) => /^n{2000}$|\0|half/.test(field))).toBe(false);
-    // The suffix depends on the field alone: every table has the same name for it.
-    const others = await columnsOf('watchlist');
-    expect(others.find(({ field }) => field === 'select')?.name).toBe(nameOf('select'));
-    await account.close();
-    await service.close();
-  });
-
-  it('that jsonb can’t hold bring no value into the column of a field that is named like what takes their place', async () => {
-    const account = await MirroredAccount.make(mirror, '9004');
-    await account.page('watchlist', String.raw`[{"id":"1","half\ufffd":true}]`);
-    const { outcomes } = (await account.page(
-      'watchlist',
-      String.raw`[{"id":"1","half\ufffd":false,"half\ud800":"text"},{"id":"2","half\u0000":true}]`,
-    )) as { readonly outcomes: readonly string[] };
-    expect(outcomes).toEqual(['updated', 'inserted']);
-    expect((await columnsOf('watchlist')).filter(({ field }) => field.startsWith('half'))).toEqual([]);
-  });
-
   it('are data wherever they come into SQL', async () => {
     const account = await MirroredAccount.make(mirror, '9001');
     const fields = [
@@ -95,43 +54,6 @@ describe('names of fields', () => {
         where _user_id = 9001`.execute(mirror.kysely);
       expect({ field, rows }).toEqual({ field, rows: [{ value: `value ${index}`, live: `value ${index}` }] });
     }
-  });
-});
-
-describe('a field', () => {
-  it('whose type differs from item to item is NULL where it does not fit, counted, and whole in _raw', async () => {
-    const service = await startHostileService(mirror, { jobs: 60, hostileShare: 1, hostileKinds: 'types' });
-    const account = await service.account();
-    await account.readAll();
-    expect(await hostileDifferences(service, account.userId)).toEqual([]);
-    const { rows } = await sql<{ kept: number; lost: number }>`
-      select count(measure)::int as kept, count(*) filter (
-        where measure is null and _raw -> 'measure' <> 'null')::int as lost
-      from mirror.research_jobs where _user_id = ${account.userId}`.execute(mirror.kysely);
-    expect(rows[0]?.kept).toBeGreaterThan(5);
-    expect(rows[0]?.lost).toBeGreaterThan(5);
-    const measure = (await columnsOf('research_jobs')).find(({ field }) => field === 'measure');
-    expect(measure?.conflicts).toBe(String(rows[0]?.lost));
-    await account.close();
-    await service.close();
-  });
-
-  it('that appears, changes its type, vanishes and comes back keeps its column and its type', async () => {
-    const account = await MirroredAccount.make(mirror, '9002');
-    const values = ['1', '"two"', '{"three":3}', undefined, 'null', '6'];
-    for (const value of values) {
-      const field = value === undefined ? '' : `,"moody":${value}`;
-      expect(await account.page('watchlist', `[{"id":"a"${field}}]`)).toMatchObject({ state: 'applied' });
-      const { rows } = await sql<{ moody: string | null; raw: string | null }>`
-        select moody::text, (_raw -> 'moody')::text as raw from mirror.watchlist where _user_id = 9002`.execute(
-        mirror.kysely,
-      );
-      const fits = value !== undefined && /^\d$/.test(value);
-      expect(rows[0]?.moody).toBe(fits ? value : null);
-      expect(rows[0]?.raw?.replaceAll(' ', '') ?? undefined).toBe(value);
-    }
-    const moody = (await columnsOf('watchlist')).filter(({ field }) => field === 'moody');
-    expect(moody).toMatchObject([{ name: 'moody', conflicts: '2' }]);
   });
 });
 

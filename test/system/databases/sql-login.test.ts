@@ -218,14 +218,4 @@ describe('sql with DATABASE_URL', () => {
       `create role mirror_sql login password '…' connection limit 20 in role mirror_reader;`,
     );
   });
-
-  it('runs as a login that only reads', async () => {
-    const login = await createReaderLogin(server.url);
-    const answered = await runAs(
-      login.url,
-      'select session_user from freshness right join (values (1)) as one on true',
-    );
-    await login.drop();
-    expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining(login.name) as string });
-  });
 });

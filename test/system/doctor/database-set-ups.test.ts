@@ -85,22 +85,6 @@ describe('doctor says the cause and the remedy of', () => {
     expect(found.code).toBe(0);
   });
 
-  it('a server where nobody listens', async () => {
-    const found = await examine(
-      setting({ DATABASE_URL: 'postgres://nobody:hunter-word@127.0.0.1:1/mirror' }),
-    );
-    expect(found).toMatchObject({ code: 1 });
-    expect(found.in('broken')).toEqual(['database']);
-    expect(found.the('database')).toMatchObject({
-      found: expect.stringContaining("the database can't be reached: connect ECONNREFUSED") as string,
-      remedy: expect.stringContaining('127.0.0.1:1') as string,
-    });
-    expect(found.the('rights')).toMatchObject({
-      state: 'unknown',
-      found: 'not looked at: database failed',
-    });
-  });
-
   it('a wrong password: the SQL gives it', async () => {
     await ask(`alter role ${OWNER} password 'another'`);
     const word = { password: 'first' };

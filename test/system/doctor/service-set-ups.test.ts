@@ -86,17 +86,6 @@ describe('doctor', () => {
 });
 
 describe('doctor says the cause and the remedy of', () => {
-  it('a refused key, by its place', async () => {
-    const wrong = setting({ MIRROR_API_KEY: 'key-a,no-such-key,key-c' });
-    const found = await examine(wrong);
-    expect(found.code).toBe(1);
-    expect(found.in('broken')).toEqual(['keys']);
-    expect(found.checks.find(({ state }) => state === 'broken')?.found).toContain(
-      'the 2nd of MIRROR_API_KEY is refused',
-    );
-    expect(await examine(setting({ MIRROR_API_KEY: 'key-a,key-c' }))).toMatchObject({ code: 0 });
-  });
-
   it('one endpoint that a good key may not read, and not while the collection is left out', async () => {
     const passing: RequestListener = (incoming, answer) => {
       const { headers, url = '' } = incoming;
@@ -237,15 +226,6 @@ describe('doctor says the cause and the remedy of', () => {
       state: 'warning',
       found: expect.stringMatching(/^the service's clock is (59|60) min behind this machine's$/) as string,
     });
-  });
-
-  it('a wrong configuration: every problem at once, and nothing is looked at', async () => {
-    const found = await examine(setting({ MIRROR_API_KEY: undefined, MIRROR_POLL_CRON: 'soon' }));
-    expect(found).toMatchObject({ code: 2 });
-    expect(found.checks.map(({ check, state }) => `${state} ${check}`)).toEqual([
-      'broken configuration',
-      'broken configuration',
-    ]);
   });
 
   it('an account that was mirrored from another address: the command accepts the new one', async () => {
