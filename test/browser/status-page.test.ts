@@ -173,34 +173,6 @@ describe.runIf(isBrowserTested())('the status page', () => {
     await expect.poll(() => complaints.join('\n')).toContain('Content Security Policy');
     expect(await page.evaluate('window.evil')).toBeUndefined();
   });
-
-  it('breaks no state and no figure within a word, however long the error beside it', async () => {
-    const lastError = `25 lists could not be read: ${'GET /v1/lists/1068 was refused; '.repeat(10)}`;
-    const failing = sampleCollection({ state: 'failing', liveRows: 1_234_567, lastError });
-    const report = sampleReport({ accounts: [sampleAccount({ collections: [failing] })] });
-    const { page } = await browser.open((await serve(() => report)).url());
-    const lines = (selector: string): Promise<number> =>
-      page.evaluate<number>(`(() => {
-        const words = document.createRange();
-        words.selectNodeContents(document.querySelector(${JSON.stringify(selector)}));
-        return new Set([...words.getClientRects()].map(({ top }) => Math.round(top))).size;
-      })()`);
-    for (const width of [1280, 760]) {
-      await page.setViewportSize({ width, height: 800 });
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-      expect([width, await lines('td .chip'), await lines('td.figure')]).toEqual([width, 1, 1]);
-    }
-  });
-
-  it('fits a phone', async () => {
-    const { page, complaints } = await browser.open((await serve(() => sampleReport())).url());
-    await page.setViewportSize({ width: 360, height: 740 });
-    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-    expect(await page.evaluate(overflow)).toBe(0);
-    const jobs = page.locator('.account').getByRole('row', { name: /^research_jobs/ });
-    expect((await jobs.boundingBox())?.width).toBeLessThanOrEqual(360);
-    expect(complaints).toEqual([]);
-  });
 });
 
 describe.runIf(isBrowserTested())('without script', () => {
