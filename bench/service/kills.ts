@@ -27,11 +27,11 @@ import { startProgram } from '../../test/support/processes/program.ts';
 import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
 import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
-import { compareMirror, truthOf } from '../support/compare.ts';
+import { differences } from '../../test/support/mirror/mirror-truth.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, print, printMachine, printTable, quantile } from '../support/report.ts';
 import { programOptions, type Setting } from '../support/run-sync.ts';
-import { onStage, withClient } from '../support/stage.ts';
+import { onStage, withPool } from '../support/stage.ts';
 import { WalksInLog } from '../support/walks-in-log.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
@@ -86,8 +86,8 @@ await onStage(flags.postgres, async (stage) => {
       ? { MIRROR_DATA_DIR: dataDir, MIRROR_PG_PORT: String(await nonEphemeralPort()) }
       : { DATABASE_URL: await stage.database() };
   const setting = { sandbox, folder: stage.folder, env };
-  const inDatabase = <T>(use: (client: pg.Client) => Promise<T>): Promise<T> =>
-    env.DATABASE_URL === undefined ? inEmbedded(dataDir, use) : withClient(env.DATABASE_URL, use);
+  const inDatabase = <T>(use: (db: pg.Pool) => Promise<T>): Promise<T> =>
+    env.DATABASE_URL === undefined ? inEmbedded(dataDir, use) : withPool(env.DATABASE_URL, use);
 
   const rows: string[][] = [];
   const lives: Life[] = [];
@@ -104,17 +104,14 @@ await onStage(flags.postgres, async (stage) => {
     refused = (await sandbox.control.counters()).rateLimited;
 
     const expected = [...truth].filter(([key, text]) => before.get(key) !== text).length;
-    // The account is read through the service: not as one of the key's requests.
-    await sandbox.control.change({ limits: 'off', latencyMin: 0, latencyMax: 0 });
-    const { compared, changeId, logged } = await inDatabase(async (client) => ({
-      compared: await compareMirror(client, sandbox),
-      ...(await countersOf(client)),
+    const { different, changeId, logged } = await inDatabase(async (db) => ({
+      different: await differences({ sandbox, db }),
+      ...(await countersOf(db)),
     }));
-    await sandbox.control.change({ limits: 'on', latencyMin: 20, latencyMax: 200 });
 
     const written = changeId - changes;
     const begun = walks.begun('/v1/research');
-    for (const problem of compared.problems) claims.check(false, `round ${round}: ${problem}`);
+    for (const problem of different) claims.check(false, `round ${round}: ${problem}`);
     claims.check(written === expected, `round ${round}: ${expected} changes, ${written} rows written`);
     claims.check(
       logged === begun + loggedBefore(rows),
@@ -133,7 +130,7 @@ await onStage(flags.postgres, async (stage) => {
       String(begun),
       String(expected),
       String(written),
-      String(compared.problems.length),
+      String(different.length),
     ]);
     lives.push(...played);
     before = truth;
@@ -228,15 +225,22 @@ function walksIn(texts: Texts): WalksInLog {
 type Texts = ReadonlyMap<string, string>;
 
 /** Every row's text, in the order of its list. */
-async function textsOf(sandbox: TestSandbox): Promise<Texts> {
+async function textsOf({ control }: TestSandbox): Promise<Texts> {
   const texts = new Map<string, string>();
-  for (const collection of LISTS) {
-    for await (const { list = '', items } of truthOf(sandbox.control, collection)) {
-      for (const item of items) {
-        const id = (JSON.parse(item) as Record<string, unknown>)[collection.keyField];
-        texts.set(`${collection.name}/${list}/${String(id)}`, item);
-      }
+  const add = ({ name, keyField }: ListCollection, list: string, items: readonly string[]): void => {
+    for (const item of items) {
+      const id = (JSON.parse(item) as Record<string, unknown>)[keyField];
+      texts.set(`${name}/${list}/${String(id)}`, item);
     }
+  };
+  const lists = (await control.truth({ collection: 'lists' })).map((item) =>
+    String((JSON.parse(item) as { list_id: number }).list_id),
+  );
+  for (const collection of LISTS) {
+    const { name } = collection;
+    if (name === 'account') continue;
+    if (name !== 'list_items') add(collection, '', await control.truth({ collection: name }));
+    else for (const list of lists) add(collection, list, await control.truth({ collection: name, list }));
   }
   // It does not change by itself.
   texts.set('account', '');
@@ -244,8 +248,8 @@ async function textsOf(sandbox: TestSandbox): Promise<Texts> {
 }
 
 /** Change IDs given out, and job walks logged, ever. */
-async function countersOf(client: pg.Client): Promise<{ changeId: number; logged: number }> {
-  const { rows } = await client.query<{ change_id: string; logged: string }>(
+async function countersOf(db: pg.Pool): Promise<{ changeId: number; logged: number }> {
+  const { rows } = await db.query<{ change_id: string; logged: string }>(
     `select change_id, (select count(*) from mirror.sync_log
        where collection = 'research_jobs' and kind = 'full' and outcome = 'completed') as logged
      from mirror_sync.account`,
@@ -254,11 +258,11 @@ async function countersOf(client: pg.Client): Promise<{ changeId: number; logged
 }
 
 /** Joins the program's own server, or starts it where the last program out stopped it. */
-async function inEmbedded<T>(dataDir: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+async function inEmbedded<T>(dataDir: string, use: (db: pg.Pool) => Promise<T>): Promise<T> {
   const log = { info: () => {}, warn: () => {} };
   const server = await startEmbedded({ dataDir, port: 'free', program: 'bench', log, clock: systemClock });
   try {
-    return await withClient(server.url, use);
+    return await withPool(server.url, use);
   } finally {
     await server.stop();
   }

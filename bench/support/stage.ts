@@ -83,3 +83,14 @@ export async function withClient<T>(url: string, use: (client: pg.Client) => Pro
     await client.end();
   }
 }
+
+/** As `withClient`, for what wants a pool. */
+export async function withPool<T>(url: string, use: (db: pg.Pool) => Promise<T>): Promise<T> {
+  const db = new pg.Pool({ connectionString: url, max: 2, options: '-c timezone=UTC' });
+  db.on('error', () => {});
+  try {
+    return await use(db);
+  } finally {
+    await db.end();
+  }
+}
