@@ -85,25 +85,3 @@ it('ends equal to the source or with the reason when a standby that lacks its la
   );
   expect(untrue).toEqual([]);
 });
-
-it('asks the service for nothing that its limit refuses, though the database forgot what was sent last', async () => {
-  const { system, moving } = await open({ jobs: 600, maxLimit: 5, badLimit: 'clamped', limits: 'on' });
-  const { sandbox, db } = system;
-  await moving.follow();
-  const daemon = await system.daemon();
-  const sent = async (): Promise<number> => (await sandbox.control.counters()).requests;
-  await eventually('some pages', async () => (await sent()) > 20);
-  await moving.cutStandby();
-  let last = { requests: 0, since: 0 };
-  await eventually('the limit of a minute to be used', async () => {
-    const requests = await sent();
-    if (requests !== last.requests) last = { requests, since: performance.now() };
-    return requests > 55 && performance.now() - last.since > 3_000;
-  });
-  const used = await sent();
-  await moving.failOver();
-  await eventually('the mark', async () => (await db.query('select from mirror.recoveries')).rowCount);
-  await eventually('more pages', async () => (await sent()) > used + 5, 180_000);
-  expect((await sandbox.control.counters()).rateLimited).toBe(0);
-  await daemon.stop();
-});

@@ -2,21 +2,17 @@ import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createGateway, type Gateway } from '../../support/network/gateway.ts';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { createOwnServer, type OwnServer } from '../../support/databases/own-server.ts';
 import { createSystem, type System } from '../../support/processes/system.ts';
 
 let system: System;
-let gateway: Gateway | undefined;
 let server: OwnServer | undefined;
 let db: pg.Pool | undefined;
 afterEach(async () => {
   await system.close();
-  await gateway?.close();
   await db?.end();
   await server?.remove();
-  gateway = undefined;
   server = undefined;
   db = undefined;
 });
@@ -32,38 +28,6 @@ async function equal(pool: pg.Pool): Promise<void> {
     40_000,
   );
 }
-
-describe('a service that can’t be reached', () => {
-  it('ends sync with 3 and a clear line; start waits for it, mirrors when it comes, and survives its absence', async () => {
-    system = await createSystem();
-    await system.sandbox.control.clock({ freeze: true });
-    gateway = await createGateway(system.sandbox.url);
-    await gateway.close();
-    const env = { MIRROR_API_URL: gateway.url };
-    const { code, stdout, stderr } = await system.run(['sync'], env);
-    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    expect(stderr).toMatch(
-      /^research-mirror: GET \/v1\/ping: 127\.0\.0\.1:\d+ refused the connection \(ECONNREFUSED\)$/m,
-    );
-
-    const daemon = await system.daemon(env);
-    await daemon.until('asked again in 1 s');
-    await gateway.open();
-    await equal(system.db);
-
-    await gateway.close();
-    await system.sandbox.control.mutate({
-      op: 'insert',
-      collection: 'research_jobs',
-      fields: { status: 'new' },
-    });
-    expect((await system.run(['sync', 'research_jobs'], env)).code).toBe(3);
-    await gateway.open();
-    expect((await system.run(['sync', 'research_jobs'], env)).code).toBe(0);
-    await equal(system.db);
-    expect(await daemon.stop()).toMatchObject({ code: 0 });
-  });
-});
 
 describe('a database that can’t be reached', () => {
   it('ends sync with 3 and a clear line; start waits for it, and outlives restarts in the middle of walks, and says so once', async () => {
