@@ -89,6 +89,11 @@ async function readAll(
 }
 
 describe('distribute', () => {
+  it('says what is missing where the database has no Citus, and touches nothing', async () => {
+    await expect(distribute()).rejects.toThrow(/lacks the extension citus.*citus_add_node.*scaling\.md/s);
+    expect(await run(`select 1 from pg_extension where extname = 'citus'`)).toEqual([]);
+  });
+
   it('loses nothing of what is written meanwhile, reads the same afterwards, and is done only once', async () => {
     const reader = await createLoginRole({ ...open, ...plain }, ['mirror_reader']);
     try {

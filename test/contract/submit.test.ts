@@ -223,17 +223,6 @@ describe('submit without a running daemon', () => {
     });
   });
 
-  it('sends what it queues after a hold was noticed, and nothing of what is held', async () => {
-    expect((await run('submit', 'enrich', ...NOTHING, '--no-wait')).code).toBe(0);
-    await execute(`update mirror.submissions set state = 'held' where state = 'queued';
-      update mirror_sync.installation set held_at = now(), held_why = 'this is a copy'`);
-    const before = (await sandbox.control.operations()).length;
-    expect(await run('submit', 'enrich', ...NOTHING)).toMatchObject({ code: 0 });
-    expect(await sandbox.control.operations()).toHaveLength(before + 1);
-    await execute(`update mirror.submissions set state = 'cancelled' where state = 'held'`);
-    expect((await run('submissions', 'release')).code).toBe(0);
-  });
-
   it('does not take what it queues for something old, however long no daemon ran', async () => {
     await execute(`update mirror_sync.installation set alive_at = now() - interval '1 hour'`);
     expect(await run('submit', 'enrich', ...NOTHING)).toMatchObject({ code: 0 });
