@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHostileMirror, type HostileMirror, startHostileService } from './hostile-service.ts';
 
