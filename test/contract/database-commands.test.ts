@@ -167,7 +167,9 @@ describe('status', () => {
   });
 
   it('is healthy when the polls are not late, and says what is mirrored', async () => {
-    await sql`insert into mirror_sync.account (_user_id, created_at) values (42, now())`.execute(direct.kysely);
+    await sql`insert into mirror_sync.account (_user_id, created_at) values (42, now())`.execute(
+      direct.kysely,
+    );
     await sql`
       insert into mirror._collections (_user_id, collection, live_rows, polled_at, next_poll_at, state)
       values (42, 'lists', 3, now(), now(), 'current')`.execute(direct.kysely);

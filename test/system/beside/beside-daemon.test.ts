@@ -67,16 +67,19 @@ describe('beside a running daemon', () => {
     expect((await system.sandbox.control.counters()).maxInFlightPerScope).toBe(1);
   });
 
-  it.each(['status', '--help', 'sync --full --json'])('ends at once when nobody reads on: %s | head -1', async (args) => {
-    const env = {
-      DATABASE_URL: system.databaseUrl,
-      MIRROR_API_URL: system.sandbox.url,
-      MIRROR_API_KEY: system.sandbox.key,
-    };
-    const { stdout, stderr } = await firstLine(args, env);
-    expect(stdout.split('\n')).toHaveLength(2);
-    expect(stderr).not.toMatch(/EPIPE|[Ee]rror|interrupted/);
-  });
+  it.each(['status', '--help', 'sync --full --json'])(
+    'ends at once when nobody reads on: %s | head -1',
+    async (args) => {
+      const env = {
+        DATABASE_URL: system.databaseUrl,
+        MIRROR_API_URL: system.sandbox.url,
+        MIRROR_API_KEY: system.sandbox.key,
+      };
+      const { stdout, stderr } = await firstLine(args, env);
+      expect(stdout.split('\n')).toHaveLength(2);
+      expect(stderr).not.toMatch(/EPIPE|[Ee]rror|interrupted/);
+    },
+  );
 
   it('a sync whose daemon is killed says so and ends with 3; the next one does the work itself', async () => {
     await system.sandbox.control.change({ latencyMin: 3_000, latencyMax: 3_000 });
@@ -97,4 +100,3 @@ describe('beside a running daemon', () => {
     expect(await differences(system)).toEqual([]);
   });
 });
-

@@ -79,5 +79,4 @@ describe('a warehouse by logical replication', () => {
       await warehouse.ask('select apply_error_count::int as errors from pg_stat_subscription_stats'),
     ).toEqual([{ errors: 0 }]);
   });
-
 });

@@ -120,4 +120,3 @@ describe('a key that answers for another account under a running daemon', () => 
     expect(await differences(system, 2002)).toEqual([]);
   });
 });
-
