@@ -53,6 +53,17 @@ describe('a run whose moment has passed', () => {
     expect(walks('full')).toBe(before + 1);
   });
 
+  it('is a poll, too', async () => {
+    const before = walks('poll');
+    await schedule(`next_poll_at = now() - interval '1 minute'`);
+    // Again and again: the first polls may still be under way.
+    await eventually('the poll', async () => {
+      await look();
+      return (await freshness('lists')).next_poll_at > new Date();
+    });
+    expect(walks('poll')).toBeGreaterThan(before);
+  });
+
   it('begins again where it fell due while one was under way', async () => {
     const before = walks('full');
     // A poll at the minute's beginning would ask in its place.

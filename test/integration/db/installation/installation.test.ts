@@ -4,8 +4,9 @@ import type { Database } from '../../../../src/db/connection/database.ts';
 import { currentHold, releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import type { InstallationOptions } from '../../../../src/db/installation/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { migrateTo } from '../../../support/databases/migrated-database.ts';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+import { migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
+import { isPgbouncerTested, startPgbouncer } from '../../../support/databases/pgbouncer.ts';
+import { createTestDatabase, serverUrl, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { installed } from '../../../support/databases/installed.ts';
 
 const scene = installed();
@@ -67,12 +68,49 @@ describe('a database that was here before', () => {
   });
 });
 
+describe.runIf(isPgbouncerTested())('through pgbouncer', () => {
+  it('the database is the same', async () => {
+    await open();
+    await queue();
+    const pooler = await startPgbouncer(scene.database.url);
+    try {
+      expect(await open(await opened(pooler.url))).toBeUndefined();
+    } finally {
+      for (const each of alsoOpen.splice(0)) await each.close();
+      await pooler.stop();
+    }
+  });
+});
+
 describe('a copy', () => {
   const copies: TestDatabase[] = [];
   afterEach(async () => {
     for (const each of alsoOpen.splice(0)) await each.close();
     for (const each of copies.splice(0)) await each.drop();
   });
+
+  /** `create database … template`, which nobody else may be connected to. */
+  async function template(): Promise<Database> {
+    await scene.database.close();
+    const name = `${new URL(scene.database.url).pathname.slice(1)}_copy`;
+    const server = await openTestDatabase(await serverUrl());
+    try {
+      await server.db.sql`create database ${sql.id(name)} template ${sql.id(name.replace('_copy', ''))}`;
+    } finally {
+      await server.close();
+    }
+    const url = new URL(scene.database.url);
+    url.pathname = `/${name}`;
+    copies.push({ url: url.href, drop: () => dropDatabase(name) });
+    Object.assign(scene.database, await opened(scene.database.url));
+    return opened(url.href);
+  }
+
+  async function dropDatabase(name: string): Promise<void> {
+    const server = await openTestDatabase(await serverUrl());
+    await server.db.sql`drop database ${sql.id(name)} with (force)`;
+    await server.close();
+  }
 
   const DUMPED = [
     'mirror_sync.account',
@@ -109,13 +147,16 @@ describe('a copy', () => {
     return restore(await dump(), made.url);
   }
 
-  it('restored from a dump sends nothing until it is released', async () => {
+  it.each([
+    ['made from a template', template, 'it is another database'],
+    ['restored from a dump', restored, 'it is another database'],
+  ] as const)('%s sends nothing until it is released', async (_how, copy, why) => {
     await open();
     await queue(7);
     await queue(8);
-    const there = await restored();
+    const there = await copy();
     const hold = await open(there);
-    expect(hold?.why).toMatch('it is another database');
+    expect(hold?.why).toMatch(why);
     expect(await states(there)).toEqual(['held', 'held']);
     // What comes later can't have been sent before: it goes out.
     await queue(7, there);
@@ -147,6 +188,24 @@ describe('a copy', () => {
     expect(await run(`select fingerprint -> 'hosts' as hosts from mirror_sync.installation`, there)).toEqual([
       { hosts: ['after.example'] },
     ]);
+  });
+
+  it('of the cluster’s files is held, which differs in nothing but their place', async () => {
+    await open();
+    await queue();
+    await run(
+      `update mirror_sync.installation set fingerprint = fingerprint || '{"directory": "/original"}'`,
+    );
+    expect((await open())?.why).toMatch(/its files lie in another folder/);
+    expect(await states()).toEqual(['held']);
+  });
+
+  it('that holds nothing to be sent twice is taken as it is', async () => {
+    await open();
+    const there = await restored();
+    expect(await open(there)).toBeUndefined();
+    await queue(7, there);
+    expect(await open(there)).toBeUndefined();
   });
 
   it('of an installation whose webhook is registered takes nothing over', async () => {
@@ -216,5 +275,9 @@ describe('a database at another host', () => {
       values ('newcomer', 'start', '0', 'h', 'm', 2, '1', now() + interval '1 s', now() + interval '12 s')`);
     expect(await open(scene.database, { ...AT('branch.example'), clock: clock('newcomer') })).toBeDefined();
     expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(13_000);
+  });
+
+  it('is the same on the machine itself', async () => {
+    expect(await open(scene.database, { host: undefined })).toBeUndefined();
   });
 });
