@@ -8,7 +8,11 @@ import { openTables, type Tables } from '../walks/game/tables.ts';
 import { drawRefusedGame, makeRefusals } from './attack.ts';
 
 /** The seeds of the short form: `npm run attack -- --only refusals,narrow` draws others. */
-const SEEDS = [1, 2, 3, 4, 5, 6];
+const SEEDS = {
+  refusals: [1, 2, 3, 4, 5, 6],
+  // Postgres refuses rows in the last four.
+  narrow: [1, 2, 3, 26, 35, 38],
+};
 const USERS = { refusals: 3_000_000, narrow: 4_000_000 };
 
 const databases: TestDatabase[] = [];
@@ -37,7 +41,7 @@ describe('a database that refuses some rows', () => {
         },
       });
       await Promise.all(
-        SEEDS.map(async (seed) => {
+        SEEDS[name].map(async (seed) => {
           const user = USERS[name] + seed;
           const game = drawRefusedGame(seed);
           const played =
