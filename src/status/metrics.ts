@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type LabelValues, Registry } from '@prometheus-io/client';
+import { GAUGE_COLUMNS } from '../model/collection-columns.ts';
 import { COLLECTION_NAMES, COLLECTIONS } from '../model/collections.ts';
 import { DELIVERY_RESULTS, type DeliveryResult } from '../model/webhook/delivery-results.ts';
 import { EVENT_TYPES } from '../model/webhook/event-types.ts';
@@ -10,18 +11,10 @@ import {
   WALK_OUTCOMES,
   type WalkEnded,
 } from '../model/sync-events.ts';
-import {
-  AnswerTooLarge,
-  KeyRefused,
-  MalformedAnswer,
-  RateLimited,
-  RequestRefused,
-  ServiceError,
-  TransportError,
-} from '../model/errors.ts';
-import type { StatusReport } from '../model/status/status-report.ts';
+import type * as Errors from '../model/errors.ts';
+import { PROBLEM_CAUSES } from '../model/status/problem.ts';
+import { KEY_STATES, type StatusReport } from '../model/status/status-report.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
-import { createReportGauges } from './report-gauges.ts';
 
 /** An endpoint that may be asked. */
 export interface KnownEndpoint {
@@ -44,7 +37,7 @@ export interface RequestEnded extends KnownEndpoint {
 /** Counters rise as things happen; gauges are read from the status report at a scrape. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** What each means. */
+/** What each means; collections' columns say it themselves (src/model/collection-columns.ts). */
 const HELP = {
   build_info: 'Always 1; the label says which version runs.',
   ready: '1 while the database is migrated and can be written, as /readyz says.',
@@ -62,7 +55,37 @@ const HELP = {
   webhook_deliveries_total: 'Requests to the webhook’s listener, by what became of them.',
   events_total: 'Events stored, by type; types that the specification does not name are "other".',
   submissions_total: 'What came of sending submissions ("queued": it was not sent, and is tried again).',
-} as const;
+  // Of what a status report shows.
+  healthy: '1 while `research-mirror status` would end with 0.',
+  problems: 'Problems that `research-mirror status` would list.',
+  api_keys: 'Configured keys, by what is known of them.',
+  submissions_on_hold: '1 while submissions are held: the database was restored or copied.',
+  database_bytes: 'Size of the database, tables of other programs included.',
+  account_active: '0 while the account is stopped.',
+  credits: 'Credits that the account has.',
+  credits_burnt_last_day: 'By how much the credits fell in the last 24 hours, top-ups aside.',
+  webhook_registered: '1 while a webhook of this mirror is registered.',
+  webhook_last_event_timestamp_seconds: 'When an event was stored last.',
+  hints_waiting: 'Rows and lists that events named, and that are to be read again.',
+  submissions: 'Submissions that have not ended.',
+  failing: '1 while the collection can not be read.',
+  overdue: '1 while a poll or full walk that was due has not begun.',
+  due_lists: 'Lists that are new or have changed, and whose items are not read yet.',
+  unfinished_rows: 'Rows whose state may still change.',
+  fields_to_fill: 'Fields that got a column, which is not filled in all older rows yet.',
+  budget_limit: 'The service’s limit of requests in 60 seconds.',
+  budget_size: 'Requests in 60 seconds that this program allows itself.',
+  budget_used: 'Slots of the budget in use.',
+  budget_free: 'Slots of the budget that are free.',
+  budget_waiting: 'Requests that wait for a slot.',
+  budget_foreign_use: 'Requests of others with the same key in the last 60 seconds.',
+  budget_rate_limited_total: 'Answers with status 429 to requests with this key.',
+  ...(Object.fromEntries(GAUGE_COLUMNS.map(({ gauge }) => [gauge.name, gauge.help])) as Record<
+    (typeof GAUGE_COLUMNS)[number]['gauge']['name'],
+    string
+  >),
+};
+type Name = keyof typeof HELP;
 
 const SECONDS = 1000;
 const RESPONSE_SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -70,16 +93,16 @@ const WALK_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
 
 /** How requests usually end; any other status has its series from its first answer on. */
 const USUAL_STATUSES = '200 201 202 400 401 402 403 404 408 409 422 425 429 500 502 503 504 none'.split(' ');
-/** What an exchange with the service may report (src/model/errors.ts). */
-const ERROR_KINDS = [
-  TransportError,
-  ServiceError,
-  RateLimited,
-  MalformedAnswer,
-  AnswerTooLarge,
-  RequestRefused,
-  KeyRefused,
-].map(({ name }) => name);
+/** What an exchange with the service may report. */
+const ERROR_KINDS: readonly (keyof typeof Errors)[] = [
+  'TransportError',
+  'ServiceError',
+  'RateLimited',
+  'MalformedAnswer',
+  'AnswerTooLarge',
+  'RequestRefused',
+  'KeyRefused',
+];
 /** No label has a word that a sender chooses: each would be a series of its own. */
 const KNOWN_TYPES: ReadonlySet<string> = new Set(EVENT_TYPES);
 const OTHER_TYPE = 'other';
@@ -93,32 +116,21 @@ const SENDING_OUTCOMES: readonly SubmissionOutcome['state'][] = ['accepted', 're
  */
 export function createMetrics(version: string, endpoints: readonly KnownEndpoint[] = []) {
   const registry = new Registry();
-  const registers = [registry];
   const routes = [...new Set(endpoints.map(({ route }) => route))];
-  collectProcessMetrics(registry);
-  const config = <Label extends string>(short: keyof typeof HELP, labelNames: Label[]) => {
-    return { name: `research_mirror_${short}`, help: HELP[short], labelNames, registers };
-  };
+  const setLags = collectProcessMetrics(registry);
   /** @param known values of each label, of which all combinations are there from the beginning */
-  const counter = <Label extends string>(
-    short: keyof typeof HELP,
-    known: KnownValues<Label>,
-  ): Counter<Label> => {
-    const made = new Counter(config(short, Object.keys(known) as Label[]));
+  const counter = <Label extends string>(short: Name, known: KnownValues<Label>) => {
+    const made = new Counter(named(registry, short, Object.keys(known) as Label[]));
     for (const labels of combinations(known)) made.inc(labels, 0);
     return made;
   };
-  const histogram = <Label extends string>(
-    short: keyof typeof HELP,
-    known: KnownValues<Label>,
-    buckets: number[],
-  ): Histogram<Label> => {
-    const made = new Histogram({ ...config(short, Object.keys(known) as Label[]), buckets });
+  const histogram = <Label extends string>(short: Name, known: KnownValues<Label>, buckets: number[]) => {
+    const made = new Histogram({ ...named(registry, short, Object.keys(known) as Label[]), buckets });
     for (const labels of combinations(known)) made.zero(labels);
     return made;
   };
-  new Gauge(config('build_info', ['version'])).set({ version }, 1);
-  const readiness = new Gauge(config('ready', []));
+  new Gauge(named(registry, 'build_info', ['version'])).set({ version }, 1);
+  const readiness = new Gauge(named(registry, 'ready', []));
   const requests = counter('api_requests_total', { route: routes, status: USUAL_STATUSES });
   const limited = counter('api_rate_limited_total', { route: [], group: [] });
   for (const { route, group } of endpoints) limited.inc({ route, group }, 0);
@@ -138,7 +150,6 @@ export function createMetrics(version: string, endpoints: readonly KnownEndpoint
   const events = counter('events_total', { type: [...EVENT_TYPES, OTHER_TYPE] });
   const submissions = counter('submissions_total', { operation: OPERATION_NAMES, outcome: SENDING_OUTCOMES });
   const groups = endpoints.map(({ group }) => group);
-  const setReportGauges = createReportGauges(registry, groups);
 
   return {
     contentType: registry.contentType,
@@ -156,14 +167,10 @@ export function createMetrics(version: string, endpoints: readonly KnownEndpoint
       rows.inc({ collection, op: 'unchanged' }, page.unchanged);
       rows.inc({ collection, op: 'quarantine' }, page.quarantined);
     },
-    walkEnded({
-      scope,
-      kind,
-      outcome,
-      milliseconds,
-    }: Pick<WalkEnded, 'scope' | 'kind' | 'outcome' | 'milliseconds'>): void {
+    walkEnded(walk: Pick<WalkEnded, 'scope' | 'kind' | 'outcome' | 'milliseconds'>): void {
+      const { scope, kind, outcome } = walk;
       walks.inc({ collection: scope.collection, kind, outcome });
-      walkSeconds.observe({ kind }, milliseconds / SECONDS);
+      walkSeconds.observe({ kind }, walk.milliseconds / SECONDS);
     },
     deletionsJudged({ scope: { collection }, deleted }: Pick<DeletionsJudged, 'scope' | 'deleted'>): void {
       rows.inc({ collection, op: 'delete' }, deleted);
@@ -180,10 +187,14 @@ export function createMetrics(version: string, endpoints: readonly KnownEndpoint
     /** Text for Prometheus. @param report undefined where none could be made: its gauges are then missing */
     async render(report: StatusReport | undefined, ready: boolean): Promise<string> {
       readiness.set(ready ? 1 : 0);
-      setReportGauges(report);
-      return await registry.metrics();
+      setLags();
+      return `${await registry.metrics()}\n${await reportMetrics(report, groups)}`;
     },
   };
+}
+
+function named<Label extends string>(registry: Registry, short: Name, labelNames: Label[]) {
+  return { name: `research_mirror_${short}`, help: HELP[short], labelNames, registers: [registry] };
 }
 
 type KnownValues<Label extends string> = Readonly<Record<Label, readonly string[]>>;
@@ -194,4 +205,81 @@ function combinations<Label extends string>(known: KnownValues<Label>): LabelVal
     all = all.flatMap((each) => values.map((value) => ({ ...each, [name]: value })));
   }
   return all as LabelValues<Label>[];
+}
+
+/** Made from nothing at each scrape: what the report does not show any more is gone. @param groups with a rate limit */
+function reportMetrics(report: StatusReport | undefined, groups: readonly string[]): Promise<string> {
+  const registry = new Registry();
+  const metrics = new Map<string, Gauge<string> | Counter<string>>();
+  for (const [name, labels, value] of samplesOf(report, groups)) {
+    if (value === undefined) continue;
+    const config = named(registry, name, Object.keys(labels));
+    const metric = metrics.get(name) ?? (name.endsWith('_total') ? new Counter(config) : new Gauge(config));
+    metrics.set(name, metric);
+    metric.inc(labels, value);
+  }
+  return registry.metrics();
+}
+
+type Sample = readonly [name: Name, labels: LabelValues<string>, value: number | undefined];
+
+/** Values; undefined: not shown. What has no account is there from the beginning, or no alert on it could fire. */
+function* samplesOf(report: StatusReport | undefined, groups: readonly string[]): Iterable<Sample> {
+  const { problems = [], keys = null, held = null, accounts = [] } = report ?? {};
+  yield ['healthy', {}, Number(report?.healthy === true)];
+  yield ['submissions_on_hold', {}, Number(held !== null)];
+  yield ['database_bytes', {}, report?.databaseBytes ?? undefined];
+  for (const cause of PROBLEM_CAUSES) {
+    yield ['problems', { cause }, problems.filter((each) => each.cause === cause).length];
+  }
+  for (const state of KEY_STATES) yield ['api_keys', { state }, keys?.[state] ?? 0];
+  for (const { userId, state, credits, webhook, submissions, collections, budgets } of accounts) {
+    const account = { user_id: userId };
+    // One that an operator took out has not stopped.
+    yield ['account_active', account, { active: 1, stopped: 0, retired: undefined }[state]];
+    yield ['credits', account, numberOf(credits?.left)];
+    yield ['credits_burnt_last_day', account, numberOf(credits?.burntLastDay)];
+    yield ['webhook_registered', account, Number(webhook.state === 'registered')];
+    yield ['webhook_last_event_timestamp_seconds', account, seconds(webhook.lastEventAt)];
+    yield ['hints_waiting', account, webhook.hintsWaiting];
+    for (const waiting of ['queued', 'sending', 'held'] as const) {
+      yield ['submissions', { ...account, state: waiting }, submissions[waiting]];
+    }
+    for (const each of collections) {
+      const collection = { ...account, collection: each.collection };
+      yield ['failing', collection, Number(each.state === 'failing')];
+      yield ['overdue', collection, Number(each.state === 'overdue')];
+      if (each.collection === 'list_items') yield ['due_lists', collection, each.dueLists];
+      yield ['unfinished_rows', collection, each.unfinishedRows];
+      yield ['fields_to_fill', collection, each.fieldsToFill];
+      for (const { field, gauge } of GAUGE_COLUMNS) {
+        const figure = each[field];
+        if (typeof figure === 'number') yield [gauge.name, collection, figure];
+        // A paused collection grows old, which is no reason for an alert.
+        else if (each.state !== 'paused') yield [gauge.name, collection, seconds(figure)];
+      }
+    }
+    for (const { key, groups: used } of budgets) {
+      // Of all groups, also those that nothing was sent to yet.
+      for (const group of groups) yield ['budget_rate_limited_total', { ...account, key, group }, 0];
+      for (const each of used) {
+        const budget = { ...account, key, group: each.group };
+        for (const field of ['limit', 'size', 'used', 'waiting'] as const) {
+          yield [`budget_${field}`, budget, each[field]];
+        }
+        yield ['budget_free', budget, Math.max(0, each.size - each.used)];
+        yield ['budget_foreign_use', budget, each.foreignUse];
+        yield ['budget_rate_limited_total', budget, each.refused];
+      }
+    }
+  }
+}
+
+/** Prometheus takes moments as seconds since the epoch. */
+function seconds(moment: string | null): number | undefined {
+  return moment === null ? undefined : Date.parse(moment) / 1000;
+}
+
+function numberOf(digits: string | null | undefined): number | undefined {
+  return digits === null || digits === undefined ? undefined : Number(digits);
 }

@@ -17,8 +17,11 @@ const NEVER = 2_147_483_647;
  */
 const SAMPLE_MS = 250;
 
-/** Memory, processor time, open files, event loop and garbage collection of this process. */
-export function collectProcessMetrics(registry: Registry): void {
+/**
+ * Memory, processor time, open files, event loop and garbage collection of this process.
+ * @returns a function that sets the event loop's lags since it was called last
+ */
+export function collectProcessMetrics(registry: Registry): () => void {
   collectDefaultMetrics({
     register: registry,
     eventLoopUtilizationTimeout: NEVER,
@@ -28,19 +31,17 @@ export function collectProcessMetrics(registry: Registry): void {
   const delays = monitorEventLoopDelay({ resolution: SAMPLE_MS });
   delays.enable();
   // By the names of the library, whose gauges these take the place of.
-  const gauges = Object.keys(lagIn(delays)).map((figure, index) => {
+  const gauges = Object.keys(lagIn(delays)).map((figure) => {
     const name = `nodejs_eventloop_lag_${figure}_seconds`;
     registry.removeSingleMetric(name);
     const help = `How late the event loop ran timers since the last scrape, ${figure}, sampled each ${SAMPLE_MS} ms.`;
-    // The first one that is shown sets all, so that they are of the same samples.
-    const collect = (): void => {
-      const lags = lagIn(delays);
-      delays.reset();
-      for (const [key, gauge] of gauges) gauge.set(lags[key] ?? 0);
-    };
-    const registers = [registry];
-    return [figure, new Gauge({ name, help, registers, ...(index === 0 ? { collect } : {}) })] as const;
+    return [figure, new Gauge({ name, help, registers: [registry] })] as const;
   });
+  return () => {
+    const lags = lagIn(delays);
+    delays.reset();
+    for (const [figure, gauge] of gauges) gauge.set(lags[figure] ?? 0);
+  };
 }
 
 /** How late timers ran, in seconds beyond the wait between two samples; 0 without samples. */
