@@ -27,7 +27,10 @@ const LATE = [
   ['full_walks_late', 'full walks, which find deletions, are late', 'nextFullAt', 15 * 60_000],
 ] as const;
 
-/** A session that ended, or none that could be made: nothing that it was to write was refused. */
+/**
+ * A session that ended, or none that could be made: nothing that it was to write was refused. Another session can still
+ * store that, just before none can be made.
+ */
 const SESSION_LOST =
   /^(?:\d+ lists could not be read, the last one: )?the database can't (?:be reached: |do it now \((?:08...|57P0.) )/;
 
@@ -54,7 +57,7 @@ export function judge(
   const unknownKey = runsDaemon && known.some(({ cause }) => cause === 'key_refused');
   const isUnready = known.some(({ cause }) => cause === 'database_unready' || cause === 'database_behind');
   const unread: string[] = [];
-  const findings = deletions.flatMap(refusedDeletion);
+  const findings: FoundProblem[] = deletions.flatMap(refusedDeletion);
   const notes: string[] = [];
   if (recovery?.open === true) {
     findings.push({ cause: 'database_went_back', what: recovery.reason, since: recovery.at });
@@ -77,7 +80,7 @@ export function judge(
   }
   for (const account of accounts.filter(({ state }) => state !== 'retired')) {
     const asked = account.collections.filter((each) => each.state !== 'paused');
-    notes.push(...pausedIn(account, asked));
+    notes.push(...notesOn(account, asked));
     // Nobody is asked to mirror it: its state is no problem.
     if (asked.length === 0 && account.collections.length > 0) continue;
     if (account.state === 'stopped') findings.push(stoppedAccount(account, start));
@@ -86,7 +89,6 @@ export function judge(
     const isExplained = isUnread || isUnready;
     findings.push(...asked.flatMap((each) => wrongIn(account, each, { now, start, isExplained })));
     findings.push(...webhookProblem(account));
-    notes.push(...asked.flatMap((each) => imperfectIn(account, each)), ...notesOn(account));
   }
   if (alive.size === 0 && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
   const ofKeys = known.flatMap((each) => (each.cause === 'key_refused' ? refusedKey(each, unread) : [each]));
@@ -139,14 +141,6 @@ export function groupProblems(findings: readonly FoundProblem[]): Problem[] {
   return problems.toSorted((a, b) => place(a) - place(b));
 }
 
-/**
- * Whether a failure, as it is stored, says nothing of its collection: the whole database takes no writes, or the session
- * was ended. That can still be stored by another session, just before none can be.
- */
-function isOfDatabase(said: string): boolean {
-  return SESSION_LOST.test(said) || refusalIn(said)?.whole === true;
-}
-
 /** Nothing can be written: whatever failed first, it is one problem. */
 export function unreadyDatabase(why: string): FoundProblem {
   return { cause: 'database_unready', what: why, origin: 'database' };
@@ -155,16 +149,13 @@ export function unreadyDatabase(why: string): FoundProblem {
 /** Deletions that the brake blocks. */
 export function blockedDeletions(
   userId: string,
-  {
-    collection,
-    heldDeletions,
-    liveRows,
-  }: Pick<CollectionStatus, 'collection' | 'heldDeletions' | 'liveRows'>,
+  of: Pick<CollectionStatus, 'collection' | 'heldDeletions' | 'liveRows'>,
 ): FoundProblem {
+  const { collection } = of;
   return {
     cause: 'deletions_blocked',
     what: `the brake blocks deletions of ${collection}: so many at once look like a fault of the service`,
-    where: `${userId}/${collection} (${formatCount(heldDeletions)} of ${countOf(liveRows, 'row')})`,
+    where: `${userId}/${collection} (${formatCount(of.heldDeletions)} of ${countOf(of.liveRows, 'row')})`,
     remedy: `if they are gone on purpose: research-mirror sync ${collection} --full --accept-deletions`,
   };
 }
@@ -206,16 +197,15 @@ function stoppedAccount(
   start: Partial<typeof NO_DAEMON>,
 ): FoundProblem {
   const why = error ?? 'no reason is known';
-  const origin = withoutPlace(why);
   const stays = 'its data stay as they are';
   // What happened to a key says itself what to do.
   if (why.includes('research-mirror accounts')) {
-    const what = `account has stopped: ${why}`;
-    return { cause: 'account_moved', what, where, origin, byItself: `nothing: ${stays}` };
+    const of = ofOrigin('account has stopped: ', why);
+    return { cause: 'account_moved', ...of, where, byItself: `nothing: ${stays}` };
   }
-  const what = `account has stopped: each of its keys is refused: ${why}`;
-  const found = { cause: 'account_stopped', what, where, origin } as const;
-  return start.byItself === undefined ? found : { ...found, byItself: `${start.byItself}; ${stays}` };
+  const of = ofOrigin('account has stopped: each of its keys is refused: ', why);
+  const byItself = start.byItself && { byItself: `${start.byItself}; ${stays}` };
+  return { cause: 'account_stopped', ...of, where, ...byItself };
 }
 
 function wrongIn(
@@ -247,21 +237,18 @@ function wrongIn(
 
 function failure(where: string, { lastError, failingSince: since }: CollectionStatus): FoundProblem {
   const said = lastError ?? 'unknown';
-  const refused = refusalIn(said);
-  if (isOfDatabase(said)) return { ...unreadyDatabase(refused?.why ?? said), since, where };
-  if (refused !== undefined) {
-    const { why } = refused;
-    const what = `can’t be written: ${why}`;
-    return { cause: 'database_refuses', what, since, where, origin: withoutPlace(why) };
-  }
+  const { why, whole } = refusalIn(said) ?? {};
+  if (whole === true || SESSION_LOST.test(said)) return { ...unreadyDatabase(why ?? said), since, where };
+  const at = { since, where };
+  if (why !== undefined) return { cause: 'database_refuses', ...ofOrigin('can’t be written: ', why), ...at };
   const down = said.indexOf(SERVICE_DOWN);
-  if (down === -1) {
-    const what = `can’t be read: ${said}`;
-    return { cause: 'collection_failing', what, since, where, origin: withoutPlace(said) };
-  }
   // One list's error is quoted with how many of them failed.
-  const what = said.slice(down);
-  return { cause: 'service_down', what, since, where, origin: withoutPlace(what) };
+  if (down !== -1) return { cause: 'service_down', ...ofOrigin('', said.slice(down)), ...at };
+  return { cause: 'collection_failing', ...ofOrigin('can’t be read: ', said), ...at };
+}
+
+function ofOrigin(before: string, why: string): Pick<FoundProblem, 'what' | 'origin'> {
+  return { what: `${before}${why}`, origin: withoutPlace(why) };
 }
 
 function refusedDeletion(waiting: WaitingDeletion): FoundProblem[] {
@@ -280,39 +267,33 @@ function webhookProblem({ userId: where, webhook: { state, error } }: AccountSta
   return state === 'stopped' ? [{ cause: 'webhook_displaced', what, where }] : [];
 }
 
-/** Says which of the account's collections no daemon is asked to mirror. */
-function pausedIn({ userId, collections }: AccountStatus, asked: readonly CollectionStatus[]): string[] {
-  const paused = collections.filter((each) => !asked.includes(each)).map((each) => each.collection);
-  if (paused.length === 0) return [];
-  if (asked.length > 0) return [`${userId}: ${paused.join(', ')} paused: no daemon is asked to mirror them`];
-  return [
-    `account ${userId} is paused: no daemon has a key of it; "research-mirror accounts retire ${userId}" takes it out`,
-  ];
-}
-
-function imperfectIn({ userId }: AccountStatus, each: CollectionStatus): string[] {
-  const { collection, quarantinedItems, fieldConflicts } = each;
-  const where = `${userId}/${collection}`;
-  const notes: string[] = [];
-  if (quarantinedItems > 0) {
-    const items = countOf(quarantinedItems, 'item');
-    notes.push(`${where}: ${items} could not be mirrored: "research-mirror quarantine list ${collection}"`);
-  }
-  if (fieldConflicts > 0) {
-    notes.push(
-      `${where}: ${countOf(fieldConflicts, 'value')} did not fit their column: "research-mirror columns" shows which, ` +
-        `"research-mirror columns set-type ${collection}.COLUMN TYPE --dry-run" tries another type`,
-    );
-  }
-  return notes;
-}
-
-/** On events in and operations out. */
-function notesOn(account: AccountStatus): string[] {
-  const { userId, webhook, submissions } = account;
+/** What is not wrong, but something a person may act on. @param asked those of its collections that are mirrored */
+function notesOn(account: AccountStatus, asked: readonly CollectionStatus[]): string[] {
+  const { userId, webhook, submissions, collections } = account;
   const { error, renewedSince } = webhook;
   const of = `webhook of account ${userId}`;
   const notes: string[] = [];
+  const paused = collections.filter((each) => !asked.includes(each)).map((each) => each.collection);
+  if (asked.length === 0 && paused.length > 0) {
+    return [
+      `account ${userId} is paused: no daemon has a key of it; "research-mirror accounts retire ${userId}" takes it out`,
+    ];
+  }
+  if (paused.length > 0)
+    notes.push(`${userId}: ${paused.join(', ')} paused: no daemon is asked to mirror them`);
+  for (const { collection, quarantinedItems, fieldConflicts } of asked) {
+    const where = `${userId}/${collection}`;
+    if (quarantinedItems > 0) {
+      const items = countOf(quarantinedItems, 'item');
+      notes.push(`${where}: ${items} could not be mirrored: "research-mirror quarantine list ${collection}"`);
+    }
+    if (fieldConflicts > 0) {
+      notes.push(
+        `${where}: ${countOf(fieldConflicts, 'value')} did not fit their column: "research-mirror columns" shows which, ` +
+          `"research-mirror columns set-type ${collection}.COLUMN TYPE --dry-run" tries another type`,
+      );
+    }
+  }
   if (renewedSince !== null) {
     notes.push(
       `${of}: it was removed or changed at the service (noticed ${renewedSince}), and is registered again`,

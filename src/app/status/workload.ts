@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Config } from '../../config/config.ts';
 import { type Db, onlyRow } from '../../db/connection/db.ts';
 import { isAnnounced } from '../../mirror/scope/scope-store.ts';
-import type { Backlog, CreditsStatus } from '../../model/status/status-report.ts';
+import type { AccountStatus, Backlog } from '../../model/status/status-report.ts';
 import { LONGEST_MS } from '../../plan/change-rate.ts';
 
 /** What of a status report costs more than a look at a few rows: it is read at most once a minute. */
@@ -12,7 +12,7 @@ export interface Workload {
   /** By account and collection, `42/lists`; nothing is to be done in those that are left out. */
   readonly backlogs: ReadonlyMap<string, Backlog>;
   /** By account. */
-  readonly credits: ReadonlyMap<string, CreditsStatus>;
+  readonly credits: ReadonlyMap<string, AccountStatus['credits']>;
   /** On transactions that have been open for ten minutes. */
   readonly notes: readonly string[];
 }
@@ -33,7 +33,7 @@ export async function readWorkload(db: Db, { history }: Pick<Config, 'history'>)
   };
 }
 
-async function backlogsOf(db: Db): Promise<ReadonlyMap<string, Backlog>> {
+async function backlogsOf(db: Db): Promise<Workload['backlogs']> {
   const { rows } = await db.sql<{ _user_id: string; collection: string } & Backlog>`
     select b._user_id, b.collection, sum(b.lists)::float8 as "dueLists", sum(b.rows)::float8 as "unfinishedRows",
       sum(b.fields)::float8 as "fieldsToFill"
@@ -55,7 +55,7 @@ async function backlogsOf(db: Db): Promise<ReadonlyMap<string, Backlog>> {
 }
 
 /** Versions are found by their end (index account_history_age): a year of them costs no more than a day. */
-async function creditsOf(db: Db, history: boolean): Promise<ReadonlyMap<string, CreditsStatus>> {
+async function creditsOf(db: Db, history: boolean): Promise<Workload['credits']> {
   const { rows } = await db.sql<{ userId: string; left: string; burnt: string }>`
     select v._user_id as "userId", max(v.credits) filter (where v.stands)::text as left,
       coalesce(sum(v.before - v.credits) filter (where v.credits < v.before), 0)::text as burnt

@@ -1,6 +1,6 @@
 import { databaseTime } from '../../db/connection/database-time.ts';
 import type { Db } from '../../db/connection/db.ts';
-import type { AccountDetails, LastDay } from '../../model/status/status-report.ts';
+import type { AccountDetails } from '../../model/status/status-report.ts';
 import { latestRows } from './search-mirror.ts';
 
 const HALF_HOUR_S = 1800;
@@ -17,7 +17,7 @@ export async function readAccountDetails(db: Db, userId: string): Promise<Accoun
  * What an account's walks did in the last 24 hours, from the end of the index of `sync_log` by their begin. A walk that
  * began before is left out.
  */
-export async function readLastDay(db: Db, userId: string): Promise<LastDay> {
+export async function readLastDay(db: Db, userId: string): Promise<AccountDetails['lastDay']> {
   const now = (await databaseTime(db)).getTime() / 1000;
   const from = (Math.floor(now / HALF_HOUR_S) - HALF_HOURS + 1) * HALF_HOUR_S;
   const { rows } = await db.sql<{ part: number; changes: number; requests: number }>`

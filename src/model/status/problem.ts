@@ -67,11 +67,6 @@ export interface Problem {
   readonly remedy: string | null;
 }
 
-/** What lets rows go that Postgres keeps. */
-export function refusedDeletionRemedy(collection: string): string {
-  return `take away what keeps them (rows of another table that refer to them, a constraint, a trigger), or keep deleted rows for references (MIRROR_DELETES=soft); then research-mirror sync ${collection} --full`;
-}
-
 /** The scope, the request that met it, its cursor, and numbers: what one origin says differently in each place. */
 const OF_ONE_PLACE = /\d+\/[a-z_]+(?:\/\S+)?: |\b[A-Z]{3,7} \/\S*|\((?:after "[^"]*"|from the top)\)|\d+/g;
 

@@ -4,7 +4,7 @@ import type { RegistrationState } from '../webhook/webhook-secrets.ts';
 import type {
   AccountStatus,
   CollectionStatus,
-  GroupBudgetStatus,
+  KeyBudgetStatus,
   ProcessStatus,
   StatusReport,
   SubmissionCounts,
@@ -64,7 +64,7 @@ function submissionWords(counts: SubmissionCounts): string | undefined {
   return `${waiting === '' ? 'none waits' : waiting}${ended === '' ? '' : `; in the last 24 h ${ended}`}`;
 }
 
-function budgetWords(group: GroupBudgetStatus, at: string): string {
+function budgetWords(group: KeyBudgetStatus['groups'][number], at: string): string {
   const { used, size, limit, why, until, foreignUse, waiting, refused } = group;
   const span = until === null ? '' : `, for another ${formatSpan(Date.parse(until) - Date.parse(at))}`;
   const bound = why === null ? '' : `: ${why}${span}`;

@@ -10,17 +10,13 @@ import type { RegistrationState } from '../webhook/webhook-secrets.ts';
  * and by the daemon of its memory, too. Plain JSON: moments are ISO 8601 in UTC, null is "not yet" or "not known". It
  * holds no secret: keys are shown by a short hash.
  */
-export interface StatusReport extends Facts {
+export interface StatusReport {
   /** No problem: `status` ends with 0. */
   readonly healthy: boolean;
   /** What is wrong, one for each cause, the worst first; empty when healthy. */
   readonly problems: readonly Problem[];
   /** What is not wrong, but something a person may act on. */
   readonly notes: readonly string[];
-}
-
-/** The report before it is judged. */
-export interface Facts {
   readonly version: string;
   /** When the report was made, by the database's clock. */
   readonly at: string;
@@ -48,6 +44,9 @@ export interface Facts {
    */
   readonly recovery: { readonly at: string; readonly reason: string; readonly open: boolean } | null;
 }
+
+/** The report before it is judged. */
+export type Facts = Omit<StatusReport, 'healthy' | 'problems' | 'notes'>;
 
 /**
  * `good`: it is an account's; `refused`: the service refused it last; `moved`: it answered for another account than
@@ -86,15 +85,11 @@ export interface AccountStatus {
   readonly budgets: readonly KeyBudgetStatus[];
   readonly webhook: WebhookStatus;
   readonly submissions: SubmissionCounts;
-  /** Null: not mirrored, or the service tells none. As of the last minute. */
-  readonly credits: CreditsStatus | null;
-}
-
-export interface CreditsStatus {
-  /** What the account has, decimal digits. */
-  readonly left: string;
-  /** By how much they fell in the last 24 hours, top-ups aside, decimal digits; null where no history is kept. */
-  readonly burntLastDay: string | null;
+  /**
+   * Decimal digits: what the account has, and by how much that fell in the last 24 hours, top-ups aside; null where no
+   * history is kept. Null: not mirrored, or the service tells none. As of the last minute.
+   */
+  readonly credits: { readonly left: string; readonly burntLastDay: string | null } | null;
 }
 
 /** How an account hears of events. */
@@ -154,36 +149,33 @@ export interface KeyBudgetStatus {
   /** First digits of the key's SHA-256. */
   readonly key: string;
   /** Endpoint groups with requests sent. */
-  readonly groups: readonly GroupBudgetStatus[];
-}
-
-export interface GroupBudgetStatus {
-  readonly group: string;
-  /** The service's limit for 60 s. */
-  readonly limit: number;
-  /** What this program allows itself of it. */
-  readonly size: number;
-  /** Why that is not its share of the specification's limit or more, one clause, and until when; null: it is, not known. */
-  readonly why: string | null;
-  readonly until: string | null;
-  readonly used: number;
-  /** Requests waiting for a slot. */
-  readonly waiting: number;
-  /** Requests of others with the same key in the last 60 s. */
-  readonly foreignUse: number;
-  /** Answers with status 429 since the program began. */
-  readonly refused: number;
+  readonly groups: readonly {
+    readonly group: string;
+    /** The service's limit for 60 s. */
+    readonly limit: number;
+    /** What this program allows itself of it. */
+    readonly size: number;
+    /** Why that is not its share of the specification's limit or more, one clause, and until when; null: it is, not known. */
+    readonly why: string | null;
+    readonly until: string | null;
+    readonly used: number;
+    /** Requests waiting for a slot. */
+    readonly waiting: number;
+    /** Requests of others with the same key in the last 60 s. */
+    readonly foreignUse: number;
+    /** Answers with status 429 since the program began. */
+    readonly refused: number;
+  }[];
 }
 
 /** Why rows that look deleted are still there (docs/operations.md); those first for which a person has to do something. */
 export const DELETION_CAUSES = ['refused', 'brake', 'item_without_id', 'second_proof', 'full_walk'] as const;
-export type DeletionCause = (typeof DELETION_CAUSES)[number];
 
 /** Rows of one collection that look deleted (`data_quality` counts them), and wait for one cause. */
 export interface WaitingDeletion {
   readonly userId: string;
   readonly collection: CollectionName;
-  readonly cause: DeletionCause;
+  readonly cause: (typeof DELETION_CAUSES)[number];
   /** How many rows wait, of how many live ones. */
   readonly rows: number;
   readonly liveRows: number;
@@ -201,16 +193,13 @@ export interface WaitingDeletion {
   readonly examples: readonly string[];
 }
 
-/** The last 24 hours by half hours, the oldest first; the last one goes on. Walks count when they end. */
-export interface LastDay {
-  /** Rows inserted, updated and deleted; not that of `account`, whose credits change with each use. */
-  readonly changes: readonly number[];
-  readonly requests: readonly number[];
-}
-
 /** What is read of one account, for its page alone. */
 export interface AccountDetails {
   /** Those that changed last, the newest first. */
   readonly latestRows: readonly Found[];
-  readonly lastDay: LastDay;
+  /**
+   * The last 24 hours by half hours, the oldest first; the last one goes on. Walks count when they end; changes are rows
+   * inserted, updated and deleted, but for that of `account`, whose credits change with each use.
+   */
+  readonly lastDay: Readonly<Record<'changes' | 'requests', readonly number[]>>;
 }
