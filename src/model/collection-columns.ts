@@ -1,13 +1,11 @@
 /** One column of what is known of a collection, and everywhere it is shown. */
 interface Description {
-  /** In SQL. */
+  /** In SQL: of the view `freshness` or `data_quality`. */
   readonly column: string;
   /** In `CollectionStatus`, which is the JSON of `/api/status` and `status --json`. */
   readonly field: string;
   /** `moment`: as of when, or when; `due`: when something is to begin. Both are null while not known. */
   readonly kind: 'count' | 'moment' | 'due' | 'text';
-  /** The view that shows it: a column of `_collections`, or computed. */
-  readonly view: 'freshness' | 'data_quality';
   /** It counts suspected deletions: set to 0 when they are forgotten. */
   readonly ofSuspects?: true;
   /** `research_mirror_<name>` in `/metrics`: a count, or a moment in seconds since the epoch. */
@@ -19,8 +17,8 @@ interface Description {
     /** What the page shows instead of null. */
     readonly unknown: string;
   };
-  /** What the page says under the collection's name where the count is not 0, in ascending order of `place`. */
-  readonly note?: { readonly words: string; readonly warns: boolean; readonly place: number };
+  /** What the page says under the collection's name where the count is not 0. */
+  readonly note?: { readonly words: string; readonly warns: boolean };
 }
 
 /**
@@ -33,7 +31,6 @@ export const COLLECTION_COLUMNS = [
     column: 'live_rows',
     field: 'liveRows',
     kind: 'count',
-    view: 'freshness',
     gauge: { name: 'live_rows', help: 'Rows that the service has, as far as the mirror knows.' },
     cell: { title: 'Rows', short: 'rows', unknown: '' },
   },
@@ -41,14 +38,12 @@ export const COLLECTION_COLUMNS = [
     column: 'deleted_rows',
     field: 'deletedRows',
     kind: 'count',
-    view: 'freshness',
     gauge: { name: 'deleted_rows', help: 'Rows that the service has no more.' },
   },
   {
     column: 'polled_at',
     field: 'polledAt',
     kind: 'moment',
-    view: 'freshness',
     gauge: {
       name: 'polled_timestamp_seconds',
       help: 'New rows and changes of unsettled rows are mirrored as of this moment.',
@@ -59,7 +54,6 @@ export const COLLECTION_COLUMNS = [
     column: 'complete_as_of',
     field: 'completeAsOf',
     kind: 'moment',
-    view: 'freshness',
     gauge: {
       name: 'complete_timestamp_seconds',
       help: 'Everything, deletions included, is mirrored as of this moment.',
@@ -70,72 +64,64 @@ export const COLLECTION_COLUMNS = [
     column: 'next_poll_at',
     field: 'nextPollAt',
     kind: 'due',
-    view: 'freshness',
     cell: { title: 'Next poll', short: 'next poll', unknown: '–' },
   },
   {
     column: 'next_full_at',
     field: 'nextFullAt',
     kind: 'due',
-    view: 'freshness',
     cell: { title: 'Next full walk', short: 'next full walk', unknown: '–' },
   },
-  { column: 'last_error', field: 'lastError', kind: 'text', view: 'freshness' },
-  { column: 'last_error_at', field: 'lastErrorAt', kind: 'moment', view: 'freshness' },
-  { column: 'failing_since', field: 'failingSince', kind: 'moment', view: 'freshness' },
+  { column: 'last_error', field: 'lastError', kind: 'text' },
+  { column: 'last_error_at', field: 'lastErrorAt', kind: 'moment' },
+  { column: 'failing_since', field: 'failingSince', kind: 'moment' },
   {
     column: 'quarantined_items',
     field: 'quarantinedItems',
     kind: 'count',
-    view: 'data_quality',
     gauge: { name: 'quarantined_items', help: 'Items that could not be mirrored.' },
-    note: { words: 'quarantined', warns: true, place: 1 },
+    note: { words: 'quarantined', warns: true },
   },
   {
     column: 'stale_rows',
     field: 'staleRows',
     kind: 'count',
-    view: 'data_quality',
     gauge: { name: 'stale_rows', help: 'Rows whose newest version Postgres refuses.' },
-    note: { words: 'older than at the service', warns: true, place: 2 },
+    note: { words: 'older than at the service', warns: true },
   },
   {
     column: 'field_conflicts',
     field: 'fieldConflicts',
     kind: 'count',
-    view: 'data_quality',
     gauge: { name: 'field_conflicts', help: 'Values that did not fit their column.' },
-    note: { words: 'values that did not fit their column', warns: true, place: 4 },
+    note: { words: 'values that did not fit their column', warns: true },
   },
   {
     column: 'held_deletions',
     field: 'heldDeletions',
     kind: 'count',
-    view: 'data_quality',
     ofSuspects: true,
     gauge: { name: 'held_deletions', help: 'Deletions that the brake holds back.' },
-    note: { words: 'deletions held back', warns: true, place: 3 },
+    note: { words: 'deletions held back', warns: true },
   },
   {
     // Rows that a first proof lacks, or that came back too soon.
     column: 'waiting_deletions',
     field: 'waitingDeletions',
     kind: 'count',
-    view: 'data_quality',
     ofSuspects: true,
     gauge: {
       name: 'waiting_deletions',
       help: 'Rows in doubt: a second observation decides whether they are deleted.',
     },
-    note: { words: 'in doubt: a second proof decides', warns: false, place: 5 },
+    note: { words: 'in doubt: a second proof decides', warns: false },
   },
   {
     column: 'forgotten_rows',
     field: 'forgottenRows',
     kind: 'count',
-    view: 'data_quality',
     gauge: { name: 'forgotten_rows', help: 'Rows that are kept out since they were forgotten on request.' },
-    note: { words: 'forgotten on request', warns: false, place: 6 },
+    note: { words: 'forgotten on request', warns: false },
   },
 ] as const satisfies readonly Description[];
 
@@ -149,9 +135,7 @@ export type CollectionFigures = {
 export const CELL_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'cell' in each);
 export type CellColumn = (typeof CELL_COLUMNS)[number];
 export const GAUGE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'gauge' in each);
-export const NOTE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'note' in each).toSorted(
-  (a, b) => a.note.place - b.note.place,
-);
+export const NOTE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'note' in each);
 /** Moments that a `CollectionChange` sets by field; those of a failure are set together with its message. */
 export const SET_MOMENTS = COLLECTION_COLUMNS.filter(
   (each) =>

@@ -4,7 +4,7 @@ import { storedSnapshot } from '../../budget/snapshot.ts';
 import type { Config } from '../../config/config.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import type { Db } from '../../db/connection/db.ts';
-import { readStoredStatus, type StoredBudget } from '../../db/status/stored-status.ts';
+import { readStoredStatus } from '../../db/status/stored-status.ts';
 import type {
   AccountStatus,
   Facts,
@@ -42,19 +42,23 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
   const { now, processes, errors, held, recovery, clockBackMs } = stored;
   const { gracePeriodMs } = config;
   const { databaseBytes, backlogs, credits, notes } = await sources.workload();
-  const budgets = budgetsOf(stored.budgets, config.budgetShare, running, now);
+  const storedBudgets = Map.groupBy(stored.budgets, ({ userId }) => userId);
+  const runners = new Map((running?.runners() ?? []).map((each) => [each.userId, each]));
   const accounts = stored.accounts.map((account): AccountStatus => {
     const { userId } = account;
     const collections = account.collections.map((each) => ({
       ...each,
       ...(backlogs.get(`${userId}/${each.collection}`) ?? NO_BACKLOG),
     }));
-    return {
-      ...account,
-      collections,
-      credits: credits.get(userId) ?? null,
-      budgets: budgets.get(userId) ?? [],
-    };
+    // Of accounts that this process reads as it has them, of others what is stored.
+    const ours = runners.get(userId)?.current()?.account.source.keys;
+    const budgets =
+      ours?.map(({ keyHash, budget }) => budgetOf(keyHash, budget.snapshot(), now)) ??
+      storedBudgets
+        .get(userId)
+        ?.map((each) => budgetOf(each.keyHash, storedSnapshot(each, config.budgetShare), now)) ??
+      [];
+    return { ...account, collections, credits: credits.get(userId) ?? null, budgets };
   });
   const alive = processes.some((each) => each.alive);
   const keys = await lookAtKeys(config, db, running, accounts);
@@ -116,62 +120,38 @@ export async function lookAtKeys(
   const refusedHere = new Set(
     (running?.runners() ?? []).flatMap((runner) => runner.current()?.account.source.refusedKeys() ?? []),
   );
-  const counts = { good: 0, refused: 0, moved: 0, unasked: 0 };
-  const refused = new Map(running?.unknownKeys());
-  for (const hash of hashes) {
-    const { userId, error, moved } = known.get(hash) ?? {};
-    const asked =
-      error !== undefined || refusedHere.has(hash) ? 'refused' : userId === undefined ? 'unasked' : 'good';
-    counts[moved === undefined ? asked : 'moved'] += 1;
-    if (running === undefined && userId === undefined && error !== undefined) {
-      refused.set(hash.slice(0, 8), error);
-    }
-  }
-  const findings = [...refused].map(([name, why]): FoundProblem => {
-    const place = hashes.findIndex((hash) => hash.startsWith(name)) + 1;
-    return {
-      cause: 'key_refused',
-      what: `${place === 0 ? 'an API key' : `the ${ordinal(place)} of MIRROR_API_KEY`} (${name}…) is of no use: ${why}`,
-    };
-  });
   // An account that stopped for it says so itself.
   const told = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
-  for (const { moved: what } of known.values()) {
-    if (what !== undefined && !told.has(what)) findings.push({ cause: 'account_moved', what });
+  const counts = { good: 0, refused: 0, moved: 0, unasked: 0 };
+  const findings: FoundProblem[] = [];
+  const moves: FoundProblem[] = [];
+  for (const [index, hash] of hashes.entries()) {
+    const { userId, error, moved: what } = known.get(hash) ?? {};
+    const asked = userId === undefined ? 'unasked' : 'good';
+    const isRefused = error !== undefined || refusedHere.has(hash);
+    counts[what !== undefined ? 'moved' : isRefused ? 'refused' : asked] += 1;
+    const name = hash.slice(0, 8);
+    const why =
+      running === undefined ? (userId === undefined ? error : undefined) : running.unknownKeys().get(name);
+    if (why !== undefined) {
+      const place = ordinal(index + 1);
+      findings.push({
+        cause: 'key_refused',
+        what: `the ${place} of MIRROR_API_KEY (${name}…) is of no use: ${why}`,
+      });
+    }
+    if (what !== undefined && !told.has(what)) moves.push({ cause: 'account_moved', what });
   }
-  return { counts: service === undefined ? null : counts, findings };
+  return { counts: service === undefined ? null : counts, findings: [...findings, ...moves] };
 }
 
-/** By account: of those that this process reads as it has them, of others what is stored. */
-function budgetsOf(
-  stored: readonly StoredBudget[],
-  share: number,
-  running: AccountsService | undefined,
-  now: Date,
-): ReadonlyMap<string, KeyBudgetStatus[]> {
-  const statusOf = (keyHash: string, { groups }: BudgetSnapshot): KeyBudgetStatus => ({
+function budgetOf(keyHash: string, { groups }: BudgetSnapshot, now: Date): KeyBudgetStatus {
+  const used = groups.filter((each) => each.sent > 0 || each.used > 0);
+  return {
     key: keyHash.slice(0, 8),
-    groups: groups
-      .filter(({ sent, used }) => sent > 0 || used > 0)
-      .map(({ group, limit, size, why = null, forMs, used, waiting, foreignUse, refused }) => {
-        const until = forMs === undefined ? null : new Date(now.getTime() + forMs).toISOString();
-        return { group, limit, size, why, until, used, waiting, foreignUse, refused };
-      }),
-  });
-  const found = new Map<string, KeyBudgetStatus[]>();
-  for (const [userId, theirs] of Map.groupBy(stored, (each) => each.userId)) {
-    found.set(
-      userId,
-      theirs.map((each) => statusOf(each.keyHash, storedSnapshot(each, share))),
-    );
-  }
-  for (const runner of running?.runners() ?? []) {
-    const keys = runner.current()?.account.source.keys;
-    if (keys === undefined) continue;
-    found.set(
-      runner.userId,
-      keys.map(({ keyHash, budget }) => statusOf(keyHash, budget.snapshot())),
-    );
-  }
-  return found;
+    groups: used.map(({ group, limit, size, why = null, forMs, used, waiting, foreignUse, refused }) => {
+      const until = forMs === undefined ? null : new Date(now.getTime() + forMs).toISOString();
+      return { group, limit, size, why, until, used, waiting, foreignUse, refused };
+    }),
+  };
 }

@@ -15,30 +15,24 @@ import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
 import { describeStatus } from './status-text.ts';
 
-interface StatusOptions {
-  readonly json?: boolean;
-  readonly demo?: boolean;
-}
-
 /** What `status` does. */
-export async function statusAction(shell: Shell, options: StatusOptions): Promise<ExitCode> {
+export async function statusAction(
+  shell: Shell,
+  { json = false, demo = false }: { readonly json?: boolean; readonly demo?: boolean },
+): Promise<ExitCode> {
   const config = loadConfig(shell.env, 'database');
   const log = makeLog(config, shell, shell.err, 'warn');
-  const database = await reachMirror(config, shell, {
-    command: 'status',
-    which: options.demo === true ? 'demo' : 'likely',
-    log,
-  });
+  const which = demo ? 'demo' : 'likely';
+  const mirror = await reachMirror(config, shell, { command: 'status', which, log });
   let report: StatusReport;
   try {
-    report = await readStatus(config, shell, database);
+    report = await readStatus(config, shell, mirror);
   } finally {
-    await database.leave();
+    await mirror.leave();
   }
-  const text =
-    options.json === true
-      ? `${JSON.stringify(report, undefined, 2)}\n`
-      : describeStatus(report, widthOfTerminal(shell.out));
+  const text = json
+    ? `${JSON.stringify(report, undefined, 2)}\n`
+    : describeStatus(report, widthOfTerminal(shell.out));
   shell.out.write(shell.scrubber.scrub(text));
   return report.healthy ? EXIT.DONE : EXIT.NO;
 }

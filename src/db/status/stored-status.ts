@@ -2,7 +2,6 @@ import { type QueryResult, sql } from 'kysely';
 import { databaseTime } from '../connection/database-time.ts';
 import type { Db } from '../connection/db.ts';
 import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
-import type { LoadedBudget } from '../../budget/store/store.ts';
 import { loadedBlock, loadedLearnt } from '../budget/budget-store.ts';
 import { COLLECTION_COLUMNS } from '../../model/collection-columns.ts';
 import type {
@@ -22,12 +21,6 @@ import { registrationState } from '../webhook/webhook-store.ts';
 /** An account without what is read less often, and its budgets. */
 interface StoredAccount extends Omit<AccountStatus, 'collections' | 'credits' | 'budgets'> {
   readonly collections: readonly Omit<CollectionStatus, keyof Backlog>[];
-}
-
-/** What any program knows of a key's budget: others' use, and what waits, only its owner does. */
-export interface StoredBudget extends LoadedBudget {
-  readonly userId: string;
-  readonly keyHash: string;
 }
 
 /** Errors shown, and unfinished walks, over all accounts. */
@@ -97,16 +90,14 @@ async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
     left join ${db.table('webhook')} as w on w._user_id = a._user_id and w._deleted_at is null
     left join ${db.stateTable('registration')} as r on r._user_id = a._user_id
     order by a._user_id`);
-  const columns = COLLECTION_COLUMNS.map(({ field, column, kind, view }) => {
-    const value = sql.ref(`${view}.${column}`);
-    return sql`${kind === 'count' ? sql`${value}::float8` : value} as ${sql.id(field)}`;
-  });
+  const columns = COLLECTION_COLUMNS.map(
+    ({ field, column, kind }) =>
+      sql`${sql.id(column)}${kind === 'count' ? sql`::float8` : sql``} as ${sql.id(field)}`,
+  );
   const collections = await byUser(db.sql<StoredAccount['collections'][number]>`
-    select freshness._user_id as "userId", freshness.collection, freshness.state, ${sql.join(columns)}
-    from ${db.table('freshness')} as freshness
-    join ${db.table('data_quality')} as data_quality
-      on data_quality._user_id = freshness._user_id and data_quality.collection = freshness.collection
-    order by freshness.collection`);
+    select _user_id as "userId", collection, state, ${sql.join(columns)}
+    from ${db.table('freshness')} as f join ${db.table('data_quality')} as q using (_user_id, collection)
+    order by collection`);
   // Unfinished full walks: under way, or left by an interrupted program to be resumed (src/walk/checkpoint.ts).
   const walks = await byUser(db.sql<WalkStatus>`
     select _user_id as "userId", collection, nullif(parent, '') as "listId",
@@ -150,26 +141,17 @@ async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
   });
 }
 
-async function budgetsAt(db: Db, now: Date): Promise<StoredBudget[]> {
-  const blocks = await db.state
-    .selectFrom('slot_block')
-    .selectAll()
-    .where('valid_until', '>=', new Date(now.getTime() - BLOCK_MEMORY_MS))
-    .execute();
-  const learnt = await db.state
-    .selectFrom('rate_group')
-    .selectAll()
-    .orderBy('_user_id')
-    .orderBy('key_hash')
-    .orderBy('rate_group')
-    .execute();
+/** What any program knows of the keys' budgets: others' use, and what waits, only their owner does. */
+async function budgetsAt(db: Db, now: Date) {
   const keyOf = (row: { _user_id: string; key_hash: string }): string => `${row._user_id} ${row.key_hash}`;
-  const blocksOf = Map.groupBy(blocks, keyOf);
-  return [...Map.groupBy(learnt, keyOf)].map(([key, rows]) => {
+  const since = new Date(now.getTime() - BLOCK_MEMORY_MS);
+  const recent = db.state.selectFrom('slot_block').selectAll().where('valid_until', '>=', since);
+  const blocksOf = Map.groupBy(await recent.execute(), keyOf);
+  const learnt = db.state.selectFrom('rate_group').selectAll().orderBy('key_hash').orderBy('rate_group');
+  return [...Map.groupBy(await learnt.execute(), keyOf)].map(([key, rows]) => {
     const [userId = '', keyHash = ''] = key.split(' ');
-    const theirs = (blocksOf.get(key) ?? []).map(loadedBlock);
-    const learntOf = rows.map(loadedLearnt);
-    return { userId, keyHash, now: now.getTime(), known: true, blocks: theirs, learnt: learntOf };
+    const blocks = (blocksOf.get(key) ?? []).map(loadedBlock);
+    return { userId, keyHash, now: now.getTime(), known: true, blocks, learnt: rows.map(loadedLearnt) };
   });
 }
 
