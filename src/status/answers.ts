@@ -1,12 +1,14 @@
-import type { AccountDetails, StatusReport } from '../model/status/status-report.ts';
+import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
+import { Mutex } from '@research-mirror/runtime/mutex';
+import type { AccountDetails, StatusReport } from '../model/status/status-report.ts';
 
 /** Whether the database is migrated and can be written. */
 export type Ready = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 export interface Sources {
-  /** Called at most once a second, however many look on. */
+  /** Called at most once a second, however many look on, and one at a time while it fails. */
   readonly status: () => Promise<StatusReport>;
   /** Called for one account at a time, and for each at most once in five seconds. */
   readonly account: (userId: string) => Promise<AccountDetails>;
@@ -24,34 +26,8 @@ const UNREADY_MS = 50;
 const PATIENCE_MS = 4_000;
 
 /** What the routes ask for; never rejects, never hangs. */
-export type Answers = ReturnType<typeof answersOf>;
-
 export function answersOf(sources: Sources) {
   const { clock } = sources;
-
-  /** `ask`, one at a time, and what it answered as long as it is fresh: many viewers cost the database as much as one. */
-  const shared = <T>(ask: () => Promise<T>, freshMs: (answer: T) => number): (() => Promise<T>) => {
-    let staleAt = Number.NEGATIVE_INFINITY;
-    let open = false;
-    let last: Promise<T> | undefined;
-    return () => {
-      if (last === undefined || (!open && clock.monotonic() >= staleAt)) {
-        const begunAt = clock.monotonic();
-        staleAt = begunAt + FRESH_MS;
-        open = true;
-        last = Promise.try(ask)
-          .then((answer) => {
-            staleAt = begunAt + freshMs(answer);
-            return answer;
-          })
-          .finally(() => {
-            open = false;
-          });
-      }
-      return last;
-    };
-  };
-
   const patiently = async <T>(asked: Promise<T>): Promise<T> => {
     const answered = new AbortController();
     const late = clock.sleep(PATIENCE_MS, answered.signal).then(() => {
@@ -64,22 +40,10 @@ export function answersOf(sources: Sources) {
       answered.abort();
     }
   };
-
+  const status = askedAtMost(clock, sources.status, () => FRESH_MS);
+  const ready = askedAtMost(clock, sources.ready, ({ ok }) => (ok ? FRESH_MS : UNREADY_MS));
+  const turn = new Mutex();
   const details = new Map<string, () => Promise<AccountDetails>>();
-  let inTurn: Promise<unknown> = Promise.resolve();
-  const detailsOf = (userId: string): Promise<AccountDetails> => {
-    const ask = (): Promise<AccountDetails> => {
-      const turn = inTurn.then(() => sources.account(userId));
-      inTurn = turn.catch(() => {});
-      return turn;
-    };
-    const known = details.get(userId) ?? shared(ask, () => DETAILS_FRESH_MS);
-    details.set(userId, known);
-    return known();
-  };
-
-  const status = shared(sources.status, () => FRESH_MS);
-  const ready = shared(sources.ready, ({ ok }) => (ok ? FRESH_MS : UNREADY_MS));
   let last: StatusReport | undefined;
   return {
     /** The newest report, and why there is none that is newer; undefined: it is new. */
@@ -92,8 +56,12 @@ export function answersOf(sources: Sources) {
       }
     },
     /** Undefined: it can't be read now. @param userId of an account of the report */
-    account: (userId: string): Promise<AccountDetails | undefined> =>
-      patiently(detailsOf(userId)).catch(() => undefined),
+    account: (userId: string): Promise<AccountDetails | undefined> => {
+      const read = (): Promise<AccountDetails> => turn.run(() => sources.account(userId));
+      const known = details.get(userId) ?? askedAtMost(clock, read, () => DETAILS_FRESH_MS);
+      details.set(userId, known);
+      return patiently(known()).catch(() => undefined);
+    },
     ready: (): Promise<Ready> =>
       patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),
   };

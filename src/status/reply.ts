@@ -23,7 +23,7 @@ const HEADERS = {
 
 export function reply(
   type: string,
-  body: HttpReply['body'],
+  body: string,
   status = 200,
   headers: HttpReply['headers'] = {},
 ): HttpReply {

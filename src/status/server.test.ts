@@ -11,7 +11,6 @@ import {
   sampleReport,
 } from '../../test/support/processes/status-report.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import type { StatusReport } from '../model/status/status-report.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { createMetrics } from './metrics.ts';
 import { createStatusServer, type StatusServer, type StatusServerOptions } from './server.ts';
@@ -157,7 +156,7 @@ describe('the status server', () => {
   it('asks for the token, but not for health', async () => {
     const url = (await start({ token: 's3cret' })).url();
     const lookups = ['search?q=1', 'rows?user=42&collection=lists', 'rows/42/lists/7'];
-    for (const path of ['', 'accounts/42', 'api/status', 'metrics', 'live', 'nothing', ...lookups]) {
+    for (const path of ['', '?view', 'accounts/42', 'api/status', 'metrics', 'nothing', ...lookups]) {
       const answer = await ask(url + path);
       expect(answer.status).toBe(401);
       expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
@@ -192,7 +191,7 @@ describe('the status server', () => {
       'readyz',
       'metrics',
       'api/status',
-      'live',
+      '?view',
       'accounts/42',
       'search',
       'rows?user=42&collection=lists',
@@ -243,26 +242,14 @@ describe('the status server', () => {
     expect((await ask(`${url}healthz`)).status).toBe(200);
   });
 
-  it('sends the view to open pages when it changes, and ends them at a stop', async () => {
-    let report: StatusReport = sampleReport();
-    const server = await start({ status: async () => report });
-    const response = await fetch(`${server.url()}live`);
-    expect(response.headers.get('content-type')).toBe('text/event-stream');
-    const reader = (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader();
-    let text = '';
-    const until = async (wanted: string): Promise<void> => {
-      while (!text.includes(wanted)) {
-        const { value, done } = await reader.read();
-        if (done) throw new Error(`the stream ended before ${wanted}`);
-        text += value;
-      }
-    };
-    await until('48,210');
-    report = sampleReport({ problems: [sampleProblem({ what: 'the disk is full' })] });
-    await until('the disk is full');
-    await server.stop();
-    while (!(await reader.read()).done);
-    expect(text.match(/^event: view$/gm)).toHaveLength(2);
+  it('gives open pages the view alone', async () => {
+    let [report, now] = [sampleReport(), 0];
+    const clock = { ...systemClock, monotonic: () => now };
+    const url = (await start({ status: async () => report, clock })).url();
+    const { body } = await ask(`${url}?view`);
+    expect(body).toMatch(/^<main\n[\s\S]*48,210[\s\S]*<\/main>$/);
+    [report, now] = [sampleReport({ problems: [sampleProblem({ what: 'the disk is full' })] }), 1_000];
+    expect((await ask(`${url}?view`)).body).toContain('the disk is full');
   });
 
   it('has a page of each account, which goes on by itself', async () => {
@@ -273,10 +260,7 @@ describe('the status server', () => {
     expect(all).not.toContain('Latest changes');
     const page = await ask(`${url}accounts/43`);
     expect(page.body).toMatch(/<h1>Account 43 is healthy[\s\S]*Latest changes/);
-    expect(page.body).toContain('data-live="../live?account=43"');
-    const live = await fetch(`${url}live?account=43`);
-    const { value } = (await live.body?.getReader().read()) ?? {};
-    expect(Buffer.from(value ?? []).toString()).toContain('Account 43 is healthy');
+    expect((await ask(`${url}accounts/43?view`)).body).toMatch(/^<main[\s\S]*Account 43 is healthy/);
     for (const [path, status] of [
       ['44', 404],
       ['x', 404],

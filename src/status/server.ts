@@ -1,21 +1,27 @@
 import type { AddressInfo } from 'node:net';
-import { httpListener } from '@research-mirror/runtime/http-listener';
+import { httpListener, type HttpReply, type HttpRequest } from '@research-mirror/runtime/http-listener';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { Notes } from '@research-mirror/runtime/notes';
 import type { Service } from '@research-mirror/runtime/service';
 import { listenProblem } from '../model/webhook/listen-problem.ts';
-import { isLoopbackName } from './access.ts';
+import { isLoopbackHostHeader, isLoopbackName, tokenCheck } from './access.ts';
 import { answersOf, type Sources } from './answers.ts';
-import type { Lookups } from './lookup/lookup-routes.ts';
+import { raw } from './html.ts';
+import { lookupRoute, type Lookups } from './lookup/lookup-routes.ts';
 import type { Metrics } from './metrics.ts';
-import { jsonReply } from './reply.ts';
-import { createRoutes } from './routes.ts';
+import { rootOf } from './page/account-parts.ts';
+import { statusPage } from './page/status-page.ts';
+import { reportView, wholeAccount } from './page/view.ts';
+import { htmlReply, jsonReply, type PageQuestion, reply } from './reply.ts';
 
 export interface StatusServerOptions extends Sources {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Needed for any other host than loopback. */
+  /**
+   * What page, API and metrics ask for, needed for any other host than loopback; undefined: nothing, and only loopback's
+   * names in `Host` are answered.
+   */
   readonly token: string | undefined;
   readonly lookups: Lookups;
   readonly metrics: Metrics;
@@ -30,29 +36,22 @@ export interface StatusServer extends Service {
   url(): string;
 }
 
-/** What the listener is for, and which variables say where it listens. */
-const STATUS_PAGE = {
-  what: 'the status page',
-  hostVariable: 'MIRROR_HTTP_HOST',
-  portVariable: 'MIRROR_HTTP_PORT',
-} as const;
-
 /** The listener for people inside: status page, search, rows, `/api/…`, `/metrics`, `/healthz`, `/readyz`. */
 export function createStatusServer(options: StatusServerOptions): StatusServer {
-  const { host, port, token, clock, log, lookups, metrics } = options;
+  const { host, port, token, clock, log } = options;
   if (token === undefined && !isLoopbackName(host)) {
     throw new RangeError(`the status page on ${host} needs a token: others can reach it`);
   }
+  const place = { what: 'the status page', host, port };
+  const variables = { hostVariable: 'MIRROR_HTTP_HOST', portVariable: 'MIRROR_HTTP_PORT' };
   const server = httpListener({
     name: 'status server',
-    what: STATUS_PAGE.what,
-    host,
-    port,
+    ...place,
     clock,
     notes: new Notes(clock, log),
     answerMs: ANSWER_MS,
-    explain: (error) => listenProblem(error, { ...STATUS_PAGE, host, port }),
-    answer: createRoutes({ answers: answersOf(options), lookups, metrics, token, clock }),
+    explain: (error) => listenProblem(error, { ...place, ...variables }),
+    answer: routes(options),
     refusal: (status, error) => jsonReply({ error }, status),
     onDefect: (error, target) =>
       log.error({ err: error, path: target.split('?', 1)[0] }, 'the status server could not answer'),
@@ -64,4 +63,79 @@ function urlOf(host: string, { port }: AddressInfo): string {
   const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   // Whoever reads the line opens it on this machine.
   return `http://${name === '0.0.0.0' || name === '[::]' ? 'localhost' : name}:${port}/`;
+}
+
+/**
+ * Paths and their answers (docs/operations.md, "Is it healthy"). `/healthz` and `/readyz` need no token: probes have
+ * none.
+ */
+function routes(options: StatusServerOptions): (request: HttpRequest) => Promise<HttpReply> {
+  const { lookups, metrics, token } = options;
+  const answers = answersOf(options);
+  const permitted = token === undefined ? undefined : tokenCheck(token);
+  const refusal = ({ headers }: HttpRequest): HttpReply | undefined => {
+    if (permitted === undefined && !isLoopbackHostHeader(headers.host)) {
+      const error = 'open this page as http://localhost, or set MIRROR_STATUS_TOKEN to use other names';
+      return jsonReply({ error }, 403);
+    }
+    if (permitted === undefined || permitted(headers.authorization)) return undefined;
+    const error = 'the token is missing or wrong: send it as bearer, or as password with any user name';
+    return jsonReply({ error }, 401, {
+      'www-authenticate': 'Basic realm="research-mirror", charset="UTF-8"',
+    });
+  };
+
+  /**
+   * @param userId of the account whose page it is; undefined: the first page
+   * @param isOpen it asks for what may have changed
+   */
+  const page = async (userId: string | undefined, isOpen: boolean): Promise<HttpReply> => {
+    const { report, why } = await answers.report();
+    const account = wholeAccount(report, userId);
+    const details =
+      account === undefined || why !== undefined ? undefined : await answers.account(account.userId);
+    // Indentation would be a third of it.
+    const view = raw(String(reportView({ report, userId, details, why })).replaceAll(/\n\s+/g, '\n'));
+    const isThere = userId === undefined || account !== undefined;
+    const status = why !== undefined ? 503 : isThere ? 200 : 404;
+    return htmlReply((nonce) => (isOpen ? view : statusPage(view, nonce, rootOf(userId))), status);
+  };
+
+  return async (request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return jsonReply({ error: 'only GET and HEAD are answered here' }, 405, { allow: 'GET, HEAD' });
+    }
+    const asked = questionOf(request.target);
+    if (asked === undefined) return jsonReply({ error: 'this is no address' }, 400);
+    const { path, query } = asked;
+    if (path === '/healthz') return jsonReply({ ok: true });
+    if (path === '/readyz') {
+      const ready = await answers.ready();
+      return jsonReply(ready, ready.ok ? 200 : 503);
+    }
+    const refused = refusal(request);
+    if (refused !== undefined) return refused;
+    const [, userId] = /^\/accounts\/(-?\d{1,19})$/.exec(path) ?? [];
+    if (path === '/' || userId !== undefined) return page(userId, query.has('view'));
+    if (path === '/api/status') {
+      const { report, why } = await answers.report();
+      return why === undefined ? jsonReply(report) : jsonReply({ error: why }, 503);
+    }
+    if (path === '/metrics') {
+      const [{ report, why }, ready] = await Promise.all([answers.report(), answers.ready()]);
+      const text = await metrics.render(why === undefined ? report : undefined, ready.ok);
+      return reply(metrics.contentType, text);
+    }
+    const lookup = lookupRoute(path, lookups);
+    return lookup?.(asked) ?? jsonReply({ error: 'nothing is here: see / or /api/status' }, 404);
+  };
+}
+
+/** @returns undefined for an address that is none */
+function questionOf(target: string): PageQuestion | undefined {
+  // A proxy may be asked with a whole address; of two slashes at the beginning the rest is no host.
+  const address = target.startsWith('/') ? `http://localhost${target}` : target;
+  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) return undefined;
+  const { pathname, searchParams } = new URL(address);
+  return { path: pathname, query: searchParams };
 }

@@ -65,15 +65,8 @@ export interface HttpReply {
   readonly status: number;
   /** By their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Stream;
+  readonly body: string;
 }
-
-/**
- * A body that comes in pieces; it ends when this resolves.
- * @param write resolves when there is room for more
- * @param over aborted when nobody reads any more, and when the listener stops
- */
-export type Stream = (write: (text: string) => Promise<void>, over: AbortSignal) => Promise<void>;
 
 export interface HttpListenerOptions<Reply extends HttpReply> {
   /** Of the service. */
@@ -112,7 +105,7 @@ export function httpListener<Reply extends HttpReply>(options: HttpListenerOptio
   const bounds = { ...HTTP_BOUNDS, ...options.bounds };
   let open: AddressInfo | undefined;
   const body = service(name, async ({ signal, ready }) => {
-    const server = boundedServer(bounds, options, requests(bounds, options, signal));
+    const server = boundedServer(bounds, options, requests(bounds, options));
     server.listen(port, host);
     await once(server, 'listening').catch((error: unknown) => {
       throw explain(error as NodeJS.ErrnoException);
@@ -195,7 +188,6 @@ function boundedServer(
 function requests<Reply extends HttpReply>(
   bounds: typeof HTTP_BOUNDS,
   { what, clock, notes, answerMs, answer, refusal, onDefect, onReply }: HttpListenerOptions<Reply>,
-  stopped: AbortSignal,
 ): Take {
   let room = bounds.roomBytes;
 
@@ -258,10 +250,7 @@ function requests<Reply extends HttpReply>(
     onReply?.(url, reply);
     if (response.destroyed) return;
     if (!request.readableEnded) return sendEarly(request, response, reply, clock);
-    await send(response, reply, method === 'HEAD', stopped).catch((error: unknown) => {
-      onDefect(error, url);
-      response.destroy();
-    });
+    response.writeHead(reply.status, headersOf(reply)).end(method === 'HEAD' ? undefined : reply.body);
   };
   return (request, response) =>
     void take(request, response).catch((error: unknown) => {
@@ -306,11 +295,10 @@ function readBody(
 async function sendEarly(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: HttpReply,
+  reply: HttpReply,
   clock: Clock,
 ): Promise<void> {
-  response.writeHead(status, { ...headers, ...lengthOf(body), connection: 'close' });
-  if (typeof body === 'string') response.write(body);
+  response.writeHead(reply.status, { ...headersOf(reply), connection: 'close' }).write(reply.body);
   const over = new AbortController();
   let left = LINGER_BYTES;
   request.on('data', (piece: Buffer) => {
@@ -323,28 +311,6 @@ async function sendEarly(
   response.end();
 }
 
-async function send(
-  response: ServerResponse,
-  { status, headers, body }: HttpReply,
-  onlyHead: boolean,
-  stopped: AbortSignal,
-): Promise<void> {
-  response.writeHead(status, { ...headers, ...lengthOf(body) });
-  if (typeof body === 'string' || onlyHead) {
-    response.end(typeof body === 'string' && !onlyHead ? body : undefined);
-    return;
-  }
-  response.flushHeaders();
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  const over = AbortSignal.any([gone.signal, stopped]);
-  await body(async (text) => {
-    if (response.write(text) || over.aborted) return;
-    await once(response, 'drain', { signal: over }).catch(() => {});
-  }, over);
-  response.end();
-}
-
-function lengthOf(body: HttpReply['body']): { 'content-length'?: number } {
-  return typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {};
+function headersOf({ headers, body }: HttpReply): Record<string, string | number> {
+  return { ...headers, 'content-length': Buffer.byteLength(body) };
 }

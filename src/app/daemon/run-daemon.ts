@@ -5,6 +5,7 @@ import type { Db } from '../../db/connection/db.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
 import { createWakeups } from '../../db/notify/wakeups.ts';
+import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { countOf, formatSpan } from '@research-mirror/runtime/figures';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
@@ -32,12 +33,11 @@ import { createProcess, type WorkOptions } from '../process/process.ts';
 import { DAEMON } from '../process/daemon-lives.ts';
 import { programVersion } from '../program-files.ts';
 import { readiness, WriteHealth } from './readiness.ts';
-import { askedAtMost } from '../asked-at-most.ts';
 import { statusReport } from '../status/collect-status.ts';
 import { readWorkload, type Workload } from '../status/workload.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC } from '../sync/run-sync.ts';
-import type { AccountDetails, StatusReport } from '../../model/status/status-report.ts';
+import type { StatusReport } from '../../model/status/status-report.ts';
 import { problemLog } from './problem-log.ts';
 import { VERIFY } from '../verify/run-verify.ts';
 import { type WebhookListener, webhookListener } from './webhook-listener.ts';
@@ -111,13 +111,13 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     // That it is starting is no problem.
     const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
-    workload ??= askedAtMost(WORKLOAD_EVERY_MS, clock, () => readWorkload(db, config));
+    workload ??= askedAtMost(
+      clock,
+      () => readWorkload(db, config),
+      () => WORKLOAD_EVERY_MS,
+      Infinity,
+    );
     return statusReport({ config, db, words, accounts, workload, unready });
-  };
-
-  const account = async (userId: string): Promise<AccountDetails> => {
-    if (mirror === undefined) throw new Error(unreached);
-    return readAccountDetails(mirror.db, userId);
   };
 
   const lookUp = async <T>(work: (db: Db) => Promise<T>): Promise<T> => {
@@ -135,7 +135,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     log,
     ready,
     status: report,
-    account,
+    account: (userId) => lookUp((db) => readAccountDetails(db, userId)),
     lookups: {
       search: (query) => lookUp((db) => searchMirror(db, query)),
       rows: (filter) => lookUp((db) => newestRows(db, filter)),

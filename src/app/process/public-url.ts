@@ -1,7 +1,7 @@
 import { isTlsProblem, networkProblem } from '../../api/network-problem.ts';
+import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
-import { askedAtMost } from '../asked-at-most.ts';
 
 /** Nobody has account 0. `/healthz` would prove less: a proxy may answer it itself, or pass on deliveries only. */
 const LISTENER_PATH = '/webhooks/0';
@@ -65,7 +65,7 @@ export function astrayKept(
     const astray = await whyAstray(publicUrl, place, LISTENER_ANSWER, AbortSignal.timeout(BOUND_MS));
     return astray && `${astray.found}; ${astray.remedy}`;
   };
-  return askedAtMost(COUNTS_MS, clock, ask, COUNTS_MS);
+  return askedAtMost(clock, ask, () => COUNTS_MS);
 }
 
 async function beginningOf({ body }: Response): Promise<string> {

@@ -1,5 +1,6 @@
 import { html, type Html } from '../html.ts';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
+import { formatCount as count } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import type { RowFilter, RowList, RowStory, SearchResults } from '../../model/lookup/lookup-answers.ts';
@@ -10,7 +11,6 @@ import {
   rowAddress,
   rowName,
 } from '../../model/lookup/row-address.ts';
-import { count } from '../page/page-figures.ts';
 import { foundName, moment, stateChip, table } from '../page/page-table.ts';
 import { stillPage } from '../page/status-page.ts';
 import { htmlReply, type Route } from '../reply.ts';

@@ -1,6 +1,7 @@
+import { formatCount as count } from '@research-mirror/runtime/figures';
 import { html, type Html } from '../html.ts';
 import { CELL_COLUMNS, type CellColumn, NOTE_COLUMNS } from '../../model/collection-columns.ts';
-import type { CollectionName } from '../../model/collections.ts';
+import type { Found } from '../../model/lookup/lookup-answers.ts';
 import { rowPath } from '../../model/lookup/row-address.ts';
 import { accountFacts, cellWords, deletionWords, shortened } from '../../model/status/report-words.ts';
 import type {
@@ -10,7 +11,6 @@ import type {
   StatusReport,
   WaitingDeletion,
 } from '../../model/status/status-report.ts';
-import { count } from './page-figures.ts';
 import { chip, foundName, moment, type PageColumn, stateChip, table, time } from './page-table.ts';
 
 /** What a page shows. */
@@ -32,19 +32,22 @@ export function rootOf(userId: string | undefined): string {
 /** The state where there is only an old report. */
 export const NOT_KNOWN = chip('idle', 'not known');
 
-/** Characters of a key that are shown. */
-const KEY = 48;
+/** Of an account that is not mirrored. */
+export function accountChip(state: 'stopped' | 'retired'): Html {
+  return chip(state === 'stopped' ? 'failing' : 'idle', state);
+}
 
 /** One account: its collections, what else goes on, what waits, what changed. */
 export function accountParts(account: AccountStatus, shown: Shown): Html {
   const { report, details } = shown;
   const root = rootOf(shown.userId);
   const { userId, email, state, error, collections, webhook } = account;
-  const { at, deletions } = report;
+  const { at } = report;
+  const deletions = report.deletions.filter((each) => each.userId === userId);
   return html`<section class="account">
       <h2>${shown.userId === undefined ? `Account ${userId}` : 'Collections'}</h2>
       ${email === null ? '' : html`<p class="quiet long">${email}</p>`}
-      ${state === 'active' ? '' : chip(state === 'stopped' ? 'failing' : 'idle', state)}
+      ${state === 'active' ? '' : accountChip(state)}
       ${[error, webhook.error].map((why) => (why === null ? '' : html`<p class="error">${why}</p>`))}
       ${table(
         'Collection',
@@ -68,31 +71,32 @@ export function accountParts(account: AccountStatus, shown: Shown): Html {
         )}
       </dl>
     </section>
-    ${deletionsSection(
-      deletions.filter((each) => each.userId === userId),
-      at,
-      root,
-    )}
-    ${latestSection(details, at, root)} ${lastDaySection(details, root)}`;
+    ${deletions.length === 0 ? '' : section('waiting', 'Deletions that wait', waiting(deletions, at, root))}
+    ${details?.latestRows.length === 0 ? '' : section('changes', 'Latest changes', details && latest(details, at, root))}
+    ${section('last-day', 'Last 24 hours', details && lastDay(details, root))}`;
+}
+
+/** @param content undefined: it can't be read now */
+function section(id: string, title: string, content: Html | undefined): Html {
+  return html`<section class="${id}" aria-labelledby="${id}">
+    <h2 id="${id}">${title}</h2>
+    ${content ?? html`<p class="quiet">This can’t be read now.</p>`}
+  </section>`;
 }
 
 /** It leads to the collection's newest rows. Why they can't be read is said where no problem above says it. */
-function collectionName(row: CollectionStatus, userId: string, { report, why, ...shown }: Shown): Html {
+function collectionName(row: CollectionStatus, account: string, { report, why, userId }: Shown): Html {
+  const { collection, state, lastError } = row;
   const isSaid =
-    why === undefined &&
-    report.problems.some(({ affects }) => affects.includes(`${userId}/${row.collection}`));
-  return html`<a href="${rootOf(shown.userId)}rows?user=${userId}&amp;collection=${row.collection}"
-      ><code>${row.collection}</code></a
+    why === undefined && report.problems.some(({ affects }) => affects.includes(`${account}/${collection}`));
+  return html`<a href="${rootOf(userId)}rows?user=${account}&amp;collection=${collection}"
+      ><code>${collection}</code></a
     >
     ${NOTE_COLUMNS.filter(({ field }) => row[field] > 0).map(
       ({ field, note: { words, warns } }) =>
         html`<small class="${warns ? 'warn' : ''}">${count(row[field])} ${words}</small>`,
     )}
-    ${
-      row.state === 'failing' && row.lastError !== null && !isSaid
-        ? html`<small class="error">${row.lastError}</small>`
-        : ''
-    }`;
+    ${state === 'failing' && lastError !== null && !isSaid ? html`<small class="error">${lastError}</small>` : ''}`;
 }
 
 function columnCell(column: CellColumn, row: CollectionStatus, at: string): Html {
@@ -105,12 +109,14 @@ function columnCell(column: CellColumn, row: CollectionStatus, at: string): Html
   >`;
 }
 
+/** Characters of a key that are shown. */
+const KEY = 48;
+
 /** Rows that look deleted and are still there: why, and who has to do what. */
-function deletionsSection(deletions: readonly WaitingDeletion[], at: string, root: string): Html {
-  if (deletions.length === 0) return html``;
-  return html`<section aria-labelledby="deletions">
-    <h2 id="deletions">Deletions that wait</h2>
-    <p class="quiet">
+function waiting(deletions: readonly WaitingDeletion[], at: string, root: string): Html {
+  const link = ({ userId, collection }: WaitingDeletion, key: string): Html =>
+    html`<a class="key" href="${root}${rowPath({ userId, collection, key })}">${shortened(key, KEY)}</a>`;
+  return html`<p class="quiet">
       Rows that the service seems to have no more. Until that is proven they are mirrored as they were.
     </p>
     <ul class="deletions">
@@ -120,62 +126,31 @@ function deletionsSection(deletions: readonly WaitingDeletion[], at: string, roo
             <code>${each.collection}</code>: ${deletionWords(each, at)}
             ${each.remedy === null ? '' : html`<span class="remedy">${each.remedy}</span>`}
             <small
-              >${each.examples.map((key, index) => html`${index === 0 ? '' : ', '}${rowLink(each.userId, each.collection, key, root)}`)}</small
+              >${each.examples.map((key, index) => html`${index === 0 ? '' : ', '}${link(each, key)}`)}</small
             >
           </li>`,
       )}
-    </ul>
-  </section>`;
+    </ul>`;
 }
 
-function latestSection(details: AccountDetails | undefined, at: string, root: string): Html {
-  if (details?.latestRows.length === 0) return html``;
-  return html`<section class="changes" aria-labelledby="latest-changes">
-    <h2 id="latest-changes">Latest changes</h2>
-    ${
-      details === undefined
-        ? UNREAD
-        : table(
-            'Row',
-            details.latestRows,
-            (row) => foundName(row, root),
-            [
-              ['State', stateChip],
-              ['When', (row) => moment(row.at, at, '')],
-            ],
-            'The rows that changed last',
-          )
-    }
-  </section>`;
+function latest({ latestRows }: AccountDetails, at: string, root: string): Html {
+  const columns: PageColumn<Found>[] = [
+    ['State', stateChip],
+    ['When', (row) => moment(row.at, at, '')],
+  ];
+  return table('Row', latestRows, (row) => foundName(row, root), columns, 'The rows that changed last');
 }
 
-const UNREAD = html`<p class="quiet">This can’t be read now.</p>`;
-
-/** It leads to what happened to the row. @param key as in the view `changes` */
-function rowLink(userId: string, collection: CollectionName, key: string, root: string): Html {
-  const path = rowPath({ userId, collection, key });
-  return html`<a class="key" href="${root}${path}">${shortened(key, KEY)}</a>`;
+function lastDay({ lastDay: { changes, requests } }: AccountDetails, root: string): Html {
+  return html`<div class="charts">${chart('Changes', changes)} ${chart('Requests', requests)}</div>
+    <p class="quiet">
+      Each bar has the walks that ended in half an hour. Grafana draws freshness and rows over time, from
+      <a href="${root}metrics">the metrics</a>: docs/operations.md, “Prometheus and Grafana”.
+    </p>`;
 }
 
 /** Units from the foot of a drawing to its highest bar. */
 const HEIGHT = 40;
-
-function lastDaySection(details: AccountDetails | undefined, root: string): Html {
-  return html`<section aria-labelledby="last-day">
-    <h2 id="last-day">Last 24 hours</h2>
-    ${
-      details === undefined
-        ? UNREAD
-        : html`<div class="charts">
-            ${chart('Changes', details.lastDay.changes)} ${chart('Requests', details.lastDay.requests)}
-          </div>`
-    }
-    <p class="quiet">
-      Each bar has the walks that ended in half an hour. Grafana draws freshness and rows over time, from
-      <a href="${root}metrics">the metrics</a>: docs/operations.md, “Prometheus and Grafana”.
-    </p>
-  </section>`;
-}
 
 /** A bar for each value, the last one of the time that goes on. */
 function chart(title: string, values: readonly number[]): Html {

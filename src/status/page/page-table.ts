@@ -2,7 +2,6 @@ import { html, type Html, raw } from '../html.ts';
 import type { Found } from '../../model/lookup/lookup-answers.ts';
 import { rowName, rowPath } from '../../model/lookup/row-address.ts';
 import { age, shortened } from '../../model/status/report-words.ts';
-import { absolute } from './page-figures.ts';
 
 /** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
 export type PageColumn<Row> = readonly [string, (row: Row) => Html | string, boolean?];
@@ -78,4 +77,11 @@ export function foundName({ by, row, name }: Found, root = ''): Html {
 
 export function stateChip({ state }: Found): Html {
   return state === null ? html`<span class="quiet">–</span>` : chip('idle', state);
+}
+
+/** A moment in UTC, to the second; without the date on the day of `at`. Both are ISO 8601. */
+export function absolute(moment: string, at: string): string {
+  const [date = '', time = ''] = new Date(moment).toISOString().split('T');
+  const clock = `${time.slice(0, 8)} UTC`;
+  return new Date(at).toISOString().startsWith(date) ? clock : `${date} ${clock}`;
 }

@@ -1,5 +1,7 @@
-// Keeps an open page up to date. The server sends the whole view as HTML, with every value escaped; what differs
+// Keeps an open page up to date. The server gives the whole view as HTML, with every value escaped; what differs
 // from the document is changed in place, so that selections and the scroll position stay.
+const EVERY_MS = 2_000;
+const TOO_LONG_MS = 10_000;
 const live = document.querySelector('#live');
 const parser = document.createElement('template');
 
@@ -26,30 +28,32 @@ function updateAttributes(from, to) {
   for (const name of from.getAttributeNames()) if (!to.hasAttribute(name)) from.removeAttribute(name);
 }
 
-function show(state, text) {
-  live.className = state;
-  live.textContent = text;
-}
-
 /** Says it once: since when is part of it. */
 function showOff(why) {
-  if (live.className !== 'off')
-    show('off', `not live since ${new Date().toISOString().slice(11, 19)} UTC: ${why}`);
+  if (live.className === 'off') return;
+  live.className = 'off';
+  live.textContent = `not live since ${new Date().toISOString().slice(11, 19)} UTC: ${why}`;
 }
 
 function showView({ dataset }) {
   document.title = dataset.title;
-  if (dataset.unread === undefined) show('on', 'live');
-  else showOff('the status can’t be read, trying again');
+  if (dataset.unread !== undefined) return showOff('the status can’t be read, trying again');
+  live.className = 'on';
+  live.textContent = 'live';
 }
 
-const events = new EventSource(document.querySelector('main').dataset.live);
-events.addEventListener('open', () => showView(document.querySelector('main')));
-events.addEventListener('error', () => showOff('connection lost, trying again'));
-events.addEventListener('view', (event) => {
-  parser.innerHTML = event.data;
-  const view = parser.content.querySelector('main');
-  showView(view);
-  update(document.querySelector('main'), view);
-});
-document.title = document.querySelector('main').dataset.title;
+async function follow() {
+  try {
+    const answer = await fetch('?view', { signal: AbortSignal.timeout(TOO_LONG_MS) });
+    parser.innerHTML = await answer.text();
+    const view = parser.content.querySelector('main');
+    showView(view);
+    update(document.querySelector('main'), view);
+  } catch {
+    showOff('connection lost, trying again');
+  }
+  setTimeout(follow, EVERY_MS);
+}
+
+showView(document.querySelector('main'));
+setTimeout(follow, EVERY_MS);

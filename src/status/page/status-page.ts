@@ -23,26 +23,17 @@ export function statusPage(view: Html, nonce: string, root: string): Html {
     <script type="module" nonce="${nonce}">
       ${SCRIPT};
     </script>`;
-  return pageAround(view, nonce, { title: 'research-mirror', root, query: '', live });
+  return pageAround(view, nonce, 'research-mirror', root, '', live);
 }
 
 /** The document around any other content: it stays as it is, and runs no script. @param query what was searched for */
 export function stillPage(content: Html, nonce: string, title: string, query: string): Html {
   const view = html`<main id="content" tabindex="-1">${content}</main>`;
-  return pageAround(view, nonce, { title: `${title} – research-mirror`, root: '', query, live: html`` });
+  return pageAround(view, nonce, `${title} – research-mirror`, '', query, html``);
 }
 
 /** It holds all that it needs. @param nonce the content policy's: style and script of nobody else apply */
-function pageAround(
-  view: Html,
-  nonce: string,
-  {
-    title,
-    root,
-    query,
-    live,
-  }: Readonly<Record<'title' | 'root' | 'query', string>> & { readonly live: Html },
-): Html {
+function pageAround(view: Html, nonce: string, title: string, root: string, query: string, live: Html): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>

@@ -1,11 +1,10 @@
 import { html, type Html } from '../html.ts';
-import { countOf } from '@research-mirror/runtime/figures';
+import { countOf, formatCount as count } from '@research-mirror/runtime/figures';
 import { affectedBy, type Problem, PROBLEMS, withoutPlace } from '../../model/status/problem.ts';
 import { age, processWords } from '../../model/status/report-words.ts';
 import type { AccountStatus, StatusReport } from '../../model/status/status-report.ts';
-import { accountParts, NOT_KNOWN, rootOf, type Shown } from './account-parts.ts';
-import { absolute, count } from './page-figures.ts';
-import { chip, moment, table } from './page-table.ts';
+import { accountChip, accountParts, NOT_KNOWN, type Shown } from './account-parts.ts';
+import { absolute, chip, moment, table } from './page-table.ts';
 
 /** The account that a page shows whole: its own, and on the first page the only one. */
 export function wholeAccount(
@@ -17,92 +16,82 @@ export function wholeAccount(
   return accounts.length === 1 ? accounts[0] : undefined;
 }
 
-/** The page's content: everything that changes while it is open. @param report undefined: none was ever made */
-export function reportView({
-  report,
-  ...about
-}: Omit<Shown, 'report'> & { readonly report: StatusReport | undefined }): Html {
-  const { userId, why } = about;
-  if (report === undefined) return content(userId, unread(why ?? '', undefined), html``);
-  const account = wholeAccount(report, userId);
-  if (userId !== undefined && account === undefined) {
-    const more = html`<p>No account has this ID. <a href="../">All accounts</a></p>`;
-    return content(userId, { state: 'bad', words: `There is no account ${userId}`, more }, html``);
-  }
-  const shown = { report, ...about };
-  const body = html`${
-    report.notes.length === 0 || userId !== undefined
-      ? ''
-      : html`<ul class="notes" aria-label="Notes">
-          ${report.notes.map((text) => html`<li>${text}</li>`)}
-        </ul>`
-  }
-  ${tiles(account === undefined ? report.accounts : [account], report.at)}
-  ${account === undefined ? accountsTable(report, why !== undefined) : accountParts(account, shown)}
-  ${errors(report, userId)} ${processes(report)}`;
-  return content(userId, why === undefined ? headline(shown) : unread(why, report.at), body);
+interface PageOf extends Omit<Shown, 'report'> {
+  /** Undefined: none was ever made. */
+  readonly report: StatusReport | undefined;
 }
 
-/** @param why there is no newer report. @param at of the last one, which follows; undefined: there was none */
-function unread(why: string, at: string | undefined): Headline {
-  const more = html`<p>${why}</p>
-    <p>
-      ${at === undefined ? '' : html`What follows is old: as of <time datetime="${at}">${absolute(at, at)}</time>, ages, too.`}
-      What was mirrored is safe. This page shows it as soon as the database answers.
-      <span class="remedy">${PROBLEMS.database_unready[1]}</span>
-    </p>`;
-  return { state: 'bad', words: 'The status can’t be read now', more, isUnread: true };
-}
-
-interface Headline {
-  /** A class of page.css. */
-  readonly state: 'waiting' | 'good' | 'bad';
-  readonly words: string;
-  readonly more: Html;
-  readonly isUnread?: boolean;
-}
-
-function content(userId: string | undefined, { state, words, more, isUnread }: Headline, body: Html): Html {
-  const live = `${rootOf(userId)}live${userId === undefined ? '' : `?account=${userId}`}`;
+/** The page's content: everything that changes while it is open. */
+export function reportView(page: PageOf): Html {
+  const { report, why } = page;
+  const { state, words, more } = headline(page);
   return html`<main
     id="content"
     tabindex="-1"
     data-title="${words} – research-mirror"
-    data-live="${live}"
-    ${isUnread === true ? 'data-unread' : ''}
+    ${why === undefined ? '' : 'data-unread'}
   >
     <section class="headline ${state}">
       <div role="status"><h1>${words}</h1></div>
       ${more}
     </section>
-    ${body}
+    ${report === undefined ? '' : body({ ...page, report })}
   </main>`;
 }
 
-function headline({ report, userId }: Shown): Headline {
-  const { accounts, at, service, database, schema } = report;
-  const found = report.problems.filter(({ affects }) => concerns(affects, userId));
-  const state = accounts.length === 0 ? 'waiting' : found.length === 0 ? 'good' : 'bad';
-  const what = userId === undefined ? 'The mirror' : `Account ${userId}`;
-  return {
-    state,
-    words: {
-      waiting: 'Nothing is mirrored yet',
-      good: `${what} is healthy`,
-      bad: `${what} needs attention`,
-    }[state],
-    more: html`<p>
-        ${userId === undefined ? '' : html`<a href="../">All accounts</a> of `}
-        ${service === null ? '' : html`${service} → `}${database}, schema <code>${schema}</code>, as of
-        <time datetime="${at}">${absolute(at, at)}</time>
-      </p>
-      ${found.length === 0 ? '' : problems(found, at)}`,
-  };
+function body(shown: Shown): Html | undefined {
+  const { report, userId, why } = shown;
+  const { notes, accounts, at, processes, version } = report;
+  const account = wholeAccount(report, userId);
+  if (account === undefined && userId !== undefined) return undefined;
+  return html`${
+      notes.length === 0 || userId !== undefined
+        ? ''
+        : html`<ul class="notes" aria-label="Notes">
+            ${notes.map((text) => html`<li>${text}</li>`)}
+          </ul>`
+    }
+    ${tiles(account === undefined ? accounts : [account], at)}
+    ${account === undefined ? accountsTable(report, why !== undefined) : accountParts(account, shown)}
+    ${errors(report, userId)}
+    <footer class="quiet">
+      ${processes.map((each) => html`<p>${processWords(each, report)}</p>`)}
+      <p>Shown by version ${version}. Moments are UTC.</p>
+    </footer>`;
 }
 
-/** @param affects accounts and collections; none: the whole mirror */
-function concerns(affects: readonly string[], userId: string | undefined): boolean {
-  return userId === undefined || affects.length === 0 || affects.some((each) => isOf(each, userId));
+/** @returns with a class of page.css */
+function headline({ report, userId, why }: PageOf): { state: string; words: string; more: Html } {
+  if (report !== undefined && userId !== undefined && wholeAccount(report, userId) === undefined) {
+    const more = html`<p>No account has this ID. <a href="../">All accounts</a></p>`;
+    return { state: 'bad', words: `There is no account ${userId}`, more };
+  }
+  if (report === undefined || why !== undefined) {
+    const at = report?.at;
+    const more = html`<p>${why}</p>
+      <p>
+        ${at === undefined ? '' : html`What follows is old: as of <time datetime="${at}">${absolute(at, at)}</time>, ages, too.`}
+        What was mirrored is safe. This page shows it as soon as the database answers.
+        <span class="remedy">${PROBLEMS.database_unready[1]}</span>
+      </p>`;
+    return { state: 'bad', words: 'The status can’t be read now', more };
+  }
+  const { accounts, at, service, database, schema } = report;
+  const found = report.problems.filter(
+    ({ affects }) =>
+      userId === undefined || affects.length === 0 || affects.some((each) => isOf(each, userId)),
+  );
+  const what = userId === undefined ? 'The mirror' : `Account ${userId}`;
+  const more = html`<p>
+      ${userId === undefined ? '' : html`<a href="../">All accounts</a> of `}
+      ${service === null ? '' : html`${service} → `}${database}, schema <code>${schema}</code>, as of
+      <time datetime="${at}">${absolute(at, at)}</time>
+    </p>
+    ${found.length === 0 ? '' : problems(found, at)}`;
+  if (accounts.length === 0) return { state: 'waiting', words: 'Nothing is mirrored yet', more };
+  return found.length === 0
+    ? { state: 'good', words: `${what} is healthy`, more }
+    : { state: 'bad', words: `${what} needs attention`, more };
 }
 
 /** @param where `42` or `42/lists` */
@@ -200,7 +189,7 @@ function accountsTable({ accounts, problems: found, at }: StatusReport, isOld: b
 }
 
 function stateOf({ state, collections }: AccountStatus, isTroubled: boolean): Html {
-  if (state !== 'active') return chip(state === 'stopped' ? 'failing' : 'idle', state);
+  if (state !== 'active') return accountChip(state);
   const failing = collections.filter((each) => each.state === 'failing').length;
   if (failing > 0) return chip('failing', `${count(failing)} failing`);
   if (isTroubled) return chip('overdue', 'needs attention');
@@ -233,28 +222,16 @@ function errors({ errors: all, at }: StatusReport, userId: string | undefined): 
   const shown = all.filter(({ where }) => userId === undefined || isOf(where, userId));
   if (shown.length === 0) return html``;
   const alike = [...Map.groupBy(shown, ({ message }) => withoutPlace(message)).values()];
+  const line = ({ at: met, where, message }: StatusReport['errors'][number], others: number): Html =>
+    html`<li>
+      <time datetime="${met}" title="${met}">${age(met, at)}</time>
+      <span><code>${where}</code>${others === 0 ? '' : ` and ${countOf(others, 'other')}`}</span>
+      <span>${message}</span>
+    </li>`;
   return html`<section>
     <h2>Last errors</h2>
     <ol class="errors">
-      ${alike.flatMap(([error, ...others]) =>
-        error === undefined
-          ? []
-          : html`<li>
-              <time datetime="${error.at}" title="${error.at}">${age(error.at, at)}</time>
-              <span
-                ><code>${error.where}</code
-                >${others.length === 0 ? '' : ` and ${countOf(others.length, 'other')}`}</span
-              >
-              <span>${error.message}</span>
-            </li>`,
-      )}
+      ${alike.map(([error, ...others]) => error && line(error, others.length))}
     </ol>
   </section>`;
-}
-
-function processes(report: StatusReport): Html {
-  return html`<footer class="quiet">
-    ${report.processes.map((each) => html`<p>${processWords(each, report)}</p>`)}
-    <p>Shown by version ${report.version}. Moments are UTC.</p>
-  </footer>`;
 }

@@ -1,15 +1,16 @@
-import type { Clock } from '@research-mirror/runtime/clock';
+import type { Clock } from './clock.ts';
 
 /**
- * `ask` for those who ask often: asked anew once the last answer is `everyMs` old. Who asks then still gets the last
- * answer at once, since the new one may take long. An answer that did not come is asked for again by the next one.
- * @param tooOldMs who asks waits where the last answer is older than this: nobody has asked for long
+ * `ask` for those who ask often, one at a time: asked anew once the last answer is `freshMs` old. An answer that did not
+ * come is asked for again by the next one.
+ * @param usableMs who asks waits where the last answer is older than this, and gets that one at once where it is not,
+ *   since a new one may take long
  */
 export function askedAtMost<T>(
-  everyMs: number,
   clock: Pick<Clock, 'monotonic'>,
   ask: () => Promise<T>,
-  tooOldMs: number = Number.POSITIVE_INFINITY,
+  freshMs: (answer: T) => number,
+  usableMs = 0,
 ): () => Promise<T> {
   let last: { readonly value: T; readonly at: number } | undefined;
   let underWay: Promise<T> | undefined;
@@ -25,9 +26,9 @@ export function askedAtMost<T>(
   };
   return () => {
     const age = last === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - last.at;
-    if (last !== undefined && age < everyMs) return Promise.resolve(last.value);
+    if (last !== undefined && age < freshMs(last.value)) return Promise.resolve(last.value);
     underWay ??= askNow();
-    if (last === undefined || age > tooOldMs) return underWay;
+    if (last === undefined || age > usableMs) return underWay;
     // Whether it failed is told by those who read the database more often.
     underWay.catch(() => {});
     return Promise.resolve(last.value);

@@ -1,11 +1,18 @@
-import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { expect, it } from 'vitest';
 import { askedAtMost } from './asked-at-most.ts';
+import { VirtualClock } from '../testing/virtual-clock.ts';
+
+const MINUTE = (): number => 60_000;
 
 it('asks once a minute, and gives the last answer at once while the new one is awaited', async () => {
   const clock = new VirtualClock();
   const asked: ((value: number) => void)[] = [];
-  const ask = askedAtMost(60_000, clock, () => new Promise<number>((resolve) => asked.push(resolve)));
+  const ask = askedAtMost(
+    clock,
+    () => new Promise<number>((resolve) => asked.push(resolve)),
+    MINUTE,
+    Infinity,
+  );
   const [first, second] = [ask(), ask()];
   asked[0]?.(1);
   expect([await first, await second, await ask()]).toEqual([1, 1, 1]);
@@ -20,8 +27,11 @@ it('asks once a minute, and gives the last answer at once while the new one is a
 it('asks again after a failure, which only the first to ask gets', async () => {
   const clock = new VirtualClock();
   let fails = true;
-  const ask = askedAtMost(60_000, clock, () =>
-    fails ? Promise.reject(new Error('no')) : Promise.resolve(1),
+  const ask = askedAtMost(
+    clock,
+    () => (fails ? Promise.reject(new Error('no')) : Promise.resolve(1)),
+    MINUTE,
+    Infinity,
   );
   await expect(ask()).rejects.toThrow('no');
   fails = false;
@@ -37,7 +47,7 @@ it('asks again after a failure, which only the first to ask gets', async () => {
 it('has those wait who ask when the last answer is too old', async () => {
   const clock = new VirtualClock();
   let value = 1;
-  const ask = askedAtMost(60_000, clock, () => Promise.resolve(value), 150_000);
+  const ask = askedAtMost(clock, () => Promise.resolve(value), MINUTE, 150_000);
   expect(await ask()).toBe(1);
   value = 2;
   await clock.advance(150_000);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { absolute } from './page-figures.ts';
+import { absolute } from './page-table.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 
