@@ -111,12 +111,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     // That it is starting is no problem.
     const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
-    workload ??= askedAtMost(
-      clock,
-      () => readWorkload(db, config),
-      () => WORKLOAD_EVERY_MS,
-      Infinity,
-    );
+    const read = (): Promise<Workload> => readWorkload(db, config);
+    workload ??= askedAtMost(clock, read, () => WORKLOAD_EVERY_MS, Infinity);
     return statusReport({ config, db, words, accounts, workload, unready });
   };
 

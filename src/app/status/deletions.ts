@@ -84,13 +84,8 @@ export function waitingDeletions(
   return found.toSorted((a, b) => place(a) - place(b)).slice(0, ENTRIES);
 }
 
-interface Waiting {
-  readonly collection: string;
-  /** The command that walks it. */
-  readonly sync: string;
-  readonly nextFullAt: string | null;
-  readonly why: string | null;
-}
+/** `sync`: the command that walks the collection. */
+type Waiting = Readonly<Record<'collection' | 'sync', string> & Record<'nextFullAt' | 'why', string | null>>;
 
 /** What is to be said of each cause, what happens by itself, and what a person can do. */
 const WORDS: Readonly<

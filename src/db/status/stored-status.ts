@@ -35,11 +35,8 @@ const NO_SUBMISSIONS = Object.fromEntries(SUBMISSION_STATES.map((state) => [stat
  */
 export async function readStoredStatus(db: Db) {
   const now = await databaseTime(db);
-  const installations = await rowsOf(db.sql<{
-    since: string | null;
-    why: string | null;
-    aheadMs: number | null;
-  }>`
+  type Installation = Record<'since' | 'why', string | null> & { readonly aheadMs: number | null };
+  const installations = await rowsOf(db.sql<Installation>`
     select held_at as since, held_why as why,
       extract(epoch from alive_at - ${now}::timestamptz)::float8 * 1000 as "aheadMs"
     from ${db.stateTable('installation')}`);
