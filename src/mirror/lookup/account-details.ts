@@ -1,12 +1,6 @@
-import { databaseTime } from '../../db/connection/database-time.ts';
-import type { Db } from '../../db/connection/db.ts';
+import { type Db, onlyRow } from '../../db/connection/db.ts';
 import type { AccountDetails } from '../../model/status/status-report.ts';
 import { latestRows } from './search-mirror.ts';
-
-const HALF_HOUR_S = 1800;
-const HALF_HOURS = 48;
-/** Walks looked at, the newest first: of ten thousand lists a day has fewer. */
-const MOST_WALKS = 100_000;
 
 /** What the account's page alone shows. */
 export async function readAccountDetails(db: Db, userId: string): Promise<AccountDetails> {
@@ -14,22 +8,22 @@ export async function readAccountDetails(db: Db, userId: string): Promise<Accoun
 }
 
 /**
- * What an account's walks did in the last 24 hours, from the end of the index of `sync_log` by their begin. A walk that
- * began before is left out.
+ * What an account's walks did in the last 48 half hours, each in the one in which it ended, from the end of the index of
+ * `sync_log` by their begin. A walk that began before is left out.
  */
 export async function readLastDay(db: Db, userId: string): Promise<AccountDetails['lastDay']> {
-  const now = (await databaseTime(db)).getTime() / 1000;
-  const from = (Math.floor(now / HALF_HOUR_S) - HALF_HOURS + 1) * HALF_HOUR_S;
-  const { rows } = await db.sql<{ part: number; changes: number; requests: number }>`
-    select l.part, sum(l.changes)::float8 as changes, sum(l.requests)::float8 as requests
-    from (
-      select floor((extract(epoch from w.ended_at) - ${from}::float8) / ${HALF_HOUR_S}::float8)::int as part,
-        case when w.collection = 'account' then 0 else w.inserted + w.updated + w.deleted end as changes, w.requests
-      from ${db.table('sync_log')} as w
-      where w._user_id = ${userId}::bigint and w.started_at >= to_timestamp(${from}::float8)
-      order by w.started_at desc limit ${MOST_WALKS}) as l
-    group by l.part order by l.part`;
-  const column = (field: 'changes' | 'requests'): number[] =>
-    Array.from({ length: HALF_HOURS }, (_, part) => rows.find((row) => row.part === part)?.[field] ?? 0);
-  return { changes: column('changes'), requests: column('requests') };
+  return onlyRow(
+    await db.sql<AccountDetails['lastDay']>`
+      select array_agg(coalesce(l.changes, 0) order by h.at) as changes,
+        array_agg(coalesce(l.requests, 0) order by h.at) as requests
+      from generate_series(0, 47) as n
+        cross join lateral date_bin('30 min', now() - n * interval '30 min', 'epoch') as h (at)
+        left join (
+          select date_bin('30 min', w.ended_at, 'epoch') as at, sum(w.requests)::float8 as requests,
+            sum(case when w.collection = 'account' then 0 else w.inserted + w.updated + w.deleted end)::float8 as changes
+          from ${db.table('sync_log')} as w
+          where w._user_id = ${userId}::bigint
+            and w.started_at >= date_bin('30 min', now() - 47 * interval '30 min', 'epoch')
+          group by 1) as l on l.at = h.at`,
+  );
 }

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../db/connection/db.ts';
-import type { RowStory, StoryEntry } from '../../model/lookup/lookup-answers.ts';
-import { keyParts, type RowAddress } from '../../model/lookup/row-address.ts';
+import { keyParts, type RowAddress, type RowStory, type StoryEntry } from '../../model/lookup/lookup.ts';
 import { dataTable, keyColumns, tableOf } from '../table.ts';
 import { lookupSnapshot } from './search-mirror.ts';
 
@@ -27,11 +26,10 @@ export async function readRow(db: Db, row: RowAddress): Promise<RowStory | undef
   });
 }
 
+type StoredRow = Pick<RowStory, 'state' | 'columns' | 'raw'>;
+
 /** The row as it is, or its last image, which MIRROR_DELETES=hard leaves in history. */
-async function storedRow(
-  db: Db,
-  row: RowAddress,
-): Promise<Pick<RowStory, 'state' | 'columns' | 'raw'> | undefined> {
+async function storedRow(db: Db, row: RowAddress): Promise<StoredRow | undefined> {
   const table = tableOf(db.schema, row.collection);
   const key = [row.userId, ...keyParts(row)];
   const isRow = sql.join(
@@ -39,7 +37,7 @@ async function storedRow(
     sql` and `,
   );
   // In the order of its columns, the mirror's own ones last.
-  const { rows } = await db.sql<Pick<RowStory, 'state' | 'columns' | 'raw'>>`
+  const { rows } = await db.sql<StoredRow>`
     select case when f.live then 'live' else 'deleted' end as state,
       ${cut(sql`coalesce(f._verbatim, jsonb_pretty(f._raw))`, RAW)} as raw, (
         select json_agg(json_build_object('name', v.key, 'value', ${cut(sql`v.value`, VALUE)})

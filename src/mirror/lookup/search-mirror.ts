@@ -4,8 +4,7 @@ import { databaseTime } from '../../db/connection/database-time.ts';
 import { collection, COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import { domainOf } from '../../model/domain.ts';
 import { rowsOfAnswer } from '../../model/hint.ts';
-import type { Found, RowFilter, RowList, SearchResults } from '../../model/lookup/lookup-answers.ts';
-import { keyOf, rowAddress } from '../../model/lookup/row-address.ts';
+import { type Found, keyOf, rowAddress, type RowFilter } from '../../model/lookup/lookup.ts';
 import { dataTable, DOMAIN_COLUMN, keyColumns, type Table, tableOf } from '../table.ts';
 
 /** Results of one search, and rows of a list, at most. */
@@ -26,7 +25,7 @@ export const TARGETS: Readonly<Record<string, CollectionName>> = {
  * what is deleted, what changed last before the rest.
  * @throws DatabaseUnavailable, also where it takes too long
  */
-export async function searchMirror(db: Db, query: string): Promise<SearchResults> {
+export async function searchMirror(db: Db, query: string) {
   const terms = searchTerms(query);
   const places = [...rowsWith(db, terms), ...othersWith(db, terms)];
   return lookupSnapshot(db, async (trx, at) => {
@@ -34,10 +33,8 @@ export async function searchMirror(db: Db, query: string): Promise<SearchResults
       select f.* from (${sql.join(places, sql` union all `)}) as f
       order by f.state is not distinct from 'deleted', f.at desc nulls last`;
     // A row may be found by its ID and its domain, and removed more than once: the first one stays.
-    const nameOf = ({ by, userId, collection, key }: Line): string =>
-      JSON.stringify([by, userId, collection, key]);
-    const lines = new Map(rows.toReversed().map((line) => [nameOf(line), line]));
-    const found = [...lines.values()].toReversed().map(foundIn);
+    const alike = Map.groupBy(rows.map(foundIn), ({ by, userId, row }) => JSON.stringify([by, userId, row]));
+    const found = [...alike.values()].flatMap(([first]) => first ?? []);
     return { at, found: found.slice(0, MOST_FOUND), more: found.length > MOST_FOUND };
   });
 }
@@ -122,7 +119,7 @@ function inEachAccount(db: Db, source: RawBuilder<unknown>, inLists = false): Ra
  * Rows of a collection, those that changed last first.
  * @throws DatabaseUnavailable, also where it takes too long
  */
-export async function newestRows(db: Db, filter: RowFilter): Promise<RowList> {
+export async function newestRows(db: Db, filter: RowFilter) {
   const { userId, state, before } = filter;
   const most = state === undefined ? MOST_FOUND + 1 : LOOKED_AT;
   return lookupSnapshot(db, async (trx, at) => {

@@ -1,6 +1,6 @@
 import type { CollectionFigures } from '../collection-columns.ts';
 import type { CollectionName } from '../collections.ts';
-import type { Found } from '../lookup/lookup-answers.ts';
+import type { Found } from '../lookup/lookup.ts';
 import type { Problem } from './problem.ts';
 import type { SubmissionState } from '../submission.ts';
 import type { RegistrationState } from '../webhook/webhook-secrets.ts';

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { AT, before, sampleFound } from '../../../test/support/processes/status-report.ts';
 import { sampleLookups, sampleStory } from '../../../test/support/processes/sample-lookups.ts';
-import type { Found, RowFilter } from '../../model/lookup/lookup-answers.ts';
-import type { RowAddress } from '../../model/lookup/row-address.ts';
+import type { Found, RowAddress, RowFilter } from '../../model/lookup/lookup.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
 
 const EVIL = `<img src=x onerror=alert(1)>"'&`;
@@ -128,7 +127,7 @@ describe('a row', () => {
     expect(body).toContain('<title>list_items a/b of list 7 – research-mirror</title>');
     expect(body).toContain('href="rows?user=42&amp;collection=lists&amp;key=7"');
     expect(body).toContain('href="rows?user=42&amp;collection=list_items"');
-    expect(body).toMatch(/>account 42<\/a\s*> · <a[^>]*>list 7<\/a\s*> · <a[^>]*>all list_items<\/a/);
+    expect(body).toMatch(/>account 42<\/a\s*>\s*· <a[^>]*>list 7<\/a\s*>\s*· <a[^>]*>all list_items<\/a/);
     expect(body).toContain('action="search"');
     expect(body).toContain('12345 characters');
     expect(body).toMatch(/idempotency key\s*<code>order-5<\/code>/);

@@ -1,8 +1,8 @@
 import { formatCount as count } from '@research-mirror/runtime/figures';
 import { html, type Html } from '../html.ts';
 import { CELL_COLUMNS, type CellColumn, NOTE_COLUMNS } from '../../model/collection-columns.ts';
-import type { Found } from '../../model/lookup/lookup-answers.ts';
-import { rowPath } from '../../model/lookup/row-address.ts';
+import type { Found } from '../../model/lookup/lookup.ts';
+import { rowPath } from '../../model/lookup/lookup.ts';
 import { accountFacts, cellWords, deletionWords, shortened } from '../../model/status/report-words.ts';
 import type {
   AccountDetails,

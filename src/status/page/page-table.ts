@@ -1,6 +1,5 @@
 import { html, type Html, raw } from '../html.ts';
-import type { Found } from '../../model/lookup/lookup-answers.ts';
-import { rowName, rowPath } from '../../model/lookup/row-address.ts';
+import { type Found, rowName, rowPath } from '../../model/lookup/lookup.ts';
 import { age, shortened } from '../../model/status/report-words.ts';
 
 /** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { html, type Html, raw } from '../html.ts';
-import { LONGEST_QUERY } from '../../model/lookup/row-address.ts';
+import { LONGEST_QUERY } from '../../model/lookup/lookup.ts';
 
 const STYLE = ['page.css', 'lookup.css'].map((name) =>
   raw(readFileSync(new URL(name, import.meta.url), 'utf8')),

@@ -1,4 +1,4 @@
-import type { RowStory } from '../../../src/model/lookup/lookup-answers.ts';
+import type { RowStory } from '../../../src/model/lookup/lookup.ts';
 import type { Lookups } from '../../../src/status/lookup/lookup-routes.ts';
 import { AT, before } from './status-report.ts';
 

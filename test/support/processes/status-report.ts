@@ -1,7 +1,7 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
 import type { Problem } from '../../../src/model/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { Found } from '../../../src/model/lookup/lookup-answers.ts';
+import type { Found } from '../../../src/model/lookup/lookup.ts';
 import type {
   AccountDetails,
   AccountStatus,

@@ -1,6 +1,6 @@
 import { judge } from '../../../src/app/status/problems.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { RowAddress } from '../../../src/model/lookup/row-address.ts';
+import type { RowAddress } from '../../../src/model/lookup/lookup.ts';
 import type { AccountDetails, StatusReport } from '../../../src/model/status/status-report.ts';
 import {
   before,

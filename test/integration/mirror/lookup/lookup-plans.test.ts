@@ -4,7 +4,7 @@ import type { Database } from '../../../../src/db/connection/database.ts';
 import { readRow } from '../../../../src/mirror/lookup/read-row.ts';
 import { newestRows, searchMirror } from '../../../../src/mirror/lookup/search-mirror.ts';
 import { parentsWithRows } from '../../../../src/mirror/rows/live-rows.ts';
-import type { RowAddress } from '../../../../src/model/lookup/row-address.ts';
+import type { RowAddress } from '../../../../src/model/lookup/lookup.ts';
 import {
   createMigratedTestDatabase,
   openTestDatabase,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { readRow } from '../../../../src/mirror/lookup/read-row.ts';
 import { lookupSnapshot } from '../../../../src/mirror/lookup/search-mirror.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
-import type { RowStory } from '../../../../src/model/lookup/lookup-answers.ts';
+import type { RowStory } from '../../../../src/model/lookup/lookup.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 

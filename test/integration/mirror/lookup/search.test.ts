@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MOST_FOUND, searchMirror } from '../../../../src/mirror/lookup/search-mirror.ts';
 import { readRow } from '../../../../src/mirror/lookup/read-row.ts';
-import { keyParts } from '../../../../src/model/lookup/row-address.ts';
-import type { Found } from '../../../../src/model/lookup/lookup-answers.ts';
+import { type Found, keyParts } from '../../../../src/model/lookup/lookup.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 

@@ -10,6 +10,70 @@ export interface RowAddress {
   readonly key: string;
 }
 
+/** What a search finds, or a list of rows has. Moments are ISO 8601, in UTC. */
+export interface Found {
+  readonly userId: string;
+  /** What names the row: `event evt_1`, `submission 5`; null: it is the row itself. */
+  readonly by: string | null;
+  /** Undefined: none that there can be. */
+  readonly row: RowAddress | undefined;
+  /** What it says of itself. */
+  readonly name: string | null;
+  /** `deleted`, or its own status. */
+  readonly state: string | null;
+  /** When it last changed, was deleted, came or was queued. */
+  readonly at: string;
+}
+
+export interface SearchResults {
+  /** The database's time. */
+  readonly at: string;
+  readonly found: readonly Found[];
+  /** There are others: only a narrower search shows them. */
+  readonly more: boolean;
+}
+
+/** Which rows of a collection are listed: of a state, and with change IDs below `before`; else all. */
+export interface RowFilter {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  readonly state: string | undefined;
+  readonly before: string | undefined;
+}
+
+/** What changed last comes first. */
+export interface RowList {
+  readonly at: string;
+  readonly found: readonly Found[];
+  /** The `before` by which the list goes on; undefined: this is its end. */
+  readonly next: string | undefined;
+}
+
+/** What happened to a row at a moment, or will: lines of `row_story` that belong together, and the daemon's own. */
+export interface StoryEntry {
+  readonly at: string;
+  readonly what: string;
+  readonly by: string | null;
+  readonly more: Readonly<Record<string, unknown>> | null;
+  /** Before and after as JSON text, cut where it is long; null: the item did not have it. */
+  readonly fields: readonly Readonly<Record<'field' | 'before' | 'after', string | null>>[];
+}
+
+/** A row, or its last version where it is removed. */
+export interface RowStory {
+  readonly at: string;
+  /** `absent`: nothing is mirrored under this key, but something names it. */
+  readonly state: 'live' | 'deleted' | 'absent';
+  /** The newest first. */
+  readonly timeline: readonly StoryEntry[];
+  /** Older entries are left out. */
+  readonly more: boolean;
+  /** Those without a value are left out. */
+  readonly columns: readonly Readonly<Record<'name' | 'value', string>>[];
+  /** The whole item as JSON text, cut where it is long. */
+  readonly raw: string | null;
+}
+
 /** The row of these, each as it is stored. @returns undefined where there can be no such row */
 export function rowAddress(userId: string, name: string, key: string): RowAddress | undefined {
   const entry = COLLECTIONS.find((each) => each.name === name);
@@ -19,9 +83,8 @@ export function rowAddress(userId: string, name: string, key: string): RowAddres
   const types = [...(entry.parent === undefined ? [] : [entry.parent.keyType]), entry.keyType];
   const given = keyParts({ collection: entry.name, key });
   const parts = types.map((type, n) => keyOf(type, given[n] ?? ''));
-  return parts.includes(undefined)
-    ? undefined
-    : { userId: user, collection: entry.name, key: parts.join(':') };
+  if (parts.includes(undefined)) return undefined;
+  return { userId: user, collection: entry.name, key: parts.join(':') };
 }
 
 /** `research_jobs 17`, `list_items a:b of list 7`, `account 42`. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rowAddress, rowName, rowPath } from './row-address.ts';
+import { rowAddress, rowName, rowPath } from './lookup.ts';
 
 it.each([
   ['of no table', 'secrets', '7'],
