@@ -5,9 +5,7 @@ import {
   isReadOnlySession,
   sqlState,
 } from '../../db/connection/sql-state.ts';
-import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
-import { missingRights } from '../../db/inspection/owner-rights.ts';
-import { tryWriting } from '../../db/inspection/write-trial.ts';
+import { missingRights, tryWriting, whatIsMissing } from '../../db/inspection/inspection.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';

@@ -15,10 +15,8 @@ import { type Db, onlyRow } from '../../db/connection/db.ts';
 import { readDsn, systemUser } from '../../db/connection/dsn.ts';
 import { quotedName } from '../../db/connection/quoted.ts';
 import { concernsWholeDatabase, failureMessage, sqlState } from '../../db/connection/sql-state.ts';
-import { hindrances } from '../../db/inspection/hindrances.ts';
-import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
-import { missingRights } from '../../db/inspection/owner-rights.ts';
-import { tryWriting } from '../../db/inspection/write-trial.ts';
+import { missingRights, tryWriting, whatIsMissing } from '../../db/inspection/inspection.ts';
+import { migratedParts } from '../../db/migrations/migrations.ts';
 import { checkServer } from '../../db/migrations/run-migrations.ts';
 import { listen } from '../../db/notify/wakeups.ts';
 import { groupRoles, mayMakeRoles, roleId } from '../../db/roles/roles.ts';
@@ -26,8 +24,8 @@ import { READ_ONLY } from '../daemon/readiness.ts';
 import { MIGRATIONS } from '../program-files.ts';
 import { judgeVersion } from '../releases.ts';
 import { broken, type Check, type CheckFinding, type Findings, ok, shellWord, warning } from './check.ts';
-import { clockSkew, judgeClock } from './check-service.ts';
-import type { Context } from './context.ts';
+import { judgeClock } from './check-service.ts';
+import { clockSkew, type Context } from './context.ts';
 
 /** Bytes of free space: below the first nothing goes on, below the second it is worth a look. */
 const FULL_BYTES = 256 * 1024 * 1024;
@@ -71,38 +69,38 @@ const roomFor = (folder: string) => ({
 });
 
 /** Whether the folder can be written, or made. A file appears in it for a moment. */
-async function dataFolder({ config }: Context): Promise<Findings> {
-  if (config.database.kind === 'external') return [];
-  const { dataDir } = config.database;
+async function dataFolder({ config: { database } }: Context): Promise<Findings> {
+  if (database.kind === 'external') return [];
+  const { dataDir } = database;
   const folder = await nearestPresent(dataDir);
   try {
     await ensureWritableFolder(folder);
     return ok(`${dataDir} can be ${folder === dataDir ? 'written' : 'made'}`);
   } catch (error) {
-    const { code } = (error as Error).cause as NodeJS.ErrnoException;
-    if (code === 'EACCES' || code === 'EPERM') {
+    const { code = '' } = (error as Error).cause as NodeJS.ErrnoException;
+    if (code === 'ENOSPC') return broken(messageOf(error), roomFor(folder));
+    if (['EACCES', 'EPERM'].includes(code)) {
       const [user, place] = [shellWord(userInfo().username), shellWord(folder)];
       return broken(messageOf(error), {
         remedy: 'or let this user write it, as root',
         command: `chown -R ${user} ${place} && chmod u+rwx ${place}`,
       });
     }
-    if (code === 'ENOSPC') return broken(messageOf(error), roomFor(folder));
     // Of a folder that is there, a mirror may be in it: with another one it would begin again.
-    if (folder === dataDir) return broken(messageOf(error));
-    return broken(messageOf(error), { command: 'export MIRROR_DATA_DIR="$HOME/research-mirror-data"' });
+    const command = folder === dataDir ? null : 'export MIRROR_DATA_DIR="$HOME/research-mirror-data"';
+    return broken(messageOf(error), { command });
   }
 }
 
-async function disk({ config, server }: Context): Promise<Findings> {
-  if (config.database.kind === 'external') return [];
-  const { dataDir } = config.database;
-  const folder = server === 'absent' ? await nearestPresent(dataDir) : await databaseFolder(dataDir);
+async function disk({ config: { database } }: Context): Promise<Findings> {
+  if (database.kind === 'external') return [];
+  const folder = await nearestPresent(await databaseFolder(database.dataDir));
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const found = `${formatCount(Math.round(free / 1024 / 1024))} MB free for ${folder}`;
-  if (free < FULL_BYTES) return broken(`the disk is full: ${found}`, roomFor(folder));
-  return free < LITTLE_BYTES ? warning(`only ${found}`, roomFor(folder)) : ok(found);
+  if (free >= LITTLE_BYTES) return ok(found);
+  const room = roomFor(folder);
+  return free < FULL_BYTES ? broken(`the disk is full: ${found}`, room) : warning(`only ${found}`, room);
 }
 
 async function reach(context: Context): Promise<CheckFinding> {
@@ -113,17 +111,14 @@ async function reach(context: Context): Promise<CheckFinding> {
     await findBinaries(database.pgBin);
     if (database.port === 0 || (await isPortFree(database.port)))
       return ok('none yet: the first start makes it');
-    return await portTaken(explainFailure('Address already in use', database.port, ''));
+    throw new Unusable(explainFailure('Address already in use', database.port, ''));
   } catch (error) {
     context.signal.throwIfAborted();
     const found = messageOf(error);
     if (database.kind === 'external') return broken(found, mendConnection(database, sqlState(error)));
-    return /did not start: port /.test(found) ? portTaken(found) : broken(found);
+    if (!/port \d+ is taken/.test(found)) return broken(found);
+    return broken(found, { command: `export MIRROR_PG_PORT=${await nonEphemeralPort()}` });
   }
-}
-
-async function portTaken(found: string): Promise<CheckFinding> {
-  return broken(found, { command: `export MIRROR_PG_PORT=${await nonEphemeralPort()}` });
 }
 
 /** @param state SQLSTATE of the refusal; undefined: the server does not answer */
@@ -156,20 +151,20 @@ async function version(context: Context): Promise<CheckFinding> {
     return judgeVersion('PostgreSQL', full.split('.', 2).join('.'), update);
   }
   const { db } = await context.database();
-  // Debian's says more: `15.18 (Debian 15.18-0+deb12u1)`.
-  const { number, encoding, sql } = onlyRow(
-    await db.sql<{ number: string; encoding: string; sql: string }>`
+  // Debian's says more: `15.18 (Debian 15.18-0+deb12u1)`. Another encoding than UTF8 needs another database.
+  const { number, sql } = onlyRow(
+    await db.sql<{ number: string; sql: string | null }>`
       select split_part(current_setting('server_version'), ' ', 1) as number,
-        current_setting('server_encoding') as encoding,
-        format('create database %I owner %I template template0 encoding ''UTF8'';',
-          current_database() || '_utf8', current_user) as sql`,
+        case when current_setting('server_encoding') <> 'UTF8' then
+          format('create database %I owner %I template template0 encoding ''UTF8'';',
+            current_database() || '_utf8', current_user) end as sql`,
   );
   try {
     await checkServer(db);
     return judgeVersion('PostgreSQL', number, update);
   } catch (error) {
     const remedy = 'make a database beside it, as a DBA, and name that one in DATABASE_URL';
-    return broken(messageOf(error), encoding === 'UTF8' ? {} : { remedy, sql });
+    return broken(messageOf(error), sql === null ? {} : { remedy, sql });
   }
 }
 
@@ -221,22 +216,69 @@ async function objects({ mirror }: Context): Promise<Findings> {
   return missing === undefined ? ok('all that migrations made is there') : broken(missing);
 }
 
-/** What was added to the mirror's tables and can refuse writes. */
-async function foreignObjects(db: Db): Promise<Findings> {
-  const found = await hindrances(db, MIGRATIONS);
-  if (found.length === 0) return ok('no trigger, rule or setting is in the way of writes');
-  const remedy = 'where it is not meant, as a DBA';
-  return found.map(({ state, what, sql }) => (state === 'broken' ? broken : warning)(what, { remedy, sql }));
+/**
+ * What somebody added to the mirror's tables that refuses writes, loses them, or may: triggers, rules, event triggers,
+ * replica identity, row security and unlogged tables, as the catalogue has them. The mirror itself has none.
+ */
+export async function foreignObjects(db: Db): Promise<Findings> {
+  const made = await migratedParts(MIGRATIONS);
+  const tables = made.flatMap((part) => /^table \{schema\}(\S+)$/.exec(part)?.[1] ?? []);
+  const { rows } = await db.sql<Pick<CheckFinding, 'state' | 'found' | 'sql'>>`
+    with own as (
+      select c.*, format('%I.%I', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = relnamespace
+      where nspname || '.' || relname = any(
+        select ${db.schema}::text || place from unnest(${tables}::text[]) as place)),
+    published as (select format('%I.%I', t.schemaname, t.tablename) as name, min(t.pubname) as publication
+      from pg_publication_tables t join pg_publication p using (pubname) where pubupdate or pubdelete group by 1),
+    -- Internal ones are of foreign keys; bits 4, 8, 16: insert, delete, update.
+    hindrance as (
+      select 'warning' as state, format('the trigger %I of %s runs with each write, and can refuse it', tgname, name) as found,
+        format('alter table %s disable trigger %I;', name, tgname) as sql
+      from pg_trigger join own on own.oid = tgrelid
+      where not tgisinternal and tgenabled in ('O', 'A') and tgtype::int & 28 <> 0
+      union all
+      select 'broken', format('the rule %I of %s takes writes away', rulename, name), format('drop rule %I on %s;', rulename, name)
+      from pg_rewrite join own on own.oid = ev_class
+      where ev_enabled in ('O', 'A') and ev_type in ('2', '3', '4')
+      union all
+      select 'warning', format('the event trigger %I runs when the mirror makes a column or migrates, and can refuse it', evtname),
+        format('alter event trigger %I disable;', evtname)
+      from pg_event_trigger e where evtenabled in ('O', 'A') and evtevent <> 'login'
+        and (evttags is null or evttags && array['CREATE TABLE', 'ALTER TABLE', 'CREATE VIEW', 'ALTER VIEW', 'CREATE INDEX'])
+        and not exists (select from pg_depend where classid = 'pg_event_trigger'::regclass and objid = e.oid and deptype = 'e')
+      union all
+      select case when publication is null then 'warning' else 'broken' end,
+        format('%s has no replica identity: %s', name, case when publication is null
+          then 'a publication would have its changes refused'
+          else format('the publication %I has its changes refused', publication) end),
+        format('alter table %s replica identity default;', name)
+      from own left join published using (name)
+      where relreplident = 'n' or relreplident = 'i' and not exists (
+        select from pg_index where indrelid = own.oid and indisreplident)
+      union all
+      select 'broken', format('row security hides rows of %s from %I', name, current_user),
+        format('alter table %s no force row level security;', name)
+      from own where row_security_active(own.oid)
+      union all
+      select 'warning', format('%s is unlogged: a crash of the server empties it', name), format('alter table %s set logged;', name)
+      from own where relpersistence = 'u')
+    select * from hindrance order by state, found`;
+  if (rows.length === 0) return ok('no trigger, rule or setting is in the way of writes');
+  return rows.map((row) => warning(row.found, { ...row, remedy: 'where it is not meant, as a DBA' }));
 }
 
 /** Whether the database takes writes, tried. */
 export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Promise<CheckFinding> {
-  const { standby, readOnly, source, sql } = onlyRow(
-    await db.sql<{ standby: boolean; readOnly: boolean; source: string; sql: string }>`
-      select pg_is_in_recovery() as standby, current_setting('transaction_read_only')::boolean as "readOnly", source,
-        -- The DBA's own session may be read-only, too. ALTER SYSTEM is for no transaction, and needs none.
-        case when place is null then 'alter system reset default_transaction_read_only; select pg_reload_conf();'
-          else format('begin read write; %s reset default_transaction_read_only; commit;', place) end as sql
+  const { readOnly, mend } = onlyRow(
+    await db.sql<{ readOnly: boolean; mend: Partial<CheckFinding> }>`
+      select current_setting('transaction_read_only')::boolean as "readOnly", case when pg_is_in_recovery()
+        then json_build_object('remedy', 'it is a standby: set DATABASE_URL to its primary')
+        else json_build_object(
+          'remedy', format('default_transaction_read_only is set (%s): take it away, as a DBA', source),
+          -- The DBA's own session may be read-only, too. ALTER SYSTEM is for no transaction, and needs none.
+          'sql', case when place is null
+            then 'alter system reset default_transaction_read_only; select pg_reload_conf();'
+            else format('begin read write; %s reset default_transaction_read_only; commit;', place) end) end as mend
       from pg_settings, lateral (select case source
         when 'user' then format('alter role %I', current_user)
         when 'database' then format('alter database %I', current_database())
@@ -244,11 +286,7 @@ export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Pro
         end as place) as p
       where name = 'default_transaction_read_only'`,
   );
-  if (standby) return broken(READ_ONLY, { remedy: 'it is a standby: set DATABASE_URL to its primary' });
-  if (readOnly) {
-    const remedy = `default_transaction_read_only is set (${source}): take it away, as a DBA`;
-    return broken(READ_ONLY, { remedy, sql });
-  }
+  if (readOnly) return broken(READ_ONLY, mend);
   // Without its schemas there is no place for a trial.
   const place = await mirror();
   const refusal: unknown = place && (await tryWriting(place).catch((error: unknown) => error));
@@ -256,7 +294,7 @@ export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Pro
   if (refusal === undefined || sqlState(refusal) === '42501') return ok('takes writes');
   const why = `a trial table of a page's size can't be written: ${failureMessage(refusal)}`;
   // Where no more than tables can't be made, as where DDL is frozen, `foreign_objects` names it.
-  return concernsWholeDatabase(refusal) ? broken(why) : warning(why);
+  return (concernsWholeDatabase(refusal) ? broken : warning)(why);
 }
 
 /** Whether wake-ups arrive: behind a transaction pooler LISTEN hears nothing. */
@@ -267,15 +305,13 @@ async function pooler(db: Db, context: Context): Promise<Findings> {
   const { direct: connection } = await context.database();
   if (await listen({ connection, schema, clock: context.clock }, context.signal))
     return ok(`LISTEN works by ${variable}: the daemon is woken at once`);
-  const server = onlyRow(
-    await db.sql<{ host: string; port: number; database: string; user: string }>`
-      select case family(inet_server_addr()) when 4 then host(inet_server_addr())
-          when 6 then format('[%s]', host(inet_server_addr())) else 'localhost' end as host,
-        coalesce(inet_server_port(), 5432) as port, current_database() as database, current_user as user`,
+  const { place, name, user } = onlyRow(
+    await db.sql<Record<'place' | 'name' | 'user', string>>`
+      select concat_ws(':', case family(inet_server_addr()) when 4 then host(inet_server_addr())
+          when 6 then format('[%s]', host(inet_server_addr())) else 'localhost' end, coalesce(inet_server_port(), 5432)) as place,
+        current_database() as name, current_user as user`,
   );
-  const url = new URL(`postgres://${server.host}:${server.port}`);
-  url.username = readDsn(database.url.reveal(), database.variables()).user ?? server.user;
-  url.pathname = `/${server.database}`;
+  const url = Object.assign(new URL(`postgres://${place}`), { username: user, pathname: `/${name}` });
   return warning(
     `${variable} leads through a transaction pooler, where LISTEN hears nothing: the daemon looks each second instead`,
     {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runs } from '../../../test/support/effort.ts';
-import { clockSkew, judgeClock, keyPlaces } from './check-service.ts';
+import { judgeClock, keyPlaces } from './check-service.ts';
+import { clockSkew } from './context.ts';
 
 describe('clockSkew', () => {
   it('never says more than is true, whatever the network and the resolution do', () => {

@@ -1,7 +1,7 @@
-import { readObject, readPage, servedBy } from '../../api/envelope.ts';
-import type { HttpAnswer } from '../../api/transport.ts';
 import { isTlsProblem } from '../../api/network-problem.ts';
-import { readRateHeaders } from '../../budget/evidence/rate-headers.ts';
+import { PRIORITY } from '../../budget/priorities.ts';
+import { otherOwner, otherService } from '../../db/accounts/account-identity.ts';
+import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { COLLECTIONS } from '../../model/collections.ts';
 import {
   KeyRefused,
@@ -11,18 +11,17 @@ import {
   ServiceError,
   TransportError,
 } from '../../model/errors.ts';
-import type { Page } from '../../model/page.ts';
+import { affectedBy, type ProblemCause } from '../../model/status/problem.ts';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { countOf, formatSpan, ordinal } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
-import { broken, type Check, type CheckFinding, ok, unknown, warning } from './check.ts';
-import { AT_A_TIME, type Context, isAnswered, type Ping } from './context.ts';
+import { statusReport } from '../status/collect-status.ts';
+import { broken, type Check, type CheckFinding, type Findings, ok, unknown, warning } from './check.ts';
+import { AT_A_TIME, type Context, isAnswered, PING, type Ping } from './context.ts';
 
 /** Good keys, which may have different rights, with which every endpoint is read: so many at most. */
 const READ_WITH = 20;
-/** Requests a minute, where no answer says how many. */
-const ASSUMED_LIMIT = 60;
-
+const SOON = { remedy: 'try again in a minute' };
 const CLOCK_REMEDY =
   'let NTP set this machine’s clock (timedatectl set-ntp true); where it is right, tell the operator of the other machine';
 
@@ -38,17 +37,23 @@ export const SERVICE_CHECKS: readonly Check<Context>[] = [
   { name: 'network', run: network },
   { name: 'tls', after: ['network'], run: tls },
   { name: 'base_url', after: ['tls'], run: baseUrl },
-  { name: 'keys', after: ['base_url'], run: async (context) => judgeKeys(await context.pings()) },
+  { name: 'keys', after: ['base_url'], run: async ({ pings }) => judgeKeys(await pings()) },
   { name: 'endpoints', after: ['base_url'], run: endpoints },
   { name: 'rate_limit', after: ['base_url'], run: rateLimit },
   { name: 'service_clock', after: ['base_url'], run: serviceClock },
+];
+
+/** They rest on what the service and the database have told. */
+export const ACCOUNT_CHECKS: readonly Check<Context>[] = [
+  { name: 'accounts', after: ['base_url', 'objects'], run: accounts },
+  { name: 'failing', after: ['base_url', 'writable', 'objects'], run: failing },
 ];
 
 async function network({ config: { service, proxy }, pings }: Context): Promise<CheckFinding> {
   const { host, protocol } = new URL(service.url);
   const error = (await pings())[0]?.error;
   if (!(error instanceof TransportError) || isTlsProblem(error.code)) return ok(`${host} is reached`);
-  const found = messageOf(error);
+  const found = withoutRequest(error);
   const [variable, given] =
     protocol === 'https:' ? (['HTTPS_PROXY', proxy.https] as const) : (['HTTP_PROXY', proxy.http] as const);
   const by = URL.parse(given ?? '');
@@ -63,15 +68,21 @@ async function network({ config: { service, proxy }, pings }: Context): Promise<
   });
 }
 
+/** What is wrong with the way there, whatever is asked for. */
+function withoutRequest(error: TransportError): string {
+  return messageOf(error).replace(`GET ${PING}: `, '');
+}
+
 async function tls({ config, pings }: Context): Promise<CheckFinding> {
   const error = (await pings())[0]?.error;
   if (!(error instanceof TransportError)) {
     const isEncrypted = config.service.url.startsWith('https:');
     return ok(isEncrypted ? 'the certificate is trusted' : 'none: the service is at loopback');
   }
+  const found = withoutRequest(error);
   const remedy = TLS_REMEDIES[error.code ?? ''];
-  if (remedy !== undefined) return broken(messageOf(error), { remedy });
-  return broken(messageOf(error), {
+  if (remedy !== undefined) return broken(found, { remedy });
+  return broken(found, {
     remedy: "get the authority's certificate (PEM) from the operator of the service, and name its file",
     command: 'export NODE_EXTRA_CA_CERTS=authority.pem',
   });
@@ -86,27 +97,24 @@ async function baseUrl({ config, pings }: Context): Promise<CheckFinding> {
       remedy: 'set MIRROR_API_URL to the address of the service, without /v1 and what follows it',
     });
   }
-  const isDown = error instanceof ServiceError;
-  return (isDown ? broken : unknown)(messageOf(error), {
+  return (error instanceof ServiceError ? broken : unknown)(messageOf(error), {
     remedy:
       'the service is in trouble: tell its operator where that lasts; mirroring goes on by itself when it answers',
   });
 }
 
-/** One finding for each account, with its keys, and one for each key that is of no use. */
+/** One finding for each key that is of no use, and one for each account, with its keys. */
 function judgeKeys(pings: readonly Ping[]): readonly CheckFinding[] {
+  const remedy =
+    pings.length === 1
+      ? "make a key on the account's page /api-keys, and put it there"
+      : "take it out of MIRROR_API_KEY, or put a new one there (the account's page /api-keys)";
   const useless = pings.flatMap((ping) => {
     const { error } = ping;
     const place = keyPlaces([ping], pings.length);
     if (error === undefined) return [];
-    if (!(error instanceof KeyRefused))
-      return unknown(`${place}: ${messageOf(error)}`, { remedy: 'try again in a minute' });
-    return broken(`${place} is refused: ${messageOf(error)}`, {
-      remedy:
-        pings.length === 1
-          ? "make a key on the account's page /api-keys, and put it there"
-          : "take it out of MIRROR_API_KEY, or put a new one there (the account's page /api-keys)",
-    });
+    if (!(error instanceof KeyRefused)) return unknown(`${place}: ${messageOf(error)}`, SOON);
+    return broken(`${place} is refused: ${messageOf(error)}`, { remedy });
   });
   const owned = [...Map.groupBy(pings, ({ owner }) => owner)].flatMap(([owner, keys]) => {
     if (owner === undefined) return [];
@@ -126,84 +134,50 @@ export function keyPlaces(keys: readonly Pick<Ping, 'at'>[], count: number): str
 }
 
 /** A key may be good, and not permitted to read everything. */
-async function endpoints(context: Context): Promise<readonly CheckFinding[]> {
+async function endpoints(context: Context): Promise<Findings> {
   const pings = await context.pings();
   const good = pings.filter(({ owner }) => owner !== undefined);
   const tried = good.slice(0, READ_WITH);
   const findings: CheckFinding[] = [];
   await forEachConcurrently(tried, AT_A_TIME, async (ping) => {
-    for (const error of await unreadable(context, ping)) {
-      const found = `${keyPlaces([ping], pings.length)}: ${messageOf(error)}`;
-      const lasts = [KeyRefused, RequestRefused, MalformedAnswer].some((each) => error instanceof each);
-      const remedy = lasts
-        ? 'have the service permit it, or leave the collection out of MIRROR_COLLECTIONS'
-        : 'try again in a minute';
-      findings.push((lasts ? broken : unknown)(found, { remedy }));
+    let list: string | undefined;
+    for (const each of COLLECTIONS.filter(({ name }) => context.config.collections.includes(name))) {
+      // Of lists' items those of the first list are read, where there is one.
+      if (each.name === 'list_items' && list === undefined) continue;
+      const first = { cursor: undefined, limit: undefined, priority: PRIORITY.POLL, signal: context.signal };
+      try {
+        if (each.kind === 'single') await ping.api.object({ ...first, ...each, path: each.path() });
+        else {
+          const path = `${each.path(list ?? '')}?limit=1`;
+          const { items } = await ping.api.page({ ...first, ...each, path });
+          if (each.name === 'lists') list = items[0]?.key;
+        }
+      } catch (error) {
+        context.signal.throwIfAborted();
+        const found = `${keyPlaces([ping], pings.length)}: ${messageOf(error)}`;
+        const lasts = [KeyRefused, RequestRefused, MalformedAnswer].some((kind) => error instanceof kind);
+        const remedy = 'have the service permit it, or leave the collection out of MIRROR_COLLECTIONS';
+        findings.push(lasts ? broken(found, { remedy }) : unknown(found, SOON));
+      }
     }
   });
   if (findings.length > 0 || tried.length === 0) return findings;
-  return [ok(`all can be read with ${tried.length} of ${countOf(good.length, 'good key')}`)];
+  return ok(`all can be read with ${tried.length} of ${countOf(good.length, 'good key')}`);
 }
 
-/** Reads one item of each collection; of lists' items those of the first list. @returns why some can't be read */
-async function unreadable(context: Context, { key }: Ping): Promise<readonly unknown[]> {
-  const errors: unknown[] = [];
-  let list: string | undefined;
-  for (const each of COLLECTIONS.filter(({ name }) => context.config.collections.includes(name))) {
-    if (each.name === 'list_items' && list === undefined) continue;
-    try {
-      if (each.kind === 'single') await context.read(key, each.path(), ({ text }) => readObject(text));
-      else {
-        const { keyField, keyType } = each;
-        const read = ({ text }: HttpAnswer): Page => readPage(text, keyField, keyType);
-        const { items } = await context.read(key, `${each.path(list ?? '')}?limit=1`, read);
-        if (each.name === 'lists') list = items[0]?.key;
-      }
-    } catch (error) {
-      context.signal.throwIfAborted();
-      errors.push(error);
-    }
-  }
-  return errors;
-}
-
-async function rateLimit({ config, pings }: Context): Promise<CheckFinding> {
+async function rateLimit({ pings }: Context): Promise<CheckFinding> {
   const all = await pings();
   const limited = all.filter(({ error }) => error instanceof RateLimited);
-  if (limited.length > 0) {
-    return warning(`used up (429) for ${keyPlaces(limited, all.length)}`, {
-      remedy:
-        'another program uses the key: leave it more by a lower MIRROR_BUDGET_SHARE, or give it a key of its own',
-    });
-  }
-  const limits = all.flatMap(
-    ({ headers = {}, answeredAt }) => readRateHeaders(headers, answeredAt).limit ?? [],
-  );
-  const limit = limits.length === 0 ? ASSUMED_LIMIT : Math.min(...limits);
-  const whose = limits.length === 0 ? ' (no answer names a limit)' : '';
-  const used = Math.max(1, Math.floor(limit * config.budgetShare));
-  return ok(
-    `${limit} requests a minute and key${whose}; MIRROR_BUDGET_SHARE=${config.budgetShare} uses up to ${used}`,
-  );
+  if (limited.length === 0) return ok('no key is used up');
+  return warning(`used up (429) for ${keyPlaces(limited, all.length)}`, {
+    remedy:
+      'another program uses the key: leave it more by a lower MIRROR_BUDGET_SHARE, or give it a key of its own',
+  });
 }
 
 async function serviceClock({ pings }: Context): Promise<CheckFinding> {
-  for (const { headers = {}, askedAt, answeredAt } of await pings()) {
-    const { date, ageMs } = servedBy(headers);
-    // A copy of a cache's tells an earlier time. HTTP dates have whole seconds.
-    if (date !== undefined && ageMs === 0)
-      return judgeClock("the service's clock", clockSkew(date, 1_000, askedAt, answeredAt));
-  }
-  return ok('no answer says the time');
-}
-
-/**
- * By how much another clock is certainly ahead of ours (positive) or behind it, in milliseconds; 0 where both may be
- * the same: its answer was true at some time between question and answer (Cristian 1989).
- * @param said what it said; its true time was up to `resolutionMs` more
- */
-export function clockSkew(said: number, resolutionMs: number, askedAt: number, answeredAt: number): number {
-  return Math.max(0, said - answeredAt) + Math.min(0, said + resolutionMs - askedAt);
+  const skew = (await pings()).find((each) => each.skew !== undefined)?.skew;
+  return skew === undefined ? ok('no answer says the time') : judgeClock("the service's clock", skew);
 }
 
 /** What is less (ms) may come from the network. */
@@ -214,4 +188,70 @@ export function judgeClock(whose: string, skew: number): CheckFinding {
   if (Math.abs(skew) < TOLERANCE_MS) return ok("as this machine's");
   const found = `${whose} is ${formatSpan(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} this machine's`;
   return warning(found, { remedy: CLOCK_REMEDY });
+}
+
+/** Whether keys and service are still those that each account was mirrored with. */
+async function accounts({ config, mirror, pings }: Context): Promise<Findings> {
+  const [db, all] = [await mirror(), await pings()];
+  const owners = new Set(all.flatMap(({ owner }) => owner ?? []));
+  if (db === undefined || owners.size === 0) return [];
+  const hashes = all.map(({ keyHash }) => keyHash);
+  const known = await knownKeys(db, hashes);
+  const before = new Map(known.map(({ keyHash, userId }) => [keyHash, userId]));
+  const moved = all.flatMap((ping) => {
+    const { keyHash, owner } = ping;
+    const userId = before.get(keyHash);
+    if (owner === undefined || userId === undefined || userId === owner) return [];
+    return move(userId, `${keyPlaces([ping], all.length)}: ${otherOwner(userId, keyHash, owner)}`);
+  });
+  const { url } = config.service;
+  const served = new Set([...before.values(), ...owners]);
+  const stored = await db.state.selectFrom('account').select(['_user_id', 'origin', 'state']).execute();
+  const mirrored = stored.flatMap(({ _user_id: userId, origin, state }) => {
+    if (owners.has(userId) && origin !== null && origin !== url)
+      return move(userId, otherService(userId, origin, url));
+    if (served.has(userId) || state === 'retired') return [];
+    const remedy = `put its key there; where another daemon has it, that is fine; where it is to be mirrored no more, "research-mirror accounts retire ${userId}"`;
+    return warning(`account ${userId} is mirrored, and MIRROR_API_KEY has no key of it`, { remedy });
+  });
+  const findings = [...moved, ...mirrored];
+  return findings.length > 0 ? findings : ok('keys and service are those of the mirrored accounts');
+}
+
+function move(userId: string, why: string): CheckFinding {
+  return broken(why, {
+    remedy: 'where it is right, with the daemon stopped',
+    command: `research-mirror accounts move ${userId}`,
+  });
+}
+
+/** Causes of problems that only reading or writing a collection meets, and no other check. */
+const MET_BY_READING: ReadonlySet<ProblemCause> = new Set([
+  'database_unready',
+  'database_refuses',
+  'service_down',
+  'account_stopped',
+  'collection_failing',
+  'deletions_refused',
+  'rows_stale',
+]);
+
+/** What `status` says of the collections that can't be read or written. */
+async function failing({ config, mirror }: Context): Promise<Findings> {
+  const db = await mirror();
+  if (db === undefined) return [];
+  // No problem rests on the workload.
+  const workload = async () => ({ databaseBytes: 0, backlogs: new Map(), credits: new Map(), notes: [] });
+  const { problems } = await statusReport({ config, db, words: '', accounts: undefined, workload });
+  const met = problems.filter(({ cause }) => MET_BY_READING.has(cause));
+  if (met.length === 0) return ok('no collection failed when it was read last');
+  return met.map((problem) => {
+    const { what, byItself, remedy } = problem;
+    const isOurs = remedy?.includes('research-mirror doctor') === true;
+    return broken(`${affectedBy(problem)}: ${what}`, {
+      remedy: isOurs
+        ? `mend what "keys", "endpoints" and "foreign_objects" say, where they are not ok; ${byItself}`
+        : remedy,
+    });
+  });
 }

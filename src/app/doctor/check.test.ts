@@ -9,8 +9,8 @@ const signal = new AbortController().signal;
 const fine = { run: () => Promise.resolve(ok('fine')) };
 const gone = { run: () => Promise.resolve(broken('it is gone', { remedy: 'put it back' })) };
 
-async function told(checks: readonly Check<undefined>[], clock = systemClock): Promise<string[]> {
-  const found = await runChecks(checks, undefined, { clock, signal, boundMs });
+async function told(checks: readonly Check<unknown>[], clock = systemClock): Promise<string[]> {
+  const found = await runChecks(checks, { clock, signal }, boundMs);
   return found.map(({ check, state, found: words }) => `${check} ${state}: ${words}`);
 }
 
@@ -59,8 +59,7 @@ describe('checks', () => {
     expect(await told([failing])).toEqual(['a unknown: odd']);
     const interrupt = new AbortController();
     const never = { name: 'a', run: () => new Promise<never>(() => {}) };
-    const bounds = { clock: systemClock, signal: interrupt.signal, boundMs };
-    const running = runChecks([never], undefined, bounds);
+    const running = runChecks([never], { clock: systemClock, signal: interrupt.signal }, boundMs);
     interrupt.abort(new Stopped('research-mirror'));
     await expect(running).rejects.toBeInstanceOf(Stopped);
   });

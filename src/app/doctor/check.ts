@@ -35,6 +35,7 @@ export const warning = finding('warning');
 export const broken = finding('broken');
 export const unknown = finding('unknown');
 
+/** One finding for each thing that a check looked at; none where there is nothing to look at. */
 export type Findings = CheckFinding | readonly CheckFinding[];
 
 /** One thing to look at. */
@@ -43,7 +44,6 @@ export interface Check<C> {
   readonly name: string;
   /** Names of earlier checks; where one of them fails, this one is not looked at. */
   readonly after?: readonly string[];
-  /** @returns one finding for each thing that it looked at; none where there is nothing to look at */
   readonly run: (context: C) => Promise<Findings>;
 }
 
@@ -51,42 +51,35 @@ export interface Check<C> {
  * Runs checks side by side; each waits for those that it rests on.
  * @param boundMs milliseconds for all of them; what is not found out by then is `unknown`
  * @returns their findings, in the checks' order
- * @throws the signal's reason
+ * @throws the reason of the context's signal, which also ends the wait for `boundMs`
  */
-export async function runChecks<C>(
+export async function runChecks<C extends { readonly clock: Clock; readonly signal: AbortSignal }>(
   checks: readonly Check<C>[],
   context: C,
-  {
-    clock,
-    signal,
-    boundMs,
-  }: { readonly clock: Clock; readonly signal: AbortSignal; readonly boundMs: number },
+  boundMs: number,
 ): Promise<readonly NamedFinding[]> {
-  const ended = new AbortController();
-  const late = clock.sleep(boundMs, AbortSignal.any([signal, ended.signal])).then(
+  const late = context.clock.sleep(boundMs, context.signal).then(
     () => unknown(`no answer within ${boundMs / 1000} s`),
     () => unknown('interrupted'),
   );
   const looks = new Map<string, Promise<readonly NamedFinding[]>>();
   /** Of a check that failed, or was not looked at: the one that failed. */
-  const failedBy = new Map<string, string>();
+  const failed = new Map<string, string>();
   const look = async ({ name, after = [], run }: Check<C>): Promise<readonly NamedFinding[]> => {
     await Promise.all(after.flatMap((each) => looks.get(each) ?? []));
-    const [failed] = after.flatMap((each) => failedBy.get(each) ?? []);
-    const findings =
-      failed === undefined
-        ? [
-            await Promise.race([run(context).catch((error: unknown) => unknown(messageOf(error))), late]),
-          ].flat()
-        : [unknown(`not looked at: ${failed} failed`)];
-    const fails = findings.some(({ state }) => state === 'broken' || state === 'unknown');
-    if (fails) failedBy.set(name, failed ?? name);
+    const [cause] = after.flatMap((each) => failed.get(each) ?? []);
+    const told =
+      cause === undefined
+        ? await Promise.race([run(context).catch((error: unknown) => unknown(messageOf(error))), late])
+        : unknown(`not looked at: ${cause} failed`);
+    const findings = [told].flat();
+    if (findings.some(({ state }) => state === 'broken' || state === 'unknown'))
+      failed.set(name, cause ?? name);
     return findings.map((each) => ({ check: name, ...each }));
   };
   for (const check of checks) looks.set(check.name, look(check));
   const found = (await Promise.all(looks.values())).flat();
-  signal.throwIfAborted();
-  ended.abort();
+  context.signal.throwIfAborted();
   return found;
 }
 

@@ -1,18 +1,18 @@
-import { readObject } from '../../api/envelope.ts';
-import { refusal, refuseOtherSuccess } from '../../api/refusal.ts';
-import { createTransport, type HttpAnswer } from '../../api/transport.ts';
-import type { AnswerHeaders } from '../../budget/budget.ts';
+import { type Api, createApi, RETRY_LIMITS } from '../../api/api.ts';
+import { createTransport } from '../../api/transport.ts';
+import { PRIORITY } from '../../budget/priorities.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
-import { KeyRefused, MalformedAnswer, RateLimited } from '../../model/errors.ts';
-import { ownerOf } from '../../sync/ownership/owner-of.ts';
-import type { EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import { KeyRefused, RateLimited } from '../../model/errors.ts';
+import { isCopy } from '../../model/page.ts';
+import { pingedOwner } from '../../sync/ownership/owner-of.ts';
+import { type EmbeddedState, embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
-import { messageOf } from '@research-mirror/runtime/message';
-import { type DatabaseReach, type ReachedDatabase, reachDatabase } from '../process/reach-database.ts';
+import { hashOfKey } from '../accounts/servable-keys.ts';
+import { type DatabaseReach, reachDatabase } from '../process/reach-database.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
 
 /** Milliseconds, of requests and of statements: a user waits for the answer. */
@@ -20,32 +20,34 @@ const REQUEST_LIMITS = { connectMs: 5_000, headersMs: 8_000, totalMs: 10_000 };
 const STATEMENT_BOUNDS = { statement: 5_000, idle: 5_000 };
 /** Keys that are used at a time. */
 export const AT_A_TIME = 5;
+export const PING = '/v1/ping';
 
 export interface DoctorOptions extends Omit<DatabaseReach, 'command'> {
   readonly scrub: (text: string) => string;
 }
 
-/** One key's ping, as it was answered. Times are of this machine's wall clock, ms. */
+/** What one key's ping told. */
 export interface Ping {
   /** The key's place in MIRROR_API_KEY, from 0. */
   readonly at: number;
-  readonly key: Secret;
+  readonly keyHash: string;
+  /** Sends each request once, on no slot. */
+  readonly api: Api;
   /** Decimal digits; undefined where `error` says why. */
   readonly owner?: string;
   /** Classified (src/model/errors.ts): what the answer means, or that there was none. */
   readonly error?: unknown;
-  /** Of an answer that is no error. */
-  readonly headers?: AnswerHeaders;
-  readonly askedAt: number;
-  readonly answeredAt: number;
+  /** Of the service's clock, as `clockSkew` has it; undefined where the answer does not say the time. */
+  readonly skew?: number;
 }
 
-export type Context = ReturnType<typeof openContext>;
+export type Context = Awaited<ReturnType<typeof openContext>>;
 
 /** What the checks look at: requests and connections are made when they are first needed, and once. */
-export function openContext(config: ServiceConfig, given: DoctorOptions, server: EmbeddedState) {
-  const { clock, scrub } = given;
+export async function openContext(config: ServiceConfig, given: DoctorOptions) {
+  const { clock } = given;
   const ended = new AbortController();
+  /** Aborted when the user interrupts the program, and at the end. */
   const signal = AbortSignal.any([given.signal, ended.signal]);
   const transport = createTransport({
     baseUrl: config.service.url,
@@ -54,64 +56,60 @@ export function openContext(config: ServiceConfig, given: DoctorOptions, server:
     limits: REQUEST_LIMITS,
     proxy: config.proxy,
   });
-  const closers: (() => Promise<void>)[] = [];
-
-  /**
-   * Asks for `path` with one key, once. No slot is reserved, since nothing is to be written: the request counts as one
-   * of another user of the key, for which MIRROR_BUDGET_SHARE leaves room.
-   * @param understand may throw, of an answer that says something else
-   * @throws a classified error, which says what was asked; the signal's reason
-   */
-  async function read<T>(key: Secret, path: string, understand: (answer: HttpAnswer) => T): Promise<T> {
-    const answer = await transport.get(path, key.reveal(), signal, 'page');
-    const refused = refusal(`GET ${path}`, answer, scrub, clock.now());
-    if (refused !== undefined) throw refused;
-    if (answer.bodyError !== undefined) throw answer.bodyError;
-    try {
-      refuseOtherSuccess(answer.status);
-      return understand(answer);
-    } catch (error) {
-      throw new MalformedAnswer(`GET ${path} was answered ${answer.status}, but ${messageOf(error)}`);
-    }
-  }
+  const closers = [() => transport.close()];
+  /** The embedded server; `running` where the database is DATABASE_URL's. */
+  const server: EmbeddedState =
+    config.database.kind === 'external'
+      ? 'running'
+      : await embeddedState(config.database.dataDir).catch(() => 'stopped');
 
   async function ping(at: number, key: Secret): Promise<Ping> {
+    const api = createApi({
+      transport,
+      key: key.reveal(),
+      // No slot is reserved, since nothing is to be written: a request counts as one of another user of the key, for
+      // which MIRROR_BUDGET_SHARE leaves room.
+      budget: { run: ({ signal }, send) => send(signal) },
+      retries: { ...RETRY_LIMITS, attempts: 1, rateLimitedMs: 0 },
+      clock,
+      random: () => 0,
+      scrub: given.scrub,
+    });
+    const asked = { at, keyHash: hashOfKey(key), api };
     const askedAt = clock.now();
     try {
-      const answer = await read(key, '/v1/ping', ({ text, headers }) => {
-        const owner = ownerOf(readObject(text));
-        if (owner === undefined) throw new MalformedAnswer('without a user_id that is a 64-bit integer');
-        return { owner, headers };
-      });
-      return { at, key, ...answer, askedAt, answeredAt: clock.now() };
+      const answer = await api.object({ path: PING, route: PING, priority: PRIORITY.POLL, signal });
+      const owner = pingedOwner(answer);
+      const date = isCopy(answer.served) ? undefined : answer.served?.date;
+      if (date === undefined) return { ...asked, owner };
+      // HTTP dates have whole seconds.
+      return { ...asked, owner, skew: clockSkew(date, 1_000, askedAt, clock.now()) };
     } catch (error) {
       signal.throwIfAborted();
-      return { at, key, error, askedAt, answeredAt: clock.now() };
+      return { ...asked, error };
     }
   }
 
   /** One for each key, in their order; where the first one finds no service, that one alone. */
   const pings = once(async (): Promise<readonly Ping[]> => {
     const all: Ping[] = [];
-    for (const [at, key] of config.service.keys.slice(0, 1).entries()) all[at] = await ping(at, key);
-    if (!isAnswered(all[0]?.error)) return all;
-    await forEachConcurrently([...config.service.keys.entries()].slice(1), AT_A_TIME, async ([at, key]) => {
+    const [first, ...others] = config.service.keys.map((key, at) => async () => {
       all[at] = await ping(at, key);
     });
+    await first?.();
+    if (isAnswered(all[0]?.error)) await forEachConcurrently(others, AT_A_TIME, (each) => each());
     return all;
   });
 
-  async function open(): Promise<ReachedDatabase & { readonly db: Db }> {
+  const open = async () => {
     const reached = await reachDatabase(config.database, { ...given, signal, command: 'doctor' });
     closers.push(reached.leave);
     const { schema } = config;
-    const connection = { ...reached.connection, schema, max: 2, bounds: STATEMENT_BOUNDS };
-    const opened = await openDatabase(connection);
+    const opened = await openDatabase({ ...reached.connection, schema, max: 2, bounds: STATEMENT_BOUNDS });
     closers.push(() => opened.close());
     return { ...reached, db: opened.db };
-  }
+  };
   let opening: ReturnType<typeof open> | undefined;
-
   /** The mirror's database, reached as `start` reaches it. @throws DatabaseUnavailable, Unusable */
   const database = (): ReturnType<typeof open> => (opening ??= open());
 
@@ -127,31 +125,27 @@ export function openContext(config: ServiceConfig, given: DoctorOptions, server:
     return (await database()).db;
   });
 
-  return {
-    config,
-    clock,
-    /** Aborted when the user interrupts the program, and at the end. */
-    signal,
-    /** The embedded server; `running` where the database is DATABASE_URL's. */
-    server,
-    read,
-    pings,
-    database,
-    pending,
-    mirror,
-    /** Ends what is still under way, and closes everything. */
-    async close(): Promise<void> {
-      ended.abort(new Error('the time for this check is over'));
-      await transport.close();
-      await opening?.catch(() => {});
-      for (const each of closers.toReversed()) await each();
-    },
-  };
+  /** Ends what is still under way, and closes everything. */
+  async function close(): Promise<void> {
+    ended.abort(new Error('the time for this check is over'));
+    await opening?.catch(() => {});
+    for (const each of closers.toReversed()) await each();
+  }
+  return { config, clock, signal, server, pings, database, pending, mirror, close };
 }
 
 /** Whether a ping was answered by the service: a refused key is its answer, too. */
 export function isAnswered(error: unknown): boolean {
   return error === undefined || error instanceof KeyRefused || error instanceof RateLimited;
+}
+
+/**
+ * By how much another clock is certainly ahead of ours (positive) or behind it, in milliseconds; 0 where both may be
+ * the same: its answer was true at some time between question and answer (Cristian 1989).
+ * @param said what it said; its true time was up to `resolutionMs` more
+ */
+export function clockSkew(said: number, resolutionMs: number, askedAt: number, answeredAt: number): number {
+  return Math.max(0, said - answeredAt) + Math.min(0, said + resolutionMs - askedAt);
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

@@ -1,12 +1,14 @@
-import type { ServiceConfig } from '../../config/config.ts';
-import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { countOf } from '@research-mirror/runtime/figures';
+import type { ServiceConfig } from '../../config/config.ts';
+import { LISTENER_ANSWER, whyAstray } from '../process/public-url.ts';
 import { judgeVersion } from '../releases.ts';
-import { type Check, type NamedFinding, ok, runChecks } from './check.ts';
-import { ACCOUNT_CHECKS } from './check-accounts.ts';
+import { broken, type Check, type Findings, type NamedFinding, ok, runChecks } from './check.ts';
 import { DATABASE_CHECKS } from './check-database.ts';
-import { publicUrl } from './check-public-url.ts';
-import { SERVICE_CHECKS } from './check-service.ts';
+import { ACCOUNT_CHECKS, SERVICE_CHECKS } from './check-service.ts';
 import { type Context, type DoctorOptions, openContext } from './context.ts';
 
 const UPDATE_NODE =
@@ -38,16 +40,33 @@ export async function runDoctor(
   config: ServiceConfig,
   options: DoctorOptions,
 ): Promise<readonly NamedFinding[]> {
-  const { database } = config;
-  const server =
-    database.kind === 'external'
-      ? 'running'
-      : await embeddedState(database.dataDir).catch(() => 'stopped' as const);
-  const context = openContext(config, options, server);
-  const boundMs = server === 'stopped' ? BOUND_WITH_START_MS : BOUND_MS;
+  const context = await openContext(config, options);
   try {
-    return await runChecks(CHECKS, context, { ...options, boundMs });
+    return await runChecks(CHECKS, context, context.server === 'stopped' ? BOUND_WITH_START_MS : BOUND_MS);
   } finally {
     await context.close();
+  }
+}
+
+/** Whether the public URL leads to this daemon's listener: to the one that runs, else to doctor's own in its place. */
+async function publicUrl({ config, signal }: Context): Promise<Findings> {
+  const { publicUrl: url, host, port } = config.webhook;
+  if (url === undefined) return [];
+  // So that no other program's answer is taken for ours.
+  const reply = randomBytes(16).toString('hex');
+  const own = createServer((_, response) => void response.setHeader('content-type', 'text/plain').end(reply));
+  try {
+    const isOwn = await once(own.listen(port, host), 'listening').then(
+      () => true,
+      () => false,
+    );
+    const place = `${host}:${isOwn ? (own.address() as AddressInfo).port : port}`;
+    const astray = await whyAstray(url, place, isOwn ? reply : LISTENER_ANSWER, signal);
+    signal.throwIfAborted();
+    if (astray === undefined) return ok(`${url} leads to ${place}, seen from here`);
+    return broken(astray.found, { remedy: astray.remedy });
+  } finally {
+    own.close();
+    own.closeAllConnections();
   }
 }

@@ -2,7 +2,7 @@ import type { Db } from '../../db/connection/db.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../db/migrations/run-migrations.ts';
-import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
+import { whatIsMissing } from '../../db/inspection/inspection.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { failureText } from '../steps/failure.ts';

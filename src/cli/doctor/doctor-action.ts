@@ -17,35 +17,32 @@ export async function doctorAction(
   shell: Shell,
   { sql = false, json = false }: { readonly sql?: boolean; readonly json?: boolean },
 ): Promise<ExitCode> {
-  if (!sql) return lookAround(shell, json);
-  if (json) throw new UsageError('--sql prints SQL: it has no --json');
-  shell.out.write(scriptFor(loadConfig(shell.env, 'database')));
-  return EXIT.DONE;
+  if (sql && json) throw new UsageError('--sql prints SQL: it has no --json');
+  if (sql) {
+    shell.out.write(scriptFor(loadConfig(shell.env, 'database')));
+    return EXIT.DONE;
+  }
+  const { checks, code } = await lookAround(shell);
+  const text = json ? `${JSON.stringify({ checks }, undefined, 2)}\n` : describeChecks(checks);
+  shell.out.write(shell.scrubber.scrub(text));
+  return code;
 }
 
-async function lookAround(shell: Shell, json: boolean): Promise<ExitCode> {
-  const { clock, signal, scrubber, out } = shell;
-  const print = (checks: readonly NamedFinding[]): void => {
-    const text = json ? `${JSON.stringify({ checks }, undefined, 2)}\n` : describeChecks(checks);
-    out.write(scrubber.scrub(text));
-  };
+async function lookAround(shell: Shell): Promise<{ checks: readonly NamedFinding[]; code: ExitCode }> {
+  const { clock, signal, scrubber } = shell;
   try {
     const config = loadConfig(shell.env, 'service');
-    const checks = await runDoctor(config, {
-      clock,
-      signal,
-      log: makeLog(config, shell, shell.err, 'warn'),
-      hide: (secret) => scrubber.hide(secret),
-      scrub: scrubber.scrub,
-    });
-    print(checks);
-    if (checks.some(({ state }) => state === 'broken')) return EXIT.NO;
-    return checks.some(({ state }) => state === 'unknown') ? EXIT.FAILED : EXIT.DONE;
+    const log = makeLog(config, shell, shell.err, 'warn');
+    const { scrub } = scrubber;
+    const hide = (secret: string): void => scrubber.hide(secret);
+    const checks = await runDoctor(config, { clock, signal, log, hide, scrub });
+    const has = (state: CheckState): boolean => checks.some((each) => each.state === state);
+    return { checks, code: has('broken') ? EXIT.NO : has('unknown') ? EXIT.FAILED : EXIT.DONE };
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error;
-    const remedy = 'mend that variable, in the environment or in .env';
-    print(error.problems.map((problem) => ({ check: 'configuration', ...broken(problem, { remedy }) })));
-    return EXIT.USAGE;
+    const mend = { remedy: 'mend that variable, in the environment or in .env' };
+    const checks = error.problems.map((problem) => ({ check: 'configuration', ...broken(problem, mend) }));
+    return { checks, code: EXIT.USAGE };
   }
 }
 

@@ -6,7 +6,7 @@ import { readWorkload } from '../../app/status/workload.ts';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase } from '../../db/connection/database.ts';
-import { whatIsMissing } from '../../db/inspection/missing-parts.ts';
+import { whatIsMissing } from '../../db/inspection/inspection.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { makeLog } from '../steps/log.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { programVersion } from '../../../src/app/program-files.ts';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { presentParts } from '../../../src/db/inspection/missing-parts.ts';
+import { presentParts } from '../../../src/db/inspection/inspection.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { dumpSchema } from './schema-dump.ts';

@@ -2,7 +2,7 @@ import { Db } from '../../../../src/db/connection/db.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readiness, WriteHealth } from '../../../../src/app/daemon/readiness.ts';
 import type { Database } from '../../../../src/db/connection/database.ts';
-import { presentParts } from '../../../../src/db/inspection/missing-parts.ts';
+import { presentParts } from '../../../../src/db/inspection/inspection.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { writable } from '../../../../src/app/doctor/check-database.ts';
-import { hindrances } from '../../../../src/db/inspection/hindrances.ts';
-import { presentParts, whatIsMissing } from '../../../../src/db/inspection/missing-parts.ts';
+import { foreignObjects, writable } from '../../../../src/app/doctor/check-database.ts';
+import { presentParts, whatIsMissing } from '../../../../src/db/inspection/inspection.ts';
 import { pendingMigrations } from '../../../../src/db/migrations/run-migrations.ts';
 import { inOwnDatabase, MIGRATIONS } from '../../../support/databases/migrated-database.ts';
 
@@ -135,12 +134,12 @@ describe('what somebody put in the way of writes is named, with the SQL that tak
     await inOwnDatabase(async ({ db }) => {
       await db.raw('create table other.more (a int)');
       await db.raw(broken);
-      const found = await hindrances(db, MIGRATIONS);
-      if (state === '') expect(found).toEqual([]);
+      const found = [await foreignObjects(db)].flat();
+      if (state === '') expect(found).toMatchObject([{ state: 'ok' }]);
       else {
-        expect(found).toMatchObject([{ state, what: expect.stringContaining(named) as string }]);
+        expect(found).toMatchObject([{ state, found: expect.stringContaining(named) as string }]);
         await db.raw(found[0]?.sql ?? '');
-        expect(await hindrances(db, MIGRATIONS)).toEqual([]);
+        expect(await foreignObjects(db)).toMatchObject({ state: 'ok' });
       }
     });
   });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../../src/db/connection/database.ts';
-import { missingRights } from '../../../../src/db/inspection/owner-rights.ts';
+import { missingRights } from '../../../../src/db/inspection/inspection.ts';
 import { MIGRATIONS, migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 
