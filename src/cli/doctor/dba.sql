@@ -1,9 +1,15 @@
 -- What research-mirror needs of a PostgreSQL 15 or newer. Run it by psql, as a superuser, once or again:
 --   psql -X -v owner_password=… -v reader_password=… -d postgres -f this-file
--- (or leave the passwords in the environment, as OWNER_PASSWORD and READER_PASSWORD, which psql reads first).
+-- (or leave the passwords in the environment, as OWNER_PASSWORD and READER_PASSWORD, which psql 15 reads).
 \set ON_ERROR_STOP on
+\if :{?owner_password}
+\else
 \getenv owner_password OWNER_PASSWORD
+\endif
+\if :{?reader_password}
+\else
 \getenv reader_password READER_PASSWORD
+\endif
 \if :{?owner_password}
 \else
 \set owner_password ''
