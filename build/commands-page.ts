@@ -32,7 +32,7 @@ export function definedCommands(write: (text: string) => void = () => {}): Comma
     clock: systemClock,
     scrubber: new Scrubber(),
   };
-  return commandLine(shell, () => async () => {});
+  return commandLine(shell, async () => {});
 }
 
 function commands(): string {

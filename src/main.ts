@@ -1,9 +1,6 @@
-import { EXIT } from './cli/terminal/exit-code.ts';
+import { EXIT, failureText, OutputClosed } from './cli/terminal/exit-code.ts';
 import { interrupts } from './cli/terminal/interrupts.ts';
-import { failureText } from './cli/steps/failure.ts';
-import { OutputClosed } from './cli/terminal/output-closed.ts';
-import type { Terminal } from './cli/terminal/shell.ts';
-import { wholeOutput } from './cli/terminal/whole-output.ts';
+import { wholeOutput, type Terminal } from './cli/terminal/shell.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
 import { Stopped } from '@research-mirror/runtime/service';

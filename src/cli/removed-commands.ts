@@ -1,4 +1,4 @@
-import { UsageError } from './terminal/usage-error.ts';
+import { UsageError } from './terminal/exit-code.ts';
 
 /** Commands that there were once, as `name` or `name action`, and the sentence that says what to use instead. */
 export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {

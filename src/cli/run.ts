@@ -1,51 +1,12 @@
-import { Command, CommanderError } from 'commander';
-import { addAccounts } from './accounts/accounts.ts';
-import { addColumnsCommand } from './columns/columns.ts';
-import type { AddCommand, Runner } from './terminal/add-command.ts';
-import { addCopy } from './copy/copy.ts';
-import { addDemo } from './demo/demo.ts';
-import { addDistribute } from './distribute/distribute.ts';
-import { addDoctor } from './doctor/doctor.ts';
-import { addEvents } from './events/events.ts';
-import { EXIT, EXIT_MEANINGS, type ExitCode } from './terminal/exit-code.ts';
-import { exitCodeOf, failureText } from './steps/failure.ts';
-import { addForget } from './forget/forget.ts';
-import { addMcp } from './mcp/mcp.ts';
-import { addMigrate } from './daemon/migrate.ts';
+import { Command, CommanderError, Option } from 'commander';
 import { programVersion } from '../app/program-files.ts';
-import { addQuarantine } from './quarantine/quarantine.ts';
+import type { Definition } from './definitions/definition.ts';
+import { KEEPING } from './definitions/keeping.ts';
+import { MIRRORING } from './definitions/mirroring.ts';
 import { refuseRemovedCommand } from './removed-commands.ts';
-import { addSandbox } from './demo/sandbox.ts';
+import { chooseFrom, refuseOptions } from './steps/given.ts';
+import { EXIT, EXIT_MEANINGS, exitCodeOf, failureText, type ExitCode } from './terminal/exit-code.ts';
 import { hasColour, widthOfTerminal, type Shell } from './terminal/shell.ts';
-import { addSql } from './sql/sql.ts';
-import { addStart } from './daemon/start.ts';
-import { addStatus } from './status/status.ts';
-import { addSubmissions } from './submissions/submissions.ts';
-import { addSubmit } from './submissions/submit.ts';
-import { addSync } from './sync/sync.ts';
-import { addVerify } from './sync/verify.ts';
-
-const COMMANDS: readonly AddCommand[] = [
-  addStart,
-  addSync,
-  addVerify,
-  addStatus,
-  addSubmit,
-  addSubmissions,
-  addEvents,
-  addQuarantine,
-  addAccounts,
-  addMigrate,
-  addDoctor,
-  addSql,
-  addColumnsCommand,
-  addDistribute,
-  addForget,
-  addCopy,
-  addMcp,
-  addSandbox,
-  addDemo,
-];
 
 const AFTER_HELP = `
 Exit codes:
@@ -66,11 +27,11 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
   let code: ExitCode = EXIT.DONE;
   try {
     refuseRemovedCommand(args);
-    const program = commandLine(shell, (action) => async (...rest) => {
+    const program = commandLine(shell, async (action) => {
       // Loaded only here: help needs no configuration.
-      const { readEnvironment } = await import('./steps/read-environment.ts');
+      const { readEnvironment } = await import('./terminal/dot-env.ts');
       readEnvironment(shell);
-      code = await action(shell, ...rest);
+      code = await action();
     });
     await program.parseAsync(withoutHelpForUnknown(args, program), { from: 'user' });
     return code;
@@ -95,11 +56,46 @@ function withoutHelpForUnknown(args: readonly string[], program: Command): reado
   return isKnown ? args : [name];
 }
 
-/** All that can be typed. @param run makes commander's action of ours */
-export function commandLine(shell: Shell, run: Runner): Command {
+/** All that can be typed. @param run does what was typed */
+export function commandLine(shell: Shell, run: (action: () => Promise<ExitCode>) => Promise<void>): Command {
   const program = makeProgram(shell);
-  for (const add of COMMANDS) add(program, run);
+  for (const [name, definition] of Object.entries({ ...MIRRORING, ...KEEPING })) {
+    const { actions, load } = definition;
+    const command = define(program, name, definition);
+    command.action(async (...args) => {
+      if (actions !== undefined) {
+        const action = chooseFrom(Object.keys(actions), String(args[0]), `${name} can't`);
+        refuseOptions(`${name} ${action}`, command.opts(), actions[action] ?? []);
+      }
+      // Commander gives what the definition says.
+      await run(async () => (await load())(shell, ...(args as never[])));
+    });
+  }
   return program;
+}
+
+function define(program: Command, name: string, definition: Definition): Command {
+  const { summary, description, usage, actions, examples } = definition;
+  const widest = Math.max(...examples.map(([command]) => command.length));
+  const shown = examples.map(([command, does]) => `\n  $ ${command.padEnd(widest)}  # ${does}`);
+  const command = program
+    .command(name)
+    .summary(summary)
+    .description(description)
+    .addHelpText('after', `\nExamples:${shown.join('')}`);
+  if (usage !== undefined) command.usage(usage);
+  if (actions !== undefined) {
+    const names = Object.keys(actions);
+    command.argument('[action]', names.join(', ').replace(/, ([^,]*)$/, ' or $1'), names[0]);
+  }
+  for (const [flags, does] of Object.entries(definition.arguments ?? {})) command.argument(flags, does);
+  for (const [flags, does] of Object.entries(definition.options ?? {})) {
+    const option = new Option(flags, does);
+    // Commander would take `--no-webhook <choice>` for the negation of another option.
+    option.negate = false;
+    command.addOption(option);
+  }
+  return command;
 }
 
 function makeProgram(shell: Shell): Command {

@@ -100,7 +100,7 @@ describe('submissions', () => {
     ],
     ['IDs where there are none', ['release', '1'], 'submissions release takes no IDs'],
     ['a filter beside --show', ['--show', '1', '--limit', '2'], '--show goes without --limit'],
-    ['a limit that is none', ['--limit', '0'], '--limit: must be a number from 1 up'],
+    ['a limit that is none', ['--limit', '0'], '--limit: "0" must be a whole number from 1'],
   ])('%s is wrong usage', async (_, args, message) => {
     expect(await run('submissions', ...args)).toMatchObject({
       code: 2,

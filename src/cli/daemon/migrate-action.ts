@@ -1,46 +1,22 @@
 import type { Db } from '../../db/connection/db.ts';
-import { loadConfig } from '../../config/load.ts';
-import { openDatabase } from '../../db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import { whatIsMissing } from '../../db/inspection/inspection.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { failureText } from '../steps/failure.ts';
 import { countOf } from '@research-mirror/runtime/figures';
-import { makeLog } from '../steps/log.ts';
-import { reachMirror } from '../steps/mirror-database.ts';
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
-import type { Shell } from '../terminal/shell.ts';
+import type { Options } from '../definitions/definition.ts';
+import { onDatabase } from '../steps/mirror.ts';
+import { EXIT, failureText, type ExitCode } from '../terminal/exit-code.ts';
+import { complain, say, type Shell } from '../terminal/shell.ts';
 
-interface MigrateOptions {
-  readonly check?: boolean;
-  readonly json?: boolean;
-}
+type MigrateOptions = Options<'check' | 'json'>;
 
 /** What `migrate` does. */
 export async function migrateAction(shell: Shell, options: MigrateOptions): Promise<ExitCode> {
-  const config = loadConfig(shell.env, 'database');
-  const reached = await reachMirror(config, shell, {
-    command: 'migrate',
-    which: options.check === true ? 'own' : 'own or new',
-    log: makeLog(config, shell, shell.err, 'warn'),
-  });
-  try {
-    const { schema } = config;
-    const database = await openDatabase({
-      ...reached.direct,
-      schema,
-      max: 2,
-      bounds: MIGRATION_BOUNDS,
-    });
-    try {
-      return await bringUp(shell, database.db, options);
-    } finally {
-      await database.close();
-    }
-  } finally {
-    await reached.leave();
-  }
+  const which = options.check === true ? 'own' : 'own or new';
+  return onDatabase(shell, 'migrate', { which, bounds: MIGRATION_BOUNDS, direct: true }, ({ db }) =>
+    bringUp(shell, db, options),
+  );
 }
 
 async function bringUp(shell: Shell, db: Db, { check, json }: MigrateOptions): Promise<ExitCode> {
@@ -65,9 +41,8 @@ async function bringUp(shell: Shell, db: Db, { check, json }: MigrateOptions): P
       : applied.length > 0
         ? `schema "${schema}" is now up to date: applied ${applied.join(', ')}`
         : `schema "${schema}" ${missing === undefined ? 'is up to date' : 'has all migrations'}`;
-  shell.out.write(
-    `${json === true ? JSON.stringify({ schema, pending: behind, applied, missing: missing ?? null }) : text}\n`,
-  );
-  if (missing !== undefined) shell.err.write(`research-mirror: ${missing}\n`);
+  const report = { schema, pending: behind, applied, missing: missing ?? null };
+  say(shell, json === true ? JSON.stringify(report) : text);
+  if (missing !== undefined) complain(shell, missing);
   return behind.length > 0 || missing !== undefined ? EXIT.NO : EXIT.DONE;
 }

@@ -1,10 +1,9 @@
 import { runDaemon } from '../../app/daemon/run-daemon.ts';
 import { loadConfig } from '../../config/load.ts';
 import { isStopped } from '@research-mirror/runtime/service';
+import { workOptions } from '../steps/work-options.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { terminalOf } from '../terminal/shell.ts';
-import { makeLog } from '../steps/log.ts';
-import type { Shell } from '../terminal/shell.ts';
+import { terminalOf, type Shell } from '../terminal/shell.ts';
 
 /** What `start` does. */
 export async function startAction(shell: Shell): Promise<ExitCode> {
@@ -12,10 +11,7 @@ export async function startAction(shell: Shell): Promise<ExitCode> {
   try {
     shell.signal.throwIfAborted();
     await runDaemon(config, {
-      signal: shell.signal,
-      log: makeLog(config, shell, shell.out, 'info'),
-      hide: (secret) => shell.scrubber.hide(secret),
-      scrub: (text) => shell.scrubber.scrub(text),
+      ...workOptions(shell, config, shell.out, 'info'),
       toTerminal: terminalOf(shell),
     });
   } catch (error) {

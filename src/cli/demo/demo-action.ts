@@ -8,12 +8,11 @@ import { isStopped } from '@research-mirror/runtime/service';
 import type { Sandbox } from '@research-mirror/sandbox/start-sandbox';
 import { DEMO_KEY, demoConfig, keptPort, portOf, SERVICE_PORT } from '../steps/demo-folder.ts';
 import { DEMO_USER, startDemoService } from './demo-service.ts';
+import { demoFolder } from '../steps/mirror.ts';
+import { workOptions } from '../steps/work-options.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { makeLog } from '../steps/log.ts';
-import { demoFolder } from '../steps/mirror-database.ts';
 import { Progress } from '../terminal/progress.ts';
-import type { Shell } from '../terminal/shell.ts';
-import { shortPath } from '../terminal/short-path.ts';
+import { shortPath, type Shell } from '../terminal/shell.ts';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,16 +25,6 @@ const DELETED_LIST = 'deleted-list';
 
 /** Postgres has no such number: the entry goes to quarantine. */
 const UNSTORABLE = '{"object":"watch_entry","id":"demo-unstorable","name":"Unstorable Ltd","score":1e200000}';
-
-/** The service remembers it at the next start, and refuses to have it twice. */
-async function prepareService(controlUrl: string): Promise<void> {
-  await mutate(controlUrl, {
-    op: 'insert',
-    collection: 'watchlist',
-    id: 'demo-unstorable',
-    source: UNSTORABLE,
-  });
-}
 
 /** Deletes a list at the service, the first time that the demo has mirrored its lists. */
 async function deleteOneList(controlUrl: string, folder: string): Promise<void> {
@@ -84,7 +73,9 @@ export async function demoAction(shell: Shell): Promise<ExitCode> {
       return EXIT.DONE;
     }
     try {
-      await prepareService(sandbox.controlUrl);
+      // The service remembers it at the next start, and refuses to have it twice.
+      const item = { collection: 'watchlist', id: 'demo-unstorable', source: UNSTORABLE };
+      await mutate(sandbox.controlUrl, { op: 'insert', ...item });
       await runDemo(shell, await ofDemo(config, folder, sandbox), sandbox, progress);
     } finally {
       await sandbox.stop();
@@ -116,21 +107,19 @@ async function runDemo(
   const lines = await addressLines(config.dataDir);
   progress.say(`starting: emulated service, embedded Postgres in ${shortPath(config.dataDir)}, daemon …`);
   await runDaemon(config, {
-    signal: shell.signal,
-    log: makeLog(config, shell, shell.err, 'warn'),
-    hide: (secret) => shell.scrubber.hide(secret),
-    scrub: (text) => shell.scrubber.scrub(text),
+    ...workOptions(shell, config),
     onReady: () => {
       progress.say(welcome(lines, config.dataDir));
       const pause = (): Promise<void> => shell.clock.sleep(RETRY_MS, shell.signal);
-      inBackground(sendUnsigned(`${config.webhook.publicUrl}/webhooks/${DEMO_USER}`, pause));
+      // What is only shown may fail: the demo goes on without.
+      sendUnsigned(`${config.webhook.publicUrl}/webhooks/${DEMO_USER}`, pause).catch(() => {});
     },
     onProgress: (each) => {
       sums.set(each.collection, each);
       progress.show(progressLine([...sums.values()]));
       if (each.collection !== 'list_items' || listsMirrored) return;
       listsMirrored = true;
-      inBackground(deleteOneList(sandbox.controlUrl, config.dataDir));
+      deleteOneList(sandbox.controlUrl, config.dataDir).catch(() => {});
     },
   });
 }
@@ -180,18 +169,13 @@ function welcome(addresses: string, dataDir: string): string {
   ].join('\n');
 }
 
-/** What is only shown may fail: the demo goes on without. */
-function inBackground(shown: Promise<unknown>): void {
-  shown.catch(() => {});
-}
-
 /** What this run has mirrored. */
 function progressLine(sums: readonly PassProgress[]): string {
   const rows = sums.reduce((sum, { inserted }) => sum + inserted, 0);
   const changes = sums.reduce((sum, { updated }) => sum + updated, 0);
-  const parts = sums
-    .filter(({ inserted }) => inserted > 0)
-    .map(({ collection, inserted }) => `${collection} ${formatCount(inserted)}`);
+  const parts = sums.flatMap(({ collection, inserted }) =>
+    inserted > 0 ? [`${collection} ${formatCount(inserted)}`] : [],
+  );
   const which = parts.length === 0 ? '' : ` (${parts.join(' · ')})`;
   return `mirrored: ${countOf(rows, 'new row')}${which}, ${countOf(changes, 'change')}`;
 }

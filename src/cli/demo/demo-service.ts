@@ -7,8 +7,7 @@ import { isPortFree } from '@research-mirror/embedded-postgres/ports';
 import { startSandbox, type Sandbox } from '@research-mirror/sandbox/start-sandbox';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { DEMO_KEY, keptPort, portOf, SERVICE_PORT, unreadable } from '../steps/demo-folder.ts';
-import type { Shell } from '../terminal/shell.ts';
-import { shortPath } from '../terminal/short-path.ts';
+import { shortPath, type Shell } from '../terminal/shell.ts';
 
 /** Owner of the demo's key. */
 export const DEMO_USER = 1001;

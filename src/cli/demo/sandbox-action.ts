@@ -1,9 +1,8 @@
 import { loadConfig } from '../../config/load.ts';
 import { startSandbox } from '@research-mirror/sandbox/start-sandbox';
 import { readSandboxOptions } from '@research-mirror/sandbox/switches/read-options';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { untilAborted } from '@research-mirror/runtime/service';
-import { UsageError } from '../terminal/usage-error.ts';
+import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 /** What `sandbox` does. */
@@ -21,12 +20,11 @@ export async function sandboxAction(
   try {
     const [first = ''] = reading.options.keys.split(',');
     const key = first.replace(/=[^=]*$/, '');
-    shell.out.write(
-      json === true
-        ? `${JSON.stringify({ url: sandbox.url, controlUrl: sandbox.controlUrl, key })}\n`
-        : `service      ${sandbox.url}\ncontrol API  ${sandbox.controlUrl}\nAPI key      ${key}\n\n` +
-            `mirror it:   MIRROR_API_URL=${sandbox.url} MIRROR_API_KEY=${key} npx research-mirror start\n`,
-    );
+    const { url, controlUrl } = sandbox;
+    const told =
+      `service      ${url}\ncontrol API  ${controlUrl}\nAPI key      ${key}\n\n` +
+      `mirror it:   MIRROR_API_URL=${url} MIRROR_API_KEY=${key} npx research-mirror start`;
+    shell.out.write(`${json === true ? JSON.stringify({ url, controlUrl, key }) : told}\n`);
     await untilAborted(shell.signal);
   } finally {
     await sandbox.stop();

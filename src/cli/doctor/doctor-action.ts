@@ -6,11 +6,10 @@ import type { Config } from '../../config/config.ts';
 import { InvalidConfig } from '../../config/invalid.ts';
 import { loadConfig } from '../../config/load.ts';
 import { readDsn } from '../../db/connection/dsn.ts';
-import { makeLog } from '../steps/log.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { workOptions } from '../steps/work-options.ts';
+import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { printable } from '../terminal/text-table.ts';
-import { UsageError } from '../terminal/usage-error.ts';
 
 /** What `doctor` does. */
 export async function doctorAction(
@@ -29,13 +28,9 @@ export async function doctorAction(
 }
 
 async function lookAround(shell: Shell): Promise<{ checks: readonly NamedFinding[]; code: ExitCode }> {
-  const { clock, signal, scrubber } = shell;
   try {
     const config = loadConfig(shell.env, 'service');
-    const log = makeLog(config, shell, shell.err, 'warn');
-    const { scrub } = scrubber;
-    const hide = (secret: string): void => scrubber.hide(secret);
-    const checks = await runDoctor(config, { clock, signal, log, hide, scrub });
+    const checks = await runDoctor(config, workOptions(shell, config));
     const has = (state: CheckState): boolean => checks.some((each) => each.state === state);
     return { checks, code: has('broken') ? EXIT.NO : has('unknown') ? EXIT.FAILED : EXIT.DONE };
   } catch (error) {

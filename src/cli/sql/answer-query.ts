@@ -1,30 +1,20 @@
 import type { Config } from '../../config/config.ts';
-import { InvalidValue } from '../../config/invalid.ts';
-import { parseDuration } from '../../config/values/duration.ts';
 import { resolveConnection, type ConnectionOptions } from '../../db/connection/pool.ts';
 import {
   MoreThanReading,
   readOnlyQuery,
-  StatementRefused,
   type ReadOnlyQuery,
   type RowReceiver,
+  type StatementRefused,
 } from '../../db/roles/read-only-query.ts';
-import { sqlLogin, sqlLoginByHand } from '../../db/roles/sql-login.ts';
-import { makeLog } from '../steps/log.ts';
-import { reachMirror } from '../steps/mirror-database.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { OutputClosed } from '../terminal/output-closed.ts';
+import { readerUrl, sqlLogin, sqlLoginByHand } from '../../db/roles/sql-login.ts';
+import type { ReachedDatabase } from '../../app/process/reach-database.ts';
+import { reachMirror } from '../steps/mirror.ts';
+import { UsageError } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
-import { UsageError } from '../terminal/usage-error.ts';
-
-/** Prints a query's answer as it comes. */
-export interface RowPrinter extends RowReceiver {
-  /** The answer is complete, or as long as it was wanted. */
-  end(): void | Promise<void>;
-}
 
 /** A query for somebody who may only read. */
-export interface AskedQuery {
+interface AskedQuery {
   /** The command that asks: `sql`. */
   readonly command: string;
   /** One statement. */
@@ -36,49 +26,39 @@ export interface AskedQuery {
 }
 
 /**
- * Runs a query in the mirror, as a login that can only read, and prints the answer; a refusal of Postgres is told on
- * stderr.
- * @throws UsageError where no such login is there; DatabaseUnavailable; the signal's reason; errors of the printer
+ * Runs a query in the mirror, as a login that can only read.
+ * @throws UsageError where no such login is there; StatementRefused; DatabaseUnavailable; the signal's reason; errors of
+ * the receiver
  */
-export async function answerQuery(
-  shell: Shell,
-  config: Config,
-  asked: AskedQuery,
-  printer: RowPrinter,
-): Promise<ExitCode> {
-  try {
-    await askMirror(shell, config, asked, printer);
-    return EXIT.DONE;
-  } catch (error) {
-    // The reader has what it wanted.
-    if (error instanceof OutputClosed) return EXIT.DONE;
-    if (!(error instanceof StatementRefused)) throw error;
-    shell.err.write(shell.scrubber.scrub(explainRefusal(error, asked.text)));
-    return EXIT.NO;
-  }
-}
-
-/** The same for a caller that judges a refusal itself. @throws StatementRefused, and as answerQuery */
 export async function askMirror(
   shell: Shell,
   config: Config,
   { command, text, timeout, demo }: AskedQuery,
-  printer: RowPrinter,
+  receiver: RowReceiver,
 ): Promise<void> {
-  const log = makeLog(config, shell, shell.err, 'warn');
-  const database = await reachMirror(config, shell, { command, which: demo ? 'demo' : 'likely', log });
+  const { schema } = config;
+  const database = await reachMirror(shell, config, command, demo ? 'demo' : 'likely');
   try {
-    await queryAsReader(command, await database.readers(), {
-      text,
-      schema: config.schema,
-      timeout,
-      signal: shell.signal,
-      receiver: printer,
-    });
-    await printer.end();
+    const logins = await readers(shell, database, schema);
+    await queryAsReader(command, logins, { text, schema, timeout, signal: shell.signal, receiver });
   } finally {
     await database.leave();
   }
+}
+
+/**
+ * For statements of somebody's own, to be tried first to last: a login that only reads, which the program has made; of
+ * DATABASE_URL its own, and one that a DBA has made beside it.
+ */
+async function readers(
+  { scrubber }: Shell,
+  { connection, server }: ReachedDatabase,
+  schema: string,
+): Promise<readonly ConnectionOptions[]> {
+  if (server === undefined) return [connection, { ...connection, as: sqlLogin(schema) }];
+  const url = await readerUrl(server.url, await server.readerPassword(), schema, connection.program);
+  scrubber.hide(new URL(url).password);
+  return [{ ...connection, url }];
 }
 
 /** By the first of `logins` that can do nothing but read; nothing is run where none can. */
@@ -111,16 +91,6 @@ async function comesIn(login: ConnectionOptions): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** `--timeout` in milliseconds. @throws UsageError */
-export function readTimeout(text: string): number {
-  try {
-    return parseDuration(text, 1);
-  } catch (error) {
-    if (error instanceof InvalidValue) throw new UsageError(`--timeout: ${error.message}`);
-    throw error;
-  }
 }
 
 /** As psql tells it: what, where (line and a mark below it), and the hint. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { JsonRows } from './sql-action.ts';
+import { jsonRows, type RowPrinter } from './row-printers.ts';
 
-describe('JsonRows', () => {
-  const printed = (print: (rows: JsonRows) => void): string => {
+describe('jsonRows', () => {
+  const printed = (print: (rows: RowPrinter) => void): string => {
     let text = '';
-    print(new JsonRows({ write: (part) => (text += part) }, new AbortController().signal));
+    print(jsonRows({ write: (part) => (text += part) }));
     return text;
   };
 

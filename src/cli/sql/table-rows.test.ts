@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ResultColumn } from '../../db/roles/read-only-query.ts';
-import { TableRows } from './table-rows.ts';
+import { tableRows } from './row-printers.ts';
 
 /** @param columns of the terminal; undefined: it is none */
 function terminal(columns?: number) {
@@ -12,12 +12,11 @@ function terminal(columns?: number) {
   };
 }
 
-const { signal } = new AbortController();
 const column = (name: string): ResultColumn => ({ name, kind: 'text', type: 25 });
 
 function shown(columns: number | undefined, vertical: boolean): string {
   const out = terminal(columns);
-  const rows = new TableRows({ out, err: terminal(), signal }, vertical);
+  const rows = tableRows({ out, err: terminal() }, vertical);
   rows.columns([column('first_title'), column('second_title')]);
   rows.row(['a value that is much longer than its title', 'b']);
   rows.row(['c', null]);
@@ -25,11 +24,11 @@ function shown(columns: number | undefined, vertical: boolean): string {
   return out.text();
 }
 
-describe('TableRows', () => {
+describe('tableRows', () => {
   it('stops where nobody reads on, and says so', () => {
     const out = terminal();
     const err = terminal();
-    const rows = new TableRows({ out, err, signal }, false);
+    const rows = tableRows({ out, err }, false);
     rows.columns([{ name: 'n', kind: 'number', type: 23 }]);
     let wanted = 0;
     while (rows.row([String(wanted)])) wanted += 1;
@@ -41,7 +40,7 @@ describe('TableRows', () => {
 
   it('holds no more than some megabytes, and one row in any case', () => {
     const err = terminal();
-    const rows = new TableRows({ out: terminal(), err, signal }, false);
+    const rows = tableRows({ out: terminal(), err }, false);
     rows.columns([column('text')]);
     const large = 'x'.repeat(17 * 1024 * 1024);
     expect([rows.row([large]), rows.row(['y'])]).toEqual([true, false]);

@@ -9,8 +9,8 @@ import { openDatabase } from '../../db/connection/database.ts';
 import { whatIsMissing } from '../../db/inspection/inspection.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
-import { makeLog } from '../steps/log.ts';
-import { reachMirror, type MirrorDatabase } from '../steps/mirror-database.ts';
+import type { ReachedDatabase } from '../../app/process/reach-database.ts';
+import { reachMirror } from '../steps/mirror.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
 import { describeStatus } from './status-text.ts';
@@ -21,9 +21,7 @@ export async function statusAction(
   { json = false, demo = false }: { readonly json?: boolean; readonly demo?: boolean },
 ): Promise<ExitCode> {
   const config = loadConfig(shell.env, 'database');
-  const log = makeLog(config, shell, shell.err, 'warn');
-  const which = demo ? 'demo' : 'likely';
-  const mirror = await reachMirror(config, shell, { command: 'status', which, log });
+  const mirror = await reachMirror(shell, config, 'status', demo ? 'demo' : 'likely');
   let report: StatusReport;
   try {
     report = await readStatus(config, shell, mirror);
@@ -40,7 +38,7 @@ export async function statusAction(
 async function readStatus(
   config: Config,
   shell: Shell,
-  { connection, words }: MirrorDatabase,
+  { connection, words }: ReachedDatabase,
 ): Promise<StatusReport> {
   const database = await openDatabase({ ...connection, schema: config.schema, max: 1 });
   try {

@@ -6,7 +6,7 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { readOrCreate } from '@research-mirror/runtime/read-or-create';
 import type { Config, ServiceConfig } from '../../config/config.ts';
 import { Secret } from '../../config/secret.ts';
-import { shortPath } from '../terminal/short-path.ts';
+import { shortPath } from '../terminal/shell.ts';
 
 // What a demo keeps in its folder, beside its database: the same addresses at each start.
 

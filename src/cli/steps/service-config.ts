@@ -4,7 +4,7 @@ import { loadConfig } from '../../config/load.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Shell } from '../terminal/shell.ts';
 import { demoConfig, runningDemo } from './demo-folder.ts';
-import { demoFolder } from './mirror-database.ts';
+import { demoFolder } from './mirror.ts';
 
 /**
  * The configuration of a command that asks the service: the user's own, or that of a demo that runs beside where the

@@ -1,24 +1,25 @@
 import type { Db } from '../../db/connection/db.ts';
 import { SubmitRefused, type SubmitRequest } from '../../app/submit/submit-request.ts';
 import { isFinal, submitOperation, type SubmitResult } from '../../app/submit/submit-operation.ts';
-import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
-import { suggestion } from '../../config/suggestion.ts';
 import { currentHold } from '../../db/installation/hold.ts';
 import { findSubmission } from '../../db/submissions/stored-submissions.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { OPERATION_NAMES, TARGETED_OPERATIONS } from '../../model/submission.ts';
-import { isStopped } from '@research-mirror/runtime/service';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { makeLog } from '../steps/log.ts';
-import { type MigratedMirror, onMigratedMirror } from '../steps/migrated-mirror.ts';
+import { isStopped, untilAborted } from '@research-mirror/runtime/service';
+import type { Options } from '../definitions/definition.ts';
+import { chooseFrom } from '../steps/given.ts';
+import { onMirror, type Mirror } from '../steps/mirror.ts';
+import { workOptions } from '../steps/work-options.ts';
+import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
 import { Progress } from '../terminal/progress.ts';
-import type { Shell } from '../terminal/shell.ts';
+import { say, type Shell } from '../terminal/shell.ts';
 import { endLine, responseText, submissionJson, submittingLine } from './submit-text.ts';
-import { UsageError } from '../terminal/usage-error.ts';
 import { createReadStream } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { messageOf } from '@research-mirror/runtime/message';
+
+type SubmitOptions = Options<'noWait' | 'json' | 'demo', 'id' | 'user' | 'data' | 'key'>;
 
 /** Bytes: more than the database takes (1 MiB), so that it is the one to say so. */
 const MOST = 4 * 1024 * 1024;
@@ -31,30 +32,14 @@ async function readData(given: string, signal: AbortSignal): Promise<string> {
   try {
     const reading = buffer(createReadStream(source, { ...from, end: MOST }));
     // A terminal nobody types at keeps its read for ever: who interrupts the program does not wait for it.
-    const bytes = await Promise.race([reading, whenAborted(signal)]);
-    if (bytes.length > MOST) throw new RangeError('it has more than 4 MiB');
+    const bytes = await Promise.race([reading, untilAborted(signal)]);
+    signal.throwIfAborted();
+    if (bytes === undefined || bytes.length > MOST) throw new RangeError('it has more than 4 MiB');
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     signal.throwIfAborted();
     throw new UsageError(`--data: ${source} can't be read: ${messageOf(error)}`);
   }
-}
-
-function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason as Error);
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-}
-
-interface SubmitOptions {
-  readonly id?: string;
-  readonly user?: string;
-  readonly data?: string;
-  readonly key?: string;
-  readonly wait: boolean;
-  readonly json?: boolean;
-  readonly demo?: boolean;
 }
 
 /** What `submit` does. */
@@ -69,8 +54,9 @@ export async function submitAction(
   const { demo = false } = options;
   // With an account configured it is that one's mirror that is meant, whatever else runs.
   const which = demo ? 'demo' : config.service === undefined ? 'likely' : 'own';
-  return onMigratedMirror(shell, config, { command: 'submit', which }, (mirror) =>
-    submit(shell, demo ? { ...config, service: undefined } : config, mirror, request, options),
+  const asked = demo ? { ...config, service: undefined } : config;
+  return onMirror(shell, 'submit', { which, config: asked }, (mirror) =>
+    submit(shell, mirror, request, options),
   );
 }
 
@@ -87,14 +73,7 @@ async function readRequest(
   operation: string,
   { id, user, data, key }: SubmitOptions,
 ): Promise<SubmitRequest> {
-  if (!OPERATION_NAMES.some((name) => name === operation)) {
-    const near = suggestion(operation, OPERATION_NAMES);
-    throw new UsageError(
-      `there is no operation ${JSON.stringify(operation)}${near}: there are ${OPERATION_NAMES.join(', ')}`,
-    );
-  }
-  if (user !== undefined && !/^-?\d{1,19}$/.test(user))
-    throw new UsageError('--user: must be the account’s number');
+  chooseFrom(OPERATION_NAMES, operation, 'there is no operation');
   if (data === undefined && !TARGETED_OPERATIONS.includes(operation)) {
     throw new UsageError(
       `--data: ${operation} has no other target than its payload, and an empty one may cost credits all the same; --data '{}' sends it on purpose`,
@@ -106,26 +85,22 @@ async function readRequest(
 
 async function submit(
   shell: Shell,
-  config: Config,
-  { db, reached }: MigratedMirror,
+  { config, db, direct }: Mirror,
   request: SubmitRequest,
-  { wait, json = false }: SubmitOptions,
+  { noWait = false, json = false }: SubmitOptions,
 ): Promise<ExitCode> {
+  const tell = (text: string): unknown => shell.err.write(shell.scrubber.scrub(`${text}\n`));
   const progress = new Progress(shell);
   let id: string | undefined;
   let result: SubmitResult;
   try {
     result = await submitOperation({
+      ...workOptions(shell, config),
       config,
       db,
-      direct: reached.direct,
-      clock: shell.clock,
+      direct,
       request,
-      wait,
-      signal: shell.signal,
-      log: makeLog(config, shell, shell.err, 'warn'),
-      hide: (secret) => shell.scrubber.hide(secret),
-      scrub: (text) => shell.scrubber.scrub(text),
+      wait: !noWait,
       onQueued: (queued) => {
         id = queued;
       },
@@ -144,7 +119,7 @@ async function submit(
     }
     if (id === undefined) throw error;
     progress.end();
-    shell.err.write(shell.scrubber.scrub(`${await whereItStays(db, id)}\n`));
+    tell(await whereItStays(db, id));
     if (isStopped(error)) return EXIT.INTERRUPTED;
     throw error;
   } finally {
@@ -153,11 +128,11 @@ async function submit(
   const { submission, stuck } = result;
   const held = submission.state === 'held' ? (await currentHold(db))?.why : undefined;
   const text = json ? submissionJson(submission, { stuck: stuck ?? null }) : responseText(submission);
-  if (text !== undefined) shell.out.write(shell.scrubber.scrub(`${text}\n`));
-  const end =
-    stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`;
-  shell.err.write(shell.scrubber.scrub(`${end}\n`));
-  return wait ? codeOf(result) : EXIT.DONE;
+  if (text !== undefined) say(shell, text);
+  tell(
+    stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`,
+  );
+  return noWait ? EXIT.DONE : codeOf(result);
 }
 
 async function knowsAnAccount(db: Db): Promise<boolean> {
@@ -194,7 +169,7 @@ export function checkPayload(text: string): string {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--data: is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`--data: is no JSON: ${messageOf(error)}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new UsageError("--data: must be a JSON object, such as '{}'");

@@ -2,10 +2,10 @@ import type { UnknownKey } from '../../app/accounts/find-owners.ts';
 import type { CollectionProgress, RunOptions } from '../../app/process/account-command.ts';
 import type { Config } from '../../config/config.ts';
 import { formatCount } from '@research-mirror/runtime/figures';
-import { SET_A_KEY } from '../steps/failure.ts';
-import { makeLog } from '../steps/log.ts';
+import { workOptions } from '../steps/work-options.ts';
+import { SET_A_KEY } from '../terminal/exit-code.ts';
 import { Progress } from '../terminal/progress.ts';
-import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { complain, type Shell, widthOfTerminal } from '../terminal/shell.ts';
 import { formatList } from '../terminal/text-table.ts';
 
 /** A pass over the accounts of the configured keys, and how it is shown. */
@@ -32,10 +32,7 @@ export async function showPass<
   progress.show(line([]));
   try {
     report = await run({
-      signal: shell.signal,
-      log: makeLog(config, shell, shell.err, 'warn'),
-      hide: (secret) => shell.scrubber.hide(secret),
-      scrub: (text) => shell.scrubber.scrub(text),
+      ...workOptions(shell, config),
       onProgress: (each) => {
         states.set(`${each.userId}/${each.collection}`, each);
         progress.show(line(states.values()));
@@ -44,7 +41,7 @@ export async function showPass<
   } finally {
     progress.end();
   }
-  const scrub = (text: string): string => shell.scrubber.scrub(text);
+  const { scrub } = shell.scrubber;
   // Before cells are cut: of a secret's beginning nobody can tell that it is one.
   const collections = report.collections.map((each) => ({ ...each, error: each.error && scrub(each.error) }));
   const text = json
@@ -52,7 +49,7 @@ export async function showPass<
     : describe({ ...report, collections }, widthOfTerminal(shell.out));
   shell.out.write(scrub(text));
   for (const { key, error } of report.unknownKeys) {
-    shell.err.write(scrub(`research-mirror: API key ${key}…: ${error}; ${SET_A_KEY}\n`));
+    complain(shell, `API key ${key}…: ${error}; ${SET_A_KEY}`);
   }
   return report;
 }

@@ -3,75 +3,68 @@ import { runSync, type SyncReport } from '../../app/sync/run-sync.ts';
 import { problemLine } from '../../model/status/problem.ts';
 import { blockedDeletions, groupProblems, staleRows } from '../../app/status/problems.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
-import { chooseCollections } from '../steps/choose-collections.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import type { Options } from '../definitions/definition.ts';
+import { chooseCollections } from '../steps/given.ts';
 import { serviceConfig } from '../steps/service-config.ts';
+import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
+import { complain, type Shell } from '../terminal/shell.ts';
 import { passTable, showPass } from './show-pass.ts';
-import { UsageError } from '../terminal/usage-error.ts';
-import type { Shell } from '../terminal/shell.ts';
 import type { PassProgress } from '../../app/sync/pass-progress.ts';
 
 /** What a pass has read so far, in one line: sums over all accounts by collection, in the order in which they began. */
 export function readingLine(passes: Iterable<PassProgress>): string {
-  const sums = new Map<string, Pick<PassProgress, 'items' | 'inserted' | 'updated' | 'deleted' | 'doubts'>>();
-  for (const { collection, items, inserted, updated, deleted, doubts } of passes) {
-    const before = sums.get(collection) ?? NOTHING;
-    sums.set(collection, {
-      items: before.items + items,
-      inserted: before.inserted + inserted,
-      updated: before.updated + updated,
-      deleted: before.deleted + deleted,
-      doubts: doubts ?? before.doubts,
+  const sums = new Map<string, PassProgress>();
+  for (const pass of passes) {
+    const before = sums.get(pass.collection) ?? { ...pass, items: 0, inserted: 0, updated: 0, deleted: 0 };
+    sums.set(pass.collection, {
+      ...pass,
+      items: before.items + pass.items,
+      inserted: before.inserted + pass.inserted,
+      updated: before.updated + pass.updated,
+      deleted: before.deleted + pass.deleted,
+      doubts: pass.doubts ?? before.doubts,
     });
   }
-  if (sums.size === 0) return 'reading: …';
-  const parts = [...sums].map(([collection, { items, inserted, updated, deleted, doubts }]) => {
-    const changes = [
-      ...(inserted > 0 ? [`+${formatCount(inserted)}`] : []),
-      ...(updated > 0 ? [`~${formatCount(updated)}`] : []),
-      ...(deleted > 0 ? [`-${formatCount(deleted)}`] : []),
-      ...(doubts === null
-        ? []
-        : [`${formatCount(doubts.rows)} missing, read again in ${formatSpan(doubts.milliseconds)}`]),
-    ];
+  const parts = Array.from(sums.values(), ({ collection, items, inserted, updated, deleted, doubts }) => {
+    const changes = Object.entries({ '+': inserted, '~': updated, '-': deleted })
+      .filter(([, count]) => count > 0)
+      .map(([sign, count]) => `${sign}${formatCount(count)}`);
+    if (doubts !== null)
+      changes.push(`${formatCount(doubts.rows)} missing, read again in ${formatSpan(doubts.milliseconds)}`);
     return `${collection} ${formatCount(items)}${changes.length > 0 ? ` (${changes.join(' ')})` : ''}`;
   });
-  return `reading: ${parts.join(' · ')}`;
-}
-
-const NOTHING = { items: 0, inserted: 0, updated: 0, deleted: 0, doubts: null } as const;
-
-interface Options {
-  readonly full?: boolean;
-  readonly acceptDeletions?: boolean;
-  readonly json?: boolean;
-  readonly demo?: boolean;
+  return `reading: ${parts.length === 0 ? '…' : parts.join(' · ')}`;
 }
 
 /** What `sync` does. */
-export async function syncAction(shell: Shell, names: string[], options: Options): Promise<ExitCode> {
-  if (options.acceptDeletions === true && options.full !== true) {
+export async function syncAction(
+  shell: Shell,
+  names: string[],
+  {
+    full = false,
+    acceptDeletions = false,
+    json = false,
+    demo = false,
+  }: Options<'full' | 'acceptDeletions' | 'json' | 'demo'>,
+): Promise<ExitCode> {
+  if (acceptDeletions && !full) {
     throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');
   }
   const chosen = chooseCollections(names);
-  const config = await serviceConfig(shell, options.demo ?? false);
+  const config = await serviceConfig(shell, demo);
+  const collections = chosen ?? config.collections;
   const report = await showPass(shell, config, {
-    run: (parts) =>
-      runSync(config, parts, {
-        collections: chosen ?? config.collections,
-        full: options.full ?? false,
-        acceptDeletions: options.acceptDeletions ?? false,
-      }),
+    run: (options) => runSync(config, options, { collections, full, acceptDeletions }),
     line: readingLine,
-    json: options.json ?? false,
-    describe: (done, width) => describe(done, width, options.full ?? false),
+    json,
+    describe: (done, width) => describe(done, width, full),
   });
   if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
     return EXIT.FAILED;
   }
-  if (options.full !== true) return EXIT.DONE;
+  if (!full) return EXIT.DONE;
   const open = report.collections.flatMap(whatIsOpen);
-  for (const line of open) shell.err.write(shell.scrubber.scrub(`research-mirror: ${line}\n`));
+  for (const line of open) complain(shell, line);
   if (report.collections.some(({ held, refused, stale }) => held + refused + stale > 0)) return EXIT.NO;
   return open.length > 0 ? EXIT.FAILED : EXIT.DONE;
 }

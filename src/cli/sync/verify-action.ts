@@ -7,13 +7,13 @@ import {
   type VerifyReport,
 } from '../../app/verify/run-verify.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
-import { chooseCollections } from '../steps/choose-collections.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import type { Options } from '../definitions/definition.ts';
+import { chooseCollections, readCount } from '../steps/given.ts';
 import { serviceConfig } from '../steps/service-config.ts';
-import { UsageError } from '../terminal/usage-error.ts';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import type { Shell } from '../terminal/shell.ts';
 import { printable } from '../terminal/text-table.ts';
 import { passTable, showPass } from './show-pass.ts';
-import type { Shell } from '../terminal/shell.ts';
 
 /** Rows of a sample, at most: of more, all are read as fast. */
 const MOST_SAMPLED = 10_000;
@@ -26,15 +26,17 @@ const PRINTED_FIELDS = 5;
 export async function verifyAction(
   shell: Shell,
   names: string[],
-  options: { sample?: string; json?: boolean; demo?: boolean },
+  { sample: size, json = false, demo = false }: Options<'json' | 'demo', 'sample'>,
 ): Promise<ExitCode> {
   const chosen = chooseCollections(names);
-  const sample = options.sample === undefined ? null : readSample(options.sample);
-  const config = await serviceConfig(shell, options.demo ?? false);
+  const sample =
+    size === undefined ? null : { rows: readCount('--sample', size, MOST_SAMPLED), seed: randomInt(2 ** 31) };
+  const config = await serviceConfig(shell, demo);
+  const collections = chosen ?? config.collections;
   const report = await showPass(shell, config, {
-    run: (parts) => runVerify(config, parts, { collections: chosen ?? config.collections, sample }),
+    run: (options) => runVerify(config, options, { collections, sample }),
     line: verifyingLine,
-    json: options.json ?? false,
+    json,
     describe: describeVerification,
   });
   if (report.equal) return EXIT.DONE;
@@ -44,14 +46,6 @@ export async function verifyAction(
 
 function unlikeIn({ collections }: VerifyReport): number {
   return sumOf(collections, 'missing', 'extra', 'different');
-}
-
-/** @throws UsageError */
-function readSample(text: string): { readonly rows: number; readonly seed: number } {
-  const rows = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : Number.NaN;
-  if (rows <= MOST_SAMPLED) return { rows, seed: randomInt(2 ** 31) };
-  const given = JSON.stringify(text);
-  throw new UsageError(`--sample: ${given} must be a whole number from 1 to ${formatCount(MOST_SAMPLED)}`);
 }
 
 /** How long a verification may take, and how far it is, in one line: sums over all accounts by collection. */

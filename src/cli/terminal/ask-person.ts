@@ -1,7 +1,7 @@
 import { stdin } from 'node:process';
 import { createInterface } from 'node:readline';
+import { UsageError } from './exit-code.ts';
 import type { Shell } from './shell.ts';
-import { UsageError } from './usage-error.ts';
 
 /**
  * Asks a person to type `word`.

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { dotEnvAdditions } from './add-dot-env.ts';
+import { dotEnvAdditions } from './dot-env.ts';
 
 describe('.env', () => {
   let folder: string;

@@ -1,18 +1,19 @@
+import { messageOf } from '@research-mirror/runtime/message';
+import { isStopped, Stopped } from '@research-mirror/runtime/service';
+import { InvalidConfig } from '../../config/invalid.ts';
+import { AccountMoved, KeyRefused } from '../../model/errors.ts';
+
 /** The program's exit codes: part of the contract, scripts rely on them. */
 export const EXIT = {
-  /** Done, or yes. */
   DONE: 0,
-  /** No: different, unhealthy, behind, rejected. */
   NO: 1,
-  /** Wrong usage or configuration. */
   USAGE: 2,
-  /** Could not find out or finish: network, database, lease held elsewhere. */
   FAILED: 3,
-  /** What became of a submission is unknown. */
   UNKNOWN: 4,
-  /** Interrupted before it was done. */
   INTERRUPTED: 130,
 } as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** What each tells, for the help and docs/commands.md. */
 export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
@@ -24,4 +25,33 @@ export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   [EXIT.INTERRUPTED]: 'interrupted',
 };
 
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+/** The command line as it stands makes no sense: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Why a command ends early: nobody reads what it writes (`… | head -1`, a closed terminal). No message: who would read it? */
+export class OutputClosed extends Stopped {
+  constructor() {
+    super('the output');
+  }
+}
+
+/** What helps where the service refuses a key, or does not say whose it is. */
+export const SET_A_KEY = 'set a good MIRROR_API_KEY';
+
+/** What a command's failure means for whoever called the program. */
+export function exitCodeOf(error: unknown): ExitCode {
+  if (isStopped(error)) return EXIT.INTERRUPTED;
+  if (error instanceof InvalidConfig || error instanceof UsageError) return EXIT.USAGE;
+  return EXIT.FAILED;
+}
+
+/** One line for people; with `stack` (LOG_LEVEL=debug) where it came from, too. */
+export function failureText(error: unknown, stack: boolean): string {
+  if (error instanceof OutputClosed) return '';
+  if (isStopped(error)) return 'research-mirror: interrupted\n';
+  const trace = stack && error instanceof Error && error.stack !== undefined ? `${error.stack}\n` : '';
+  const remedy = error instanceof KeyRefused && !(error instanceof AccountMoved) ? `; ${SET_A_KEY}` : '';
+  return `research-mirror: ${messageOf(error)}${remedy}\n${trace}`;
+}

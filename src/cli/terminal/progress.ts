@@ -33,14 +33,7 @@ export class Progress {
   /** The state now: shown at once, or as soon as the last showing is long enough ago. */
   show(text: string): void {
     this.#latest = text;
-    if (this.#pending) return;
-    const wait = this.#lastAt + (this.#live ? REPAINT : PLAIN_LINE) - this.#clock.monotonic();
-    if (wait <= 0) {
-      this.#paint();
-      return;
-    }
-    this.#pending = true;
-    void this.#paintAfter(wait);
+    if (!this.#pending) void this.#paintWhenDue();
   }
 
   /** Writes lines of their own above the progress. */
@@ -56,14 +49,14 @@ export class Progress {
     if (this.#line !== '') this.#terminal.write('\n');
   }
 
-  async #paintAfter(ms: number): Promise<void> {
-    try {
-      await this.#clock.sleep(ms, this.#ended.signal);
-    } catch {
-      return;
+  async #paintWhenDue(): Promise<void> {
+    const wait = this.#lastAt + (this.#live ? REPAINT : PLAIN_LINE) - this.#clock.monotonic();
+    if (wait > 0) {
+      this.#pending = true;
+      await this.#clock.sleep(wait, this.#ended.signal).catch(() => {});
+      this.#pending = false;
     }
-    this.#pending = false;
-    this.#paint();
+    if (!this.#ended.signal.aborted) this.#paint();
   }
 
   #paint(): void {

@@ -1,3 +1,5 @@
+import { fstatSync, writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Scrubber } from '@research-mirror/runtime/scrub';
@@ -25,6 +27,16 @@ export interface Shell {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly scrubber: Scrubber;
+}
+
+/** Prints an answer, without secrets, and a line break. */
+export function say({ out, scrubber }: Shell, text: string): void {
+  out.write(scrubber.scrub(`${text}\n`));
+}
+
+/** Says on stderr, without secrets, what went wrong or is missing. */
+export function complain({ err, scrubber }: Shell, text: string): void {
+  err.write(scrubber.scrub(`research-mirror: ${text}\n`));
 }
 
 /** Whether `terminal` may be written to in colour and with lines that replace themselves. */
@@ -66,4 +78,31 @@ export function roomIn(terminal: Terminal, signal: AbortSignal): Promise<void> |
       resolve();
     });
   });
+}
+
+/**
+ * A stream of the process as commands write to it. Where it is a file, each text is written whole: Node's own stream
+ * takes no notice when a full disk has taken a part of one.
+ * @param onError gets what the system says where a file can't be written
+ */
+export function wholeOutput(
+  stream: Terminal & { readonly fd: number },
+  onError: (error: Error) => void,
+): Terminal {
+  if (!fstatSync(stream.fd).isFile()) return stream;
+  return {
+    write: (text) => {
+      try {
+        writeFileSync(stream.fd, text);
+      } catch (error) {
+        onError(error as Error);
+      }
+    },
+  };
+}
+
+/** A path for people: as seen from the working directory where it lies within, else whole. */
+export function shortPath(path: string): string {
+  const seen = relative('', path);
+  return seen === '' ? '.' : seen.startsWith('..') ? path : seen;
 }

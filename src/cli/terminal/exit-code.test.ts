@@ -2,15 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { KeyRefused } from '../../model/errors.ts';
 import { Stopped } from '@research-mirror/runtime/service';
-import { exitCodeOf, failureText } from './failure.ts';
-import { OutputClosed } from '../terminal/output-closed.ts';
-import { UsageError } from '../terminal/usage-error.ts';
+import { exitCodeOf, failureText, OutputClosed, UsageError } from './exit-code.ts';
 
 describe('how a command says that it failed', () => {
   it('is one line, with its causes, and with where it came from only when asked', () => {
     const error = new Unusable('the database refuses', { cause: new Error('no right') });
     expect(failureText(error, false)).toBe('research-mirror: the database refuses: no right\n');
-    expect(failureText(error, true)).toContain('failure.test.ts');
+    expect(failureText(error, true)).toContain('exit-code.test.ts');
     expect(exitCodeOf(error)).toBe(3);
   });
 

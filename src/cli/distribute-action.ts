@@ -1,31 +1,21 @@
-import { type DistributeReport, runDistribute } from '../../app/distribute/run-distribute.ts';
-import { loadConfig } from '../../config/load.ts';
-import { MIGRATION_BOUNDS } from '../../db/migrations/run-migrations.ts';
+import { type DistributeReport, runDistribute } from '../app/distribute/run-distribute.ts';
+import { MIGRATION_BOUNDS } from '../db/migrations/run-migrations.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
-import { formatList } from '../terminal/text-table.ts';
-import { UsageError } from '../terminal/usage-error.ts';
-
-interface DistributeFlags {
-  readonly dryRun?: boolean;
-  readonly shards?: string;
-  readonly json?: boolean;
-}
+import type { Options } from './definitions/definition.ts';
+import { readCount } from './steps/given.ts';
+import { onMirror } from './steps/mirror.ts';
+import { EXIT, type ExitCode } from './terminal/exit-code.ts';
+import { type Shell, widthOfTerminal } from './terminal/shell.ts';
+import { formatList } from './terminal/text-table.ts';
 
 /** What `distribute` does. */
 export async function distributeAction(
   shell: Shell,
-  { dryRun = false, shards: given, json = false }: DistributeFlags,
+  { dryRun = false, shards: given, json = false }: Options<'dryRun' | 'json', 'shards'>,
 ): Promise<ExitCode> {
-  if (given !== undefined && !/^[1-9]\d{0,4}$/.test(given)) {
-    throw new UsageError(`--shards: ${JSON.stringify(given)} must be a whole number from 1 up`);
-  }
-  const shards = given === undefined ? undefined : Number(given);
-  const config = loadConfig(shell.env, 'database');
-  const reach = { command: 'distribute', which: 'own', bounds: MIGRATION_BOUNDS, direct: true } as const;
-  return onMigratedMirror(shell, config, reach, async ({ db }) => {
+  const shards = given === undefined ? undefined : readCount('--shards', given, 99_999);
+  const options = { which: 'own', bounds: MIGRATION_BOUNDS, direct: true } as const;
+  return onMirror(shell, 'distribute', options, async ({ db }) => {
     const onStep = (words: string): unknown => shell.err.write(`${words} …\n`);
     const report = await runDistribute({ ...shell, db, onStep }, { dryRun, shards });
     shell.out.write(json ? `${JSON.stringify(report)}\n` : describe(report, widthOfTerminal(shell.out)));

@@ -1,22 +1,19 @@
-import { type ForgottenRow, forgetRows, type NamedRows, rememberRows } from '../../app/forget/forget-rows.ts';
-import { loadConfig } from '../../config/load.ts';
-import { suggestion } from '../../config/suggestion.ts';
-import { listAccounts } from '../../db/accounts/stored-accounts.ts';
-import type { Db } from '../../db/connection/db.ts';
-import { notifyOnce } from '../../db/notify/notifications.ts';
-import { COLLECTIONS, type ListCollection } from '../../model/collections.ts';
-import { readKey } from '../../model/key.ts';
+import { type ForgottenRow, forgetRows, type NamedRows, rememberRows } from '../app/forget/forget-rows.ts';
+import { listAccounts } from '../db/accounts/stored-accounts.ts';
+import type { Db } from '../db/connection/db.ts';
+import { notifyOnce } from '../db/notify/notifications.ts';
+import { COLLECTIONS, type ListCollection } from '../model/collections.ts';
+import { readKey } from '../model/key.ts';
 import { countOf } from '@research-mirror/runtime/figures';
-import { refuseOptions } from '../steps/choose-action.ts';
-import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { askPerson } from '../terminal/ask-person.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { type Shell, widthOfTerminal } from '../terminal/shell.ts';
-import { printable, formatList } from '../terminal/text-table.ts';
-import { UsageError } from '../terminal/usage-error.ts';
+import type { Options } from './definitions/definition.ts';
+import { noneOf, readUserId, refuseOptions } from './steps/given.ts';
+import { onMirror } from './steps/mirror.ts';
+import { askPerson } from './terminal/ask-person.ts';
+import { EXIT, UsageError, type ExitCode } from './terminal/exit-code.ts';
+import { complain, say, type Shell, widthOfTerminal } from './terminal/shell.ts';
+import { printable, formatList } from './terminal/text-table.ts';
 
-type Flag = 'yes' | 'dryRun' | 'undo' | 'list' | 'json' | 'demo';
-type GivenOptions = { readonly [Name in Flag]?: boolean } & { readonly user?: string };
+type GivenOptions = Options<'yes' | 'dryRun' | 'undo' | 'list' | 'json' | 'demo', 'user'>;
 
 /** What is said on stdout; undefined: there is no such account. */
 type Answer = { readonly code: ExitCode; readonly json: object; readonly text: string } | undefined;
@@ -31,28 +28,22 @@ export async function forgetAction(
   keys: string[],
   options: GivenOptions,
 ): Promise<ExitCode> {
-  const config = loadConfig(shell.env, 'database');
-  const { list, undo, user } = options;
+  const { list, undo, user, demo } = options;
   if (list === true && table !== undefined) throw new UsageError('--list goes without a table');
   if (list === true) refuseOptions('forget --list', options, ['yes', 'dryRun', 'undo']);
   if (undo === true) refuseOptions('forget --undo', options, ['yes', 'dryRun']);
-  if (user !== undefined && !/^-?\d{1,18}$/.test(user)) {
-    throw new UsageError(`--user: ${JSON.stringify(user)} is no user_id: a number`);
-  }
+  if (user !== undefined) readUserId(user, '--user: ');
   const named = list === true ? undefined : readNames(table, keys);
-  const which = options.demo === true ? 'demo' : 'likely';
-  return onMigratedMirror(shell, config, { command: 'forget', which, bounds: BOUNDS }, async ({ db }) => {
+  return onMirror(shell, 'forget', { demo, bounds: BOUNDS }, async ({ db }) => {
     const rows = named && { ...named, userId: user ?? (await onlyAccount(db)) };
     const answer = await (rows === undefined
       ? keptOut(shell, db, user ?? null)
       : (undo === true ? remember : forget)(shell, db, rows, options));
     if (answer === undefined) {
-      const who = `there is no account ${rows?.userId} here: "research-mirror accounts" lists them`;
-      shell.err.write(`research-mirror: ${who}\n`);
+      complain(shell, `there is no account ${rows?.userId} here: "research-mirror accounts" lists them`);
       return EXIT.NO;
     }
-    const text = options.json === true ? `${JSON.stringify(answer.json)}\n` : answer.text;
-    shell.out.write(shell.scrubber.scrub(text));
+    say(shell, options.json === true ? JSON.stringify(answer.json) : answer.text);
     return answer.code;
   });
 }
@@ -64,10 +55,14 @@ function readNames(table: string | undefined, keys: readonly string[]): Omit<Nam
     throw new UsageError('an account is not forgotten by a key: "accounts retire USER_ID --remove-data"');
   }
   const lists = COLLECTIONS.filter((each) => each.kind === 'list');
-  const names = lists.map(({ name }) => name);
   const list = lists.find(({ name }) => name === table);
-  const others = `${suggestion(table, names)}: there are ${names.join(', ')}`;
-  if (list === undefined) throw new UsageError(`forget has no table ${JSON.stringify(table)}${others}`);
+  if (list === undefined) {
+    throw noneOf(
+      lists.map(({ name }) => name),
+      table,
+      'forget has no table',
+    );
+  }
   if (keys.length === 0) throw new UsageError(`forget ${table}: which rows? Their keys follow`);
   return { list, rows: keys.map((key) => readRow(list, key)) };
 }
@@ -98,9 +93,9 @@ async function forget(shell: Shell, db: Db, named: NamedRows, options: GivenOpti
   if (!yes) {
     const would = await forgetRows(db, { ...named, dryRun: true, monotonic });
     if (would === undefined) return undefined;
-    shell.err.write(shell.scrubber.scrub(describe(list, would.rows, true)));
+    shell.err.write(shell.scrubber.scrub(`${describe(list, would.rows, true)}\n`));
     const agreed = await askPerson(shell, 'Erase it for good?', 'forget');
-    if (!agreed) return { code: EXIT.NO, json: { userId, rows: [] }, text: 'nothing was erased\n' };
+    if (!agreed) return { code: EXIT.NO, json: { userId, rows: [] }, text: 'nothing was erased' };
   }
   const done = await forgetRows(db, { ...named, dryRun, monotonic });
   if (done === undefined) return undefined;
@@ -117,14 +112,14 @@ async function forget(shell: Shell, db: Db, named: NamedRows, options: GivenOpti
 function describe(list: ListCollection, rows: readonly ForgottenRow[], dryRun: boolean): string {
   const lines = rows.map(({ parent, key, already, unknown, ...erased }) => {
     const name = printable(`${list.name} ${parent === '' ? '' : `${parent}:`}${key}`);
-    if (unknown) return `${name}: nothing of it is here; nothing is recorded\n`;
+    if (unknown) return `${name}: nothing of it is here; nothing is recorded`;
     const what =
       `${countOf(erased.rows, 'row')}, ${countOf(erased.versions, 'version')}, ${countOf(erased.events, 'event')}, ` +
       `${countOf(erased.quarantined, 'item')} in quarantine, ${countOf(erased.submissions, 'submission')}`;
     const rest = already ? 'it was forgotten before' : 'it is not mirrored again';
-    return `${name}: ${what} ${dryRun ? 'would be' : 'were'} erased; ${rest}\n`;
+    return `${name}: ${what} ${dryRun ? 'would be' : 'were'} erased; ${rest}`;
   });
-  return lines.join('');
+  return lines.join('\n');
 }
 
 async function remember(_: Shell, db: Db, named: NamedRows): Promise<Answer> {
@@ -135,7 +130,7 @@ async function remember(_: Shell, db: Db, named: NamedRows): Promise<Answer> {
   return {
     code: found.includes(false) ? EXIT.NO : EXIT.DONE,
     json: { userId: named.userId, table: named.list.name, undo: true, rows },
-    text: `${count} may be mirrored again: what the service has comes with the next full walk, which is due now\n`,
+    text: `${count} may be mirrored again: what the service has comes with the next full walk, which is due now`,
   };
 }
 
@@ -148,14 +143,12 @@ async function keptOut(shell: Shell, db: Db, userId: string | null): Promise<Ans
       to_char(f.forgotten_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "forgottenAt"
     from ${db.table('forgotten')} as f where f._user_id = coalesce(${userId}::bigint, f._user_id)
     order by f.forgotten_at desc, f._user_id, f.collection, f.key_hash`;
-  const table = formatList(
-    rows.map(({ userId: account, collection, keyHash, forgottenAt }) => ({
-      userId: account,
-      collection,
-      keyHash,
-      forgottenAt,
-    })),
-    widthOfTerminal(shell.out),
-  );
-  return { code: EXIT.DONE, json: { rows }, text: `${table}${countOf(rows.length, 'row')}\n` };
+  const listed = rows.map(({ userId: account, collection, keyHash, forgottenAt }) => ({
+    userId: account,
+    collection,
+    keyHash,
+    forgottenAt,
+  }));
+  const table = formatList(listed, widthOfTerminal(shell.out));
+  return { code: EXIT.DONE, json: { rows }, text: `${table}${countOf(rows.length, 'row')}` };
 }

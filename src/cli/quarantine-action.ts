@@ -1,38 +1,23 @@
-import { USUAL_LIMITS } from '../steps/action-names.ts';
-import {
-  listQuarantine,
-  quarantinedTexts,
-  type QuarantineList,
-} from '../../app/quarantine/quarantine-list.ts';
-import { loadConfig } from '../../config/load.ts';
-import { COLLECTION_NAMES } from '../../model/collections.ts';
-import { chooseAction, readLimit, refuseFilters } from '../steps/choose-action.ts';
-import { chooseCollections } from '../steps/choose-collections.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { printList } from '../steps/print-list.ts';
-import type { Shell } from '../terminal/shell.ts';
-import { UsageError } from '../terminal/usage-error.ts';
+import { listQuarantine, quarantinedTexts, type QuarantineList } from '../app/quarantine/quarantine-list.ts';
+import { COLLECTION_NAMES } from '../model/collections.ts';
+import type { Options } from './definitions/definition.ts';
+import { chooseCollections, readLimit, refuseFilters, USUAL_LIMITS } from './steps/given.ts';
+import { onMirror } from './steps/mirror.ts';
+import { printList } from './steps/print-list.ts';
+import { EXIT, UsageError, type ExitCode } from './terminal/exit-code.ts';
+import { complain, say, type Shell } from './terminal/shell.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { minute } from '../terminal/text-table.ts';
-
-interface QuarantineOptions {
-  readonly show?: string;
-  readonly limit?: string;
-  readonly json?: boolean;
-  readonly demo?: boolean;
-}
+import { minute } from './terminal/text-table.ts';
 
 /** What `quarantine` does. */
 export async function quarantineAction(
   shell: Shell,
-  given: string,
+  _: string,
   names: string[],
-  options: QuarantineOptions,
+  options: Options<'json' | 'demo', 'limit' | 'show'>,
 ): Promise<ExitCode> {
-  chooseAction('quarantine', given, ['list']);
   const collections = chooseCollections(names);
-  const { show, json = false, demo = false } = options;
+  const { show, json = false, demo } = options;
   const most = readLimit(options.limit, USUAL_LIMITS.quarantine);
   refuseFilters(options, ['limit']);
   if (show !== undefined && collections !== undefined) {
@@ -41,9 +26,7 @@ export async function quarantineAction(
   if (show !== undefined && !/^[0-9a-f]{4,64}$/i.test(show)) {
     throw new UsageError('--show: takes an ID as "quarantine list" tells it, or its first 4 digits or more');
   }
-  const config = loadConfig(shell.env, 'database');
-  const which = demo ? 'demo' : 'likely';
-  return onMigratedMirror(shell, config, { command: 'quarantine', which }, async ({ db }) => {
+  return onMirror(shell, 'quarantine', { demo }, async ({ db }) => {
     if (show !== undefined) return showItem(shell, await quarantinedTexts(db, show), show, json);
     const listed = await listQuarantine(db, collections ?? COLLECTION_NAMES, most);
     return printList(shell, {
@@ -70,16 +53,14 @@ function showItem(shell: Shell, texts: readonly (string | null)[], id: string, j
   const [text, other] = texts;
   if (text === undefined || other !== undefined) {
     const what = text === undefined ? 'no item' : 'more than one item';
-    shell.err.write(`research-mirror: there is ${what} in quarantine whose ID begins with ${id}\n`);
+    complain(shell, `there is ${what} in quarantine whose ID begins with ${id}`);
     return EXIT.NO;
   }
   if (text === null) {
-    shell.err.write(
-      'research-mirror: the text of this item is not kept: its collection has too many that can’t be mirrored\n',
-    );
+    complain(shell, 'the text of this item is not kept: its collection has too many that can’t be mirrored');
     return EXIT.NO;
   }
-  shell.out.write(shell.scrubber.scrub(`${json ? JSON.stringify({ item: text }) : text}\n`));
+  say(shell, json ? JSON.stringify({ item: text }) : text);
   return EXIT.DONE;
 }
 

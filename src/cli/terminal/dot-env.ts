@@ -3,7 +3,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { InvalidConfig } from '../../config/invalid.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { parseEnv } from 'node:util';
-import { type Environment, readTextFile } from '../../config/environment.ts';
+import { type Environment, readTextFile, secretsOf } from '../../config/environment.ts';
+import type { Shell } from './shell.ts';
 
 /**
  * What `.env` in the folder `cwd` adds to the environment: names that the environment does not set itself.
@@ -53,14 +54,16 @@ function linesWithoutMeaning(text: string): number[] {
 const QUOTED = /=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)/g;
 
 /**
- * Adds `.env` to the environment, for libraries too (`PG*`, `HTTPS_PROXY`). Node reads NODE_EXTRA_CA_CERTS only when
- * it starts: one that comes from `.env` is made good here.
+ * What comes before every command's work: `.env` is added, for libraries too (`PG*`, `HTTPS_PROXY`), and what of it all
+ * is secret is kept out of every text. Node reads NODE_EXTRA_CA_CERTS only when it starts: one that comes from `.env` is
+ * made good here.
  * @param env `process.env`, which is changed
  * @throws InvalidConfig
  */
-export function addDotEnv(env: Record<string, string | undefined>): void {
+export function readEnvironment({ env, scrubber }: Shell): void {
   const additions = dotEnvAdditions(env);
   Object.assign(env, additions);
+  scrubber.hide(...secretsOf(env));
   const certificates = additions['NODE_EXTRA_CA_CERTS'];
   if (certificates === undefined || certificates === '') return;
   try {

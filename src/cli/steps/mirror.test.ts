@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseMirror } from './mirror-database.ts';
+import { chooseMirror } from './mirror.ts';
 
 describe('chooseMirror', () => {
   it.each([

@@ -1,21 +1,20 @@
-import { COLUMNS_ACTIONS } from '../steps/action-names.ts';
-import { reportColumns } from '../../app/columns/column-report.ts';
-import { setColumnType, type TriedType } from '../../app/columns/set-column-type.ts';
-import { loadConfig } from '../../config/load.ts';
-import { suggestion } from '../../config/suggestion.ts';
-import type { Db } from '../../db/connection/db.ts';
-import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
-import { TypeRefused } from '../../model/errors.ts';
-import { chooseAction, refuseOptions } from '../steps/choose-action.ts';
-import { onMigratedMirror } from '../steps/migrated-mirror.ts';
-import { printList } from '../steps/print-list.ts';
-import { askPerson } from '../terminal/ask-person.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import type { Shell } from '../terminal/shell.ts';
-import { UsageError } from '../terminal/usage-error.ts';
+import { reportColumns } from '../app/columns/column-report.ts';
+import { setColumnType, type TriedType } from '../app/columns/set-column-type.ts';
+import type { Db } from '../db/connection/db.ts';
+import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
+import { TypeRefused } from '../model/errors.ts';
+import type { Options } from './definitions/definition.ts';
+import { chooseFrom } from './steps/given.ts';
+import { onMirror } from './steps/mirror.ts';
+import { printList } from './steps/print-list.ts';
+import { askPerson } from './terminal/ask-person.ts';
+import { EXIT, UsageError, type ExitCode } from './terminal/exit-code.ts';
+import { say, type Shell } from './terminal/shell.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { shortened } from '../../model/status/report-words.ts';
-import { printable } from '../terminal/text-table.ts';
+import { shortened } from '../model/status/report-words.ts';
+import { printable } from './terminal/text-table.ts';
+
+type ColumnsOptions = Options<'dryRun' | 'yes' | 'json' | 'demo'>;
 
 /** Characters of a value that are shown. */
 const SHOWN = 60;
@@ -35,13 +34,6 @@ function describeTried(table: string, column: string, type: string, tried: Tried
   );
 }
 
-interface ColumnsOptions {
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-  readonly json?: boolean;
-  readonly demo?: boolean;
-}
-
 interface NamedColumn {
   readonly table: CollectionName;
   readonly column: string;
@@ -51,41 +43,29 @@ interface NamedColumn {
 /** What `columns` does. */
 export async function columnsAction(
   shell: Shell,
-  given: string,
+  action: string,
   name: string | undefined,
   type: string | undefined,
   options: ColumnsOptions,
 ): Promise<ExitCode> {
-  const action = chooseAction('columns', given, COLUMNS_ACTIONS);
-  const named = action === 'list' ? nothingNamed(name, options) : readNamed(name, type, options);
-  const config = loadConfig(shell.env, 'database');
-  const which = options.demo === true ? 'demo' : 'likely';
-  return onMigratedMirror(shell, config, { command: 'columns', which }, ({ db }) =>
-    named === undefined ? list(shell, db, options) : setType(shell, db, named, options),
-  );
+  const { demo } = options;
+  if (action === 'list') {
+    if (name !== undefined) throw new UsageError('columns list takes no name');
+    return onMirror(shell, 'columns', { demo }, ({ db }) => list(shell, db, options));
+  }
+  const named = readNamed(name, type);
+  return onMirror(shell, 'columns', { demo }, ({ db }) => setType(shell, db, named, options));
 }
 
 /** @throws UsageError */
-function nothingNamed(name: string | undefined, options: ColumnsOptions): undefined {
-  refuseOptions('columns list', options, ['dryRun', 'yes']);
-  if (name !== undefined) throw new UsageError('columns list takes no name');
-}
-
-/** @throws UsageError */
-function readNamed(name = '', type: string | undefined, options: ColumnsOptions): NamedColumn {
-  refuseOptions('columns set-type', options, ['json']);
+function readNamed(name = '', type: string | undefined): NamedColumn {
   const dot = name.indexOf('.');
   const column = name.slice(dot + 1);
   if (dot < 0 || column === '' || type === undefined) {
     throw new UsageError('columns set-type: which column, and which type? As in research_jobs.score numeric');
   }
-  const given = name.slice(0, dot);
-  const table = COLLECTION_NAMES.find((each) => each === given);
-  if (table === undefined) {
-    const near = suggestion(given, COLLECTION_NAMES);
-    throw new UsageError(`columns set-type: there is no table ${JSON.stringify(given)}${near}`);
-  }
-  return { table, column, type };
+  const begin = 'columns set-type: there is no table';
+  return { table: chooseFrom(COLLECTION_NAMES, name.slice(0, dot), begin), column, type };
 }
 
 async function list(shell: Shell, db: Db, { json = false }: ColumnsOptions): Promise<ExitCode> {
@@ -130,7 +110,7 @@ async function setType(
       return !dryRun && (yes || (await askPerson(shell, 'Give it this type?', named.type)));
     });
     if (dryRun) return fits ? EXIT.DONE : EXIT.NO;
-    shell.out.write(done ? `${what} is ${named.type} now\n` : `${what} stays as it is\n`);
+    say(shell, done ? `${what} is ${named.type} now` : `${what} stays as it is`);
     return done ? EXIT.DONE : EXIT.NO;
   } catch (error) {
     if (error instanceof TypeRefused) throw new UsageError(`columns set-type: ${error.message}`);

@@ -1,0 +1,103 @@
+import { moveAccount } from '../app/accounts/move-account.ts';
+import { loadConfig } from '../config/load.ts';
+import { databaseTime } from '../db/connection/database-time.ts';
+import type { Db } from '../db/connection/db.ts';
+import { removeData, retireAccount, takeBack, type Retired } from '../db/accounts/retired-accounts.ts';
+import { listAccounts } from '../db/accounts/stored-accounts.ts';
+import { countOf } from '@research-mirror/runtime/figures';
+import type { Options } from './definitions/definition.ts';
+import { readUserId } from './steps/given.ts';
+import { onMirror } from './steps/mirror.ts';
+import { printList } from './steps/print-list.ts';
+import { EXIT, UsageError, type ExitCode } from './terminal/exit-code.ts';
+import { complain, say, type Shell } from './terminal/shell.ts';
+
+/** What `accounts` does. */
+export async function accountsAction(
+  shell: Shell,
+  action: string,
+  [id, more]: string[],
+  {
+    json = false,
+    demo,
+    removeData: remove = false,
+    undo = false,
+  }: Options<'json' | 'demo' | 'removeData' | 'undo'>,
+): Promise<ExitCode> {
+  if (action === 'list') {
+    if (id !== undefined) throw new UsageError('accounts list takes no user_id');
+    return onMirror(shell, 'accounts', { demo }, ({ db }) => list(shell, db, json));
+  }
+  if (id === undefined) throw new UsageError(`accounts ${action}: which account? "accounts list" tells them`);
+  if (more !== undefined) throw new UsageError(`accounts ${action} takes one account at a time`);
+  const userId = readUserId(id);
+  if (undo && remove) throw new UsageError('--undo and --remove-data exclude each other');
+  if (action === 'move') return move(shell, userId, json);
+  return onMirror(shell, 'accounts', { demo }, ({ db }) => retire(shell, db, userId, { json, remove, undo }));
+}
+
+async function list(shell: Shell, db: Db, json: boolean): Promise<ExitCode> {
+  const accounts = await listAccounts(db);
+  return printList(shell, {
+    json: json ? JSON.stringify({ accounts }) : undefined,
+    rows: accounts.map(({ userId, email, origin, keys, state, error }) => ({
+      account: userId,
+      email,
+      service: origin,
+      keys: keys.join(' '),
+      state: error === null ? state : `${state}: ${error}`,
+    })),
+    none: 'no account is mirrored yet',
+    below: countOf(accounts.length, 'account'),
+  });
+}
+
+/** Accepts that an account's service or its keys are others now. */
+async function move(shell: Shell, userId: string, json: boolean): Promise<ExitCode> {
+  const config = loadConfig(shell.env, 'service');
+  return onMirror(shell, 'accounts', { config, which: 'own' }, async ({ db }) => {
+    const moved = await moveAccount(db, config, userId);
+    if (moved === undefined) {
+      complain(shell, `there is no account ${userId}: "accounts list" tells them`);
+      return EXIT.NO;
+    }
+    const { origin, keys } = moved;
+    const asked = countOf(keys.length, 'key');
+    const told = `account ${userId} is mirrored from ${origin} from now on; whose ${asked} of it may be is asked at the next start`;
+    say(shell, json ? JSON.stringify(moved) : told);
+    return EXIT.DONE;
+  });
+}
+
+/** Takes an account out of the mirror, beside a running daemon too, or back. */
+async function retire(
+  shell: Shell,
+  db: Db,
+  userId: string,
+  { json, remove, undo }: Readonly<Record<'json' | 'remove' | 'undo', boolean>>,
+): Promise<ExitCode> {
+  const outcome = undo ? await takeBack(db, userId) : await retireAccount(db, userId, await databaseTime(db));
+  const isKnown = outcome !== 'unknown';
+  let rows = 0;
+  if (remove && isKnown) {
+    await removeData(db, userId, (_, removed) => {
+      rows += removed;
+    });
+  }
+  const removed = remove && isKnown ? `; ${countOf(rows, 'row')} of it removed` : '';
+  const told = `${sentence(userId, outcome, undo)}${removed}`;
+  say(shell, json ? JSON.stringify({ userId, outcome, undo, removedRows: rows }) : told);
+  return isKnown ? EXIT.DONE : EXIT.NO;
+}
+
+function sentence(userId: string, outcome: Retired, undo: boolean): string {
+  if (outcome === 'unknown')
+    return `there is no account ${userId} here: "research-mirror accounts" tells them`;
+  if (undo) {
+    return outcome === 'done'
+      ? `account ${userId} is taken back: it is mirrored again where MIRROR_API_KEY has a key of it`
+      : `account ${userId} is not retired`;
+  }
+  const already = outcome === 'already' ? 'was retired already' : 'is retired';
+  return `account ${userId} ${already}: it is not mirrored, and nothing is sent for it, whatever MIRROR_API_KEY says`;
+}

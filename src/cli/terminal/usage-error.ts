@@ -1,4 +1,0 @@
-/** The command line as it stands makes no sense: exit code 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
