@@ -177,14 +177,11 @@ export function commandService(options: CommandServiceOptions): Service {
           failed = true;
           onFailure(error);
         }
+        const either = AbortSignal.any([signal, over.signal]);
+        const waits = [bell.heard(either)];
         // Who left a command has rung already.
-        if (failed || tasks.size > 0) {
-          clock.sleep(LOOK_MS, over.signal).then(
-            () => bell.ring(),
-            () => {}, // it was rung before
-          );
-        }
-        await bell.heard(signal).finally(() => over.abort());
+        if (failed || tasks.size > 0) waits.push(clock.sleep(LOOK_MS, either));
+        await Promise.race(waits).finally(() => over.abort());
       }
     } finally {
       await Promise.all(Array.from(tasks.values(), ({ ended }) => ended));

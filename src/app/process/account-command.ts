@@ -118,16 +118,11 @@ export interface RunOptions<P> extends WorkOptions {
   readonly onProgress: (progress: P) => void;
 }
 
-export interface WorkDone<T> {
-  readonly results: readonly T[];
-  /** Keys whose account is not known: the service refused them, or did not answer. */
-  readonly unknownKeys: readonly UnknownKey[];
-}
-
 /**
  * Does the command for every account of the configured keys. It leaves a row for each of them. This process takes the
  * account of the row and does what it says, and nothing else; the row of an account that a daemon owns it hands on to
  * that one.
+ * @returns what was done, and the keys whose account is not known: the service refused them, or did not answer
  * @throws what keeps all of it from being done; the signal's reason when it is aborted
  */
 export async function runCommand<A extends Asked, T, P extends CollectionProgress>(
@@ -135,7 +130,7 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
   { onProgress, ...options }: RunOptions<P>,
   command: AccountCommand<A, T, P>,
   asked: A,
-): Promise<WorkDone<T>> {
+): Promise<{ readonly results: readonly T[]; readonly unknownKeys: readonly UnknownKey[] }> {
   const { signal } = options;
   return asProcess(config, command.name, options, async ({ context }) => {
     // Past the line for a connection: this process has to hear itself in time.
