@@ -1,7 +1,7 @@
 import type { ExitCode } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** What a command does; it is given commander's arguments: the action's name where there are several, the others, options. */
+/** What a command does. Commander gives it the action's name (where there are actions), the arguments, the options. */
 type Action = (shell: Shell, ...args: never[]) => Promise<ExitCode>;
 
 /** What can be typed of a command. Help and every other command load it, too: it imports neither Postgres nor HTTP. */

@@ -69,7 +69,8 @@ async function queryAsReader(
 ): Promise<void> {
   let refused: MoreThanReading | undefined;
   for (const login of logins) {
-    if (refused !== undefined && !(await comesIn(login))) break;
+    // Another login is tried where there is one, and the server asks it for no password.
+    if (refused !== undefined && !(await resolveConnection(login).catch(() => false))) break;
     try {
       return await readOnlyQuery(login, query);
     } catch (error) {
@@ -82,14 +83,6 @@ async function queryAsReader(
     `nothing was run: ${command} takes a login that can do nothing but read, and ` +
       `${refused?.message ?? 'there is none'}. As a DBA, once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
       `login: DATABASE_URL=postgres://${sqlLogin(schema)}:…@host/database`,
-  );
-}
-
-/** Whether there is such a login, and the server asks it for no password. */
-async function comesIn(login: ConnectionOptions): Promise<boolean> {
-  return resolveConnection(login).then(
-    () => true,
-    () => false,
   );
 }
 
