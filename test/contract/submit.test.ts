@@ -243,6 +243,11 @@ describe('submit without a running daemon', () => {
       ['enrich', ...NOTHING, '--user', '9'.repeat(19)],
       'out of range for type bigint',
     ],
+    [
+      'a user that is no number',
+      ['enrich', ...NOTHING, '--user', 'x'],
+      '--user: must be the account’s number',
+    ],
     ['a payload that is no JSON', ['enrich', '--data', '{'], '--data: is no JSON'],
     [
       'a payload that Postgres has no value for',

@@ -79,6 +79,9 @@ async function readRequest(
       `--data: ${operation} has no other target than its payload, and an empty one may cost credits all the same; --data '{}' sends it on purpose`,
     );
   }
+  if (user !== undefined && !/^-?\d{1,19}$/.test(user)) {
+    throw new UsageError('--user: must be the account’s number');
+  }
   const payload = checkPayload(await readData(data ?? '{}', shell.signal));
   return { operation, payload, target: id, userId: user, idempotencyKey: key };
 }
