@@ -138,7 +138,14 @@ export class DaemonLives {
   /** A last life, which is not killed: until `done`, and then a clean stop. */
   async endWell(what: string, done: () => Promise<boolean>, withinMs: number): Promise<void> {
     const program = this.begin();
-    await this.#until(program, what, done, withinMs);
+    // Else a signal might come before anybody listens to it: all may be done before this life begins.
+    const hasBegun = async (): Promise<boolean> => {
+      const { rows } = await this.db.query('select 1 from mirror_sync.process where pid = $1', [
+        program.child.pid,
+      ]);
+      return rows.length > 0;
+    };
+    await this.#until(program, what, async () => (await hasBegun()) && (await done()), withinMs);
     program.child.kill('SIGTERM');
     const { code, stderr } = await program.ended;
     if (code !== 0) this.find('claim', `a stop after all ended with ${code}: ${stderr.slice(-400)}`);
