@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox, type Sandbox } from '@research-mirror/sandbox/start-sandbox';
@@ -139,6 +141,7 @@ describe('demo', () => {
     try {
       const first = await start();
       await first.until('mirrored: ');
+      expect(await runProgram(['demo'], { cwd: own.path })).toMatchObject({ code: 0 });
       first.child.kill('SIGKILL');
       await first.ended;
       expect((await runProgram(['sync', '--demo'], { cwd: own.path })).code).toBe(3);
@@ -148,12 +151,15 @@ describe('demo', () => {
       expect(places[0]).toMatch(/^http\S+ http/);
       expect(places[1]).toBe(places[0]);
 
-      // Whoever else has its port by now, even one who says nothing that a service would.
+      // Whoever else has its ports by now, even one who says nothing that a service would.
       const { port } = new URL(places[0]?.split(' ')[0] ?? '');
-      const stranger = createServer((_, response) => response.end('hello'));
-      await once(stranger.listen(Number(port), '127.0.0.1'), 'listening');
+      const control = readFileSync(join(own.path, 'data/demo/control-port'), 'utf8');
+      const strangers = [port, control].map((each) =>
+        createServer((_, response) => response.end('hello')).listen(Number(each), '127.0.0.1'),
+      );
+      await Promise.all(strangers.map((each) => once(each, 'listening')));
       const refused = await runProgram(['demo'], { cwd: own.path });
-      stranger.close();
+      for (const each of strangers) each.close();
       expect(refused).toMatchObject({ code: 3, stdout: '' });
       expect(refused.stderr).toBe(
         `research-mirror: something else uses port ${port}, at which the demo's mirror knows its service ` +
