@@ -217,6 +217,16 @@ describe('polled_at of list_items', () => {
       await account.query<{ id: string }>('select list_id::text as id from mirror.lists order by list_id')
     ).map(({ id }) => id);
 
+  /** An account of which a pass failed at the first list. @returns the first two */
+  const cutOffAtFirst = async (): Promise<readonly [string, string]> => {
+    await create();
+    await account.read('lists', 'full');
+    const [first = '', second = ''] = await lists();
+    cutOff(account, itemsOf(first));
+    await account.read('list_items', 'poll');
+    return [first, second];
+  };
+
   it('says nothing while the lists were never polled, or one of them was never read', async () => {
     await create();
     await account.read('list_items', 'poll');
@@ -241,11 +251,7 @@ describe('polled_at of list_items', () => {
   });
 
   it('is not held by lists that are gone: deleted ones, and those that the service does not know any more', async () => {
-    await create();
-    await account.read('lists', 'full');
-    const [first = '', second = ''] = await lists();
-    cutOff(account, itemsOf(first));
-    await account.read('list_items', 'poll');
+    const [first, second] = await cutOffAtFirst();
     expect(await polledAt(account, 'list_items')).toBeUndefined();
     // As the deletion of the list leaves them.
     await account.query(`update mirror.lists set _deleted_at = now() where list_id = ${first}`);
@@ -261,11 +267,7 @@ describe('polled_at of list_items', () => {
   });
 
   it('and the state stay failing when only what came due was read after a pass that failed', async () => {
-    await create();
-    await account.read('lists', 'full');
-    const [first = '', second = ''] = await lists();
-    cutOff(account, itemsOf(first));
-    await account.read('list_items', 'poll');
+    const [first, second] = await cutOffAtFirst();
     await account.query(
       `update mirror_sync.scope set due_at = case when parent = '${second}' then now() end where collection = 'list_items'`,
     );

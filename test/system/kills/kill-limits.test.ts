@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { seeded } from '../../support/random.ts';
 import { createSystem, type System } from '../../support/processes/system.ts';
@@ -17,9 +18,7 @@ async function killOnce(random: () => number): Promise<void> {
   const pages = Math.floor(random() * 8);
   const running = system.begin(['sync', '--full', 'research_jobs']);
   await eventually(`${pages} requests`, async () => (await requests()) - before > pages);
-  await new Promise((resolve) => {
-    setTimeout(resolve, random() * SOMEWHERE_MS);
-  });
+  await systemClock.sleep(random() * SOMEWHERE_MS);
   running.child.kill('SIGKILL');
   expect((await running.ended).signal).toBe('SIGKILL');
 }
