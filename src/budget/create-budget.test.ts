@@ -1,12 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
 import type { Budget, GroupSnapshot } from './budget.ts';
 import { PRIORITY } from './priorities.ts';
 import { storedSnapshot } from './snapshot.ts';
 
+let setup: BudgetSetup;
+beforeEach(() => {
+  setup = new BudgetSetup();
+});
+
 describe('a free slot', () => {
   it('goes to the highest priority that waits at that moment, then to the first that came', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted('bulk_lists');
     const group = 'bulk_lists' as const;
     const waiting = [
@@ -21,7 +25,6 @@ describe('a free slot', () => {
   });
 
   it('is free a window and a guard after the answer, not after the sending', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted('bulk_lists');
     const { freeInMs } = budget.snapshot().groups.find((each) => each.group === 'bulk_lists') ?? {};
     // Two requests one after another, 50 ms and a commit of 2 ms each.
@@ -29,7 +32,6 @@ describe('a free slot', () => {
   });
 
   it('is kept for high priority only while there is such work, and only above a limit of 1', async () => {
-    const setup = new BudgetSetup();
     const group = 'bulk_lists' as const;
     const budget = await setup.budget();
     await setup.clock.runUntil(setup.send(budget, 'high', { group, priority: PRIORITY.SUBMISSION }));
@@ -46,7 +48,6 @@ describe('a free slot', () => {
   });
 
   it('is counted within the share, at least one', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.budget(0.8);
     expect(budget.snapshot().groups.map((each) => each.size)).toEqual([4, 8, 1, 16, 48]);
   });
@@ -54,7 +55,6 @@ describe('a free slot', () => {
 
 describe('the first requests', () => {
   it('of a key that nobody ever used go one at a time until one is answered', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.budget();
     const all = Promise.all([setup.send(budget, 'a'), setup.send(budget, 'b', { group: 'sequence' })]);
     await setup.clock.runUntil(all);
@@ -62,7 +62,6 @@ describe('the first requests', () => {
   });
 
   it('to a group are at most four at once until ten were accepted', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.budget();
     let left = 60;
     setup.answer = () => ({
@@ -76,7 +75,6 @@ describe('the first requests', () => {
   });
 
   it('of a used key without rows are one ping, and then the window is waited out', async () => {
-    const setup = new BudgetSetup();
     setup.store.known = true;
     const budget = await setup.budget();
     await setup.clock.runUntil(setup.send(budget, 'ping'));
@@ -88,7 +86,6 @@ describe('the first requests', () => {
 
 describe('a 429', () => {
   it('stops its whole group for as long as Retry-After says, and no other', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted();
     setup.answer = () => ({ status: 429, headers: { 'retry-after': '90' } });
     const { status } = await setup.clock.runUntil(setup.send(budget, 'refused'));
@@ -102,7 +99,6 @@ describe('a 429', () => {
   });
 
   it('shortens no wait that an earlier one asked for', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted();
     setup.answer = () => ({
       status: 200,
@@ -118,7 +114,6 @@ describe('a 429', () => {
   });
 
   it('that nothing explains paces the group, is reported, and is remembered by the next process', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted();
     setup.answer = () => ({ status: 429, headers: {} });
     await setup.clock.runUntil(setup.send(budget, 'refused'));
@@ -132,7 +127,6 @@ describe('a 429', () => {
   });
 
   it('that names a limit which its group alone did not reach limits the sum over all endpoints', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.budget();
     setup.answer = () => ({ status: 200, headers: { 'x-ratelimit-limit': '60' } });
     await setup.sendMany(budget, 10, { group: 'sequence' });
@@ -143,7 +137,6 @@ describe('a 429', () => {
   });
 
   it('that names a limit which its group alone has reached lowers that group, until answers name a higher one', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.budget();
     const limit = (): number | undefined =>
       budget.snapshot().groups.find(({ group }) => group === 'other')?.limit;
@@ -177,7 +170,6 @@ describe('which limit counts, why, and for how long', () => {
   const limitIs = (limit: number, more = {}) => ({ 'x-ratelimit-limit': String(limit), ...more });
 
   it('is the service’s for the share of it, above the specification’s too', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.budget(0.8);
     setup.answer = () => ({ status: 200, headers: limitIs(600) });
     await setup.sendMany(budget, 10);
@@ -186,7 +178,6 @@ describe('which limit counts, why, and for how long', () => {
   });
 
   it('is one over all endpoints, a pace, a lower one, or what others leave', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.budget(0.8);
     setup.answer = () => ({ status: 200, headers: limitIs(60) });
     await setup.sendMany(budget, 4, { group: 'sequence' });
@@ -228,7 +219,6 @@ describe('which limit counts, why, and for how long', () => {
 
 describe('a lifted limit', () => {
   it('is believed after first contact, and thousands of requests cost little', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.budget();
     setup.answer = () => ({
       status: 200,
@@ -244,7 +234,6 @@ describe('a lifted limit', () => {
 
 describe('a closed budget', () => {
   it('rejects what waits and what comes, and leaves no timer', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted('bulk_lists');
     const waiting = setup.send(budget, 'a', { group: 'bulk_lists' });
     await setup.clock.advance(10);

@@ -1,12 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
 import type { Budget } from './budget.ts';
 
 const DAY_MS = 86_400_000;
 
+let setup: BudgetSetup;
+beforeEach(() => {
+  setup = new BudgetSetup();
+});
+
 describe('a reservation', () => {
   it('is committed before the request is sent', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.budget();
     const reserved: number[] = [];
     const answer = setup.send(budget, 'a');
@@ -16,7 +20,6 @@ describe('a reservation', () => {
   });
 
   it('that fails lets nothing be sent, and every waiting task knows why', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.budget();
     setup.store.failure = new Error('lease lost');
     const both = Promise.allSettled([setup.send(budget, 'a'), setup.send(budget, 'b')]);
@@ -29,7 +32,6 @@ describe('a reservation', () => {
   });
 
   it('of a block that was not used up costs nothing after a clean stop', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted();
     budget.close(new Error('stopped'));
     await setup.clock.runUntil(budget.flush());
@@ -38,7 +40,6 @@ describe('a reservation', () => {
   });
 
   it('that is being committed at a clean stop is given back, too', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted();
     await setup.clock.advance(10_001);
     const stop = new AbortController();
@@ -53,7 +54,6 @@ describe('a reservation', () => {
   });
 
   it('of a killed process counts until its last request must have left the window', async () => {
-    const setup = new BudgetSetup();
     await setup.acquainted();
     const used = (budget: Budget): number | undefined =>
       budget.snapshot().groups.find((each) => each.group === 'other')?.used;
@@ -66,7 +66,6 @@ describe('a reservation', () => {
   });
 
   it('is held for its window although the wall clock jumps under a running budget, and is read right after a kill', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted('bulk_lists');
     setup.clock.jumpWall(DAY_MS);
     const before = setup.clock.monotonic();
@@ -85,7 +84,6 @@ describe('a reservation', () => {
 
 describe('freed slots', () => {
   it('ride in a page once, and again when its transaction failed', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted('bulk_lists');
     const freed = budget.takeFreed();
     expect(freed?.blocks.flatMap((block) => block.freed)).toHaveLength(1);
@@ -95,7 +93,6 @@ describe('freed slots', () => {
   });
 
   it('are kept when a flush fails', async () => {
-    const setup = new BudgetSetup();
     const budget = await setup.acquainted('bulk_lists');
     setup.store.failure = new Error('database is away');
     await expect(setup.clock.runUntil(budget.flush())).rejects.toThrow('away');

@@ -1,19 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readTextFile, Variables } from './environment.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
 describe('a small file', () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'text-file-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
+  const folder = folderForEach();
 
   it('gives its text without a byte order mark', () => {
-    const path = join(folder, 'key');
+    const path = join(folder.path, 'key');
     writeFileSync(path, '\ufeffk1\r\n');
     expect(readTextFile(path)).toBe('k1\r\n');
     expect(new Variables({ MIRROR_API_KEY_FILE: path }).text('MIRROR_API_KEY')).toBe('k1');
@@ -21,8 +17,8 @@ describe('a small file', () => {
 
   it('that has no end, is too large, or is not UTF-8 is refused', () => {
     const file = (content: string | Buffer): string => {
-      writeFileSync(join(folder, 'file'), content);
-      return join(folder, 'file');
+      writeFileSync(join(folder.path, 'file'), content);
+      return join(folder.path, 'file');
     };
     expect(() => readTextFile('/dev/zero')).toThrow('more than 1 MiB');
     expect(readTextFile(file('x'.repeat(1024 * 1024)))).toHaveLength(1024 * 1024);
@@ -33,13 +29,13 @@ describe('a small file', () => {
   });
 
   it('with a variable’s value is a regular file: whatever else would keep the program waiting is a problem', () => {
-    const pipe = join(folder, 'pipe');
+    const pipe = join(folder.path, 'pipe');
     execFileSync('mkfifo', [pipe]);
     const problem = (path: string): string[] => new Variables({ MIRROR_API_KEY_FILE: path }).problems;
-    for (const path of [pipe, '/dev/zero', '/dev/null', folder]) {
+    for (const path of [pipe, '/dev/zero', '/dev/null', folder.path]) {
       expect(problem(path)).toEqual(["MIRROR_API_KEY_FILE: can't be read: it is not a regular file"]);
     }
-    expect(problem(join(folder, 'none'))).toEqual([expect.stringContaining('ENOENT')]);
+    expect(problem(join(folder.path, 'none'))).toEqual([expect.stringContaining('ENOENT')]);
   });
 });
 

@@ -1,51 +1,49 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { SubmitterScenario, TIMEOUT_MS } from '../../test/support/submissions/submitter-scenario.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { Stopped } from '@research-mirror/runtime/service';
 
+let scenario: SubmitterScenario;
+beforeEach(() => {
+  scenario = new SubmitterScenario();
+});
+
 describe('the moment of writing', () => {
   it('is no later than the claim allows, though the wall clock is set back: what is late goes back, and is sent once', async () => {
-    const scenario = new SubmitterScenario();
     scenario.react = (_, attempt) => ({ connectMs: attempt === 1 ? 6_000 : 5 });
     const row = scenario.store.add('research');
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.clock.advance(1_000);
     scenario.clock.jumpWall(-3_600_000);
     await scenario.untilDone();
     expect(row.states).toEqual(['queued', 'sending', 'queued', 'sending', 'accepted']);
     expect(scenario.written).toHaveLength(1);
-    scenario.end(running);
   });
 
   it('counts from when the claim was asked for: a slow database shortens it', async () => {
-    const scenario = new SubmitterScenario();
     scenario.react = () => ({ connectMs: 2_000 });
     const row = scenario.store.add('research');
     scenario.store.statementMs = () => (row.states.length < 4 ? 2_000 : 1);
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.untilDone();
     expect(row.states.filter((state) => state === 'sending').length).toBeGreaterThan(1);
     expect(scenario.written).toHaveLength(1);
     expect(scenario.written[0]?.at).toBeLessThan(row.sendBefore);
-    scenario.end(running);
   });
 
   it('is over for a machine that was suspended meanwhile, which only its wall clock shows', async () => {
-    const scenario = new SubmitterScenario();
     scenario.react = () => ({ connectMs: 1_000 });
     const row = scenario.store.add('research');
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.clock.advance(500);
     expect(row.state).toBe('sending');
     scenario.clock.jumpWall(3_600_000);
     await scenario.untilDone();
     expect(row.states).toEqual(['queued', 'sending', 'queued', 'sending', 'accepted']);
     expect(scenario.written).toHaveLength(1);
-    scenario.end(running);
   });
 
   it('is not waited away: of many that may go at once, each is claimed in its turn', async () => {
-    const scenario = new SubmitterScenario();
     // Claims of an account wait for each other in Postgres.
     const inPostgres = new Mutex();
     const claim = scenario.store.claim.bind(scenario.store);
@@ -55,49 +53,43 @@ describe('the moment of writing', () => {
         return claim(id);
       });
     scenario.queue(20);
-    const running = await scenario.start();
+    await scenario.start();
     // The first are few at a time; the other ten would all be asked for at once.
     expect(await scenario.untilDone()).toBeLessThan(30_000);
     expect(scenario.lines).toEqual([]);
     expect(scenario.done).toEqual(Array.from({ length: 20 }, () => 'sequence accepted'));
-    scenario.end(running);
   });
 
   it('is no later than the heartbeat allows, and nothing is claimed without one', async () => {
-    const scenario = new SubmitterScenario();
     scenario.ownsUntil = 1_000;
     scenario.react = () => ({ connectMs: 2_000 });
     const row = scenario.store.add('research');
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.clock.advance(30_000);
     expect(row.states).toEqual(['queued', 'sending', 'queued']);
     expect(scenario.written).toEqual([]);
     scenario.ownsUntil = Number.POSITIVE_INFINITY;
     await scenario.untilDone();
     expect(scenario.written).toHaveLength(1);
-    scenario.end(running);
   });
 });
 
 describe('a heartbeat that ends while a submission waits for its slot', () => {
   it('leaves it unclaimed until there is one again', async () => {
-    const scenario = new SubmitterScenario();
     scenario.ownsUntil = 30_000;
     scenario.queue(3, 'list');
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.clock.advance(70_000);
     expect(scenario.store.rows[2]?.states).toEqual(['queued']);
     expect(scenario.slotsUsed('bulk_lists')).toBe(0);
     scenario.ownsUntil = Number.POSITIVE_INFINITY;
     await scenario.untilDone();
     expect(scenario.written).toHaveLength(3);
-    scenario.end(running);
   });
 });
 
 describe('a stop', () => {
   it('lets what is on the wire be answered, and claims nothing more', async () => {
-    const scenario = new SubmitterScenario();
     scenario.react = () => ({ answerMs: 3_000 });
     scenario.queue(12, 'list');
     const running = await scenario.start();
@@ -113,7 +105,6 @@ describe('a stop', () => {
   });
 
   it('waits for a claim that is being committed: nothing is claimed or sent behind its back', async () => {
-    const scenario = new SubmitterScenario();
     const row = scenario.store.add('list');
     scenario.store.statementMs = () => 500;
     const running = await scenario.start();
@@ -129,7 +120,6 @@ describe('a stop', () => {
   });
 
   it('leaves what is not answered in time as sending; whoever comes next makes it unknown, and sends it never', async () => {
-    const scenario = new SubmitterScenario();
     scenario.react = () => ({ answerMs: 100_000 });
     const row = scenario.store.add('list');
     const running = await scenario.start();
@@ -139,11 +129,10 @@ describe('a stop', () => {
     await scenario.clock.runUntil(running.ended);
     expect(scenario.clock.monotonic() - stoppedAt).toBeLessThan(6_000);
     expect(row.state).toBe('sending');
-    const next = await scenario.start();
+    await scenario.start();
     await scenario.untilDone();
     expect(row.states).toEqual(['queued', 'sending', 'unknown']);
     expect(scenario.clock.monotonic()).toBeGreaterThan(row.sendBefore + TIMEOUT_MS + 30_000);
     expect(scenario.written).toHaveLength(1);
-    scenario.end(next);
   });
 });

@@ -1,18 +1,22 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { SubmitterScenario, TIMEOUT_MS } from '../../test/support/submissions/submitter-scenario.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 
+let scenario: SubmitterScenario;
+beforeEach(() => {
+  scenario = new SubmitterScenario();
+});
+
 describe('a service that can’t be reached', () => {
   it('is tried later and later, by one submission of a group at a time, and costs no slot and no submission', async () => {
-    const scenario = new SubmitterScenario();
     const attempts: number[] = [];
     scenario.react = () => {
       attempts.push(scenario.clock.monotonic());
       return { refuse: true };
     };
     scenario.queue(5);
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.clock.advance(600_000);
     // The first ones went out side by side; then 1, 2, 4 … 60 s pass.
     const gaps = attempts.slice(1).map((at, index) => at - (attempts[index] ?? at));
@@ -28,38 +32,32 @@ describe('a service that can’t be reached', () => {
     await scenario.untilDone();
     expect(scenario.written.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5']);
     expect(scenario.states()).toEqual(Array.from({ length: 5 }, () => 'accepted'));
-    scenario.end(running);
   });
 
   it('that breaks connections leaves few outcomes unknown, not the whole queue', async () => {
-    const scenario = new SubmitterScenario();
     scenario.react = () => ({ reset: true });
     scenario.queue(40);
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.clock.advance(120_000);
     const unknown = scenario.store.rows.filter(({ state }) => state === 'unknown');
     expect(unknown.length).toBeLessThan(12);
     scenario.react = () => ({});
     await scenario.untilDone();
     expect(scenario.written).toHaveLength(40);
-    scenario.end(running);
   });
 });
 
 describe('a refused key', () => {
   it('is replaced by another of the account', async () => {
-    const scenario = new SubmitterScenario();
     scenario.keys = { old: false, fresh: true };
     scenario.react = (_, attempt) => ({ status: attempt === 1 ? 401 : 200 });
     const row = scenario.store.add('research');
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.untilDone();
     expect(row.states).toEqual(['queued', 'sending', 'queued', 'sending', 'accepted']);
-    scenario.end(running);
   });
 
   it('ends the loop when it was the last one, and what it refused stays queued', async () => {
-    const scenario = new SubmitterScenario();
     scenario.keys = { k: false };
     scenario.react = () => ({ status: 401 });
     const row = scenario.store.add('research');
@@ -70,14 +68,12 @@ describe('a refused key', () => {
   });
 
   it('that no ping can be asked about leaves the submission queued', async () => {
-    const scenario = new SubmitterScenario();
     scenario.keys = { k: 'silent' };
     scenario.react = (_, attempt) => ({ status: attempt < 4 ? 403 : 200 });
     const row = scenario.store.add('enrich');
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.untilDone();
     expect(row.states.filter((state) => state === 'sending')).toHaveLength(4);
-    scenario.end(running);
   });
 });
 
@@ -96,24 +92,21 @@ describe('an outcome that is lost by a defect', () => {
       },
     ],
   ])('is known as unknown in the end, without a restart (%s)', async (_, spoil) => {
-    const scenario = new SubmitterScenario();
     const row = scenario.store.add('list');
     spoil(scenario);
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.clock.advance(TIMEOUT_MS + 120_000);
     expect(row.states).toEqual(['queued', 'sending', 'unknown']);
     expect(scenario.written).toHaveLength(1);
     expect(scenario.lines[0]).toMatch(/^submissions wait: .*a defect$/);
-    scenario.end(running);
   });
 });
 
 describe('a database in trouble', () => {
   it('stops the queue, and keeps an outcome until it can be stored', async () => {
-    const scenario = new SubmitterScenario();
     scenario.react = () => ({ answerMs: 5_000 });
     scenario.queue(3);
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.clock.advance(1_000);
     scenario.store.failure = new DatabaseUnavailable('the database is away');
     scenario.ownsUntil = scenario.clock.monotonic() + 15_000;
@@ -130,14 +123,12 @@ describe('a database in trouble', () => {
         /^submissions wait: the outcome of \d+ \(accepted\) is not stored yet: the database is away$/,
       ),
     ]);
-    scenario.end(running);
   });
 
   it('makes no known outcome unknown, however long it is away', async () => {
-    const scenario = new SubmitterScenario();
     scenario.react = (_, attempt) => (attempt === 1 ? { connectMs: 4_000, refuse: true } : {});
     const row = scenario.store.add('list');
-    const running = await scenario.start();
+    await scenario.start();
     await scenario.clock.advance(1_000);
     scenario.store.failure = new DatabaseUnavailable('the database is away');
     // By then an earlier owner's request would be over.
@@ -145,11 +136,9 @@ describe('a database in trouble', () => {
     scenario.store.failure = undefined;
     await scenario.untilDone();
     expect(row.states).toEqual(['queued', 'sending', 'queued', 'sending', 'accepted']);
-    scenario.end(running);
   });
 
   it('that says the lease is lost ends the loop', async () => {
-    const scenario = new SubmitterScenario();
     scenario.queue(3);
     const running = await scenario.start();
     scenario.store.failure = new LeaseLost('somebody else owns the account');

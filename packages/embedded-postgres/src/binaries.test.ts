@@ -1,20 +1,16 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { findBinaries } from './binaries.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'binaries-'));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+const folder = folderForEach();
 
 /** A `postgres` and an `initdb` that say this of themselves. */
 async function install(postgres: string): Promise<void> {
   for (const name of ['postgres', 'initdb']) {
-    await writeFile(join(folder, name), `#!/bin/sh\necho "${name} (PostgreSQL) ${postgres}"\n`);
-    await chmod(join(folder, name), 0o755);
+    await writeFile(join(folder.path, name), `#!/bin/sh\necho "${name} (PostgreSQL) ${postgres}"\n`);
+    await chmod(join(folder.path, name), 0o755);
   }
 }
 
@@ -24,20 +20,20 @@ describe('the PostgreSQL of MIRROR_PG_BIN', () => {
     ['18.6', '18.6'],
   ])('may be %s', async (said, version) => {
     await install(said);
-    expect(await findBinaries(folder)).toEqual({ bin: folder, version, ofNpm: false });
+    expect(await findBinaries(folder.path)).toEqual({ bin: folder.path, version, ofNpm: false });
   });
 
   it.each(['14.24', '19.1', '19devel'])('may not be %s: 15 to 18 are tested', async (version) => {
     await install(version);
-    await expect(findBinaries(folder)).rejects.toThrow(
-      `MIRROR_PG_BIN (${folder}) is PostgreSQL ${version}: name the folder of a PostgreSQL 15 to 18,`,
+    await expect(findBinaries(folder.path)).rejects.toThrow(
+      `MIRROR_PG_BIN (${folder.path}) is PostgreSQL ${version}: name the folder of a PostgreSQL 15 to 18,`,
     );
   });
 
   it('must be there, and run', async () => {
-    await expect(findBinaries(folder)).rejects.toThrow(/has no (postgres|initdb) that runs \(.*ENOENT/);
+    await expect(findBinaries(folder.path)).rejects.toThrow(/has no (postgres|initdb) that runs \(.*ENOENT/);
     await install('18.6');
-    await writeFile(join(folder, 'initdb'), '#!/bin/sh\necho "no libpq" >&2\nexit 1\n');
-    await expect(findBinaries(folder)).rejects.toThrow(/has no initdb that runs \(no libpq\)/);
+    await writeFile(join(folder.path, 'initdb'), '#!/bin/sh\necho "no libpq" >&2\nexit 1\n');
+    await expect(findBinaries(folder.path)).rejects.toThrow(/has no initdb that runs \(no libpq\)/);
   });
 });

@@ -1,29 +1,25 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import { ensureDataDirectory } from './data-directory.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'data-directory-'));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+const folder = folderForEach();
 
 it('stops initdb when it is interrupted, and leaves nothing behind', async () => {
-  const begun = join(folder, 'begun');
-  const data = join(folder, 'data');
+  const begun = join(folder.path, 'begun');
+  const data = join(folder.path, 'data');
   await mkdir(data);
   // As on a slow disk: it takes longer than any stop may.
-  await writeFile(join(folder, 'initdb'), `#!/bin/sh\n: > ${begun}\nexec sleep 600\n`);
-  await chmod(join(folder, 'initdb'), 0o755);
+  await writeFile(join(folder.path, 'initdb'), `#!/bin/sh\n: > ${begun}\nexec sleep 600\n`);
+  await chmod(join(folder.path, 'initdb'), 0o755);
 
   const interrupt = new AbortController();
-  const location = { bin: folder, major: 18, pgData: join(data, 'pg18'), user: undefined };
+  const location = { bin: folder.path, major: 18, pgData: join(data, 'pg18'), user: undefined };
   const made = ensureDataDirectory(location, 'password', false, systemClock, interrupt.signal);
   made.catch(() => {});
   await eventually('initdb to run', () => Promise.resolve(existsSync(begun)));

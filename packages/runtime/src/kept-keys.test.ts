@@ -1,20 +1,18 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type KeptKeys, type KeyStore, keyStore, type KeyStoreOptions } from './kept-keys.ts';
+import { folderForEach } from '../testing/folder-for-each.ts';
 
-let folder: string;
+const folder = folderForEach();
 let told: unknown[];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'kept-keys-test-'));
   told = [];
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function storeOf(options: Partial<KeyStoreOptions> = {}): KeyStore {
-  return keyStore({ folders: [folder], onLost: (error) => told.push(error), ...options });
+  return keyStore({ folders: [folder.path], onLost: (error) => told.push(error), ...options });
 }
 
 function keep(keys: KeptKeys, count: number, from = 0): void {
@@ -40,7 +38,7 @@ describe('kept keys', () => {
       true,
       false,
     ]);
-    expect(readdirSync(folder)).toEqual([]);
+    expect(readdirSync(folder.path)).toEqual([]);
     keys.close();
     expect([keys.lost, keys.size, keys.has('key 0'), told]).toEqual([true, 0, false, []]);
   });
@@ -62,15 +60,15 @@ describe('kept keys', () => {
   });
 
   it('take the next folder where nothing can be made in the first, and make it', () => {
-    const file = join(folder, 'file');
+    const file = join(folder.path, 'file');
     writeFileSync(file, '');
-    const keys = storeOf({ folders: [join(file, 'no folder'), join(folder, 'new')] }).open();
+    const keys = storeOf({ folders: [join(file, 'no folder'), join(folder.path, 'new')] }).open();
     keep(keys, SOME);
-    expect([keys.lost, existsSync(join(folder, 'new'))]).toEqual([false, true]);
+    expect([keys.lost, existsSync(join(folder.path, 'new'))]).toEqual([false, true]);
   });
 
   it('are lost where no file can be made, which is told once until it could again', () => {
-    const file = join(folder, 'file');
+    const file = join(folder.path, 'file');
     writeFileSync(file, '');
     const store = storeOf({ folders: [file] });
     for (const keys of [store.open(), store.open()]) {

@@ -1,26 +1,22 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeFolder } from './make-folder.ts';
+import { folderForEach } from '../testing/folder-for-each.ts';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'make-folder-'));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+const folder = folderForEach();
 
 describe('makeFolder', () => {
   it('creates missing parents, also for several callers at the same time, and accepts an existing folder', async () => {
-    const path = join(folder, 'a', 'b', 'c');
+    const path = join(folder.path, 'a', 'b', 'c');
     await Promise.all([makeFolder(path), makeFolder(path), makeFolder(join(path, 'd'))]);
     await makeFolder(path);
     expect((await stat(join(path, 'd'))).isDirectory()).toBe(true);
   });
 
   it('fails where a file is in the way', async () => {
-    const file = join(folder, 'file');
+    const file = join(folder.path, 'file');
     await writeFile(file, '');
     await expect(makeFolder(file)).rejects.toThrow('EEXIST');
     await expect(makeFolder(join(file, 'a', 'b'))).rejects.toThrow('ENOTDIR');

@@ -1,23 +1,19 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { startTestSandbox, STILL, type TestSandbox } from '../testing/sandbox.ts';
 import { startSandbox } from './start-sandbox.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
-let folder: string;
+const folder = folderForEach();
 let running: TestSandbox | undefined;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sandbox-memory-'));
-});
 afterEach(async () => {
   await running?.stop();
   running = undefined;
-  rmSync(folder, { recursive: true });
 });
 
-const file = (): string => join(folder, 'memory');
+const file = (): string => join(folder.path, 'memory');
 const EPOCH = '2026-11-26T00:00:00Z';
 
 /** Starts it, after a stop, always in the same moment; its world began an hour before, and gets a job each ten seconds. */
@@ -88,8 +84,8 @@ describe('a sandbox with a memory', () => {
   });
 
   it('does not start with a file that is none, and says which', async () => {
-    await expect(startSandbox({ port: 0, controlPort: 0, memory: folder })).rejects.toThrow(
-      `can't repeat what is in ${folder}: remove it to begin anew`,
+    await expect(startSandbox({ port: 0, controlPort: 0, memory: folder.path })).rejects.toThrow(
+      `can't repeat what is in ${folder.path}: remove it to begin anew`,
     );
   });
 });

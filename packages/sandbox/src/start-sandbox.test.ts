@@ -5,8 +5,7 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { startSandbox } from './start-sandbox.ts';
 
-const scene = httpSandbox({ keys: 'one=7,two=7,three=8', jobs: 300 });
-const { ask, post, walk } = scene;
+const { sandbox, ask, post, walk } = httpSandbox({ keys: 'one=7,two=7,three=8', jobs: 300 });
 
 describe('the service', () => {
   it('answers ping and account with the key’s owner', async () => {
@@ -28,16 +27,16 @@ describe('the service', () => {
     expect((await ask('/v1/ping', { key: 'four' })).body).toEqual({
       error: { code: 'invalid_key', message: expect.any(String) },
     });
-    await scene.sandbox.control.change({ badKey: '403', missingKey: '422', errorBody: 'details' });
+    await sandbox.control.change({ badKey: '403', missingKey: '422', errorBody: 'details' });
     expect((await ask('/v1/ping', { key: '' })).status).toBe(422);
     const refused = await ask('/v1/ping', { key: 'four' });
     expect([refused.status, refused.body]).toEqual([
       403,
       { detail: [expect.objectContaining({ type: 'invalid_key' })] },
     ]);
-    await scene.sandbox.control.change({ badKey: '401', missingKey: '401', errorBody: 'html' });
+    await sandbox.control.change({ badKey: '401', missingKey: '401', errorBody: 'html' });
     expect((await ask('/v1/ping', { key: 'four' })).text).toContain('<html>');
-    await scene.sandbox.control.change({ errorBody: 'code' });
+    await sandbox.control.change({ errorBody: 'code' });
   });
 
   it('carries the rate limit headers on every response', async () => {
@@ -56,16 +55,16 @@ describe('the service', () => {
     const [list = ''] = await walk('/v1/lists');
     const ids = await walk(`/v1/lists/${list}`);
     expect(ids).toHaveLength(60);
-    expect(await scene.sandbox.control.truth({ collection: 'list_items', list })).toHaveLength(60);
+    expect(await sandbox.control.truth({ collection: 'list_items', list })).toHaveLength(60);
     expect((await ask('/v1/lists/999')).status).toBe(404);
   });
 
   it('answers the same bytes as the control API’s /truth', async () => {
-    await scene.sandbox.control.clock({ freeze: true });
+    await sandbox.control.clock({ freeze: true });
     const { text } = await ask('/v1/research?limit=500');
-    const truth = await scene.sandbox.control.truth({ collection: 'research_jobs' });
+    const truth = await sandbox.control.truth({ collection: 'research_jobs' });
     expect(text).toBe(`{"object":"list","data":[${truth.join(',')}],"has_more":false}`);
-    await scene.sandbox.control.clock({ resume: true });
+    await sandbox.control.clock({ resume: true });
   });
 
   it('registers, shows and removes a webhook, with a new secret each time', async () => {
@@ -87,7 +86,7 @@ describe('the service', () => {
       active: true,
       event_types: ['research.completed'],
     });
-    expect((await scene.sandbox.control.webhook(7))?.secret).toBe(second.body['secret']);
+    expect((await sandbox.control.webhook(7))?.secret).toBe(second.body['secret']);
     expect((await ask('/v1/webhooks', { key: 'three' })).text).toBe('null');
     expect((await post('/v1/webhooks/register', { url: 'nowhere' })).status).toBe(400);
     expect((await post('/v1/webhooks/register', { url, event_types: ['moon.full'] })).status).toBe(400);
@@ -99,11 +98,11 @@ describe('the service', () => {
       ['204', 204, ''],
       ['empty-list', 200, expect.stringContaining('"data":[]')],
     ] as const) {
-      await scene.sandbox.control.change({ noWebhook });
+      await sandbox.control.change({ noWebhook });
       const got = await ask('/v1/webhooks');
       expect([got.status, got.text]).toEqual([status, text]);
     }
-    await scene.sandbox.control.change({ noWebhook: 'null' });
+    await sandbox.control.change({ noWebhook: 'null' });
   });
 
   it('has a submission under its domain, and takes its credits', async () => {
@@ -128,15 +127,15 @@ describe('the service', () => {
     ['cents', expect.any(Number)],
     ['null', null],
   ] as const)('tells credits as %s', async (credits, shape) => {
-    await scene.sandbox.control.change({ credits });
+    await sandbox.control.change({ credits });
     expect((await ask('/v1/account')).body['credits']).toEqual(shape);
   });
 });
 
 describe('the limits of the service', () => {
   it('refuse the 61st request of a key within 60 s, and say when to retry', async () => {
-    await scene.sandbox.control.change({ limits: 'on' });
-    await scene.sandbox.control.resetWindows();
+    await sandbox.control.change({ limits: 'on' });
+    await sandbox.control.resetWindows();
     const statuses: number[] = [];
     for (let number = 0; number < 60; number += 1) statuses.push((await ask('/v1/ping')).status);
     expect(new Set(statuses)).toEqual(new Set([200]));
@@ -146,8 +145,8 @@ describe('the limits of the service', () => {
     expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(50);
     expect((await ask('/v1/ping', { key: 'two' })).status).toBe(200);
     expect((await post('/v1/enrich', {})).status).toBe(201);
-    expect((await scene.sandbox.control.counters()).rateLimited).toBe(1);
-    await scene.sandbox.control.change({ limits: 'off' });
+    expect((await sandbox.control.counters()).rateLimited).toBe(1);
+    await sandbox.control.change({ limits: 'off' });
   });
 });
 
@@ -178,7 +177,7 @@ describe('what strangers send', () => {
     'https://other.example/',
     '/?starting_after=%',
   ])('is answered, and ends nothing: %s', async (target) => {
-    const { url, controlUrl } = scene.sandbox;
+    const { url, controlUrl } = sandbox;
     expect(await answerTo(url, target)).toBe('HTTP/1.1 401 Unauthorized');
     expect(await answerTo(url, target, 'Authorization: Bearer one')).toBe('HTTP/1.1 404 Not Found');
     expect(await answerTo(controlUrl, target)).toBe('HTTP/1.1 404 Not Found');
@@ -187,18 +186,18 @@ describe('what strangers send', () => {
 
   it('is answered as the address that it is, where a proxy sends the whole of it', async () => {
     const key = 'Authorization: Bearer one';
-    expect(await answerTo(scene.sandbox.url, 'http://service.example/v1/ping', key)).toBe('HTTP/1.1 200 OK');
+    expect(await answerTo(sandbox.url, 'http://service.example/v1/ping', key)).toBe('HTTP/1.1 200 OK');
   });
 
   it('is refused, where headers have no end', async () => {
     const header = `X-Long: ${'x'.repeat(100_000)}`;
-    for (const url of [scene.sandbox.url, scene.sandbox.controlUrl])
+    for (const url of [sandbox.url, sandbox.controlUrl])
       expect(await answerTo(url, '/', header)).toMatch(/^(HTTP\/1.1 431 .*)?$/);
     expect((await ask('/v1/ping')).status).toBe(200);
   });
 
   it('may be a webhook’s URL that can’t be sent to: its deliveries fail, and nothing else does', async () => {
-    const { control } = scene.sandbox;
+    const { control } = sandbox;
     expect((await post('/v1/webhooks/register', { url: 'http://%ff@127.0.0.1:1/' })).status).toBe(200);
     const { failed } = (await control.counters()).deliveries;
     await control.change({ deliveryRetries: 0 });
@@ -212,7 +211,7 @@ describe('what strangers send', () => {
 
 describe('starting a sandbox', () => {
   it('fails in one line when its port is taken, and leaves nothing open', async () => {
-    const port = Number(new URL(scene.sandbox.url).port);
+    const port = Number(new URL(sandbox.url).port);
     await expect(startSandbox({ port, controlPort: 0 })).rejects.toThrow(Unusable);
     await expect(startSandbox({ port: 0, controlPort: port })).rejects.toThrow(
       /can't listen on 127\.0\.0\.1/,

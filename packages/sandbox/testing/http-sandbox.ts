@@ -13,19 +13,15 @@ interface AskOptions {
 
 /** Call it once in a test file: one sandbox without limits for its tests, and plain HTTP requests to it. */
 export function httpSandbox(switches: Partial<SandboxOptions> = {}) {
-  let started: TestSandbox | undefined;
+  const sandbox = {} as TestSandbox;
   beforeAll(async () => {
-    started = await startTestSandbox({ ...STILL, limits: 'off', ...switches });
+    Object.assign(sandbox, await startTestSandbox({ ...STILL, limits: 'off', ...switches }));
   });
-  afterAll(() => started?.stop());
-  const sandbox = (): TestSandbox => {
-    if (started === undefined) throw new RangeError('no test runs');
-    return started;
-  };
+  afterAll(() => sandbox.stop());
   /** @returns `body` is {} where it is not a JSON object */
-  const ask = async (path: string, { key = sandbox().key, headers: more, ...rest }: AskOptions = {}) => {
+  const ask = async (path: string, { key = sandbox.key, headers: more, ...rest }: AskOptions = {}) => {
     const headers = { ...(key === '' ? {} : { authorization: `Bearer ${key}` }), ...more };
-    const response = await fetch(`${sandbox().url}${path}`, { redirect: 'manual', ...rest, headers });
+    const response = await fetch(`${sandbox.url}${path}`, { redirect: 'manual', ...rest, headers });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, body: parsed(text) };
   };
@@ -45,14 +41,7 @@ export function httpSandbox(switches: Partial<SandboxOptions> = {}) {
       if (body['has_more'] !== true) return ids;
     }
   };
-  return {
-    get sandbox() {
-      return sandbox();
-    },
-    ask,
-    post,
-    walk,
-  };
+  return { sandbox, ask, post, walk };
 }
 
 const ID_FIELDS: Readonly<Record<string, string>> = {

@@ -9,14 +9,11 @@ import { startTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
  * a test does; registration, deliveries and switches are as at first in each.
  */
 export function webhookSandbox() {
-  let started: { readonly sandbox: TestSandbox; readonly receiver: Receiver } | undefined;
+  const sandbox = {} as TestSandbox;
+  let receiver: Receiver;
   let usual: Partial<SandboxOptions> = {};
-  const running = () => {
-    if (started === undefined) throw new RangeError('no test runs');
-    return started;
-  };
   beforeAll(async () => {
-    const sandbox = await startTestSandbox({
+    const made = await startTestSandbox({
       ...STILL,
       // Long ago: all items are finished.
       epoch: '2020-01-01T00:00:00Z',
@@ -25,25 +22,24 @@ export function webhookSandbox() {
       lists: 3,
       itemsPerList: 2,
     });
+    Object.assign(sandbox, made);
     const options = Object.entries(await sandbox.control.options());
     usual = Object.fromEntries(
       options.filter(([name]) => /^(delivery|register|signature|retryOn4xx|eventData)/.test(name)),
     );
-    started = { sandbox, receiver: await startReceiver() };
+    receiver = await startReceiver();
   });
   afterEach(async () => {
-    const { sandbox, receiver } = running();
     await sandbox.control.change(usual);
     await sandbox.control.registerElsewhere({ url: null });
     receiver.reset();
   });
   afterAll(async () => {
-    await started?.sandbox.stop();
-    await started?.receiver.close();
+    await sandbox.stop();
+    await receiver.close();
   });
   /** Sends a request to the service. @returns the body of the answer, {} for none */
   const call = async (path: string, method = 'GET', body?: unknown): Promise<Record<string, unknown>> => {
-    const { sandbox } = running();
     const response = await fetch(`${sandbox.url}${path}`, {
       method,
       headers: { authorization: `Bearer ${sandbox.key}` },
@@ -55,15 +51,13 @@ export function webhookSandbox() {
   /** Registers the receiver. @returns the service's answer */
   const register = (types?: readonly string[]): Promise<Record<string, unknown>> =>
     call('/v1/webhooks/register', 'POST', {
-      url: `${running().receiver.url}/hooks`,
+      url: `${receiver.url}/hooks`,
       ...(types === undefined ? {} : { event_types: types }),
     });
   return {
-    get sandbox() {
-      return running().sandbox;
-    },
+    sandbox,
     get receiver() {
-      return running().receiver;
+      return receiver;
     },
     call,
     register,

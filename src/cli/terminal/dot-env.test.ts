@@ -1,17 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dotEnvAdditions } from './dot-env.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
 describe('.env', () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'dot-env-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
+  const folder = folderForEach();
   const read = (text: string | Buffer, env: Record<string, string> = {}): Record<string, string> => {
-    const path = join(folder, '.env');
+    const path = join(folder.path, '.env');
     writeFileSync(path, text);
     return dotEnvAdditions(env, path);
   };
@@ -43,6 +39,6 @@ describe('.env', () => {
   });
 
   it('is no problem where there is none', () => {
-    expect(dotEnvAdditions({}, join(folder, 'none'))).toEqual({});
+    expect(dotEnvAdditions({}, join(folder.path, 'none'))).toEqual({});
   });
 });

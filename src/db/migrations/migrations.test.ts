@@ -1,22 +1,20 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type AppliedMigration, isOlder, pendingAfter, readMigrations } from './migrations.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
-let folder: string;
+const folder = folderForEach();
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'migration-files-'));
   await file('0001_first.sql', 'select 1;');
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const file = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
+const file = (name: string, text: string): Promise<void> => writeFile(join(folder.path, name), text);
 
 describe('migrations', () => {
   it('state the oldest program that may run on what they make', async () => {
     await file('0004_more.sql', '-- More.\n-- oldest program: 0.2.0\nselect 2;');
-    const stated = (await readMigrations(folder)).map(({ name, oldestProgram }) => [name, oldestProgram]);
+    const stated = (await readMigrations(folder.path)).map(({ name, oldestProgram }) => [name, oldestProgram]);
     expect(stated).toEqual([
       ['0001_first', null],
       ['0004_more', '0.2.0'],
@@ -29,7 +27,7 @@ describe('a database that a newer program has migrated', () => {
     version: string,
     ...applied: Omit<AppliedMigration, 'checksum'>[]
   ): Promise<string[]> => {
-    const all = await readMigrations(folder);
+    const all = await readMigrations(folder.path);
     const known = all.map(({ name, checksum, oldestProgram }) => ({ name, checksum, oldestProgram }));
     const added = applied.map((each) => ({ ...each, checksum: 'x' }));
     return pendingAfter([...known.slice(0, 1), ...added], all, 'mirror', version).map(({ name }) => name);

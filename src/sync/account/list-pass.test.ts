@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import { collection, type ListCollection } from '../../model/collections.ts';
 import type { DueScopesBounds } from '../reader/account-store.ts';
@@ -28,6 +28,12 @@ class Lists {
     return Promise.resolve(found.map(([parent]) => ({ scope: { parent } }) as StoredScope));
   }
 
+  /** For a pass: every list can be read. */
+  readonly reading = ({ scope: { parent } }: StoredScope): Promise<boolean> => {
+    this.read(parent);
+    return Promise.resolve(true);
+  };
+
   read(id: string): void {
     this.readAt.set(id, SINCE.getTime() + 1);
     this.due.delete(id);
@@ -51,9 +57,13 @@ const options = {
   signal: new AbortController().signal,
 };
 
+let lists: Lists;
+beforeEach(() => {
+  lists = new Lists(ids);
+});
+
 describe('a pass over lists', () => {
   it('ends with the line’s next run, so that the next pass begins with the greatest need; new ones it still reads', async () => {
-    const lists = new Lists(ids);
     let now = SINCE.getTime();
     const until = new Date(now + 10);
     const bounded = { ...options, workers: 1, now: () => new Date(now), until };
@@ -89,7 +99,6 @@ describe('a pass over lists', () => {
   });
 
   it('reads a list that comes due meanwhile before those that are only old', async () => {
-    const lists = new Lists(ids);
     const read: string[] = [];
     await passOverScopes(lists, { ...options, workers: 1 }, ({ scope: { parent } }) => {
       read.push(parent);
@@ -102,7 +111,6 @@ describe('a pass over lists', () => {
   });
 
   it('tries a list that failed once a pass', async () => {
-    const lists = new Lists(ids);
     let tries = 0;
     const result = await passOverScopes(lists, options, ({ scope: { parent } }) => {
       if (parent === '7') tries += 1;
@@ -114,7 +122,6 @@ describe('a pass over lists', () => {
   });
 
   it('ends with the error that a read throws, once all reads have ended', async () => {
-    const lists = new Lists(ids);
     let open = 0;
     const pass = passOverScopes(lists, options, async ({ scope: { parent } }) => {
       open += 1;
@@ -129,15 +136,11 @@ describe('a pass over lists', () => {
   });
 
   it('asks for few at once where it can’t read all, and says in which order', async () => {
-    const lists = new Lists(ids);
     let batches = 0;
     const first = (): 'changed' | 'oldest' => firstInBatch((batches += 1));
     const until = new Date(SINCE.getTime() + 1);
     const count = (): Promise<number> => Promise.resolve(300);
-    await passOverScopes(lists, { ...options, until, count, first }, ({ scope: { parent } }) => {
-      lists.read(parent);
-      return Promise.resolve(true);
-    });
+    await passOverScopes(lists, { ...options, until, count, first }, lists.reading);
     const [start, ...others] = lists.asked;
     expect(start?.limit).toBe(20);
     expect(new Set(others.map(({ limit }) => limit))).toEqual(new Set([3]));
@@ -145,20 +148,14 @@ describe('a pass over lists', () => {
     expect(changedFirst).toHaveLength(Math.floor((lists.asked.length + 1) / 5));
     // All of them are read in any case.
     const all = new Lists(ids);
-    await passOverScopes(all, { ...options, count }, ({ scope: { parent } }) => {
-      all.read(parent);
-      return Promise.resolve(true);
-    });
+    await passOverScopes(all, { ...options, count }, all.reading);
     expect(new Set(all.asked.map(({ limit }) => limit))).toEqual(new Set([20]));
   });
 
   it('asks for lists again that it has read, once it is known that it can’t read all and the last one could not either', async () => {
     const asked = async (more: Partial<ListPassOptions>): Promise<boolean[]> => {
       const lists = new Lists(ids);
-      await passOverScopes(lists, { ...options, again: true, ...more }, ({ scope: { parent } }) => {
-        lists.read(parent);
-        return Promise.resolve(true);
-      });
+      await passOverScopes(lists, { ...options, again: true, ...more }, lists.reading);
       return lists.asked.map(({ again }) => again);
     };
     const until = new Date(SINCE.getTime() + 1);
@@ -169,7 +166,6 @@ describe('a pass over lists', () => {
   });
 
   it('says whether it left some over', async () => {
-    const lists = new Lists(ids);
     const read = (): Promise<boolean> => Promise.resolve(true);
     const stored = { ...options, until: SINCE };
     const store = {
@@ -182,7 +178,6 @@ describe('a pass over lists', () => {
   });
 
   it('ends with the line’s next run although lists have changed, and a new one fails again and again', async () => {
-    const lists = new Lists(ids);
     const scopes = { dueAt: SINCE, lastReadAt: undefined, failures: 3 };
     const store = {
       dueScopes: async (_: ListCollection, asked: DueScopesBounds): Promise<StoredScope[]> =>
@@ -194,7 +189,6 @@ describe('a pass over lists', () => {
   });
 
   it('over due lists ends with the line’s next run, and reads those unread for a day before', async () => {
-    const lists = new Lists(ids);
     const until = new Date(SINCE.getTime() + 1);
     let now = SINCE.getTime();
     const bounded = { ...options, workers: 1, dueOnly: true, now: () => new Date(now), until };
@@ -209,7 +203,6 @@ describe('a pass over lists', () => {
   });
 
   it('reads one list at a time while requests wait for slots, and more again when none does', async () => {
-    const lists = new Lists(ids);
     let crowded = true;
     let open = 0;
     const side: number[] = [];

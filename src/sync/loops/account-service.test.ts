@@ -56,14 +56,19 @@ function account(
     random: () => 1,
   });
   running.push(service);
-  return { clock, service, reads, states, failures };
+  /** Starts it, and lets what it does at once be done. */
+  const begin = async (): Promise<void> => {
+    await service.start();
+    await clock.advance(0);
+  };
+  const count = (reading: string): number => reads.filter((each) => each === reading).length;
+  return { clock, service, begin, reads, count, states, failures };
 }
 
 describe('a running account', () => {
   it('polls everything at its start, and reads suspects again that were left', async () => {
-    const { clock, service, reads } = account(() => GOOD);
-    await service.start();
-    await clock.advance(0);
+    const { begin, reads } = account(() => GOOD);
+    await begin();
     expect(reads.toSorted()).toEqual([
       'list_items due',
       'list_items poll',
@@ -75,7 +80,7 @@ describe('a running account', () => {
 
   it('looks for lists that are due when a poll found a change of lists, or none looked for half a minute', async () => {
     let changed = false;
-    const { clock, service, reads } = account((name, what) =>
+    const { clock, service, reads, count } = account((name, what) =>
       changed && name === 'lists' && what === 'poll'
         ? { ...GOOD, totals: addTotals(NO_TOTALS, { updated: 1 }) }
         : GOOD,
@@ -86,7 +91,7 @@ describe('a running account', () => {
       reads.length = 0;
       service.pollDue('lists');
       await clock.advance(10_000);
-      return reads.filter((each) => each === 'list_items due').length;
+      return count('list_items due');
     };
     expect(await dueAfterPoll()).toBe(0);
     expect(await dueAfterPoll()).toBe(0);
@@ -97,17 +102,16 @@ describe('a running account', () => {
   });
 
   it('reads all rows where a poll says that only that can do, and waits for no second proof', async () => {
-    const { clock, service, reads } = account((name, what) =>
+    const { begin, reads } = account((name, what) =>
       name === 'list_items' && what === 'poll' ? { ...GOOD, fullNeeded: true } : GOOD,
     );
-    await service.start();
-    await clock.advance(0);
+    await begin();
     expect(reads).toContain('list_items rows');
   });
 
   it('does not read all rows twice: a full walk that is to begin will do', async () => {
     let fails = true;
-    const { clock, service, reads } = account((name, what) => {
+    const { clock, service, reads, count } = account((name, what) => {
       if (name === 'lists' && what === 'poll') return { ...GOOD, fullNeeded: true };
       return fails && what === 'full' ? { ...GOOD, error: new TransportError('away') } : GOOD;
     });
@@ -120,29 +124,28 @@ describe('a running account', () => {
     fails = false;
     service.pollDue('lists');
     await clock.advance(60_000);
-    expect(reads.filter((each) => each === 'lists full')).toHaveLength(1);
+    expect(count('lists full')).toBe(1);
     expect(reads).not.toContain('lists rows');
   });
 
   it('begins what is owed once, however often it is told, and again where nothing came of it', async () => {
-    const { clock, service, reads } = account(() => GOOD);
-    await service.start();
-    await clock.advance(0);
+    const { begin, clock, service, reads, count } = account(() => GOOD);
+    await begin();
     reads.length = 0;
     const due = new Date(0);
     for (let seconds = 0; seconds < 299; seconds += 1) {
       service.runDue('lists', 'full', due);
       await clock.advance(1_000);
     }
-    expect(reads.filter((each) => each === 'lists full')).toHaveLength(1);
+    expect(count('lists full')).toBe(1);
     await clock.advance(1_000);
     service.runDue('lists', 'full', due);
     await clock.advance(0);
-    expect(reads.filter((each) => each === 'lists full')).toHaveLength(2);
+    expect(count('lists full')).toBe(2);
     // Another moment that has come is another promise.
     service.runDue('lists', 'full', new Date(1));
     await clock.advance(0);
-    expect(reads.filter((each) => each === 'lists full')).toHaveLength(3);
+    expect(count('lists full')).toBe(3);
   });
 
   it('begins what is owed after a key was refused, and good again', async () => {
@@ -164,19 +167,17 @@ describe('a running account', () => {
 
   it('tries again what failed, later and later, and goes on with the rest', async () => {
     const error = new TransportError('no route');
-    const { clock, service, reads, failures } = account((name, what) =>
+    const { begin, clock, service, reads, count, failures } = account((name, what) =>
       name === 'lists' && what === 'poll' ? { ...GOOD, error } : GOOD,
     );
-    await service.start();
-    await clock.advance(0);
-    const polls = (): number => reads.filter((each) => each === 'lists poll').length;
-    expect(polls()).toBe(1);
+    await begin();
+    expect(count('lists poll')).toBe(1);
     await clock.advance(1_999);
-    expect(polls()).toBe(1);
+    expect(count('lists poll')).toBe(1);
     await clock.advance(1);
-    expect(polls()).toBe(2);
+    expect(count('lists poll')).toBe(2);
     await clock.advance(4_000);
-    expect(polls()).toBe(3);
+    expect(count('lists poll')).toBe(3);
     expect(failures).toContain('poll of lists: no route');
     service.pollDue('list_items');
     await clock.advance(0);
@@ -204,15 +205,14 @@ describe('a running account', () => {
     let good = false;
     let pings = 0;
     const refused = new KeyRefused('bad key', 401);
-    const { clock, service, states, reads } = account(
+    const { begin, clock, states, reads } = account(
       () => (good ? GOOD : Promise.reject(refused)),
       () => {
         pings += 1;
         return good ? Promise.resolve() : Promise.reject(refused);
       },
     );
-    await service.start();
-    await clock.advance(0);
+    await begin();
     expect(states).toEqual(['stopped']);
     await clock.advance(29_999);
     expect(pings).toBe(0);
@@ -271,29 +271,27 @@ describe('a running account', () => {
   it('reads suspects again when a walk found some, and once more when the others are due', async () => {
     let againMs: number | undefined;
     let raised = false;
-    const { clock, service, reads } = account((name, what) => {
+    const { begin, clock, service, count } = account((name, what) => {
       if (what === 'settle') return { ...GOOD, ...(againMs === undefined ? {} : { againMs }) };
       return { ...GOOD, suspects: raised && name === 'lists' ? ['lists'] : [] };
     });
-    const settled = (): number => reads.filter((each) => each === 'lists settle').length;
-    await service.start();
-    await clock.advance(0);
-    expect(settled()).toBe(1);
+    await begin();
+    expect(count('lists settle')).toBe(1);
     service.pollDue('lists');
     await clock.advance(600_000);
-    expect(settled()).toBe(1);
+    expect(count('lists settle')).toBe(1);
 
     raised = true;
     againMs = 60_000;
     service.pollDue('lists');
     await clock.advance(59_999);
-    expect(settled()).toBe(2);
+    expect(count('lists settle')).toBe(2);
     againMs = undefined;
     await clock.advance(1);
-    expect(settled()).toBe(3);
+    expect(count('lists settle')).toBe(3);
     // Nothing is left that can be settled: no more is read, however long it takes.
     await clock.advance(3_600_000);
-    expect(settled()).toBe(3);
+    expect(count('lists settle')).toBe(3);
   });
 
   it('keeps one wait for what ripens: a later bell takes the earlier one’s place', async () => {
@@ -325,9 +323,8 @@ describe('a running account', () => {
       ended += 1;
       throw signal.reason;
     };
-    const { clock, service, states } = account(() => GOOD, undefined, [companion]);
-    await service.start();
-    await clock.advance(0);
+    const { begin, clock, service, states } = account(() => GOOD, undefined, [companion]);
+    await begin();
     expect(begun).toBe(1);
     refuse.reject(new KeyRefused('bad key', 401));
     await clock.advance(30_000);
@@ -345,23 +342,20 @@ describe('a running account', () => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       });
     };
-    const { clock, service, reads } = account(() => GOOD, undefined, [companion]);
-    await service.start();
-    await clock.advance(0);
+    const { begin, reads } = account(() => GOOD, undefined, [companion]);
+    await begin();
     expect(reads).toContain('list_items full');
   });
 
   it('ends when the account is another process’s', async () => {
-    const { clock, service } = account(() => Promise.reject(new LeaseLost('another owner')));
-    await service.start();
-    await clock.advance(0);
+    const { begin, service } = account(() => Promise.reject(new LeaseLost('another owner')));
+    await begin();
     await expect(service.ended).resolves.toBeInstanceOf(LeaseLost);
   });
 
   it('ends its waits at a stop', async () => {
-    const { service, clock } = account(() => ({ ...GOOD, error: new TransportError('no route') }));
-    await service.start();
-    await clock.advance(0);
+    const { begin, service } = account(() => ({ ...GOOD, error: new TransportError('no route') }));
+    await begin();
     await service.stop();
     await expect(service.ended).resolves.toBeUndefined();
   });

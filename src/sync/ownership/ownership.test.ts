@@ -65,11 +65,18 @@ function setUp() {
   return { clock, told, ownership, page, key: (hash: string) => new PlayedKey(hash, clock) };
 }
 
+/** The same, with a key that has answered with a page. */
+async function used() {
+  const made = setUp();
+  const own = made.key('a');
+  await made.clock.runUntil(made.page(own));
+  const proveAll = (): Promise<boolean> => made.clock.runUntil(made.ownership.proveAll(WAITING));
+  return { ...made, own, proveAll };
+}
+
 describe('what a key answers', () => {
   it('is asked for once a ping has named its owner, and anew a minute after that was sent', async () => {
-    const { clock, page, key } = setUp();
-    const own = key('a');
-    await clock.runUntil(page(own));
+    const { clock, page, own } = await used();
     await clock.advance(PROOF_MS - 20);
     await clock.runUntil(page(own));
     await clock.runUntil(page(own));
@@ -77,9 +84,7 @@ describe('what a key answers', () => {
   });
 
   it('is not asked for where the proof aged while the request waited for its slot', async () => {
-    const { clock, page, key } = setUp();
-    const own = key('a');
-    await clock.runUntil(page(own));
+    const { clock, page, own } = await used();
     own.queueMs = PROOF_MS - 19;
     await clock.runUntil(page(own));
     // Withheld at 60001, when its slot was there; then a ping, and the same wait again.
@@ -125,9 +130,7 @@ describe('what a key answers', () => {
 
 describe('a proof of all that was answered', () => {
   it('is sent after the last answer, also where another one was under way by then', async () => {
-    const { clock, ownership, page, key, told } = setUp();
-    const own = key('a');
-    await clock.runUntil(page(own));
+    const { clock, ownership, told, own } = await used();
     const early = ownership.prove(own, WAITING);
     await clock.advance(5);
     const [late, same] = [ownership.proveAll(WAITING), ownership.proveAll(WAITING)];
@@ -149,9 +152,7 @@ describe('a proof of all that was answered', () => {
   });
 
   it('makes true what was claimed before it was asked for, and nothing later', async () => {
-    const { clock, ownership, page, key, told } = setUp();
-    const own = key('a');
-    await clock.runUntil(page(own));
+    const { clock, ownership, told, proveAll } = await used();
     ownership.claimComplete(WATCHLIST);
     const proof = ownership.proveAll(WAITING);
     await clock.advance(5);
@@ -159,33 +160,29 @@ describe('a proof of all that was answered', () => {
     await clock.runUntil(proof);
     expect(told).toEqual(['a', 'a watchlist']);
     expect(ownership.hasClaims).toBe(true);
-    await clock.runUntil(ownership.proveAll(WAITING));
+    await proveAll();
     expect(told).toEqual(['a', 'a watchlist', 'a watchlist']);
     expect(ownership.hasClaims).toBe(false);
   });
 
   it('leaves to the next one what was claimed where it fails', async () => {
-    const { clock, ownership, page, key, told } = setUp();
-    const own = key('a');
-    await clock.runUntil(page(own));
+    const { ownership, told, proveAll, own } = await used();
     ownership.claimComplete(WATCHLIST);
     own.failure = new TransportError('reset');
-    await expect(clock.runUntil(ownership.proveAll(WAITING))).rejects.toThrow('reset');
+    await expect(proveAll()).rejects.toThrow('reset');
     own.failure = undefined;
-    await clock.runUntil(ownership.proveAll(WAITING));
+    await proveAll();
     expect(told).toEqual(['a', 'a watchlist']);
   });
 
   it('never comes of a key that is refused by now: what it answered is not built upon', async () => {
-    const { clock, ownership, page, key, told } = setUp();
-    const own = key('a');
-    await clock.runUntil(page(own));
+    const { ownership, told, proveAll, own } = await used();
     ownership.claimComplete(WATCHLIST);
     own.failure = new KeyRefused('refused', 401);
-    expect(await clock.runUntil(ownership.proveAll(WAITING))).toBe(false);
+    expect(await proveAll()).toBe(false);
     expect(told).toEqual(['a', '?']);
     expect(ownership.hasClaims).toBe(false);
-    expect(await clock.runUntil(ownership.proveAll(WAITING))).toBe(true);
+    expect(await proveAll()).toBe(true);
   });
 });
 

@@ -49,48 +49,45 @@ function shown(url: string, more: Partial<SeenWebhook> = {}): SeenWebhook {
   return { url, active: true, eventTypes: null, source: '{}', ...more };
 }
 
+const next = (registration?: Registration, settings = SETTINGS, more: Partial<StoredRegistration> = {}) =>
+  nextStep(stored(registration, more), settings);
+
 describe('when the service is asked', () => {
   it('is at once at the start, every 15 minutes after, and two minutes after a registration', () => {
-    expect(nextStep(stored(UNREGISTERED), SETTINGS)).toEqual({ kind: 'look' });
-    expect(nextStep(stored(), SETTINGS)).toEqual({ kind: 'look' });
+    expect(next(UNREGISTERED)).toEqual({ kind: 'look' });
+    expect(next()).toEqual({ kind: 'look' });
     const checked = { ...REGISTERED, checkedAt: ago(5) };
-    expect(nextStep(stored(checked), SETTINGS)).toEqual({ kind: 'wait', until: inMinutes(10) });
-    expect(nextStep(stored(checked), { ...SETTINGS, fresh: true })).toEqual({ kind: 'look' });
+    expect(next(checked)).toEqual({ kind: 'wait', until: inMinutes(10) });
+    expect(next(checked, { ...SETTINGS, fresh: true })).toEqual({ kind: 'look' });
     const young = { ...REGISTERED, registeredAt: ago(1), checkedAt: ago(1.5) };
-    expect(nextStep(stored(young), SETTINGS)).toEqual({ kind: 'wait', until: inMinutes(1) });
+    expect(next(young)).toEqual({ kind: 'wait', until: inMinutes(1) });
   });
 
   it('is every 15 minutes, too, where no public URL is set: the mirrored row is to be true', () => {
     const settings = { ...SETTINGS, wanted: undefined };
-    expect(nextStep(stored({ ...UNREGISTERED, checkedAt: ago(15) }), settings).kind).toBe('look');
-    expect(nextStep(stored({ ...UNREGISTERED, checkedAt: ago(14) }), settings).kind).toBe('wait');
+    expect(next({ ...UNREGISTERED, checkedAt: ago(15) }, settings).kind).toBe('look');
+    expect(next({ ...UNREGISTERED, checkedAt: ago(14) }, settings).kind).toBe('wait');
   });
 
   it('is a minute after a request that registers, whoever sent it, and later and later while answers are lost', () => {
     const registering = { ...REGISTERED, state: 'registering', registeringAt: ago(0.5) } as const;
     const fresh = { ...SETTINGS, fresh: true };
-    expect(nextStep(stored(registering), fresh)).toEqual({ kind: 'wait', until: inMinutes(0.5) });
-    expect(nextStep(stored(registering), { ...SETTINGS, lost: 3 })).toEqual({
-      kind: 'wait',
-      until: inMinutes(3.5),
-    });
-    expect(nextStep(stored(registering), { ...SETTINGS, lost: 20 })).toEqual({
-      kind: 'wait',
-      until: inMinutes(14.5),
-    });
+    expect(next(registering, fresh)).toEqual({ kind: 'wait', until: inMinutes(0.5) });
+    expect(next(registering, { ...SETTINGS, lost: 3 })).toEqual({ kind: 'wait', until: inMinutes(3.5) });
+    expect(next(registering, { ...SETTINGS, lost: 20 })).toEqual({ kind: 'wait', until: inMinutes(14.5) });
     const over = { ...registering, registeringAt: ago(1) };
-    expect(nextStep(stored(over), SETTINGS).kind).toBe('look');
+    expect(next(over).kind).toBe('look');
     // It was answered: nothing is under way.
-    expect(nextStep(stored({ ...registering, state: 'registered' }), fresh).kind).toBe('look');
+    expect(next({ ...registering, state: 'registered' }, fresh).kind).toBe('look');
   });
 
   it('is at once where what is stored lies ahead: the clock was set back since', () => {
     const registering = { ...REGISTERED, state: 'registering', registeringAt: inMinutes(2) } as const;
-    expect(nextStep(stored(registering), SETTINGS)).toEqual({ kind: 'look' });
-    expect(nextStep(stored({ ...REGISTERED, checkedAt: inMinutes(2) }), SETTINGS)).toEqual({ kind: 'look' });
+    expect(next(registering)).toEqual({ kind: 'look' });
+    expect(next({ ...REGISTERED, checkedAt: inMinutes(2) })).toEqual({ kind: 'look' });
     // Half a minute ahead is no such jump.
     const soon = { ...registering, registeringAt: inMinutes(0.5) };
-    expect(nextStep(stored(soon), SETTINGS)).toEqual({ kind: 'wait', until: inMinutes(1.5) });
+    expect(next(soon)).toEqual({ kind: 'wait', until: inMinutes(1.5) });
   });
 
   it('is every 15 minutes still while it is suspect and was registered anew lately', () => {
@@ -99,26 +96,23 @@ describe('when the service is asked', () => {
       [ago(10), 10],
       [ago(55), 5],
     ] as const) {
-      expect(nextStep(stored({ ...registration, suspectAt }), SETTINGS)).toEqual({
-        kind: 'wait',
-        until: inMinutes(minutes),
-      });
+      expect(next({ ...registration, suspectAt })).toEqual({ kind: 'wait', until: inMinutes(minutes) });
     }
   });
 
   it('is not out of turn for what is not ours, nor where no public URL is set', () => {
     const inTurn = { kind: 'wait', until: inMinutes(14) };
     const checked = { ...REGISTERED, registeredAt: ago(1.5), registeringAt: ago(1.5), checkedAt: ago(1) };
-    expect(nextStep(stored({ ...checked, state: 'foreign' }), SETTINGS)).toEqual(inTurn);
+    expect(next({ ...checked, state: 'foreign' })).toEqual(inTurn);
     const registering = { ...checked, state: 'registering' } as const;
-    expect(nextStep(stored(registering), { ...SETTINGS, wanted: undefined })).toEqual(inTurn);
-    expect(nextStep(stored(registering), SETTINGS)).toEqual({ kind: 'look' });
+    expect(next(registering, { ...SETTINGS, wanted: undefined })).toEqual(inTurn);
+    expect(next(registering)).toEqual({ kind: 'look' });
   });
 
   it('is never more than once a minute', () => {
     for (const state of ['none', 'registering', 'registered', 'foreign', 'suspect', 'stopped'] as const) {
       const registration = { ...REGISTERED, state, checkedAt: ago(0.5), mismatches: 3, suspectAt: ago(100) };
-      expect(nextStep(stored(registration), SETTINGS).kind).not.toBe('look');
+      expect(next(registration).kind).not.toBe('look');
     }
   });
 });
@@ -127,24 +121,21 @@ describe('changes that nothing announced', () => {
   it('are a reason to look, where there are three, three minutes after the last look', () => {
     const checked = { ...REGISTERED, checkedAt: ago(2) };
     const heard = { ...SETTINGS, unannounced: 2 };
-    expect(nextStep(stored(checked), heard)).toEqual({ kind: 'wait', until: inMinutes(13) });
+    expect(next(checked, heard)).toEqual({ kind: 'wait', until: inMinutes(13) });
     const unheard = { ...SETTINGS, unannounced: 3 };
-    expect(nextStep(stored(checked), unheard)).toEqual({ kind: 'wait', until: inMinutes(1) });
-    expect(nextStep(stored({ ...checked, checkedAt: ago(3) }), unheard)).toEqual({ kind: 'look' });
-    expect(nextStep(stored(checked, { onHold: true }), unheard)).toEqual({
-      kind: 'wait',
-      until: inMinutes(13),
-    });
+    expect(next(checked, unheard)).toEqual({ kind: 'wait', until: inMinutes(1) });
+    expect(next({ ...checked, checkedAt: ago(3) }, unheard)).toEqual({ kind: 'look' });
+    expect(next(checked, unheard, { onHold: true })).toEqual({ kind: 'wait', until: inMinutes(13) });
     const foreign = { ...checked, state: 'foreign' } as const;
-    expect(nextStep(stored(foreign), unheard)).toEqual({ kind: 'wait', until: inMinutes(13) });
+    expect(next(foreign, unheard)).toEqual({ kind: 'wait', until: inMinutes(13) });
   });
 
   it('are counted once a minute, since the last delivery that was right', () => {
     const checked = { ...REGISTERED, checkedAt: ago(2) };
     const due = { ...SETTINGS, countedAt: ago(1) };
-    expect(nextStep(stored(checked), due)).toEqual({ kind: 'count', since: ago(598), until: ago(1) });
+    expect(next(checked, due)).toEqual({ kind: 'count', since: ago(598), until: ago(1) });
     const verified = { ...checked, verifiedAt: ago(30) };
-    expect(nextStep(stored(verified), due)).toEqual({ kind: 'count', since: ago(30), until: ago(1) });
+    expect(next(verified, due)).toEqual({ kind: 'count', since: ago(30), until: ago(1) });
     for (const none of [
       stored({ ...checked, verifiedAt: ago(0.5) }),
       stored({ ...checked, registeredAt: ago(2.5) }),
@@ -152,7 +143,7 @@ describe('changes that nothing announced', () => {
     ]) {
       expect(nextStep(none, due).kind).not.toBe('count');
     }
-    expect(nextStep(stored(checked), { ...due, wanted: undefined }).kind).toBe('wait');
+    expect(next(checked, { ...due, wanted: undefined }).kind).toBe('wait');
   });
 });
 
@@ -161,30 +152,30 @@ describe('signatures that stopped matching', () => {
 
   it('have it weighed after three, ten minutes after the last success, what changed since and was announced to nobody', () => {
     const weigh = (since: Date) => ({ kind: 'weigh', since, until: ago(10) });
-    expect(nextStep(stored(mistrusted), SETTINGS)).toEqual(weigh(ago(11)));
+    expect(next(mistrusted)).toEqual(weigh(ago(11)));
     // Nothing of ours is wanted any more: whoever signs, it is removed.
-    expect(nextStep(stored(mistrusted), { ...SETTINGS, wanted: undefined }).kind).toBe('wait');
-    expect(nextStep(stored({ ...mistrusted, verifiedAt: null }), SETTINGS)).toEqual(weigh(ago(600)));
+    expect(next(mistrusted, { ...SETTINGS, wanted: undefined }).kind).toBe('wait');
+    expect(next({ ...mistrusted, verifiedAt: null })).toEqual(weigh(ago(600)));
     // What changed before it was registered was announced to nobody.
     const renewed = { ...mistrusted, registeredAt: ago(10.5) };
-    expect(nextStep(stored(renewed), SETTINGS)).toEqual(weigh(ago(10.5)));
-    expect(nextStep(stored({ ...mistrusted, registeredAt: ago(9) }), SETTINGS).kind).toBe('wait');
+    expect(next(renewed)).toEqual(weigh(ago(10.5)));
+    expect(next({ ...mistrusted, registeredAt: ago(9) }).kind).toBe('wait');
     for (const good of [
       { ...mistrusted, mismatches: 2 },
       { ...mistrusted, verifiedAt: ago(9) },
     ]) {
-      expect(nextStep(stored(good), SETTINGS).kind).toBe('wait');
+      expect(next(good).kind).toBe('wait');
     }
   });
 
   it('have it weighed every five minutes', () => {
     const weighed = (minutes: number) => ({ ...SETTINGS, weighedAt: ago(minutes) });
-    expect(nextStep(stored(mistrusted), weighed(4.9)).kind).toBe('wait');
-    expect(nextStep(stored(mistrusted), weighed(5)).kind).toBe('weigh');
+    expect(next(mistrusted, weighed(4.9)).kind).toBe('wait');
+    expect(next(mistrusted, weighed(5)).kind).toBe('weigh');
   });
 
   it('need no weighing where no secret is known at all', () => {
-    expect(nextStep(stored({ ...REGISTERED, secret: null }), SETTINGS)).toEqual({
+    expect(next({ ...REGISTERED, secret: null })).toEqual({
       kind: 'record',
       change: { state: 'suspect', error: NO_SECRET },
     });
@@ -202,7 +193,7 @@ describe('signatures that stopped matching', () => {
 
   it('are forgotten when one matches', () => {
     const again: Registration = { ...mistrusted, state: 'suspect', mismatches: 0, verifiedAt: NOW };
-    const step = nextStep(stored(again), SETTINGS);
+    const step = next(again);
     expect(step).toEqual({ kind: 'record', change: { state: 'registered', error: null } });
   });
 });
@@ -393,7 +384,7 @@ describe('what is shown', () => {
     const step = after(shown(WANTED, { eventTypes: [] }), {}, stored(onHold, { onHold: true }));
     const error = step.kind === 'record' ? (step.change.error ?? '') : '';
     expect(error).toContain('submissions release');
-    expect(nextStep(stored({ ...onHold, error }), SETTINGS)).toEqual({ kind: 'look' });
+    expect(next({ ...onHold, error })).toEqual({ kind: 'look' });
     expect(nextStep(stored({ ...onHold, error }, { onHold: true }), SETTINGS).kind).toBe('wait');
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { HOUR, MINUTE, RegistrationWorld } from '../../../test/support/webhooks/registration-world.ts';
 import { LeaseLost } from '../../model/errors.ts';
 
@@ -15,9 +15,13 @@ async function ringing(world: RegistrationWorld, ms: number): Promise<void> {
   }
 }
 
+let world: RegistrationWorld;
+beforeEach(() => {
+  world = new RegistrationWorld();
+});
+
 describe('a registrar that can’t do its work', () => {
   it('tries again a minute later, then later and later, however often the bell rings', async () => {
-    const world = new RegistrationWorld();
     world.service.getFaults = Array.from({ length: 7 }, () => 500);
     await ringing(world, HOUR - 5 * MINUTE);
     expect(gaps(world)).toEqual([1, 2, 4, 8, 15, 15]);
@@ -27,7 +31,6 @@ describe('a registrar that can’t do its work', () => {
   });
 
   it('is warned of once in a row, and begins with a minute again when all was well in between', async () => {
-    const world = new RegistrationWorld();
     const warnings = (): number =>
       world.warned.filter((line) => line.startsWith('account 1001: webhook: ')).length;
     world.service.getFaults = [500, 500, 500];
@@ -43,7 +46,6 @@ describe('a registrar that can’t do its work', () => {
   });
 
   it('says so where nothing worse is known, until it could', async () => {
-    const world = new RegistrationWorld();
     world.service.getFaults = [500];
     await world.clock.advance(MINUTE / 2);
     expect(world.store.registration.error).toMatch(/can't be seen to: .*answered 500: not now/);
@@ -62,7 +64,6 @@ describe('a registrar that can’t do its work', () => {
   });
 
   it('says nothing where no deliveries are wanted', async () => {
-    const world = new RegistrationWorld();
     world.kill();
     world.publicUrl = undefined;
     world.start();
@@ -87,7 +88,6 @@ describe('a registrar that can’t do its work', () => {
   });
 
   it('waits longer after each answer that is lost, and a minute again after one that was not', async () => {
-    const world = new RegistrationWorld();
     world.service.faults = ['lost-undone', 'lost-undone', 'lost-undone'];
     await world.clock.advance(HOUR);
     expect(gaps(world, 'POST')).toEqual([1, 2, 4]);
@@ -101,7 +101,6 @@ describe('a registrar that can’t do its work', () => {
   });
 
   it('shows no secret that it could not store', async () => {
-    const world = new RegistrationWorld();
     // A look takes 105 ms, and so does the request after it.
     await world.clock.advance(150);
     expect(world.service.count('POST')).toBe(1);
@@ -113,7 +112,6 @@ describe('a registrar that can’t do its work', () => {
   });
 
   it('has not failed where it was stopped', async () => {
-    const world = new RegistrationWorld();
     await world.clock.advance(2);
     world.stop();
     await world.clock.advance(MINUTE);
@@ -126,7 +124,6 @@ describe('a registrar that can’t do its work', () => {
 describe('a request that waits for its slot', () => {
   it('is not made where the database was restored or copied meanwhile', async () => {
     // A look takes 105 ms; the slot is there 5 ms after it.
-    const world = new RegistrationWorld();
     await world.clock.advance(107);
     world.store.onHold = true;
     await world.clock.advance(MINUTE);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   HOUR,
   MINUTE,
@@ -8,9 +8,13 @@ import {
 } from '../../../test/support/webhooks/registration-world.ts';
 import { KeyRefused } from '../../model/errors.ts';
 
+let world: RegistrationWorld;
+beforeEach(() => {
+  world = new RegistrationWorld();
+});
+
 describe('the registrar', () => {
   it('registers for all events, and shows the secret nowhere', async () => {
-    const world = new RegistrationWorld();
     await world.clock.advance(MINUTE);
     expect(world.isRegistered()).toBe(true);
     const post = world.service.log.find(({ method }) => method === 'POST');
@@ -25,7 +29,6 @@ describe('the registrar', () => {
   });
 
   it('keeps the secret of a registration that is answered while it stops', async () => {
-    const world = new RegistrationWorld();
     await world.clock.advance(120);
     world.stop();
     await world.clock.advance(MINUTE);
@@ -34,7 +37,6 @@ describe('the registrar', () => {
   });
 
   it('removes what is ours, and nothing else, when no public URL is set any more', async () => {
-    const world = new RegistrationWorld();
     await world.clock.advance(MINUTE);
     world.kill();
     world.publicUrl = undefined;
@@ -51,7 +53,6 @@ describe('the registrar', () => {
   });
 
   it('says at once that deliveries go astray, until they do not, or until one comes', async () => {
-    const world = new RegistrationWorld();
     world.kill();
     world.astray = 'the proxy leads nowhere; mend it';
     world.delivering = false;
@@ -81,7 +82,6 @@ describe('the registrar', () => {
   });
 
   it('ends where no key is good, with what was registered before it', async () => {
-    const world = new RegistrationWorld();
     world.service.faults = [403];
     world.keyIsGood = false;
     await world.clock.advance(10 * MINUTE);
@@ -91,7 +91,6 @@ describe('the registrar', () => {
   });
 
   it('says once of each registration that it is new, and of one that it finds that it is not', async () => {
-    const world = new RegistrationWorld();
     const renewals = (): number => world.said.filter((line) => line.includes('"renewed":true')).length;
     await world.clock.advance(HOUR);
     expect(renewals()).toBe(1);
@@ -113,7 +112,6 @@ describe('the registrar', () => {
   });
 
   it('says that nothing arrives where it is still registered, until something does', async () => {
-    const world = new RegistrationWorld();
     await world.clock.advance(HOUR);
     world.delivering = false;
     await world.clock.advance(10 * MINUTE);

@@ -3,13 +3,13 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { httpSandbox } from '../../testing/http-sandbox.ts';
 import { startTestSandbox, STILL } from '../../testing/sandbox.ts';
 
-const scene = httpSandbox({ lists: 3, itemsPerList: 5, jobs: 20 });
+const { sandbox, ask } = httpSandbox({ lists: 3, itemsPerList: 5, jobs: 20 });
 
 async function get(
   path: string,
   asking: { signal?: AbortSignal } = {},
 ): Promise<{ status: number; data: Record<string, unknown>[] }> {
-  const { status, body } = await scene.ask(path, asking);
+  const { status, body } = await ask(path, asking);
   return { status, data: (body['data'] ?? []) as Record<string, unknown>[] };
 }
 
@@ -30,7 +30,7 @@ describe('mutations', () => {
     const ids = (await get('/v1/research')).data.map((job) => Number(job['job_id']));
     const between = (ids[4] ?? 0) + 1;
     expect(ids).not.toContain(between);
-    const [next = '', given] = await scene.sandbox.control.mutate(
+    const [next = '', given] = await sandbox.control.mutate(
       { op: 'insert', collection: 'research_jobs', fields: { status: 'odd' } },
       { op: 'insert', collection: 'research_jobs', id: String(between), fields: { status: 'late' } },
     );
@@ -39,17 +39,17 @@ describe('mutations', () => {
     expect(data[0]).toMatchObject({ job_id: Number(next), status: 'odd' });
     expect(data[5]).toEqual({ job_id: between, status: 'late' });
     const source = '{"job_id":1,"n":1e400,"d":12345678901234567890.123}';
-    await scene.sandbox.control.mutate({ op: 'insert', collection: 'research_jobs', id: '1', source });
-    expect((await scene.sandbox.control.truth({ collection: 'research_jobs' })).at(-1)).toBe(source);
+    await sandbox.control.mutate({ op: 'insert', collection: 'research_jobs', id: '1', source });
+    expect((await sandbox.control.truth({ collection: 'research_jobs' })).at(-1)).toBe(source);
   });
 
   it('update fields and move updated_at, unless they are silent', async () => {
     const [job] = (await get('/v1/research?limit=1&starting_after=1050')).data;
     const id = String(job?.['job_id']);
-    await scene.sandbox.control.clock({ advanceMs: 3_600_000 });
+    await sandbox.control.clock({ advanceMs: 3_600_000 });
     const find = async () => (await get('/v1/research')).data.find((each) => String(each['job_id']) === id);
     const before = await find();
-    await scene.sandbox.control.mutate({
+    await sandbox.control.mutate({
       op: 'update',
       collection: 'research_jobs',
       id,
@@ -57,7 +57,7 @@ describe('mutations', () => {
       silent: true,
     });
     expect(await find()).toEqual({ ...before, score: 1 });
-    await scene.sandbox.control.mutate({
+    await sandbox.control.mutate({
       op: 'update',
       collection: 'research_jobs',
       id,
@@ -75,31 +75,31 @@ describe('mutations', () => {
     const before = await row();
     const [item] = (await get(`/v1/lists/${listId}`)).data;
     const which = { collection: 'list_items', list: listId } as const;
-    await scene.sandbox.control.clock({ advanceMs: 5000 });
-    await scene.sandbox.control.mutate({ op: 'delete', ...which, id: String(item?.['id']) });
+    await sandbox.control.clock({ advanceMs: 5000 });
+    await sandbox.control.mutate({ op: 'delete', ...which, id: String(item?.['id']) });
     expect((await get(`/v1/lists/${listId}`)).data).toHaveLength(4);
     expect(await row()).toMatchObject({ item_count: 4 });
     expect((await row())?.['updated_at']).not.toBe(before?.['updated_at']);
-    expect(await scene.sandbox.control.count(which)).toBe(4);
-    await scene.sandbox.control.mutate({ op: 'restore', ...which, id: String(item?.['id']) });
+    expect(await sandbox.control.count(which)).toBe(4);
+    await sandbox.control.mutate({ op: 'restore', ...which, id: String(item?.['id']) });
     expect((await get(`/v1/lists/${listId}`)).data[0]).toEqual(item);
   });
 
   it('delete a list with its items', async () => {
     const [, list] = (await get('/v1/lists')).data;
     const id = String(list?.['list_id']);
-    await scene.sandbox.control.mutate({ op: 'delete', collection: 'lists', id });
+    await sandbox.control.mutate({ op: 'delete', collection: 'lists', id });
     expect((await get('/v1/lists')).data).toHaveLength(2);
     expect((await get(`/v1/lists/${id}`)).status).toBe(404);
-    expect(await scene.sandbox.control.truth({ collection: 'list_items', list: id })).toEqual([]);
-    await scene.sandbox.control.change({ deletedList: 'empty' });
+    expect(await sandbox.control.truth({ collection: 'list_items', list: id })).toEqual([]);
+    await sandbox.control.change({ deletedList: 'empty' });
     expect(await get(`/v1/lists/${id}`)).toEqual({ status: 200, data: [] });
-    await scene.sandbox.control.mutate({ op: 'restore', collection: 'lists', id });
+    await sandbox.control.mutate({ op: 'restore', collection: 'lists', id });
     expect((await get(`/v1/lists/${id}`)).data).toHaveLength(5);
   });
 
   it('that are invalid are refused, with the reason', async () => {
-    const { control } = scene.sandbox;
+    const { control } = sandbox;
     await expect(control.mutate({ op: 'delete', collection: 'lists', id: '5' })).rejects.toThrow(
       'there is no item 5',
     );
@@ -117,7 +117,7 @@ describe('mutations', () => {
 
 describe('the data clock', () => {
   it('freezes, moves and resumes', async () => {
-    const { control } = scene.sandbox;
+    const { control } = sandbox;
     const { now } = await control.clock({ freeze: true });
     expect(await control.clock()).toEqual({ now, frozen: true });
     const later = await control.clock({ advanceMs: 86_400_000 });
@@ -129,7 +129,7 @@ describe('the data clock', () => {
 
 describe('counters and log', () => {
   it('show each request, its time, and its answer', async () => {
-    const { control } = scene.sandbox;
+    const { control } = sandbox;
     await control.resetCounters();
     const from = (await control.log()).length;
     expect(from).toBe(0);
@@ -155,7 +155,7 @@ describe('counters and log', () => {
   });
 
   it('show the concurrent requests, overall and for one list', async () => {
-    const { control } = scene.sandbox;
+    const { control } = sandbox;
     await control.change({ latencyMin: 60_000, latencyMax: 60_000 });
     await control.resetCounters();
     const leave = new AbortController();

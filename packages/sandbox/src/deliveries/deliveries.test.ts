@@ -6,17 +6,18 @@ import { startTestSandbox, STILL } from '../../testing/sandbox.ts';
 import type { DeliveryRecord } from './delivery.ts';
 
 const hooked = webhookSandbox();
+const { sandbox, register } = hooked;
 
 describe('a delivery', () => {
   const event = { type: 'research.completed' } as const;
 
   it('that is refused, cut or left without an answer is retried, and each attempt is logged', async () => {
-    await hooked.register();
-    await hooked.sandbox.control.change({ deliveryRetryMs: 1, deliveryTimeoutMs: 1_000 });
+    await register();
+    await sandbox.control.change({ deliveryRetryMs: 1, deliveryTimeoutMs: 1_000 });
     const answers = [503, 'cut', 'silence', 302, 200] as const;
     hooked.receiver.answer(() => answers[hooked.receiver.received.length - 1] ?? 200);
-    const after = (await hooked.sandbox.control.deliveries()).at(-1)?.number;
-    const [id] = await hooked.sandbox.control.emit(event);
+    const after = (await sandbox.control.deliveries()).at(-1)?.number;
+    const [id] = await sandbox.control.emit(event);
     await hooked.receiver.got(5);
     const log = await told(5, after);
     expect(log.map(({ eventId, status, attempt }) => [eventId, status, attempt])).toEqual([
@@ -30,28 +31,28 @@ describe('a delivery', () => {
     expect(log[2]?.latencyMs).toBeGreaterThan(40);
     expect(log[0]).toMatchObject({
       type: event.type,
-      userId: hooked.sandbox.userId,
+      userId: sandbox.userId,
       url: `${hooked.receiver.url}/hooks`,
     });
   });
 
   it('that is answered 4xx is not retried, unless the switch says otherwise', async () => {
-    await hooked.register();
-    await hooked.sandbox.control.change({ deliveryRetryMs: 1, deliveryRetries: 2 });
+    await register();
+    await sandbox.control.change({ deliveryRetryMs: 1, deliveryRetries: 2 });
     hooked.receiver.answer(400);
-    await hooked.sandbox.control.resetCounters();
-    await hooked.sandbox.control.emit(event);
+    await sandbox.control.resetCounters();
+    await sandbox.control.emit(event);
     expect((await told(1)).map(({ attempt }) => attempt)).toEqual([1]);
-    await hooked.sandbox.control.change({ retryOn4xx: 'yes' });
-    await hooked.sandbox.control.emit(event);
+    await sandbox.control.change({ retryOn4xx: 'yes' });
+    await sandbox.control.emit(event);
     expect((await told(4)).map(({ attempt }) => attempt)).toEqual([1, 1, 2, 3]);
-    const { deliveries } = await hooked.sandbox.control.counters();
+    const { deliveries } = await sandbox.control.counters();
     expect(deliveries).toMatchObject({ events: 2, attempts: 4, failed: 2, delivered: 0, waiting: 0 });
   });
 
   it('comes twice, never, or with a forged one, as the switches say', async () => {
-    const { secret } = await hooked.register();
-    const { control } = hooked.sandbox;
+    const { secret } = await register();
+    const { control } = sandbox;
     await control.resetCounters();
     await control.change({ deliveryDuplicate: 1, deliveryForged: 1 });
     const [id] = await control.emit(event);
@@ -80,29 +81,29 @@ describe('a delivery', () => {
   });
 
   it('is held back, so that later ones overtake it', async () => {
-    await hooked.register();
-    await hooked.sandbox.control.change({ deliveryReorder: 0.5 });
-    const ids = await hooked.sandbox.control.emit({ ...event, count: 20 });
+    await register();
+    await sandbox.control.change({ deliveryReorder: 0.5 });
+    const ids = await sandbox.control.emit({ ...event, count: 20 });
     const got = (await hooked.receiver.got(20)).map(({ body }) => (JSON.parse(body) as { id: string }).id);
     expect(new Set(got)).toEqual(new Set(ids));
     expect(got).not.toEqual(ids);
   });
 
   it('is sent with few others at a time; when too many wait, the oldest are dropped', async () => {
-    await hooked.register();
+    await register();
     hooked.receiver.answer('silence');
     await eventually('the last test’s deliveries', async () => {
-      const { deliveries } = await hooked.sandbox.control.counters();
+      const { deliveries } = await sandbox.control.counters();
       return deliveries.underWay === 0;
     });
-    await hooked.sandbox.control.resetCounters();
-    await hooked.sandbox.control.change({ deliveryParallel: 2, deliveryWaiting: 3 });
-    const ids = await hooked.sandbox.control.emit({ ...event, count: 10 });
+    await sandbox.control.resetCounters();
+    await sandbox.control.change({ deliveryParallel: 2, deliveryWaiting: 3 });
+    const ids = await sandbox.control.emit({ ...event, count: 10 });
     await hooked.receiver.got(2);
-    const { deliveries } = await hooked.sandbox.control.counters();
+    const { deliveries } = await sandbox.control.counters();
     expect(deliveries).toMatchObject({ events: 10, underWay: 2, waiting: 3, dropped: 5 });
-    await hooked.sandbox.control.change({ deliveryParallel: 8 });
-    const [last] = await hooked.sandbox.control.emit(event);
+    await sandbox.control.change({ deliveryParallel: 8 });
+    const [last] = await sandbox.control.emit(event);
     const got = (await hooked.receiver.got(5)).map(({ body }) => (JSON.parse(body) as { id: string }).id);
     expect(new Set(got)).toEqual(new Set([ids[0], ids[1], ids[8], ids[9], last]));
   });
@@ -124,7 +125,7 @@ describe('a sandbox that is stopped', () => {
 async function told(count: number, after = 0): Promise<DeliveryRecord[]> {
   let log: DeliveryRecord[] = [];
   await eventually('the log of deliveries', async () => {
-    log = await hooked.sandbox.control.deliveries(after);
+    log = await sandbox.control.deliveries(after);
     return log.length >= count;
   });
   return log;

@@ -3,16 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { webhookSandbox } from '../../testing/webhook-sandbox.ts';
 
 const hooked = webhookSandbox();
+const { sandbox, call, register } = hooked;
 
 describe('a registered webhook', () => {
   it('gets an event, signed over the raw body, of a job that the control API finishes', async () => {
-    const { secret } = await hooked.register();
-    const [id = ''] = await hooked.sandbox.control.mutate({
+    const { secret } = await register();
+    const [id = ''] = await sandbox.control.mutate({
       op: 'insert',
       collection: 'research_jobs',
       fields: { status: 'queued' },
     });
-    await hooked.sandbox.control.mutate({
+    await sandbox.control.mutate({
       op: 'update',
       collection: 'research_jobs',
       id,
@@ -33,14 +34,14 @@ describe('a registered webhook', () => {
   });
 
   it('gets events of bulk jobs, lists and watched companies, with their own IDs', async () => {
-    await hooked.register();
+    await register();
     const ids: Record<string, string> = {};
     for (const collection of ['bulk_research_jobs', 'lists', 'watchlist'] as const) {
       const fields = { status: 'processing', score: 1 };
-      const [id = ''] = await hooked.sandbox.control.mutate({ op: 'insert', collection, fields });
+      const [id = ''] = await sandbox.control.mutate({ op: 'insert', collection, fields });
       ids[collection] = id;
       const change = { status: 'failed', score: 99 };
-      await hooked.sandbox.control.mutate({ op: 'update', collection, id, fields: change });
+      await sandbox.control.mutate({ op: 'update', collection, id, fields: change });
     }
     const got = (await hooked.receiver.got(3)).map(({ body }) => JSON.parse(body) as Record<string, unknown>);
     expect(got.map(({ type, data }) => [type, data])).toEqual([
@@ -51,15 +52,15 @@ describe('a registered webhook', () => {
   });
 
   it('gets only the event types that it asked for, and none once it is removed', async () => {
-    await hooked.register(['list.analyzed']);
-    expect(await hooked.sandbox.control.emit({ type: 'research.completed' })).toEqual([null]);
-    const [id] = await hooked.sandbox.control.emit({ type: 'list.analyzed' });
+    await register(['list.analyzed']);
+    expect(await sandbox.control.emit({ type: 'research.completed' })).toEqual([null]);
+    const [id] = await sandbox.control.emit({ type: 'list.analyzed' });
     expect(JSON.parse((await hooked.receiver.got(1))[0]?.body ?? '')).toMatchObject({
       id,
       type: 'list.analyzed',
     });
-    await hooked.call('/v1/webhooks', 'DELETE');
-    expect(await hooked.sandbox.control.emit({ type: 'list.analyzed' })).toEqual([null]);
+    await call('/v1/webhooks', 'DELETE');
+    expect(await sandbox.control.emit({ type: 'list.analyzed' })).toEqual([null]);
     expect(hooked.receiver.received).toHaveLength(1);
   });
 
@@ -68,10 +69,10 @@ describe('a registered webhook', () => {
     ['missing', () => undefined],
     ['other', () => expect.objectContaining({ changes: [] }) as object],
   ] as const)('is told of data as the switch says, %s, research events aside', async (eventData, data) => {
-    await hooked.register();
-    await hooked.sandbox.control.change({ eventData });
-    const [list] = (await hooked.call('/v1/lists'))['data'] as { list_id: number }[];
-    await hooked.sandbox.control.emit({ type: 'list.analyzed' }, { type: 'research.failed', ids: ['17'] });
+    await register();
+    await sandbox.control.change({ eventData });
+    const [list] = (await call('/v1/lists'))['data'] as { list_id: number }[];
+    await sandbox.control.emit({ type: 'list.analyzed' }, { type: 'research.failed', ids: ['17'] });
     const [first, second] = (await hooked.receiver.got(2)).map(
       ({ body }) => JSON.parse(body) as { data: unknown },
     );
@@ -85,8 +86,8 @@ describe('a registered webhook', () => {
 
 describe('events by the control API', () => {
   it('are about the named items, the newest ones, or any given data, with every digit', async () => {
-    await hooked.register();
-    const { control } = hooked.sandbox;
+    await register();
+    const { control } = sandbox;
     const collection = 'research_jobs' as const;
     const newest = (await control.truth({ collection })).slice(0, 2).map((text) => /\d+/.exec(text)?.[0]);
     const ids = await control.emit(

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { httpSandbox } from '../../testing/http-sandbox.ts';
 
-const scene = httpSandbox({ keys: 'one=7', jobs: 300 });
-const { ask, post, walk } = scene;
+const { sandbox, ask, post, walk } = httpSandbox({ keys: 'one=7', jobs: 300 });
 
 describe('the service', () => {
   it('accepts the POST operations, and what they create is at the top of its list', async () => {
@@ -56,27 +55,27 @@ describe('the service', () => {
     ];
     const [first, second] = await twice();
     expect(second).not.toBe(first);
-    await scene.sandbox.control.change({ idempotency: 'honoured' });
+    await sandbox.control.change({ idempotency: 'honoured' });
     const [third, fourth] = await twice();
     expect(fourth).toBe(third);
   });
 
   it('logs each operation that took effect, once, with its payload', async () => {
-    const after = (await scene.sandbox.control.operations()).at(-1)?.number;
+    const after = (await sandbox.control.operations()).at(-1)?.number;
     const [job = ''] = await walk('/v1/research');
     await post('/v1/enrich', '{"marker": "é"}', { 'Idempotency-Key': 'k7' });
     await post(`/v1/research/${job}/sequence`, '');
     await post('/v1/clay/enrich', { marker: 'x'.repeat(5000) });
     await post('/v1/research/999/sequence', {});
     await post('/v1/enrich', 'no JSON');
-    await scene.sandbox.control.change({ idempotency: 'honoured' });
+    await sandbox.control.change({ idempotency: 'honoured' });
     for (const _ of [1, 2]) await post('/v1/lists', {}, { 'Idempotency-Key': 'k8' });
-    await scene.sandbox.control.change({ idempotency: 'ignored', fault500: 1, faultEffect: 'done' });
+    await sandbox.control.change({ idempotency: 'ignored', fault500: 1, faultEffect: 'done' });
     expect((await post('/v1/enrich', { marker: 2 })).status).toBe(500);
-    await scene.sandbox.control.change({ faultEffect: 'undone' });
+    await sandbox.control.change({ faultEffect: 'undone' });
     expect((await post('/v1/enrich', { marker: 3 })).status).toBe(500);
-    await scene.sandbox.control.change({ fault500: 0 });
-    const log = await scene.sandbox.control.operations(after);
+    await sandbox.control.change({ fault500: 0 });
+    const log = await sandbox.control.operations(after);
     expect(
       log.map(({ operation, target, idempotencyKey, payload }) => [
         operation,

@@ -4,6 +4,7 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { webhookSandbox } from '../../../testing/webhook-sandbox.ts';
 
 const hooked = webhookSandbox();
+const { sandbox, call, register } = hooked;
 
 describe('a registration', () => {
   const event = { type: 'list.failed' } as const;
@@ -13,68 +14,68 @@ describe('a registration', () => {
       .digest('hex');
 
   it('takes effect for GET and deliveries late, where the switch says so', async () => {
-    const first = await hooked.register();
-    await hooked.sandbox.control.change({ registerLate: 600_000 });
-    await hooked.register(['list.failed']);
-    expect(await hooked.call('/v1/webhooks')).toMatchObject({ event_types: null });
-    await hooked.sandbox.control.emit(event);
+    const first = await register();
+    await sandbox.control.change({ registerLate: 600_000 });
+    await register(['list.failed']);
+    expect(await call('/v1/webhooks')).toMatchObject({ event_types: null });
+    await sandbox.control.emit(event);
     expect((await hooked.receiver.got(1))[0]?.headers['x-service-signature']).toBe(
       hmac(first['secret'], hooked.receiver.received[0]?.body),
     );
     // Late registrations take effect in order: none is left.
-    await hooked.call('/v1/webhooks', 'DELETE');
-    await hooked.sandbox.control.change({ registerLate: 1 });
-    const second = await hooked.register(['list.failed']);
+    await call('/v1/webhooks', 'DELETE');
+    await sandbox.control.change({ registerLate: 1 });
+    const second = await register(['list.failed']);
     await eventually('the registration', async () =>
-      Array.isArray((await hooked.call('/v1/webhooks'))['event_types']),
+      Array.isArray((await call('/v1/webhooks'))['event_types']),
     );
-    await hooked.sandbox.control.emit(event);
+    await sandbox.control.emit(event);
     expect((await hooked.receiver.got(2))[1]?.headers['x-service-signature']).toBe(
       hmac(second['secret'], hooked.receiver.received[1]?.body),
     );
   });
 
   it('takes effect where its answer is lost', async () => {
-    await hooked.sandbox.control.change({ registerLost: 1 });
-    await expect(hooked.register()).rejects.toThrow('fetch failed');
-    expect(await hooked.call('/v1/webhooks')).toMatchObject({ url: `${hooked.receiver.url}/hooks` });
-    expect((await hooked.sandbox.control.counters()).byFault['registerLost']).toBe(1);
+    await sandbox.control.change({ registerLost: 1 });
+    await expect(register()).rejects.toThrow('fetch failed');
+    expect(await call('/v1/webhooks')).toMatchObject({ url: `${hooked.receiver.url}/hooks` });
+    expect((await sandbox.control.counters()).byFault['registerLost']).toBe(1);
   });
 
   it('answers with a new secret, the same, or none', async () => {
-    const first = await hooked.register();
-    await hooked.sandbox.control.change({ registerSecret: 'same' });
-    expect((await hooked.register())['secret']).toBe(first['secret']);
-    await hooked.sandbox.control.change({ registerSecret: 'missing' });
-    expect(await hooked.register()).not.toHaveProperty('secret');
-    expect((await hooked.sandbox.control.webhook())?.secret).not.toBe(first['secret']);
+    const first = await register();
+    await sandbox.control.change({ registerSecret: 'same' });
+    expect((await register())['secret']).toBe(first['secret']);
+    await sandbox.control.change({ registerSecret: 'missing' });
+    expect(await register()).not.toHaveProperty('secret');
+    expect((await sandbox.control.webhook())?.secret).not.toBe(first['secret']);
   });
 
   it('is replaced by another holder of the key, and gets another secret, without notice', async () => {
-    const { secret } = await hooked.register();
-    await hooked.sandbox.control.rotateSecret();
-    await hooked.sandbox.control.emit(event);
+    const { secret } = await register();
+    await sandbox.control.rotateSecret();
+    await sandbox.control.emit(event);
     await hooked.receiver.got(1);
     expect(hooked.receiver.received[0]?.headers['x-service-signature']).not.toBe(
       hmac(secret, hooked.receiver.received[0]?.body),
     );
     const url = `${hooked.receiver.url}/theirs`;
-    await hooked.sandbox.control.registerElsewhere({ url, event_types: ['list.failed'] });
-    expect(await hooked.call('/v1/webhooks')).toMatchObject({ url, event_types: ['list.failed'] });
-    await hooked.sandbox.control.emit(event);
+    await sandbox.control.registerElsewhere({ url, event_types: ['list.failed'] });
+    expect(await call('/v1/webhooks')).toMatchObject({ url, event_types: ['list.failed'] });
+    await sandbox.control.emit(event);
     expect((await hooked.receiver.got(2))[1]?.path).toBe('/theirs');
   });
 
   it('that is removed drops its waiting deliveries', async () => {
-    await hooked.register();
-    await hooked.sandbox.control.resetCounters();
+    await register();
+    await sandbox.control.resetCounters();
     hooked.receiver.answer(503);
-    await hooked.sandbox.control.change({ deliveryRetryMs: 20 });
-    await hooked.sandbox.control.emit(event);
+    await sandbox.control.change({ deliveryRetryMs: 20 });
+    await sandbox.control.emit(event);
     await hooked.receiver.got(1);
-    await hooked.call('/v1/webhooks', 'DELETE');
+    await call('/v1/webhooks', 'DELETE');
     await eventually('the end of the delivery', async () => {
-      const { deliveries } = await hooked.sandbox.control.counters();
+      const { deliveries } = await sandbox.control.counters();
       return deliveries.unregistered === 1 && deliveries.waiting === 0;
     });
     expect(hooked.receiver.received).toHaveLength(1);
