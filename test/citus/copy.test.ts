@@ -1,21 +1,12 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openInstallation } from '../../src/db/installation/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-  openTestDatabase,
-} from '../support/databases/migrated-database.ts';
+import { openTestDatabase, databaseForEach } from '../support/databases/migrated-database.ts';
 import { copyTo, rowsOf } from '../support/mirror/copied-mirror.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 import { createTestDatabase } from '../support/postgres/postgres.ts';
 
-let spread: MigratedDatabase;
-
-beforeEach(async () => {
-  spread = await createMigratedDatabase();
-});
-afterEach(() => spread.drop());
+const spread = databaseForEach();
 
 it('a copy of a distributed mirror has every row of every node, on one server', async () => {
   for (const userId of ['1', '2', '3', '4']) {

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dueWork } from '../../src/db/due-work.ts';
 import { newestRows, searchMirror } from '../../src/mirror/lookup/search-mirror.ts';
 import { OwnedAccounts } from '../../src/db/ownership/owned-accounts.ts';
 import { readRow } from '../../src/mirror/lookup/read-row.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
+import { testDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 
-let database: MigratedDatabase;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 describe('on a distributed mirror', () => {
   it('runs of many accounts that are due, and the next one, are found by one look', async () => {

@@ -1,14 +1,9 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
+import { expect, it } from 'vitest';
+import { testDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 
-let database: MigratedDatabase;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 // The tool's cluster runs on PostgreSQL 15, the oldest that a mirror may be on, which writes views in other words.
 it.each(['research_jobs', 'watchlist', 'lists'] as const)(

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { isAlive } from '@research-mirror/embedded-postgres/postmaster';
+import { ask } from '../support/postgres/on-connection.ts';
 
 const run = promisify(execFile);
 
@@ -17,7 +17,7 @@ export interface WorkerServer {
 
 /** @param url the worker's, as a superuser. Needs root, and the server on this machine. */
 export async function workerServer(url: string): Promise<WorkerServer> {
-  const [found] = await asked<{ data: string; bin: string }>(
+  const [found] = await ask<{ data: string; bin: string }>(
     url,
     `select current_setting('data_directory') as data, setting as bin from pg_config where name = 'BINDIR'`,
   );
@@ -53,7 +53,7 @@ function kill(pid: number): void {
 /** From now on sessions of this database take `clock_timestamp()` for five seconds later than it is. */
 export async function setClockAhead(url: string): Promise<void> {
   const name = new URL(url).pathname.slice(1);
-  await asked(
+  await ask(
     url,
     `set citus.enable_ddl_propagation = off;
     create schema ahead;
@@ -61,14 +61,4 @@ export async function setClockAhead(url: string): Promise<void> {
       as $$ select pg_catalog.clock_timestamp() + interval '5 s' $$;
     alter database ${name} set search_path = ahead, pg_catalog, public`,
   );
-}
-
-async function asked<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Row>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }

@@ -1,31 +1,20 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../../src/db/connection/database.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createTestDatabase, type TestDatabase } from '../support/postgres/postgres.ts';
 import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
 import { makeFolder, runProgram, startProgram, type Outcome } from '../support/processes/program.ts';
-import { openTestDatabase } from '../support/databases/migrated-database.ts';
+import { createEmptyDatabase, testDatabase } from '../support/databases/migrated-database.ts';
 
 const folder = makeFolder();
 const cwd = folder.path;
-let database: TestDatabase;
-let direct: Database;
+const database = testDatabase(createEmptyDatabase);
 const env = (more: Record<string, string> = {}): Record<string, string> => ({
   DATABASE_URL: database.url,
   ...more,
 });
 const run = (...args: string[]): Promise<Outcome> => runProgram(args, { cwd, env: env() });
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  direct = await openTestDatabase(database.url);
-});
-afterAll(async () => {
-  await direct.close();
-  await database.drop();
-  folder.remove();
-});
+afterAll(() => folder.remove());
 
 describe('migrate', () => {
   it('tells that a database is behind, mends it, and tells that it is not', async () => {
@@ -107,7 +96,7 @@ describe('sql', () => {
     await eventually('the server waiting', async () => {
       const { rows } = await sql`select from pg_stat_activity
         where query like '%to be read slowly%' and wait_event = 'ClientWrite' and pid <> pg_backend_pid()
-          and clock_timestamp() - query_start > interval '3 seconds'`.execute(direct.kysely);
+          and clock_timestamp() - query_start > interval '3 seconds'`.execute(database.kysely);
       return rows.length === 1;
     });
     running.child.stdout.resume();
@@ -168,11 +157,11 @@ describe('status', () => {
 
   it('is healthy when the polls are not late, and says what is mirrored', async () => {
     await sql`insert into mirror_sync.account (_user_id, created_at) values (42, now())`.execute(
-      direct.kysely,
+      database.kysely,
     );
     await sql`
       insert into mirror._collections (_user_id, collection, live_rows, polled_at, next_poll_at, state)
-      values (42, 'lists', 3, now(), now(), 'current')`.execute(direct.kysely);
+      values (42, 'lists', 3, now(), now(), 'current')`.execute(database.kysely);
     const { code, stdout, stderr } = await run('status', '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({
@@ -201,5 +190,5 @@ async function activeStatements(pattern: string, count: number): Promise<void> {
     end loop;
     raise exception 'never ${count} statements like it';
   end $$`;
-  await sql`${sql.raw(text)}`.execute(direct.kysely);
+  await sql`${sql.raw(text)}`.execute(database.kysely);
 }

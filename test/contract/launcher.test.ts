@@ -170,25 +170,16 @@ const SIGNAL_WHILE_LOADING = [
 
 describe('a signal that comes while the program is still being loaded', () => {
   const env = { MIRROR_API_URL: 'http://127.0.0.1:9', MIRROR_API_KEY: 'some-key' };
+  const signalled = (command: string) =>
+    runProgram([command], { cwd, env, script: LAUNCHER, nodeArguments: SIGNAL_WHILE_LOADING });
 
   it('ends the daemon cleanly before it has begun anything', async () => {
-    const ended = await runProgram(['start'], {
-      cwd,
-      env,
-      script: LAUNCHER,
-      nodeArguments: SIGNAL_WHILE_LOADING,
-    });
-    expect(ended).toEqual({ code: 0, signal: null, stdout: '', stderr: '' });
+    expect(await signalled('start')).toEqual({ code: 0, signal: null, stdout: '', stderr: '' });
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
   it('interrupts other commands', async () => {
-    const ended = await runProgram(['sync'], {
-      cwd,
-      env,
-      script: LAUNCHER,
-      nodeArguments: SIGNAL_WHILE_LOADING,
-    });
+    const ended = await signalled('sync');
     expect(ended).toMatchObject({ code: 130, signal: null, stdout: '' });
     expect(ended.stderr).toContain('research-mirror: interrupted');
   });

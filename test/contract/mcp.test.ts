@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
+import { testDatabase } from '../support/databases/migrated-database.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
 import { makeFolder, type Running, runProgram, startProgram } from '../support/processes/program.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let login: ReaderLogin;
 let program: Running;
 const folder = makeFolder();
@@ -43,7 +43,6 @@ async function rows(
 }
 
 beforeAll(async () => {
-  database = await createMigratedDatabase();
   const account = await MirroredAccount.make(database, '42');
   await account.page('research_jobs', '[{"job_id":1,"status":"queued","price":1.10},{"job_id":2}]');
   await account.page('research_jobs', '[{"job_id":1,"status":"completed","price":1.10}]');
@@ -60,7 +59,6 @@ afterAll(async () => {
   program.child.kill('SIGKILL');
   await program.ended;
   await login.drop();
-  await database.drop();
   folder.remove();
 });
 

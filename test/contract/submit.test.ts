@@ -5,7 +5,7 @@ import { text as readText } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
+import { testDatabase } from '../support/databases/migrated-database.ts';
 import {
   LAUNCHER,
   makeFolder,
@@ -25,7 +25,7 @@ const KEY = 'key-that-nobody-may-see';
 const NOBODY = 'http://127.0.0.1:1';
 const folder = makeFolder();
 const cwd = folder.path;
-let database: MigratedDatabase;
+const database = testDatabase();
 let sandbox: TestSandbox;
 
 beforeAll(async () => {
@@ -36,12 +36,10 @@ beforeAll(async () => {
     lists: 2,
     itemsPerList: 1,
   });
-  database = await createMigratedDatabase();
 });
 afterEach(() => sandbox.control.change({ fault500: 0 }));
 afterAll(async () => {
   await sandbox.stop();
-  await database.drop();
   folder.remove();
 });
 

@@ -6,7 +6,7 @@ import { changeService } from '../support/dbt/increments.ts';
 import { DBT_REQUIREMENTS } from '../support/dbt/dbt-python.ts';
 import { pythonEnvironment } from '../support/python/python-environment.ts';
 import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
-import { createSystem, type Environment, type System } from '../support/processes/system.ts';
+import { createFrozenSystem, type Environment, type System } from '../support/processes/system.ts';
 
 const USERS = [1001, 1002] as const;
 const INCREMENTS = 10;
@@ -20,7 +20,7 @@ let login: ReaderLogin;
 let dbt: DbtProject;
 
 beforeAll(async () => {
-  system = await createSystem({
+  system = await createFrozenSystem({
     keys: 'first=1001,second=1002',
     jobs: 120,
     bulkJobs: 20,
@@ -28,7 +28,6 @@ beforeAll(async () => {
     itemsPerList: 8,
     watchlist: 40,
   });
-  await system.sandbox.control.clock({ freeze: true });
   await mirror(1);
   // As where the database's clock was put right: the second account's counter stays far ahead of the first one's.
   await system.db.query(

@@ -3,7 +3,7 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createTestAccount, type TestAccount } from '../support/sync/read-account.ts';
+import { createFrozenAccount, type TestAccount } from '../support/sync/read-account.ts';
 
 const GRACE_PERIOD_MS = 1_000;
 
@@ -12,8 +12,7 @@ afterEach(() => test.close());
 
 /** Read once, older than the grace period. */
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
-  test = await createTestAccount(switches, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
-  await test.sandbox.control.clock({ freeze: true });
+  test = await createFrozenAccount(switches, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
   for (const name of ['research_jobs', 'lists', 'list_items', 'watchlist'] as const) {
     expect((await test.read(name, 'full')).error).toBeUndefined();
   }
@@ -33,6 +32,31 @@ async function deleted(table: string, key: string): Promise<string[]> {
   return rows.map((row) => row.key);
 }
 
+const remove = (
+  collection: 'research_jobs' | 'lists' | 'watchlist',
+  ...gone: readonly unknown[]
+): Promise<unknown> =>
+  test.sandbox.control.mutate(...gone.map((id) => ({ op: 'delete', collection, id: String(id) }) as const));
+
+/** Jobs change and keep their place between unchanged ones: what earns an order trust. */
+async function trusted(all: readonly string[]): Promise<void> {
+  for (const place of [10, 20, 30]) {
+    const id = String(all[place]);
+    await test.sandbox.control.mutate({ op: 'update', collection: 'research_jobs', id, fields: { x: 1 } });
+  }
+  await test.read('research_jobs', 'full');
+}
+
+const confirm = (name: 'research_jobs' | 'lists' | 'watchlist') =>
+  test.current.reader.confirmDeletions(name, new AbortController().signal);
+
+async function isComplete(collection: string): Promise<boolean | undefined> {
+  const [row] = await test.query<{ complete: boolean }>(
+    `select complete_as_of > now() - interval '1 minute' as complete from mirror.freshness where collection = '${collection}'`,
+  );
+  return row?.complete;
+}
+
 describe('a full reading', () => {
   it.each(['falling', 'rising', 'last-updated', 'unordered'] as const)(
     'deletes what is gone from many pages: order %s',
@@ -40,9 +64,7 @@ describe('a full reading', () => {
       await mirrored({ order });
       const all = await ids('research_jobs');
       const gone = [all[3], all[60], all[61], all.at(-1)].map(String);
-      await test.sandbox.control.mutate(
-        ...gone.map((id) => ({ op: 'delete', collection: 'research_jobs', id }) as const),
-      );
+      await remove('research_jobs', ...gone);
       const { error, totals } = await test.read('research_jobs', 'full');
       expect(error).toBeUndefined();
       expect((await deleted('research_jobs', 'job_id')).toSorted()).toEqual(gone.toSorted());
@@ -70,25 +92,15 @@ describe('a full reading', () => {
   it('reads only what it missed again where the order is trusted', async () => {
     await mirrored();
     const all = await ids('research_jobs');
-    // Rows that changed and kept their place between unchanged ones: what earns an order trust.
-    for (const place of [10, 20, 30]) {
-      const id = String(all[place]);
-      await test.sandbox.control.mutate({ op: 'update', collection: 'research_jobs', id, fields: { x: 1 } });
-    }
-    await test.read('research_jobs', 'full');
+    await trusted(all);
     const gone = [all[0], all[140], all[141]].map(String);
-    for (const id of gone)
-      await test.sandbox.control.mutate({ op: 'delete', collection: 'research_jobs', id });
+    await remove('research_jobs', ...gone);
     const { totals, error } = await test.read('research_jobs', 'full');
     expect(error).toBeUndefined();
     expect(await deleted('research_jobs', 'job_id')).toEqual(gone.toSorted());
     // Six pages, then the top, then what follows the row before the missing ones.
     expect(totals.requests).toBe(6 + 2);
-    const [row] = await test.query<{ complete: boolean }>(
-      `select complete_as_of > now() - interval '1 minute' as complete from mirror.freshness
-       where collection = 'research_jobs'`,
-    );
-    expect(row?.complete).toBe(true);
+    expect(await isComplete('research_jobs')).toBe(true);
   });
 });
 
@@ -117,10 +129,7 @@ describe('a full reading of many lists', () => {
     });
     expect(totals.deleted + polled.totals.deleted).toBe(30);
     expect(await deleted('list_items', 'id')).toHaveLength(30);
-    const [row] = await test.query<{ complete: boolean }>(
-      `select complete_as_of > now() - interval '1 minute' as complete from mirror.freshness where collection = 'list_items'`,
-    );
-    expect(row?.complete).toBe(true);
+    expect(await isComplete('list_items')).toBe(true);
   });
 });
 
@@ -128,18 +137,17 @@ describe('a list that the service does not know any more', () => {
   it('puts its row in doubt, once; the row goes when it is ripe', async () => {
     await mirrored({ lists: 5 });
     const [gone = ''] = await ids('lists');
-    await test.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: gone });
+    await remove('lists', gone);
     test.asked.length = 0;
     expect((await test.read('list_items', 'poll')).suspects).toContain('lists');
     await test.read('list_items', 'poll');
     expect(test.asked.filter((path) => path.startsWith('/v1/lists?'))).toHaveLength(1);
 
-    const signal = new AbortController().signal;
-    const { againMs } = await test.current.reader.confirmDeletions('lists', signal);
+    const { againMs } = await confirm('lists');
     expect(againMs).toBeGreaterThan(0);
     expect(await deleted('lists', 'list_id')).toEqual([]);
     await systemClock.sleep(againMs ?? 0);
-    expect((await test.current.reader.confirmDeletions('lists', signal)).totals.deleted).toBe(1);
+    expect((await confirm('lists')).totals.deleted).toBe(1);
     expect(await deleted('lists', 'list_id')).toEqual([gone]);
     expect(await deleted('list_items', 'id')).toHaveLength(10);
   });
@@ -147,7 +155,7 @@ describe('a list that the service does not know any more', () => {
   it('goes at once where its row was in doubt already, and is counted where it was found out', async () => {
     await mirrored({ lists: 5 });
     const [gone = ''] = await ids('lists');
-    await test.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: gone });
+    await remove('lists', gone);
     expect((await test.read('lists', 'poll')).totals.deleted).toBe(0);
     await systemClock.sleep(GRACE_PERIOD_MS + 100);
     test.asked.length = 0;
@@ -170,7 +178,7 @@ describe('doubts', () => {
   it('that no second reading can settle are not read again and again', async () => {
     await mirrored({ order: 'unordered' });
     const all = await ids('research_jobs');
-    await test.sandbox.control.mutate({ op: 'delete', collection: 'research_jobs', id: String(all[7]) });
+    await remove('research_jobs', all[7]);
     // A full walk that is stopped in its grace period leaves what only another whole walk can prove.
     const stop = new AbortController();
     const reading = test.read('research_jobs', 'full', stop.signal);
@@ -180,12 +188,8 @@ describe('doubts', () => {
     await test.reopen();
     await systemClock.sleep(GRACE_PERIOD_MS + 100);
     test.asked.length = 0;
-    const signal = new AbortController().signal;
-    for (let times = 0; times < 3; times += 1) {
-      expect(await test.current.reader.confirmDeletions('research_jobs', signal)).toMatchObject({
-        againMs: undefined,
-      });
-    }
+    for (let times = 0; times < 3; times += 1)
+      expect((await confirm('research_jobs')).againMs).toBeUndefined();
     expect(test.asked).toEqual([]);
     // The next full reading finds the first one's sequence again.
     const { totals } = await test.read('research_jobs', 'full');
@@ -195,16 +199,15 @@ describe('doubts', () => {
   it('that a second reading could have settled, and did not, are left to the next full walk', async () => {
     await mirrored({ watchlist: 45 });
     const [id = ''] = await ids('watchlist');
-    await test.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id });
+    await remove('watchlist', id);
     expect((await test.read('watchlist', 'poll')).suspects).toEqual(['watchlist']);
     // From now on no answer is the whole list.
     const insert = { op: 'insert', collection: 'watchlist', fields: {} } as const;
     await test.sandbox.control.mutate(...Array.from({ length: 20 }, () => insert));
     await systemClock.sleep(GRACE_PERIOD_MS + 100);
-    const signal = new AbortController().signal;
     const asked = async (): Promise<number> => {
       test.asked.length = 0;
-      expect((await test.current.reader.confirmDeletions('watchlist', signal)).againMs).toBeUndefined();
+      expect((await confirm('watchlist')).againMs).toBeUndefined();
       return test.asked.length;
     };
     expect(await asked()).toBeGreaterThan(0);
@@ -217,12 +220,8 @@ describe('doubts', () => {
   it('of a full walk that was broken off wait until it has been read to its end', async () => {
     await mirrored();
     const all = await ids('research_jobs');
-    for (const place of [10, 20, 30]) {
-      const id = String(all[place]);
-      await test.sandbox.control.mutate({ op: 'update', collection: 'research_jobs', id, fields: { x: 1 } });
-    }
-    await test.read('research_jobs', 'full');
-    await test.sandbox.control.mutate({ op: 'delete', collection: 'research_jobs', id: String(all[60]) });
+    await trusted(all);
+    await remove('research_jobs', all[60]);
     const stop = new AbortController();
     test.asked.length = 0;
     test.onRequest = () => {
@@ -234,8 +233,7 @@ describe('doubts', () => {
     await test.reopen();
     await systemClock.sleep(GRACE_PERIOD_MS + 100);
     test.asked.length = 0;
-    const signal = new AbortController().signal;
-    expect((await test.current.reader.confirmDeletions('research_jobs', signal)).error).toBeUndefined();
+    expect((await confirm('research_jobs')).error).toBeUndefined();
     expect(test.asked).toEqual([]);
     const { totals, error } = await test.read('research_jobs', 'full');
     expect(error).toBeUndefined();

@@ -3,7 +3,7 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createTestAccount, type TestAccount } from '../support/sync/read-account.ts';
+import { createFrozenAccount, type TestAccount } from '../support/sync/read-account.ts';
 
 const GRACE_PERIOD_MS = 1_000;
 
@@ -12,8 +12,7 @@ afterEach(() => test.close());
 
 /** Six pages of jobs, mirrored longer ago than the grace period. */
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
-  test = await createTestAccount(switches, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
-  await test.sandbox.control.clock({ freeze: true });
+  test = await createFrozenAccount(switches, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
   await test.read('research_jobs', 'full');
   await systemClock.sleep(GRACE_PERIOD_MS + 100);
 }
@@ -155,8 +154,7 @@ describe('a full reading beside another', () => {
 
 describe('a full reading of rows that came a moment ago', () => {
   it('waits until their absence may be told, and ends complete', async () => {
-    test = await createTestAccount({}, systemClock, { MIRROR_SETTLE: '2s' });
-    await test.sandbox.control.clock({ freeze: true });
+    test = await createFrozenAccount({}, systemClock, { MIRROR_SETTLE: '2s' });
     await test.read('research_jobs', 'full');
     const [gone] = await jobs();
     await remove(gone);
@@ -169,10 +167,9 @@ describe('a full reading of rows that came a moment ago', () => {
 
 describe('a full pass over lists', () => {
   it('counts those that another reading came to first', async () => {
-    test = await createTestAccount({ lists: 3, itemsPerList: 120, order: 'unordered' }, systemClock, {
+    test = await createFrozenAccount({ lists: 3, itemsPerList: 120, order: 'unordered' }, systemClock, {
       MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s`,
     });
-    await test.sandbox.control.clock({ freeze: true });
     const asOf = test.current.reader.completeFromNow();
     await test.read('lists', 'full');
     // A poll comes to each list once the pass has begun: in this order only a whole walk will do.

@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RequestRefused } from '../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createTestAccount, type TestAccount } from '../support/sync/read-account.ts';
+import { createFrozenAccount, type TestAccount } from '../support/sync/read-account.ts';
 
 const GRACE_PERIOD_MS = 1_000;
 
 let account: TestAccount;
 beforeEach(async () => {
-  account = await createTestAccount({}, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
-  await account.sandbox.control.clock({ freeze: true });
+  account = await createFrozenAccount({}, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
   for (const name of ['lists', 'list_items'] as const) {
     expect((await account.read(name, 'full')).error).toBeUndefined();
   }

@@ -1,13 +1,9 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { createHostileMirror, type HostileMirror, startHostileService } from './hostile-service.ts';
+import { startHostileService, hostileMirror } from './hostile-service.ts';
 
-let mirror: HostileMirror;
-beforeAll(async () => {
-  mirror = await createHostileMirror();
-});
-afterAll(() => mirror.drop());
+const mirror = hostileMirror();
 
 describe('credits', () => {
   it.each<[SandboxOptions['credits'], (raw: string) => string | null]>([

@@ -1,18 +1,19 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
-import { createHostileMirror, type HostileMirror, startHostileService } from './hostile-service.ts';
+import {
+  createHostileMirror,
+  type HostileMirror,
+  startHostileService,
+  hostileMirror,
+} from './hostile-service.ts';
 
 interface Column {
   readonly field: string;
   readonly name: string | null;
 }
 
-let mirror: HostileMirror;
-beforeAll(async () => {
-  mirror = await createHostileMirror();
-});
-afterAll(() => mirror.drop());
+const mirror = hostileMirror();
 
 async function columnsOf(collection: string, database: HostileMirror = mirror): Promise<Column[]> {
   const { rows } = await sql<Column>`

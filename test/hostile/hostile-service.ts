@@ -1,4 +1,3 @@
-import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { createTransport } from '../../src/api/transport.ts';
 import { OwnedAccounts } from '../../src/db/ownership/owned-accounts.ts';
 import type { AccountContext } from '../../src/app/accounts/open-account.ts';
@@ -10,10 +9,14 @@ import { ownIdentity } from '../../src/db/ownership/process-identity.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
 import { KeyRefused } from '../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createLogger } from '@research-mirror/runtime/logger';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { createMigratedDatabase, type MigratedDatabase } from '../support/databases/migrated-database.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+  testDatabase,
+} from '../support/databases/migrated-database.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
+import { ALONE, quietLink, SILENT_LOG } from '../support/sync/quiet-parts.ts';
 
 const USERS_A_SERVICE = 60;
 /** Times that a collection is read before it is called unreadable: faults come at random. */
@@ -40,6 +43,12 @@ export interface HostileMirror extends MigratedDatabase {
 
 export async function createHostileMirror(): Promise<HostileMirror> {
   return { ...(await createMigratedDatabase()), users: 0 };
+}
+
+/** One for a file's tests, there while they run. */
+export function hostileMirror(): HostileMirror {
+  const database = testDatabase();
+  return Object.assign(database, { users: 0 });
 }
 
 /** An emulated service whose variants are read into one new account each. */
@@ -91,27 +100,13 @@ export async function startHostileService(
         config,
         db,
         urgentDb: db,
-        log: createLogger(
-          { write: () => {} },
-          { level: 'silent', format: 'json', colour: false, scrub: String },
-        ),
+        log: SILENT_LOG,
         observers: [],
         owned: new OwnedAccounts(),
-        onReleased: () => Promise.resolve(),
-        keys: scratchKeys,
-        onChanged: () => {},
+        ...ALONE,
         schedule: createSchedule(config),
         clock: systemClock,
-        link: {
-          transport,
-          share: 1,
-          clock: systemClock,
-          // No request is repeated at once: a retry waits for nothing.
-          random: () => 0,
-          scrub: (text) => text,
-          onExchange: () => {},
-          onBudgetEvent: () => {},
-        },
+        link: quietLink(transport),
       };
       await ensureAccount(db, String(userId), new Date());
       const taken = await takeAccount(db, String(userId), 'tests', identity);

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createHostileMirror, type HostileMirror, startHostileService } from './hostile-service.ts';
+import { describe, expect, it } from 'vitest';
+import { startHostileService, hostileMirror } from './hostile-service.ts';
 
-let mirror: HostileMirror;
-beforeAll(async () => {
-  mirror = await createHostileMirror();
-});
-afterAll(() => mirror.drop());
+const mirror = hostileMirror();
 
 describe('pages that are too large to be held', () => {
   it('of one item are held up to 32 MiB; a larger one is named', async () => {

@@ -6,25 +6,21 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { type Service, Stopped } from '@research-mirror/runtime/service';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
+import { databaseForEach } from '../../support/databases/migrated-database.ts';
 
-let database: MigratedDatabase;
+const database = databaseForEach();
 let service: Service;
 let bell: Doorbell;
 const failures: unknown[] = [];
 
 beforeEach(async () => {
-  database = await createMigratedDatabase();
   bell = new Doorbell();
   failures.length = 0;
   await sql`
     create function refuse() returns trigger language plpgsql set search_path = '' as
     $$ begin raise 'the database is in trouble'; end $$`.execute(database.kysely);
 });
-afterEach(async () => {
-  await service.stop();
-  await database.drop();
-});
+afterEach(() => service.stop());
 
 async function serve(handler: CommandHandler): Promise<void> {
   const { db } = database;

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { ask as askAll, CommandFailed } from '../../../src/commands/ask.ts';
 import { commandService, type CommandHandler, HandedOn } from '../../../src/commands/carry-out.ts';
 import { createWakeups, wake } from '../../../src/db/notify/wakeups.ts';
@@ -6,13 +6,9 @@ import { RequestRefused } from '../../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { type Service, startAll, stopAll, Stopped } from '@research-mirror/runtime/service';
-import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../support/databases/migrated-database.ts';
 
-let database: MigratedDatabase;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const running: Service[] = [];
 afterEach(() => stopAll(running.splice(0)));

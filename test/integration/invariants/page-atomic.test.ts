@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordFreed } from '../../../src/db/budget/budget-store.ts';
 import { NO_SUSPECTS } from '../../../src/model/absence.ts';
 import { NO_TOTALS } from '../../../src/sync/walk-run/walk-totals.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 
-let database: MigratedDatabase;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 /** All that a page may write. */
 const TABLES = [

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { cutOff, interrupted, polledAt } from '../../support/mirror/freshness-of-account.ts';
-import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
+import { Stopped } from '@research-mirror/runtime/service';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { TransportError } from '../../../src/model/errors.ts';
+import { createFrozenAccount, type TestAccount } from '../../support/sync/read-account.ts';
 import { earlier } from '../../support/postgres/earlier.ts';
 
 // `freshness.polled_at` says: new rows, and changes of rows that may still change, are here as of then. It may say
@@ -11,73 +13,100 @@ let account: TestAccount;
 afterEach(() => account.close());
 
 const create = async (switches: Partial<SandboxOptions> = {}): Promise<void> => {
-  account = await createTestAccount(switches);
-  await account.sandbox.control.clock({ freeze: true });
+  account = await createFrozenAccount(switches);
 };
 
 /** So that a poll has no refresh behind it: a full walk that begins before it is sure to end after it. */
 const confirmAll = (): Promise<unknown> => account.query('delete from mirror_sync.unsettled');
+
+/** `polled_at` in `freshness`, milliseconds; undefined where it has none. */
+async function polledAt(name: CollectionName = 'research_jobs'): Promise<number | undefined> {
+  const [row] = await account.query<{ polled_at: Date | null }>(
+    `select polled_at from mirror.freshness where collection = '${name}'`,
+  );
+  return row?.polled_at?.getTime();
+}
+
+/** Reads, after which `polled_at` is no earlier than the reading's beginning. */
+async function movesIt(name: CollectionName, what: 'full' | 'poll'): Promise<void> {
+  const begun = Date.now();
+  expect((await account.read(name, what)).error).toBeUndefined();
+  expect(await polledAt(name)).toBeGreaterThanOrEqual(begun);
+}
+
+/** From now on, requests that `which` chooses do not reach the service. */
+function cutOff(which: (path: string) => boolean): void {
+  account.onRequest = (path) => {
+    if (which(path)) throw new TransportError('no route to the service');
+  };
+}
+
+/** Reads jobs until `requests` were sent, and is stopped then. */
+async function interrupted(what: 'full' | 'poll', requests: number): Promise<void> {
+  const stop = new AbortController();
+  let left = requests;
+  account.onRequest = () => {
+    if (left === 0) stop.abort(new Stopped('the test'));
+    left -= 1;
+  };
+  await account.read('research_jobs', what, stop.signal).catch(() => {});
+  account.onRequest = () => {};
+}
 
 const jobsOf = (path: string): boolean => path.startsWith('/v1/research?');
 
 describe('polled_at of a collection', () => {
   it('says nothing before the first load has ended, whatever polls brought meanwhile', async () => {
     await create();
-    await interrupted(account, 'research_jobs', 'full', 3);
+    await interrupted('full', 3);
     await account.read('research_jobs', 'poll');
-    expect(await polledAt(account, 'research_jobs')).toBeUndefined();
+    expect(await polledAt()).toBeUndefined();
     await account.reopen();
     const { error, fullNeeded } = await account.read('research_jobs', 'poll');
     expect({ error, fullNeeded }).toEqual({ error: undefined, fullNeeded: true });
     expect(account.walks.at(-1)).toMatchObject({ kind: 'poll', outcome: 'complete' });
-    expect(await polledAt(account, 'research_jobs')).toBeUndefined();
+    expect(await polledAt()).toBeUndefined();
     await account.read('research_jobs', 'full');
-    expect(await polledAt(account, 'research_jobs')).toBeDefined();
+    expect(await polledAt()).toBeDefined();
   });
 
   it('is that of the first load’s beginning, also when that was interrupted, until a poll follows it', async () => {
     await create();
-    await interrupted(account, 'research_jobs', 'full', 3);
+    await interrupted('full', 3);
     const begun = Date.now();
     await account.reopen();
-    cutOff(account, () =>
-      account.walks.some(({ kind, outcome }) => kind === 'full' && outcome === 'complete'),
-    );
+    cutOff(() => account.walks.some(({ kind, outcome }) => kind === 'full' && outcome === 'complete'));
     expect((await account.read('research_jobs', 'full')).error).toBeDefined();
-    expect(await polledAt(account, 'research_jobs')).toBeLessThan(begun);
+    expect(await polledAt()).toBeLessThan(begun);
     account.onRequest = () => {};
-    await account.read('research_jobs', 'poll');
-    expect(await polledAt(account, 'research_jobs')).toBeGreaterThanOrEqual(begun);
+    await movesIt('research_jobs', 'poll');
   });
 
   it('stays while the refresh after a poll fails, though the poll itself was good', async () => {
     // Jobs for ever under way, more than the poll's overlap passes.
     await create({ jobs: 600, stuckShare: 1 });
     await account.read('research_jobs', 'full');
-    const before = await polledAt(account, 'research_jobs');
+    const before = await polledAt();
     const walks = account.walks.length;
-    cutOff(account, (path) => jobsOf(path) && account.walks.length > walks);
+    cutOff((path) => jobsOf(path) && account.walks.length > walks);
     expect((await account.read('research_jobs', 'poll')).error).toBeDefined();
     expect(account.walks.slice(walks).map(({ kind, outcome }) => `${kind} ${outcome}`)).toEqual([
       'poll complete',
       'refresh failed',
     ]);
-    expect(await polledAt(account, 'research_jobs')).toBe(before);
+    expect(await polledAt()).toBe(before);
     account.onRequest = () => {};
-    const begun = Date.now();
-    expect((await account.read('research_jobs', 'poll')).error).toBeUndefined();
-    expect(await polledAt(account, 'research_jobs')).toBeGreaterThanOrEqual(begun);
+    await movesIt('research_jobs', 'poll');
   });
 
   it('is that of the interrupted poll where a poll only goes on with it', async () => {
     await create({ order: 'rising' });
     await account.read('research_jobs', 'full');
-    await interrupted(account, 'research_jobs', 'poll', 2);
+    await interrupted('poll', 2);
     const begun = Date.now();
     await account.read('research_jobs', 'poll');
-    expect(await polledAt(account, 'research_jobs')).toBeLessThan(begun);
-    await account.read('research_jobs', 'poll');
-    expect(await polledAt(account, 'research_jobs')).toBeGreaterThanOrEqual(begun);
+    expect(await polledAt()).toBeLessThan(begun);
+    await movesIt('research_jobs', 'poll');
   });
 
   it('does not go back when a full walk ends that began before the last poll', async () => {
@@ -95,7 +124,7 @@ describe('polled_at of a collection', () => {
     await account.read('research_jobs', 'full');
     await poll;
     expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'full']);
-    expect(await polledAt(account, 'research_jobs')).toBeGreaterThanOrEqual(begun);
+    expect(await polledAt()).toBeGreaterThanOrEqual(begun);
   });
 
   it('goes back to a full walk’s beginning when that walk finds the order broken, on which polls relied', async () => {
@@ -126,7 +155,7 @@ describe('polled_at of a collection', () => {
     await account.read('research_jobs', 'full');
     await poll;
     expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'full']);
-    expect(await polledAt(account, 'research_jobs')).toBeLessThan(begun);
+    expect(await polledAt()).toBeLessThan(begun);
     const [scope] = await account.query<{ contradicted: boolean }>(
       `select (memory->'evidence'->>'contradicted')::boolean as contradicted from mirror_sync.scope where collection = 'research_jobs'`,
     );
@@ -158,39 +187,37 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     const { error } = await account.read(name, 'poll');
     expect(error).toBeUndefined();
     expect(await states(name)).toEqual([{ state: 'current', last_error: null, deleted: 1 }]);
-    expect(await polledAt(account, name)).toBeLessThan(before);
+    expect(await polledAt(name)).toBeLessThan(before);
     await account.reopen();
     await account.read(name, 'poll');
-    expect(await polledAt(account, name)).toBeLessThan(before);
+    expect(await polledAt(name)).toBeLessThan(before);
     // The grace period passes.
     await deletedSince(name, row, '1 hour');
     const begun = Date.now();
     await account.read('lists', 'poll');
     await account.read(name, 'poll');
     expect(await states(name)).toEqual([{ state: 'current', last_error: null, deleted: 0 }]);
-    expect(await polledAt(account, name)).toBeGreaterThanOrEqual(begun);
+    expect(await polledAt(name)).toBeGreaterThanOrEqual(begun);
   });
 
   it('moves where no page showed it again in ten grace periods: the one that did was stale', async () => {
     await create();
     await account.read('research_jobs', 'full');
-    const before = await polledAt(account, 'research_jobs');
+    const before = await polledAt();
     // A row that the service does not have: no page proves it absent, since none begins before it.
     await account.query(`
       insert into mirror_sync.candidate (_user_id, collection, key, kind, obs, at)
       values (${account.current.reader.userId}, 'research_jobs', '1', 'returned', 1, now())`);
     await account.read('research_jobs', 'poll');
-    expect(await polledAt(account, 'research_jobs')).toBe(before);
+    expect(await polledAt()).toBe(before);
     await account.query(`update mirror_sync.candidate set at = ${earlier('at', '1 hour')}`);
-    const begun = Date.now();
-    await account.read('research_jobs', 'poll');
-    expect(await polledAt(account, 'research_jobs')).toBeGreaterThanOrEqual(begun);
+    await movesIt('research_jobs', 'poll');
   });
 
   it('stays for the account, whose one row may be stale', async () => {
     await create();
     await account.read('account', 'full');
-    const before = await polledAt(account, 'account');
+    const before = await polledAt('account');
     // What the service says now was superseded a moment ago, as far as the mirror knows.
     await account.query(`
       insert into mirror.account_history
@@ -199,11 +226,9 @@ describe('polled_at while a row is seen that is not believed yet', () => {
       from mirror.account`);
     await account.query(`update mirror.account set _hash = '\\x00', _change_id = _change_id + 1000`);
     await account.read('account', 'full');
-    expect(await polledAt(account, 'account')).toBe(before);
+    expect(await polledAt('account')).toBe(before);
     await account.query(`update mirror.account_history set _valid_to = now() - interval '1 hour'`);
-    const begun = Date.now();
-    await account.read('account', 'full');
-    expect(await polledAt(account, 'account')).toBeGreaterThanOrEqual(begun);
+    await movesIt('account', 'full');
   });
 });
 
@@ -222,7 +247,7 @@ describe('polled_at of list_items', () => {
     await create();
     await account.read('lists', 'full');
     const [first = '', second = ''] = await lists();
-    cutOff(account, itemsOf(first));
+    cutOff(itemsOf(first));
     await account.read('list_items', 'poll');
     return [first, second];
   };
@@ -230,29 +255,29 @@ describe('polled_at of list_items', () => {
   it('says nothing while the lists were never polled, or one of them was never read', async () => {
     await create();
     await account.read('list_items', 'poll');
-    expect(await polledAt(account, 'list_items')).toBeUndefined();
+    expect(await polledAt('list_items')).toBeUndefined();
     await account.read('lists', 'full');
     const [, second = ''] = await lists();
-    cutOff(account, itemsOf(second));
+    cutOff(itemsOf(second));
     expect((await account.read('list_items', 'poll')).error).toBeDefined();
-    expect(await polledAt(account, 'list_items')).toBeUndefined();
+    expect(await polledAt('list_items')).toBeUndefined();
     account.onRequest = () => {};
     await account.read('list_items', 'poll');
-    const known = await polledAt(account, 'list_items');
-    expect(known).toBeLessThanOrEqual((await polledAt(account, 'lists')) ?? 0);
+    const known = await polledAt('list_items');
+    expect(known).toBeLessThanOrEqual((await polledAt('lists')) ?? 0);
 
     // A new list: known is that of the lists, and its items are not here yet.
     await account.sandbox.control.mutate({ op: 'insert', collection: 'lists', fields: { name: 'new' } });
     await account.read('lists', 'poll');
     const newest = (await lists()).at(-1) ?? '';
-    cutOff(account, itemsOf(newest));
+    cutOff(itemsOf(newest));
     await account.read('list_items', 'poll');
-    expect(await polledAt(account, 'list_items')).toBe(known);
+    expect(await polledAt('list_items')).toBe(known);
   });
 
   it('is not held by lists that are gone: deleted ones, and those that the service does not know any more', async () => {
     const [first, second] = await cutOffAtFirst();
-    expect(await polledAt(account, 'list_items')).toBeUndefined();
+    expect(await polledAt('list_items')).toBeUndefined();
     // As the deletion of the list leaves them.
     await account.query(`update mirror.lists set _deleted_at = now() where list_id = ${first}`);
     await account.query(`update mirror_sync.scope set gone_at = now() where parent = '${first}'`);
@@ -263,7 +288,7 @@ describe('polled_at of list_items', () => {
     const begun = Date.now();
     await account.read('lists', 'poll');
     expect((await account.read('list_items', 'poll')).error).toBeUndefined();
-    expect(await polledAt(account, 'list_items')).toBeGreaterThanOrEqual(begun);
+    expect(await polledAt('list_items')).toBeGreaterThanOrEqual(begun);
   });
 
   it('and the state stay failing when only what came due was read after a pass that failed', async () => {

@@ -1,18 +1,14 @@
 import { sql, type Transaction } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { takeAccount, type TakeResult } from '../../../src/db/ownership/lease.ts';
 import type { ProcessIdentity } from '../../../src/db/ownership/process-identity.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createMigratedDatabase, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../support/databases/migrated-database.ts';
 import { sessionsWaiting } from '../../support/postgres/sessions-waiting.ts';
 
 const HERE: ProcessIdentity = { host: 'here', machine: 'this machine', pid: 1, startedTicks: '1' };
-let database: MigratedDatabase;
+const database = testDatabase();
 
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   await sql`delete from mirror_sync.account; delete from mirror_sync.process`.execute(database.kysely);
   await sql`

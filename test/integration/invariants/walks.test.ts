@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
+import { createFrozenAccount, type TestAccount } from '../../support/sync/read-account.ts';
 
 // Walks of one account against real Postgres and real HTTP, broken off at chosen places.
 
@@ -8,8 +8,7 @@ let account: TestAccount;
 afterEach(() => account.close());
 
 const create = async (switches: Partial<SandboxOptions> = {}): Promise<void> => {
-  account = await createTestAccount(switches);
-  await account.sandbox.control.clock({ freeze: true });
+  account = await createFrozenAccount(switches);
 };
 
 /** Postgres refuses the scope's `obs`-th observation: that page can't be written. */

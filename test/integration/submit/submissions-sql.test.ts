@@ -7,21 +7,20 @@ import { answer, submittingRoles } from '../../support/submissions/submitting-ro
 const scene = submittingRoles();
 const { owner, submissions } = scene;
 
+/** What a submitter is answered. */
+const asked = (call: string): Promise<unknown> => answer(scene.submitter, call);
+
 const settings = (submit: object): Promise<unknown> =>
   owner(`insert into mirror_sync.installation (created_at, settings)
     values (now(), '${JSON.stringify({ submit })}')`);
 
 describe('submit()', () => {
   it('queues an operation for a submitter, who then sees it; no digit of the payload is lost', async () => {
-    const id = await answer(
-      scene.submitter,
-      `mirror.submit('research', '{"n": 9007199254740993, "x": 1.10}')`,
-    );
+    const id = await asked(`mirror.submit('research', '{"n": 9007199254740993, "x": 1.10}')`);
     expect(await scene.submitter.run('select submission_id, state, sent_at from mirror.submissions')).toEqual(
       [{ submission_id: id, state: 'queued', sent_at: null }],
     );
-    await answer(
-      scene.submitter,
+    await asked(
       `mirror.submit('list_analyze', '{}', target_id => '12', user_id => 7, idempotency_key => 'k')`,
     );
     const none = { target_id: null, idempotency_key: null, state: 'queued', _user_id: '7' };
@@ -33,10 +32,10 @@ describe('submit()', () => {
 
   it('takes each of the seven operations', async () => {
     for (const operation of ['research', 'enrich', 'clay_enrich', 'bulk_research', 'list']) {
-      expect(await answer(scene.submitter, `mirror.submit('${operation}', '{}')`)).toMatch(/^\d+$/);
+      expect(await asked(`mirror.submit('${operation}', '{}')`)).toMatch(/^\d+$/);
     }
     for (const operation of ['list_analyze', 'sequence']) {
-      expect(await answer(scene.submitter, `mirror.submit('${operation}', '{}', '5')`)).toMatch(/^\d+$/);
+      expect(await asked(`mirror.submit('${operation}', '{}', '5')`)).toMatch(/^\d+$/);
     }
   });
 
@@ -57,21 +56,19 @@ describe('submit()', () => {
     [`'research', '{}', idempotency_key => ''`, /^RM016 the idempotency_key must have 1 to 200 characters$/],
     [`'research', '{}', idempotency_key => repeat('k', 201)`, /^RM016 the idempotency_key must have/],
   ])('refuses (%s) by an SQLSTATE of its own, and queues nothing', async (parameters, message) => {
-    expect(await answer(scene.submitter, `mirror.submit(${parameters})`)).toMatch(message);
+    expect(await asked(`mirror.submit(${parameters})`)).toMatch(message);
     expect(await submissions()).toEqual([]);
   });
 
   it('wants the account named where there are several, and says so where there is none', async () => {
     await owner(`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 12) n
       on conflict do nothing`);
-    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toBe(
+    expect(await asked(`mirror.submit('research', '{}')`)).toBe(
       'RM013 there are 12 accounts: name one as user_id (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …)',
     );
-    expect(await answer(scene.submitter, `mirror.submit('research', '{}', user_id => 3)`)).toMatch(/^\d+$/);
+    expect(await asked(`mirror.submit('research', '{}', user_id => 3)`)).toMatch(/^\d+$/);
     await owner('delete from mirror_sync.account');
-    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(
-      /^RM013 no account has been/,
-    );
+    expect(await asked(`mirror.submit('research', '{}')`)).toMatch(/^RM013 no account has been/);
   });
 
   it('looks up no more than the oldest and the newest while the queue can’t be full', async () => {
@@ -83,22 +80,18 @@ describe('submit()', () => {
     const plan = await owner(`explain select min(submission_id) from mirror.submissions
       where _user_id = 7 and state in ('queued', 'sending', 'held')`);
     expect(JSON.stringify(plan)).toContain('submissions_open');
-    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(/^\d+$/);
-    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(
-      /^RM014 2000 submissions/,
-    );
+    expect(await asked(`mirror.submit('research', '{}')`)).toMatch(/^\d+$/);
+    expect(await asked(`mirror.submit('research', '{}')`)).toMatch(/^RM014 2000 submissions/);
   });
 
   it('is refused while submissions are off, and beyond the bound of the account’s queue', async () => {
     await settings({ enabled: false });
-    expect(await answer(scene.submitter, `mirror.submit('research', '{}')`)).toMatch(
-      /^RM015 .*MIRROR_SUBMIT=off/,
-    );
+    expect(await asked(`mirror.submit('research', '{}')`)).toMatch(/^RM015 .*MIRROR_SUBMIT=off/);
     await owner('delete from mirror_sync.installation');
     await settings({ enabled: true, maxQueued: 2 });
     await owner(`insert into mirror_sync.account (_user_id, created_at) values (8, now())`);
     const call = (user: number): Promise<unknown> =>
-      answer(scene.submitter, `mirror.submit('research', '{}', user_id => ${user})`);
+      asked(`mirror.submit('research', '{}', user_id => ${user})`);
     await call(7);
     await call(7);
     expect(await call(7)).toBe('RM014 2 submissions of account 7 wait already: MIRROR_SUBMIT_MAX_QUEUED');
@@ -116,7 +109,7 @@ describe('submit()', () => {
 describe('an idempotency key', () => {
   it('gives one submission to twenty sessions that use it at once', async () => {
     const calls = Array.from({ length: 20 }, () =>
-      answer(scene.submitter, `mirror.submit('research', '{"a": 1}', idempotency_key => 'order 1')`),
+      asked(`mirror.submit('research', '{"a": 1}', idempotency_key => 'order 1')`),
     );
     const answers = await Promise.all(calls);
     expect(new Set(answers).size).toBe(1);
@@ -129,7 +122,7 @@ describe('an idempotency key', () => {
     let waiting: Promise<unknown> | undefined;
     const first = scene.submitter.kysely.transaction().execute(async (trx) => {
       await sql`select ${sql.raw(call)}`.execute(trx);
-      waiting = answer(scene.submitter, call);
+      waiting = asked(call);
       // Until the other one stands before the key.
       while ((await sessionsWaiting(owner)) !== 1);
       throw new Error('thought better of it');
@@ -142,13 +135,11 @@ describe('an idempotency key', () => {
   it('gives the same submission whatever became of it, also where the queue is full', async () => {
     await settings({ maxQueued: 1 });
     const call = `mirror.submit('research', '{"a": 1, "b": 2}', idempotency_key => 'k')`;
-    const id = await answer(scene.submitter, call);
-    expect(await answer(scene.submitter, call)).toBe(id);
+    const id = await asked(call);
+    expect(await asked(call)).toBe(id);
     await owner(`update mirror.submissions set state = 'unknown'`);
     // The same object in another spelling.
-    expect(
-      await answer(scene.submitter, `mirror.submit('research', '{"b":2,"a":1}', idempotency_key => 'k')`),
-    ).toBe(id);
+    expect(await asked(`mirror.submit('research', '{"b":2,"a":1}', idempotency_key => 'k')`)).toBe(id);
   });
 
   it.each([
@@ -156,11 +147,8 @@ describe('an idempotency key', () => {
     `'sequence', '{"a": 1}', '2', idempotency_key => 'k'`,
     `'sequence', '{}', '1', idempotency_key => 'k'`,
   ])('is refused for something else (%s)', async (parameters) => {
-    const id = await answer(
-      scene.submitter,
-      `mirror.submit('sequence', '{"a": 1}', '1', idempotency_key => 'k')`,
-    );
-    expect(await answer(scene.submitter, `mirror.submit(${parameters})`)).toBe(
+    const id = await asked(`mirror.submit('sequence', '{"a": 1}', '1', idempotency_key => 'k')`);
+    expect(await asked(`mirror.submit(${parameters})`)).toBe(
       `RM016 idempotency_key 'k' is that of submission ${String(id)}, which is another operation, target or payload`,
     );
   });
@@ -168,31 +156,28 @@ describe('an idempotency key', () => {
   it('is the account’s own', async () => {
     await owner(`insert into mirror_sync.account (_user_id, created_at) values (8, now())`);
     const call = (user: number): Promise<unknown> =>
-      answer(
-        scene.submitter,
-        `mirror.submit('research', '{"u": ${user}}', user_id => ${user}, idempotency_key => 'k')`,
-      );
+      asked(`mirror.submit('research', '{"u": ${user}}', user_id => ${user}, idempotency_key => 'k')`);
     expect(await call(7)).not.toBe(await call(8));
   });
 });
 
 describe('cancel_submission()', () => {
-  const queue = (): Promise<unknown> => answer(scene.submitter, `mirror.submit('research', '{}')`);
+  const queue = (): Promise<unknown> => asked(`mirror.submit('research', '{}')`);
 
   it.each(['queued', 'held'])('cancels what is %s, for good', async (state) => {
     const id = await queue();
     await owner(`update mirror.submissions set state = '${state}'`);
-    expect(await answer(scene.submitter, `mirror.cancel_submission(${String(id)})`)).toBe(true);
+    expect(await asked(`mirror.cancel_submission(${String(id)})`)).toBe(true);
     expect(await owner('select state, done_at is not null as done from mirror.submissions')).toEqual([
       { state: 'cancelled', done: true },
     ]);
-    expect(await answer(scene.submitter, `mirror.cancel_submission(${String(id)})`)).toBe(true);
+    expect(await asked(`mirror.cancel_submission(${String(id)})`)).toBe(true);
   });
 
   it.each(['sending', 'accepted', 'rejected', 'unknown'])('refuses what is %s', async (state) => {
     const id = await queue();
     await owner(`update mirror.submissions set state = '${state}'`);
-    expect(await answer(scene.submitter, `mirror.cancel_submission(${String(id)})`)).toBe(
+    expect(await asked(`mirror.cancel_submission(${String(id)})`)).toBe(
       `RM017 submission ${String(id)} is ${state}: only queued and held ones can be cancelled`,
     );
     expect(await submissions()).toMatchObject([{ state }]);
@@ -208,19 +193,13 @@ describe('cancel_submission()', () => {
         return null;
       end $$;
       create trigger put_back after update on mirror.submissions for each statement execute function put_back()`);
-    expect(await answer(scene.submitter, `mirror.cancel_submission(${String(id)})`)).toMatch(
-      /^RM017 .* is sending:/,
-    );
+    expect(await asked(`mirror.cancel_submission(${String(id)})`)).toMatch(/^RM017 .* is sending:/);
     await owner(`drop trigger put_back on mirror.submissions; drop function put_back()`);
   });
 
   it('says that there is none', async () => {
-    expect(await answer(scene.submitter, `mirror.cancel_submission(99)`)).toBe(
-      'RM017 there is no submission 99',
-    );
-    expect(await answer(scene.submitter, `mirror.cancel_submission(null)`)).toBe(
-      'RM017 there is no submission NULL',
-    );
+    expect(await asked(`mirror.cancel_submission(99)`)).toBe('RM017 there is no submission 99');
+    expect(await asked(`mirror.cancel_submission(null)`)).toBe('RM017 there is no submission NULL');
   });
 
   it('finds it by its number without reading the whole table', async () => {

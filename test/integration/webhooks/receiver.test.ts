@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/connection/database.ts';
 import { createEventSink } from '../../../src/db/events/event-sink.ts';
 import { receivingAccounts } from '../../../src/db/webhook/receiving-accounts.ts';
@@ -10,12 +10,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { createWebhookServer, type WebhookServer } from '../../../src/webhooks/receive/webhook-server.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-  migrateTo,
-  openTestDatabase,
-} from '../../support/databases/migrated-database.ts';
+import { migrateTo, openTestDatabase, testDatabase } from '../../support/databases/migrated-database.ts';
 import { createOwnServer } from '../../support/databases/own-server.ts';
 import {
   startTestSandbox,
@@ -29,11 +24,8 @@ import { envelope, SECRET, signedHeaders } from '../../support/webhooks/signing.
 
 const USER = String(TEST_USER);
 const open: (() => Promise<unknown>)[] = [];
-let database: MigratedDatabase;
+const database = testDatabase();
 
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
 beforeEach(async () => {
   for (const table of ['account', 'registration', 'event_seen', 'hint']) {
     await sql`delete from ${sql.id('mirror_sync', table)}`.execute(database.kysely);
@@ -43,7 +35,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const end of open.splice(0).toReversed()) await end();
 });
-afterAll(() => database.drop());
 
 /** A receiver of one process. */
 async function receive(db: Database = database, header = 'X-Service-Signature'): Promise<WebhookServer> {

@@ -3,33 +3,24 @@ import { chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Location } from '@research-mirror/embedded-postgres/location';
 import type { Cluster } from '../databases/cluster.ts';
+import { isTested } from '../optional.ts';
 
 /** Where Debian puts it. */
 const PLACES = ['x86_64', 'aarch64'].map(
   (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`,
 );
 const library = PLACES.find((path) => existsSync(path));
+const MISSING = 'libfaketime is not installed (apt-get install faketime)';
 
-/**
- * Whether tests step a server's clock: where libfaketime is installed, unless TEST_FAKETIME is `off`. `required` (CI)
- * makes a missing one a failure; otherwise it is said on stderr.
- */
-export function isFaketimeTested(): boolean {
-  const wish = process.env['TEST_FAKETIME'];
-  if (wish === 'off') return false;
-  if (wish === 'required' || library !== undefined) return true;
-  process.stderr.write(
-    'libfaketime is not installed (apt-get install faketime); NOT TESTED: clocks that step\n',
-  );
-  return false;
-}
+export const isFaketimeTested = (): boolean =>
+  isTested('TEST_FAKETIME', library !== undefined, MISSING, 'clocks that step');
 
 /**
  * For `createSite`: makes the servers of its clusters run by a clock of their own, which `stepClock` steps.
  * @returns the folder of their programs
  */
 export async function withOwnClock({ bin }: Location, home: string): Promise<string> {
-  if (library === undefined) throw new Error('libfaketime is not installed (apt-get install faketime)');
+  if (library === undefined) throw new Error(MISSING);
   const folder = join(home, 'programs');
   await mkdir(folder, { recursive: true });
   await symlink(join(bin, 'initdb'), join(folder, 'initdb'));

@@ -1,6 +1,6 @@
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { findBinaries, run } from '@research-mirror/embedded-postgres/binaries';
 import { ensureDataDirectory } from '@research-mirror/embedded-postgres/data-directory';
 import { connectOrStart } from '@research-mirror/embedded-postgres/connect-or-start';
@@ -12,6 +12,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { quickFolder } from '../postgres/quick-folder.ts';
+import { onConnection } from '../postgres/on-connection.ts';
 
 const PASSWORD = 'test';
 
@@ -152,7 +153,9 @@ export class Cluster {
 
   /** The rows of one query, on a connection of its own. */
   async ask<T extends pg.QueryResultRow>(query: string, database = 'postgres'): Promise<T[]> {
-    return onConnection(urlAt(this.port, database), async (client) => (await client.query<T>(query)).rows);
+    return onConnection(urlAt(this.port, database), async (client) => (await client.query<T>(query)).rows, {
+      connectionTimeoutMillis: 5_000,
+    });
   }
 
   /** A copy of its files as they are, beside it: of a server that is stopped or was killed. */
@@ -234,17 +237,6 @@ export class Cluster {
 
 export function urlAt(port: number, database = 'postgres'): string {
   return `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/${database}`;
-}
-
-async function onConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end().catch(() => {});
-  }
 }
 
 async function giveTo({ user }: Location, path: string): Promise<void> {

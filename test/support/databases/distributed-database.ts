@@ -1,8 +1,9 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { type DistributeReport, runDistribute } from '../../../src/app/distribute/run-distribute.ts';
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
+import { onConnection } from '../postgres/on-connection.ts';
 
 /** Few: each test's database is a copy of all of them. */
 const SHARDS = 4;
@@ -52,12 +53,6 @@ export async function distributeMirror(url: string, schema = 'mirror'): Promise<
   }
 }
 
-async function ask(url: string, text: string, values: readonly string[] = []): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(text, [...values]);
-  } finally {
-    await client.end();
-  }
+function ask(url: string, text: string, values: readonly string[] = []): Promise<unknown> {
+  return onConnection(url, (client) => client.query(text, [...values]));
 }

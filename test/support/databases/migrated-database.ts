@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { inject } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest';
 import { programVersion } from '../../../src/app/program-files.ts';
 import {
   openDatabase,
@@ -10,7 +10,7 @@ import {
 import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { distributeTo } from './distributed-database.ts';
-import { copyTestDatabase, type TestDatabase } from '../postgres/postgres.ts';
+import { copyTestDatabase, createTestDatabase, type TestDatabase } from '../postgres/postgres.ts';
 import { ROOT } from '../rules/source-files.ts';
 
 export const MIGRATIONS = join(ROOT, 'migrations');
@@ -31,8 +31,19 @@ export function openTestDatabase(url: string, more: Partial<DatabaseOptions> = {
 
 /** A database of its own with all migrations applied, as `migrate` leaves it. */
 export async function createMigratedDatabase(schema = 'mirror'): Promise<MigratedDatabase> {
-  const { url, drop } = await createMigratedTestDatabase(schema);
-  const database = await openTestDatabase(url, { schema });
+  return opened(await createMigratedTestDatabase(schema), { schema });
+}
+
+/** A database of its own, as `migrate` finds it. */
+export async function createEmptyDatabase(more: Partial<DatabaseOptions> = {}): Promise<MigratedDatabase> {
+  return opened(await createTestDatabase(), more);
+}
+
+async function opened(
+  { url, drop }: TestDatabase,
+  more: Partial<DatabaseOptions>,
+): Promise<MigratedDatabase> {
+  const database = await openTestDatabase(url, more);
   return {
     ...database,
     url,
@@ -43,7 +54,31 @@ export async function createMigratedDatabase(schema = 'mirror'): Promise<Migrate
   };
 }
 
-/** The same, without a connection. */
+/** A database for a file's tests, there while they run. */
+export function testDatabase(
+  make: () => Promise<MigratedDatabase> = createMigratedDatabase,
+): MigratedDatabase {
+  const database = {} as MigratedDatabase;
+  beforeAll(async () => {
+    Object.assign(database, await make());
+  });
+  afterAll(() => database.drop());
+  return database;
+}
+
+/** Another one for each of a file's tests. */
+export function databaseForEach(
+  make: () => Promise<MigratedDatabase> = createMigratedDatabase,
+): MigratedDatabase {
+  const database = {} as MigratedDatabase;
+  beforeEach(async () => {
+    Object.assign(database, await make());
+  });
+  afterEach(() => database.drop());
+  return database;
+}
+
+/** A migrated database of its own, without a connection. */
 export function createMigratedTestDatabase(schema = 'mirror'): Promise<TestDatabase> {
   return copyTestDatabase(`migrated_${schema}`, async (url) => {
     await migrateTo(url, schema);

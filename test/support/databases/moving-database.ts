@@ -1,34 +1,6 @@
-import { type Address, createAddress, type WhileAway } from '../network/address.ts';
+import { createAddress, type WhileAway } from '../network/address.ts';
 import { type Cluster, LAZY_COMMITS, type Settings, urlAt } from './cluster.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-
-/**
- * A database at an address that stays, while what is behind it goes back in time: its clients see their connections
- * cut, and then a server again.
- */
-export interface MovingDatabase {
-  readonly url: string;
-  /** The server that the address leads to. */
-  server(): Cluster;
-  /** From here on a standby follows the server. */
-  follow(): Promise<void>;
-  /** The standby has all that is committed now, and gets nothing more. */
-  cutStandby(): Promise<void>;
-  /** The server dies with its machine, and the standby takes its place. */
-  failOver(): Promise<void>;
-  /** The server dies with its machine, and is started again on its files. */
-  crash(): Promise<void>;
-  /** A base backup of this moment. */
-  backUp(): Promise<Cluster>;
-  /** The server is stopped, and goes on from a backup, in place, on the timeline that it was on. */
-  restore(backup: Cluster): Promise<void>;
-  /** Copies the database within the server, as it is. */
-  copyDatabase(): Promise<void>;
-  /** The copy takes the database's name, and the database is gone. */
-  takeCopy(): Promise<void>;
-  /** Stops what runs, and removes its files. */
-  close(): Promise<void>;
-}
 
 export interface MovingOptions {
   /** Of a crash that loses commits which were answered; default false. */
@@ -41,14 +13,20 @@ export interface MovingOptions {
 const NAME = 'postgres';
 const MAINTENANCE = 'template1';
 
-/** @param cluster stopped; the database's own from here on */
+export type MovingDatabase = Awaited<ReturnType<typeof createMovingDatabase>>;
+
+/**
+ * A database at an address that stays, while what is behind it goes back in time: its clients see their connections
+ * cut, and then a server again.
+ * @param cluster stopped; the database's own from here on
+ */
 export async function createMovingDatabase(
   cluster: Cluster,
   { lazyCommits = false, whileAway = 'wait' }: MovingOptions = {},
-): Promise<MovingDatabase> {
+) {
   const settings: Settings = lazyCommits ? LAZY_COMMITS : {};
   await cluster.start(settings);
-  const address: Address = await createAddress(cluster.port, whileAway);
+  const address = await createAddress(cluster.port, whileAway);
   const used = new Set([cluster]);
   let server = cluster;
   let standby: Standby | undefined;
@@ -64,15 +42,19 @@ export async function createMovingDatabase(
   };
   return {
     url: urlAt(address.port),
+    /** The server that the address leads to. */
     server: () => server,
+    /** From here on a standby follows the server. */
     async follow() {
       standby = await createStandby(server, settings);
       used.add(standby.cluster);
     },
+    /** The standby has all that is committed now, and gets nothing more. */
     async cutStandby() {
       await following().caughtUp();
       following().cut();
     },
+    /** The server dies with its machine, and the standby takes its place. */
     async failOver() {
       const next = following();
       address.leadTo(undefined);
@@ -83,29 +65,35 @@ export async function createMovingDatabase(
       standby = undefined;
       address.leadTo(server.port);
     },
+    /** The server dies with its machine, and is started again on its files. */
     async crash() {
       address.leadTo(undefined);
       await server.crash();
       await server.start(settings);
       address.leadTo(server.port);
     },
+    /** A base backup of this moment. */
     async backUp() {
       const backup = await server.backUp();
       used.add(backup);
       return backup;
     },
-    async restore(backup) {
+    /** The server is stopped, and goes on from a backup, in place, on the timeline that it was on. */
+    async restore(backup: Cluster) {
       address.leadTo(undefined);
       await server.stop();
       await server.becomes(backup);
       await server.start(settings);
       address.leadTo(server.port);
     },
+    /** Copies the database within the server, as it is. */
     copyDatabase: () => withoutClients(`create database older template ${NAME}`),
+    /** The copy takes the database's name, and the database is gone. */
     async takeCopy() {
       await withoutClients(`alter database ${NAME} rename to gone`, `alter database older rename to ${NAME}`);
       await server.ask('drop database gone', MAINTENANCE);
     },
+    /** Stops what runs, and removes its files. */
     async close() {
       await Promise.all([address.close(), standby?.close()]);
       for (const each of used) await each.remove();
@@ -113,20 +101,10 @@ export async function createMovingDatabase(
   };
 }
 
-/** A streaming standby of a running server. */
-interface Standby {
-  readonly cluster: Cluster;
-  /** Until it has all that its primary has on disk. */
-  caughtUp(): Promise<void>;
-  /** Nothing comes from the primary any more, for good. */
-  cut(): void;
-  /** It becomes a primary, of a timeline of its own. */
-  promote(): Promise<void>;
-  /** Ends what joins it to its primary, not the server. */
-  close(): Promise<void>;
-}
+type Standby = Awaited<ReturnType<typeof createStandby>>;
 
-async function createStandby(primary: Cluster, settings: Settings = {}): Promise<Standby> {
+/** A streaming standby of a running server. */
+async function createStandby(primary: Cluster, settings: Settings) {
   const [cluster, link] = await Promise.all([primary.backUp(), createAddress(primary.port)]);
   await cluster.write('standby.signal', '');
   const { username, password } = new URL(urlAt(link.port));
@@ -137,6 +115,7 @@ async function createStandby(primary: Cluster, settings: Settings = {}): Promise
   });
   return {
     cluster,
+    /** Until it has all that its primary has on disk. */
     async caughtUp() {
       // What is committed without a wait for the disk is sent only once it is there.
       const [target] = await primary.ask<{ lsn: string }>(
@@ -149,11 +128,14 @@ async function createStandby(primary: Cluster, settings: Settings = {}): Promise
         return found?.there;
       });
     },
+    /** Nothing comes from the primary any more, for good. */
     cut: () => link.leadTo(undefined),
+    /** It becomes a primary, of a timeline of its own. */
     async promote() {
       link.leadTo(undefined);
       await cluster.ask('select pg_promote(true, 60)');
     },
+    /** Ends what joins it to its primary, not the server. */
     close: () => link.close(),
   };
 }

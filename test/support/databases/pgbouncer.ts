@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { unprivilegedUser } from '@research-mirror/embedded-postgres/system-user';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
+import { isTested } from '../optional.ts';
 
 export interface Pooler {
   /** As the database's, through the pooler. */
@@ -21,21 +22,11 @@ const PLACES = [
   '/usr/local/bin/pgbouncer',
   '/opt/homebrew/bin/pgbouncer',
 ];
-
-/**
- * Whether tests through pgbouncer run: where it is installed, unless TEST_PGBOUNCER is `off`. `required` (CI) makes
- * a missing one a failure; otherwise it is said on stderr, for `npm test` needs nothing but Node.
- */
-export function isPgbouncerTested(): boolean {
-  const wish = process.env['TEST_PGBOUNCER'];
-  if (wish === 'off') return false;
-  if (wish === 'required' || binary !== undefined) return true;
-  process.stderr.write(`${MISSING}; NOT TESTED: transaction poolers\n`);
-  return false;
-}
-
 const binary = PLACES.find((path) => existsSync(path));
 const MISSING = 'pgbouncer is not installed (apt-get install pgbouncer, brew install pgbouncer)';
+
+export const isPgbouncerTested = (): boolean =>
+  isTested('TEST_PGBOUNCER', binary !== undefined, MISSING, 'transaction poolers');
 
 /**
  * pgbouncer in front of a database, in transaction mode unless said: fewer connections than clients, so that sessions

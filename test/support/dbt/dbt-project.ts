@@ -19,17 +19,13 @@ export interface DbtOutcome {
   }[];
 }
 
-/** An analyst's project (test/dbt/project) that has our package installed. */
-export interface DbtProject {
-  /** Runs `dbt …`. Commands run one after another. */
-  run(...args: readonly string[]): Promise<DbtOutcome>;
-  /** The same, which must end well. @throws with what went wrong, a line each */
-  must(...args: readonly string[]): Promise<DbtOutcome>;
-  close(): Promise<void>;
-}
+export type DbtProject = Awaited<ReturnType<typeof openDbtProject>>;
 
-/** @param url of the login that dbt uses; its tables come into the schema `analytics` */
-export async function openDbtProject(url: string): Promise<DbtProject> {
+/**
+ * An analyst's project (test/dbt/project) that has our package installed.
+ * @param url of the login that dbt uses; its tables come into the schema `analytics`
+ */
+export async function openDbtProject(url: string) {
   const folder = makeFolder();
   await cp(join(ROOT, 'test', 'dbt', 'project'), folder.path, { recursive: true });
   await writeFile(join(folder.path, 'packages.yml'), `packages:\n  - local: ${join(ROOT, 'dbt')}\n`);
@@ -57,15 +53,17 @@ export async function openDbtProject(url: string): Promise<DbtProject> {
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
 
+  /** Runs `dbt …`. Commands run one after another. */
   const run = async (...args: readonly string[]): Promise<DbtOutcome> => {
     child.stdin.write(`${JSON.stringify(args)}\n`);
     const { value, done } = await answers.next();
     if (done === true) throw new Error(`dbt’s process ended:\n${printed}`);
     return JSON.parse(value) as DbtOutcome;
   };
-  const project: DbtProject = {
+  const project = {
     run,
-    async must(...args) {
+    /** The same, which must end well. @throws with what went wrong, a line each */
+    async must(...args: readonly string[]): Promise<DbtOutcome> {
       const outcome = await run(...args);
       if (outcome.success) return outcome;
       const bad = outcome.results.filter(({ status }) => !['success', 'pass'].includes(status));

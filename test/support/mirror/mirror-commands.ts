@@ -1,37 +1,21 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll } from 'vitest';
-import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
-import { makeFolder, runProgram, type Outcome } from '../processes/program.ts';
+import { testDatabase } from '../databases/migrated-database.ts';
+import { makeFolder, runProgram } from '../processes/program.ts';
 
-/** The program's commands on a mirror of account 42, without a daemon. */
-export interface MirrorCommands {
-  /** The working directory: no .env is in it. */
-  readonly cwd: string;
-  readonly database: MigratedDatabase;
-  readonly run: (...args: string[]) => Promise<Outcome>;
-  /** Runs SQL. */
-  readonly execute: (text: string) => Promise<unknown>;
-}
-
-/** For all tests of a file. */
-export function mirrorCommands(): MirrorCommands {
+/** For all tests of a file: the program's commands on a mirror of account 42, without a daemon. */
+export function mirrorCommands() {
   const folder = makeFolder();
-  let database: MigratedDatabase;
+  const database = testDatabase();
   const execute = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
-  beforeAll(async () => {
-    database = await createMigratedDatabase();
-    await execute(`insert into mirror_sync.account (_user_id, created_at) values (42, now())`);
-  });
-  afterAll(async () => {
-    await database.drop();
-    folder.remove();
-  });
+  beforeAll(() => execute(`insert into mirror_sync.account (_user_id, created_at) values (42, now())`));
+  afterAll(() => folder.remove());
   return {
+    /** The working directory: no .env is in it. */
     cwd: folder.path,
-    get database() {
-      return database;
-    },
-    run: (...args) => runProgram(args, { cwd: folder.path, env: { DATABASE_URL: database.url } }),
+    database,
+    run: (...args: string[]) => runProgram(args, { cwd: folder.path, env: { DATABASE_URL: database.url } }),
+    /** Runs SQL. */
     execute,
   };
 }

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll } from 'vitest';
 import type { MirrorOptions } from '../../../src/mirror/mirror.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
+import { testDatabase } from '../databases/migrated-database.ts';
 import { MirroredAccount } from './mirrored-account.ts';
 
 /**
@@ -11,12 +10,8 @@ import { MirroredAccount } from './mirrored-account.ts';
 export function testAccounts(
   usual: Partial<MirrorOptions> = {},
 ): (options?: Partial<MirrorOptions>) => Promise<MirroredAccount> {
-  let database: MigratedDatabase;
+  const database = testDatabase();
   let users = 0;
-  beforeAll(async () => {
-    database = await createMigratedDatabase();
-  });
-  afterAll(() => database.drop());
   return (options = {}) => {
     users += 1;
     return MirroredAccount.make(database, String(users), { ...usual, ...options });

@@ -1,21 +1,14 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** A TCP address of loopback that leads to one server after another, as a DNS name or a virtual IP does. */
-export interface Address {
-  readonly port: number;
-  /** Cuts every connection; new ones come to this port; undefined: to none yet. */
-  leadTo(port: number | undefined): void;
-  close(): Promise<void>;
-}
-
 /**
  * What becomes of new connections while the address leads nowhere: they are refused, as by a machine that is there, or
  * wait, as for one that is not.
  */
 export type WhileAway = 'refuse' | 'wait';
 
-export async function createAddress(target?: number, whileAway: WhileAway = 'refuse'): Promise<Address> {
+/** A TCP address of loopback that leads to one server after another, as a DNS name or a virtual IP does. */
+export async function createAddress(target?: number, whileAway: WhileAway = 'refuse') {
   const open = new Set<Socket>();
   const waiting = new Set<Socket>();
   let leadsTo = target;
@@ -48,7 +41,8 @@ export async function createAddress(target?: number, whileAway: WhileAway = 'ref
   });
   return {
     port: (server.address() as AddressInfo).port,
-    leadTo(port) {
+    /** Cuts every connection; new ones come to this port; undefined: to none yet. */
+    leadTo(port: number | undefined): void {
       leadsTo = port;
       for (const socket of open) socket.resetAndDestroy();
       if (port === undefined) return;
@@ -56,7 +50,7 @@ export async function createAddress(target?: number, whileAway: WhileAway = 'ref
       waiting.clear();
     },
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         for (const socket of [...open, ...waiting]) socket.destroy();
       }),

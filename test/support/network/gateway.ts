@@ -2,18 +2,8 @@ import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An HTTP address that stands before the sandbox: it can be gone, come back, and refuse by itself. */
-export interface Gateway {
-  readonly url: string;
-  /** Answers this instead of asking the service; undefined: asks it. */
-  refuse(judge: ((request: IncomingMessage) => Refusal | undefined) | undefined): void;
-  /** Nobody listens any more; what is under way is cut. */
-  close(): Promise<void>;
-  /** Listens again, on the same port. */
-  open(): Promise<void>;
-}
-
-/** `nothing`: the request is never answered. */
+/** Answers this instead of asking the service; undefined: asks it. `nothing`: the request is never answered. */
+type Judge = (request: IncomingMessage) => Refusal | undefined;
 export type Refusal = RefusedAnswer | 'nothing';
 
 interface RefusedAnswer {
@@ -25,9 +15,14 @@ interface RefusedAnswer {
   readonly html?: string;
 }
 
-/** @param target `{base_url}` of the service behind it */
-export async function createGateway(target: string): Promise<Gateway> {
-  let judge: ((request: IncomingMessage) => Refusal | undefined) | undefined;
+export type Gateway = Awaited<ReturnType<typeof createGateway>>;
+
+/**
+ * An HTTP address that stands before the sandbox: it can be gone, come back, and refuse by itself.
+ * @param target `{base_url}` of the service behind it
+ */
+export async function createGateway(target: string) {
+  let judge: Judge | undefined;
   const server = createServer((incoming, answer) => {
     const refusal = judge?.(incoming);
     if (refusal === undefined) {
@@ -48,12 +43,14 @@ export async function createGateway(target: string): Promise<Gateway> {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    refuse: (given) => {
+    refuse: (given: Judge | undefined): void => {
       judge = given;
     },
+    /** Listens again, on the same port. */
     open: () => open(port),
+    /** Nobody listens any more; what is under way is cut. */
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { systemClock } from '@research-mirror/runtime/clock';
+import { isTested } from '../optional.ts';
+import { startTestServer } from './postgres.ts';
 
 /** Where Debian, Red Hat and Homebrew put the versions that are older than the one that npm brings. */
 const PLACES = [17, 16, 15].flatMap((major) => [
@@ -21,19 +21,13 @@ export const MACHINE_POSTGRES = PLACES.filter((bin) => existsSync(join(bin, 'ini
 }))[0];
 
 /**
- * Whether tests on it run: where there is one, unless TEST_PG_BIN is `off`. `required` (CI) makes a missing one a
- * failure; otherwise it is said on stderr.
+ * Whether tests on it run.
  * @param untested what is not tested without it @param program that the test needs beside the server's
  */
 export function isMachinePostgresTested(untested = 'MIRROR_PG_BIN', program = 'postgres'): boolean {
-  const wish = process.env['TEST_PG_BIN'];
-  if (wish === 'off') return false;
-  const found = MACHINE_POSTGRES !== undefined && existsSync(join(MACHINE_POSTGRES.bin, program));
-  if (found) return true;
+  const isThere = MACHINE_POSTGRES !== undefined && existsSync(join(MACHINE_POSTGRES.bin, program));
   const missing = MACHINE_POSTGRES === undefined ? MISSING : `${MACHINE_POSTGRES.bin} has no ${program}`;
-  if (wish === 'required') throw new Error(missing);
-  process.stderr.write(`${missing}; NOT TESTED: ${untested}\n`);
-  return false;
+  return isTested('TEST_PG_BIN', isThere, missing, untested);
 }
 
 /** A server of the machine's PostgreSQL, of a test's own. */
@@ -47,16 +41,8 @@ export interface MachineServer {
 export async function startMachineServer(): Promise<MachineServer> {
   if (MACHINE_POSTGRES === undefined) throw new Error(MISSING);
   const folder = await mkdtemp(join(tmpdir(), 'machine-postgres-'));
-  const server = await startEmbedded({
-    dataDir: folder,
-    pgBin: MACHINE_POSTGRES.bin,
-    port: 'free',
-    program: 'research-mirror tests',
-    log: { info: () => {}, warn: (message) => process.stderr.write(`${message}\n`) },
-    clock: systemClock,
-    durable: false,
-    settings: { max_wal_size: '4GB' },
-  });
+  const { bin: pgBin } = MACHINE_POSTGRES;
+  const server = await startTestServer(folder, { pgBin, settings: { max_wal_size: '4GB' } });
   return {
     url: server.url,
     remove: async () => {

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StartedPostgreSqlContainer } from '@testcontainers/postgresql';
-import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { isAlive } from '@research-mirror/embedded-postgres/postmaster';
 import { dropTemplates, type GivenServer, removeTestServer, type TestServer } from './postgres.ts';
 import { QUICK_FOLDERS, quickFolder } from './quick-folder.ts';
+import { ask } from './on-connection.ts';
 
 /**
  * Vitest's global set-up: decides which server the run's test databases live on, once. None is started before a test
@@ -70,21 +70,16 @@ export async function clusterAt(coordinator: string): Promise<GivenServer> {
 }
 
 async function workersOf(coordinator: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: coordinator });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ host: string; port: number }>(
-      `select nodename as host, nodeport as port from pg_dist_node where groupid <> 0 and isactive and noderole = 'primary'`,
-    );
-    return rows.map(({ host, port }) => {
-      const url = new URL(coordinator);
-      url.hostname = host;
-      url.port = String(port);
-      return url.href;
-    });
-  } finally {
-    await client.end();
-  }
+  const rows = await ask<{ host: string; port: number }>(
+    coordinator,
+    `select nodename as host, nodeport as port from pg_dist_node where groupid <> 0 and isactive and noderole = 'primary'`,
+  );
+  return rows.map(({ host, port }) => {
+    const url = new URL(coordinator);
+    url.hostname = host;
+    url.port = String(port);
+    return url.href;
+  });
 }
 
 const PREFIX = 'research-mirror-test-';

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
 import { inject } from 'vitest';
-import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
+import {
+  type EmbeddedOptions,
+  startEmbedded,
+  type EmbeddedServer,
+} from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
+import { ask, onConnection } from './on-connection.ts';
 
 interface Places {
   /** Databases that the run makes once and copies begin with it. */
@@ -54,7 +58,7 @@ export async function copyTestDatabase(
 ): Promise<TestDatabase> {
   const nodes = await allNodes();
   const name = `${inject('testServer').templates}${what}`;
-  await withServer(await serverUrl(), async (client) => {
+  await onConnection(await serverUrl(), async (client) => {
     // Held by this connection: other workers wait until it is there.
     await client.query('select pg_advisory_lock(hashtext($1))', [name]);
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
@@ -64,7 +68,7 @@ export async function copyTestDatabase(
     const old = new URL(made.url).pathname.slice(1);
     // The coordinator last: there others look whether it is all there.
     for (const node of nodes.toReversed()) {
-      await withServer(node, async (there) => {
+      await onConnection(node, async (there) => {
         // What a node of Citus does in the background keeps a connection to each database.
         await there.query(`alter database ${old} allow_connections false`);
         await there.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [
@@ -80,7 +84,7 @@ export async function copyTestDatabase(
 async function createDatabase(how: string, nodes: readonly string[]): Promise<TestDatabase> {
   const [server = ''] = nodes;
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await Promise.all(nodes.map((node) => onServer(node, `create database ${name} ${how}`)));
+  await Promise.all(nodes.map((node) => ask(node, `create database ${name} ${how}`)));
   const url = new URL(server);
   url.pathname = `/${name}`;
   return {
@@ -99,7 +103,7 @@ async function allNodes(): Promise<readonly string[]> {
 /** Removes what `copyTestDatabase` copied. */
 export async function dropTemplates(nodes: readonly string[], templates: string): Promise<void> {
   for (const node of nodes) {
-    await withServer(node, async (client) => {
+    await onConnection(node, async (client) => {
       const { rows } = await client.query<{ datname: string }>(
         'select datname from pg_database where starts_with(datname, $1)',
         [templates],
@@ -123,14 +127,23 @@ export function serverUrl(): Promise<string> {
 
 /** The embedded server of a run; workers leave without a stop, so it stays for the next file. */
 export function joinTestServer(folder: string): Promise<EmbeddedServer> {
+  const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '200' };
+  return startTestServer(folder, { settings });
+}
+
+/** An embedded server that does not wait for the disk. */
+export function startTestServer(
+  dataDir: string,
+  more: Partial<EmbeddedOptions> = {},
+): Promise<EmbeddedServer> {
   return startEmbedded({
-    dataDir: folder,
+    dataDir,
     port: 'free',
     program: 'research-mirror tests',
     log: { info: () => {}, warn: (message) => process.stderr.write(`${message}\n`) },
     clock: systemClock,
     durable: false,
-    settings: { fsync: 'off', full_page_writes: 'off', max_connections: '200' },
+    ...more,
   });
 }
 
@@ -150,21 +163,5 @@ function contentOf(file: string): Promise<string | undefined> {
 
 /** Runs a statement on each server, one after another. */
 export async function onEachNode(nodes: readonly string[], statement: string): Promise<void> {
-  for (const node of nodes) await onServer(node, statement);
-}
-
-function onServer(url: string, statement: string): Promise<void> {
-  return withServer(url, async (client) => {
-    await client.query(statement);
-  });
-}
-
-async function withServer(url: string, task: (client: pg.Client) => Promise<void>): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await task(client);
-  } finally {
-    await client.end();
-  }
+  for (const node of nodes) await ask(node, statement);
 }

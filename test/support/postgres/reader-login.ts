@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import { ask } from './on-connection.ts';
 
 /** Somebody who may do at `url` what the groups may, by default read the mirror, as docs/tables.md has a DBA make them. */
 export interface ReaderLogin {
@@ -16,13 +16,7 @@ export async function createReaderLogin(
   const name = `test_${randomBytes(6).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
   const run = async (text: string): Promise<void> => {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    try {
-      await client.query(text);
-    } finally {
-      await client.end();
-    }
+    await ask(url, text);
   };
   const member = groups.length > 0 ? `in role ${groups.join()}` : '';
   await run(`create role ${name} login password '${password}' ${member}`);

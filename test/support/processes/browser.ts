@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import { isTested } from '../optional.ts';
 
 const KNOWN_PATHS = [
   '/usr/bin/chromium',
@@ -19,16 +20,9 @@ const MISSING =
     ? 'there is no browser: install chromium, or name one in CHROMIUM_PATH'
     : `there is no browser at ${path} (CHROMIUM_PATH)`;
 
-/**
- * Whether tests in a real browser run: where there is one, unless TEST_BROWSER is `off`. `required` (CI) makes a
- * missing one a failure; otherwise a line on stderr says so, since `npm test` needs nothing but Node.
- */
 export function isBrowserTested(): boolean {
-  const wish = process.env['TEST_BROWSER'];
-  if (wish === 'off') return false;
-  if (wish === 'required' || (path !== undefined && existsSync(path))) return true;
-  process.stderr.write(`${MISSING}; NOT TESTED: the status page in a browser\n`);
-  return false;
+  const isThere = path !== undefined && existsSync(path);
+  return isTested('TEST_BROWSER', isThere, MISSING, 'the status page in a browser');
 }
 
 /** @throws with the remedy: a test without its browser would prove nothing */

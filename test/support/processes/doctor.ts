@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import pg from 'pg';
 import type { CheckState, NamedFinding } from '../../../src/app/doctor/check.ts';
-import type { Environment } from './system.ts';
+import { present, type Environment } from './system.ts';
 import { runProgram, type Outcome } from './program.ts';
+import { ask } from '../postgres/on-connection.ts';
 
 const LACKING = 'lacks the security fixes of';
 
@@ -75,17 +75,5 @@ export async function ran(
 ): Promise<void> {
   if (sql === null) throw new Error('there is no SQL to run');
   const filled = sql.replaceAll(/:'(\w+)'/g, (_, name: string) => `'${variables[name] ?? ''}'`);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    for (const statement of filled.split(/;\s*/).filter((each) => each !== '')) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
-function present(env: Environment): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+  await ask(url, ...filled.split(/;\s*/).filter((each) => each !== ''));
 }

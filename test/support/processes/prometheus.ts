@@ -5,23 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { isTested } from '../optional.ts';
 
 /** Where Debian and Homebrew put its programs. */
 const FOLDERS = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'];
 const MISSING =
   'Prometheus and promtool are not installed (apt-get install prometheus, brew install prometheus)';
 
-/**
- * Whether tests with a real Prometheus run: where it is installed, unless TEST_PROMETHEUS is `off`. `required` (CI)
- * makes a missing one a failure; otherwise it is said on stderr, for `npm test` needs nothing but Node.
- */
 export function isPrometheusTested(): boolean {
-  const wish = process.env['TEST_PROMETHEUS'];
-  if (wish === 'off') return false;
-  if (wish === 'required' || (pathOf('prometheus') !== undefined && pathOf('promtool') !== undefined))
-    return true;
-  process.stderr.write(`${MISSING}; NOT TESTED: metrics, alerts and dashboard with Prometheus\n`);
-  return false;
+  const isThere = pathOf('prometheus') !== undefined && pathOf('promtool') !== undefined;
+  return isTested('TEST_PROMETHEUS', isThere, MISSING, 'metrics, alerts and dashboard with Prometheus');
 }
 
 function pathOf(program: string): string | undefined {
@@ -53,16 +46,10 @@ export interface Sample {
   readonly value: readonly [time: number, value: string];
 }
 
-export interface Prometheus {
-  /** The answer's `data`. @param path below `/api/v1/` @throws what Prometheus says of a bad request */
-  api<T>(path: string, query?: Readonly<Record<string, string>>): Promise<T>;
-  /** @returns the samples of now */
-  query(expression: string): Promise<readonly Sample[]>;
-  stop(): Promise<void>;
-}
+export type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
 
 /** Prometheus in a folder of its own, which reads `target` each two seconds. @param rules file of alerts */
-export async function startPrometheus(target: URL, rules: string): Promise<Prometheus> {
+export async function startPrometheus(target: URL, rules: string) {
   const path = pathOf('prometheus');
   if (path === undefined) throw new Error(MISSING);
   const folder = await mkdtemp(join(tmpdir(), 'research-mirror-prometheus-'));
@@ -92,7 +79,8 @@ export async function startPrometheus(target: URL, rules: string): Promise<Prome
     if (child.exitCode !== null) throw new Error(`Prometheus ended: ${complaints}`);
     return (await fetch(`${url}/-/ready`)).ok;
   });
-  const api: Prometheus['api'] = async <T>(route: string, query: Readonly<Record<string, string>> = {}) => {
+  /** The answer's `data`. @param route below `/api/v1/` @throws what Prometheus says of a bad request */
+  const api = async <T>(route: string, query: Readonly<Record<string, string>> = {}): Promise<T> => {
     const response = await fetch(`${url}/api/v1/${route}?${new URLSearchParams(query).toString()}`);
     const answer = (await response.json()) as { data: T; error?: string };
     if (answer.error !== undefined) throw new Error(`${query['query'] ?? route}: ${answer.error}`);
@@ -100,7 +88,9 @@ export async function startPrometheus(target: URL, rules: string): Promise<Prome
   };
   return {
     api,
-    query: async (expression) => (await api<{ result: Sample[] }>('query', { query: expression })).result,
+    /** @returns the samples of now */
+    query: async (expression: string): Promise<readonly Sample[]> =>
+      (await api<{ result: Sample[] }>('query', { query: expression })).result,
     stop: async () => {
       child.kill('SIGTERM');
       await ended;

@@ -109,6 +109,13 @@ export async function createSystem(
   };
 }
 
+/** The same, whose data stand still: no job that is under way goes on. */
+export async function createFrozenSystem(...made: Parameters<typeof createSystem>): Promise<System> {
+  const system = await createSystem(...made);
+  await system.sandbox.control.clock({ freeze: true });
+  return system;
+}
+
 async function asDaemon(program: Running): Promise<Daemon> {
   const statusUrl = await eventually(
     'the status page’s address',
@@ -124,7 +131,8 @@ async function asDaemon(program: Running): Promise<Daemon> {
   };
 }
 
-function present(env: Environment): Record<string, string> {
+/** What is set. */
+export function present(env: Environment): Record<string, string> {
   const set = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return Object.fromEntries(set);
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { beforeAll, beforeEach } from 'vitest';
 import type { Db } from '../../../src/db/connection/db.ts';
 import { openInstallation } from '../../../src/db/installation/installation.ts';
 import { createSubmissionStore } from '../../../src/db/submissions/submission-store.ts';
@@ -7,7 +7,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import type { SubmissionStore } from '../../../src/model/submission.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
+import { type MigratedDatabase, testDatabase } from '../databases/migrated-database.ts';
 
 /** Opens the installation of a database, as a daemon does that takes submissions: `submit()` queues them from here on. */
 export async function takeSubmissions({ db }: Pick<MigratedDatabase, 'db'>): Promise<void> {
@@ -17,87 +17,63 @@ export async function takeSubmissions({ db }: Pick<MigratedDatabase, 'db'>): Pro
 
 type Row = Record<string, unknown>;
 
-/** An account of its own for each test, in one database, and its submissions. */
-export interface StoredSubmissions {
-  readonly db: Db;
-  /** The account, and its first owner. */
-  readonly user: number;
-  readonly fence: Fence;
-  /** The first owner's. */
-  readonly store: SubmissionStore;
-  readonly run: (text: string) => Promise<Row[]>;
-  /** Another store, as another process or a broken connection has it. */
-  readonly storeOf: (by: Fence, db?: Db) => SubmissionStore;
-  /** @param call arguments of `mirror.submit` @returns the submission's ID */
-  readonly queue: (call?: string) => Promise<string>;
-  /** Makes one more account. */
-  readonly nextAccount: () => Promise<void>;
-  /** Another process takes the account. */
-  readonly takeover: () => Promise<Fence>;
-  readonly cancel: (id: string) => Promise<Row[]>;
-  readonly row: (id: string) => Promise<Row | undefined>;
-  readonly state: (id: string) => Promise<unknown>;
-  /** Of what may be tried now. */
-  readonly ids: (limit?: number) => Promise<string[]>;
-}
-
-/** To be called once in a test file. */
-export function storedSubmissions(): StoredSubmissions {
-  let database: MigratedDatabase | undefined;
+/** To be called once in a test file: an account of its own for each test, in one database, and its submissions. */
+export function storedSubmissions() {
+  const database = testDatabase();
   let user = 0;
-  let store: SubmissionStore | undefined;
-  const scene: StoredSubmissions = {
+  let store: SubmissionStore;
+  const fence = (): Fence => ({ userId: String(user), owner: 'first', token: '1' });
+  const run = async (text: string): Promise<Row[]> =>
+    (await sql<Row>`${sql.raw(text)}`.execute(database.db)).rows;
+  /** Another store, as another process or a broken connection has it. */
+  const storeOf = (by: Fence, db: Db = database.db): SubmissionStore => {
+    const collections = new Set<CollectionName>(['research_jobs', 'bulk_research_jobs']);
+    return createSubmissionStore({ db, fence: by, collections });
+  };
+  const row = async (id: string): Promise<Row | undefined> =>
+    (await run(`select *, response::text as text from mirror.submissions where submission_id = ${id}`))[0];
+  /** Makes one more account. */
+  const nextAccount = async (): Promise<void> => {
+    user += 1;
+    await run(
+      `insert into mirror_sync.account (_user_id, owner, token, created_at) values (${user}, 'first', 1, now())`,
+    );
+  };
+  beforeAll(() => takeSubmissions(database));
+  beforeEach(async () => {
+    await nextAccount();
+    store = storeOf(fence());
+  });
+  return {
     get db() {
-      if (database === undefined) throw new RangeError('no test runs');
       return database.db;
     },
+    /** The account, and its first owner. */
     get user() {
       return user;
     },
     get fence() {
-      return { userId: String(user), owner: 'first', token: '1' };
+      return fence();
     },
+    /** The first owner's, of the account that the test began with. */
     get store() {
-      if (store === undefined) throw new RangeError('no test runs');
       return store;
     },
-    run: async (text) => (await sql<Row>`${sql.raw(text)}`.execute(scene.db)).rows,
-    storeOf: (by, db = scene.db) => {
-      const collections = new Set<CollectionName>(['research_jobs', 'bulk_research_jobs']);
-      return createSubmissionStore({ db, fence: by, collections });
-    },
-    queue: async (call = `'research', '{}'`) => {
-      const [row] = await scene.run(`select mirror.submit(${call}, user_id => ${user}) as id`);
-      return String(row?.['id']);
-    },
-    nextAccount: async () => {
-      user += 1;
-      await scene.run(
-        `insert into mirror_sync.account (_user_id, owner, token, created_at) values (${user}, 'first', 1, now())`,
-      );
-    },
-    takeover: async () => {
-      await scene.run(`update mirror_sync.account set owner = 'second', token = 2 where _user_id = ${user}`);
+    run,
+    storeOf,
+    row,
+    nextAccount,
+    /** @param call arguments of `mirror.submit` @returns the submission's ID */
+    queue: async (call = `'research', '{}'`) =>
+      String((await run(`select mirror.submit(${call}, user_id => ${user}) as id`))[0]?.['id']),
+    /** Another process takes the account. */
+    takeover: async (): Promise<Fence> => {
+      await run(`update mirror_sync.account set owner = 'second', token = 2 where _user_id = ${user}`);
       return { userId: String(user), owner: 'second', token: '2' };
     },
-    cancel: (id) => scene.run(`select mirror.cancel_submission(${id})`),
-    row: async (id) =>
-      (
-        await scene.run(
-          `select *, response::text as text from mirror.submissions where submission_id = ${id}`,
-        )
-      )[0],
-    state: async (id) => (await scene.row(id))?.['state'],
-    ids: async (limit = 10) => (await scene.store.queued(limit)).map(({ id }) => id),
+    cancel: (id: string) => run(`select mirror.cancel_submission(${id})`),
+    state: async (id: string) => (await row(id))?.['state'],
+    /** Of what may be tried now. */
+    ids: async (limit = 10) => (await store.queued(limit)).map(({ id }) => id),
   };
-  beforeAll(async () => {
-    database = await createMigratedDatabase();
-    await takeSubmissions(database);
-  });
-  afterAll(() => database?.drop());
-  beforeEach(async () => {
-    await scene.nextAccount();
-    store = scene.storeOf(scene.fence);
-  });
-  return scene;
 }

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { sqlState } from '../../../src/db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { createLoginRole, type LoginRole } from '../postgres/login-role.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
+import { testDatabase } from '../databases/migrated-database.ts';
 
 type Rows = Record<string, unknown>[];
 
@@ -16,57 +16,34 @@ interface Roles {
   readonly stranger: LoginRole;
 }
 
-/** A mirror with account 7 and an empty queue for each test, and who logs in there. */
-export interface SubmittingRoles extends Roles {
+/** To be called once in a test file: a mirror with account 7 and an empty queue for each test, and who logs in there. */
+export function submittingRoles() {
+  const database = testDatabase();
+  const roles = {} as Roles;
   /** Runs SQL with all rights. */
-  readonly owner: (text: string) => Promise<Rows>;
+  const owner = async (text: string): Promise<Rows> =>
+    (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(database.kysely)).rows;
   /** In the order in which they were queued; payloads as text. */
-  readonly submissions: () => Promise<Rows>;
-}
-
-/** To be called once in a test file. */
-export function submittingRoles(): SubmittingRoles {
-  let made: (Roles & { readonly database: MigratedDatabase }) | undefined;
-  const now = (): NonNullable<typeof made> => {
-    if (made === undefined) throw new RangeError('no test runs');
-    return made;
-  };
-  const scene: SubmittingRoles = {
-    get submitter() {
-      return now().submitter;
-    },
-    get reader() {
-      return now().reader;
-    },
-    get stranger() {
-      return now().stranger;
-    },
-    owner: async (text) =>
-      (await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(now().database.kysely)).rows,
-    submissions: () =>
-      scene.owner(`select _user_id, operation, target_id, payload::text as payload, idempotency_key, state
-        from mirror.submissions order by submission_id`),
-  };
+  const submissions = (): Promise<Rows> =>
+    owner(`select _user_id, operation, target_id, payload::text as payload, idempotency_key, state
+      from mirror.submissions order by submission_id`);
   beforeAll(async () => {
-    const database = await createMigratedDatabase();
     const submitter = await createLoginRole(database, ['mirror_submitter']);
     const reader = await createLoginRole(database, ['mirror_reader']);
     const stranger = await createLoginRole(database, []);
-    made = { database, submitter, reader, stranger };
-    await scene.owner(`grant usage on schema mirror to ${stranger.name}`);
+    Object.assign(roles, { submitter, reader, stranger });
+    await owner(`grant usage on schema mirror to ${stranger.name}`);
   });
   afterAll(async () => {
-    if (made === undefined) return;
-    for (const each of [made.submitter, made.reader, made.stranger]) await each.drop();
-    await made.database.drop();
+    for (const each of [roles.submitter, roles.reader, roles.stranger]) await each.drop();
   });
-  beforeEach(() => scene.owner(`insert into mirror_sync.account (_user_id, created_at) values (7, now())`));
+  beforeEach(() => owner(`insert into mirror_sync.account (_user_id, created_at) values (7, now())`));
   afterEach(() =>
-    scene.owner(
+    owner(
       `delete from mirror.submissions; delete from mirror_sync.account; delete from mirror_sync.installation`,
     ),
   );
-  return scene;
+  return Object.assign(roles, { owner, submissions });
 }
 
 /** What a call answers, or its SQLSTATE and message. */

@@ -1,4 +1,3 @@
-import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { sql } from 'kysely';
 import { createTransport, type HttpAnswer } from '../../../src/api/transport.ts';
 import { ReadingStarts } from '../../../src/sync/loops/reading-starts.ts';
@@ -12,7 +11,6 @@ import { ensureAccount, takeAccount } from '../../../src/db/ownership/lease.ts';
 import { ownIdentity } from '../../../src/db/ownership/process-identity.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
-import { createLogger } from '@research-mirror/runtime/logger';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import type { ReadRequest } from '../../../src/sync/account/read-root.ts';
 import type { ReadOutcome } from '../../../src/sync/account/read-outcome.ts';
@@ -20,6 +18,7 @@ import type { SuspectsWait, WalkEnded } from '../../../src/model/sync-events.ts'
 import type { SyncObserver } from '../../../src/sync/reader/observer.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
+import { ALONE, quietLink, SILENT_LOG } from './quiet-parts.ts';
 
 /**
  * One account as the daemon composes it, in the test's own process: real Postgres, and real HTTP to the emulated
@@ -89,35 +88,22 @@ export async function createTestAccount(
     { walkEnded: (walk) => walks.push(walk), suspectsWait: (wait) => waits.push(wait) },
   ];
   let underWay = 0;
-  const log = createLogger(
-    { write: () => {} },
-    { level: 'silent', format: 'json', colour: false, scrub: String },
-  );
   const parts: RunnerContext = {
     config,
     db,
     urgentDb: db,
     processId: 'tests',
     identity: await ownIdentity(),
-    log,
-    failures: failureLog(log, clock, 'daemon'),
+    log: SILENT_LOG,
+    failures: failureLog(SILENT_LOG, clock, 'daemon'),
     observers,
     owned: new OwnedAccounts(),
     starts: new ReadingStarts(clock),
-    keys: scratchKeys,
-    onChanged: () => {},
-    ownsUntil: () => Number.POSITIVE_INFINITY,
-    interruptedAt: () => Number.NEGATIVE_INFINITY,
-    hasOthers: () => false,
-    onReleased: () => Promise.resolve(),
-    hide: () => {},
-    onSubmission: () => {},
-    onRegistration: () => {},
-    whyAstray: () => Promise.resolve(undefined),
+    ...ALONE,
     schedule: createSchedule(config),
     clock,
-    link: {
-      transport: {
+    link: quietLink(
+      {
         ...wire,
         get: async (path, key, signal, wanted) => {
           await test.onRequest(path);
@@ -131,14 +117,8 @@ export async function createTestAccount(
           return test.onAnswer(path, answer);
         },
       },
-      share: 1,
       clock,
-      // No request is repeated at once: a retry waits for nothing.
-      random: () => 0,
-      scrub: (text) => text,
-      onExchange: () => {},
-      onBudgetEvent: () => {},
-    },
+    ),
   };
   const open = async (): Promise<OpenAccount> => {
     const taken = await takeAccount(db, userId, parts.processId, parts.identity);
@@ -173,4 +153,13 @@ export async function createTestAccount(
     },
   };
   return test;
+}
+
+/** The same, whose data stand still: no job that is under way goes on. */
+export async function createFrozenAccount(
+  ...made: Parameters<typeof createTestAccount>
+): Promise<TestAccount> {
+  const account = await createTestAccount(...made);
+  await account.sandbox.control.clock({ freeze: true });
+  return account;
 }

@@ -1,9 +1,9 @@
 import type { Db } from '../../../src/db/connection/db.ts';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { beforeEach } from 'vitest';
 import { storeEvent } from '../../../src/db/events/event-store.ts';
 import type { Fence } from '../../../src/model/fence.ts';
-import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
+import { type MigratedDatabase, testDatabase } from '../databases/migrated-database.ts';
 import { MirroredAccount } from '../mirror/mirrored-account.ts';
 import { eventOf } from './signing.ts';
 
@@ -65,24 +65,10 @@ export class EventAccount {
 
 /** To be called once in a test file: one database, and an account of its own for each test. */
 export function eventAccounts(): { readonly database: MigratedDatabase; readonly account: EventAccount } {
-  let database: MigratedDatabase | undefined;
-  let account: EventAccount | undefined;
-  beforeAll(async () => {
-    database = await createMigratedDatabase();
-  });
-  afterAll(() => database?.drop());
-  const scene = {
-    get database() {
-      if (database === undefined) throw new RangeError('no test runs');
-      return database;
-    },
-    get account() {
-      if (account === undefined) throw new RangeError('no test runs');
-      return account;
-    },
-  };
+  const database = testDatabase();
+  const scene = { database, account: {} as EventAccount };
   beforeEach(async () => {
-    account = await EventAccount.make(scene.database);
+    scene.account = await EventAccount.make(database);
   });
   return scene;
 }

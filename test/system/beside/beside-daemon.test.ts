@@ -3,14 +3,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { LAUNCHER } from '../../support/processes/program.ts';
-import { createSystem, type Daemon, type Environment, type System } from '../../support/processes/system.ts';
+import {
+  createFrozenSystem,
+  type Daemon,
+  type Environment,
+  type System,
+} from '../../support/processes/system.ts';
 
 let system: System;
 let daemon: Daemon;
 
 beforeAll(async () => {
-  system = await createSystem({ latencyMin: 5, latencyMax: 30 });
-  await system.sandbox.control.clock({ freeze: true });
+  system = await createFrozenSystem({ latencyMin: 5, latencyMax: 30 });
   daemon = await system.daemon();
 });
 afterAll(() => system.close());

@@ -3,14 +3,13 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { sessionsWaiting } from '../../support/postgres/sessions-waiting.ts';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import type { Running } from '../../support/processes/program.ts';
-import { createSystem, type System } from '../../support/processes/system.ts';
+import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 let system: System;
 let ids: string[];
 
 beforeEach(async () => {
-  system = await createSystem({ jobs: 5_000 });
-  await system.sandbox.control.clock({ freeze: true });
+  system = await createFrozenSystem({ jobs: 5_000 });
   await system.sync(['--full']);
   const truth = await system.sandbox.control.truth({ collection: 'research_jobs' });
   ids = truth.map((text) => String((JSON.parse(text) as { job_id: number }).job_id));

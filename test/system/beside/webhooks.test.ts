@@ -5,7 +5,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
-import { createSystem, type Daemon, type Environment, type System } from '../../support/processes/system.ts';
+import {
+  createFrozenSystem,
+  type Daemon,
+  type Environment,
+  type System,
+} from '../../support/processes/system.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
 let system: System;
@@ -14,8 +19,7 @@ afterEach(() => system.close());
 /** Everything in it was finished long ago: without polls nothing would show a job that goes on by itself. */
 /** Its clock stands still, too: no job of long ago comes to its end, however long a test takes. */
 async function still(switches: Partial<SandboxOptions> = {}): Promise<System> {
-  const made = await createSystem({ epoch: '2020-01-01T00:00:00Z', ...switches });
-  await made.sandbox.control.clock({ freeze: true });
+  const made = await createFrozenSystem({ epoch: '2020-01-01T00:00:00Z', ...switches });
   return made;
 }
 

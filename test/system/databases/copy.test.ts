@@ -11,7 +11,12 @@ import {
   removeDataFolder,
   startMachineServer,
 } from '../../support/postgres/machine-postgres.ts';
-import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
+import {
+  createSystem,
+  createFrozenSystem,
+  type Environment,
+  type System,
+} from '../../support/processes/system.ts';
 
 let system: System;
 let place: TestDatabase | undefined;
@@ -74,9 +79,7 @@ async function isEmpty(url: string): Promise<boolean> {
 
 describe('copy', () => {
   it('makes a mirror that goes on in an embedded Postgres, and sends nothing before it may', async () => {
-    system = await createSystem();
-    // Jobs under way would go on.
-    await system.sandbox.control.clock({ freeze: true });
+    system = await createFrozenSystem();
     await system.sync(['--full']);
     await system.db.query(`select mirror.submit('research', '{"company_url": "https://a.example"}')`);
     const folder = dataDir('second');
@@ -197,8 +200,7 @@ describe('copy', () => {
 
 describe.runIf(isMachinePostgresTested('copy to another PostgreSQL'))('copy to another PostgreSQL', () => {
   it('and back has every row of every table', async () => {
-    system = await createSystem();
-    await system.sandbox.control.clock({ freeze: true });
+    system = await createFrozenSystem();
     await system.sync(['--full']);
     const { rows } = await system.db.query<{ job: string }>(
       'select min(job_id)::text as job from mirror.research_jobs',

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { LEFT_BEHIND } from '../../../src/db/copy/copied-tables.ts';
@@ -15,8 +14,9 @@ import {
   type MachineServer,
   startMachineServer,
 } from '../../support/postgres/machine-postgres.ts';
-import { createSystem, type System } from '../../support/processes/system.ts';
+import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 import { ROOT } from '../../support/rules/source-files.ts';
+import { ask } from '../../support/postgres/on-connection.ts';
 
 const SECRET = 'whsec_never_in_a_backup';
 
@@ -53,8 +53,7 @@ describe.runIf(isMachinePostgresTested('the recipe with pg_dump', 'pg_dump'))('a
   it('has every row and no secret, and is known as a restored mirror, which sends nothing', async () => {
     server = await startMachineServer();
     const [url, restored] = await Promise.all([newDatabase('original'), newDatabase('restored')]);
-    system = await createSystem({}, { url, drop: () => Promise.resolve() });
-    await system.sandbox.control.clock({ freeze: true });
+    system = await createFrozenSystem({}, { url, drop: () => Promise.resolve() });
     await system.sync(['--full']);
     const original = await openTestDatabase(url);
     const { rows } = await original.db.sql<{ hash: string; user: string }>`
@@ -98,10 +97,7 @@ describe.runIf(isMachinePostgresTested('the recipe with pg_dump', 'pg_dump'))('a
 
   /** @returns its URL */
   async function newDatabase(name: string): Promise<string> {
-    const client = new pg.Client({ connectionString: server.url });
-    await client.connect();
-    await client.query(`create database ${name}`);
-    await client.end();
+    await ask(server.url, `create database ${name}`);
     return Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
   }
 });

@@ -3,10 +3,9 @@ import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
-import { systemClock } from '@research-mirror/runtime/clock';
+import { type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { migrateTo } from '../../support/databases/migrated-database.ts';
-import { removeTestServer } from '../../support/postgres/postgres.ts';
+import { removeTestServer, startTestServer } from '../../support/postgres/postgres.ts';
 import { makeFolder, runProgram, type Outcome } from '../../support/processes/program.ts';
 import { createReaderLogin } from '../../support/postgres/reader-login.ts';
 
@@ -22,15 +21,7 @@ beforeAll(async () => {
   await mkdir(dataDir);
   await mkdir(open);
   await chmod(open, 0o777);
-  server = await startEmbedded({
-    dataDir,
-    port: 'free',
-    program: 'research-mirror tests',
-    log: { info: () => {}, warn: () => {} },
-    clock: systemClock,
-    durable: false,
-    settings: { wal_level: 'replica', max_wal_senders: '2' },
-  });
+  server = await startTestServer(dataDir, { settings: { wal_level: 'replica', max_wal_senders: '2' } });
   await migrateTo(server.url, 'mirror');
   superuser = new pg.Client({ connectionString: server.url });
   await superuser.connect();

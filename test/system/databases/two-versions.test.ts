@@ -1,5 +1,4 @@
-import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { programVersion } from '../../../src/app/program-files.ts';
@@ -9,21 +8,18 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { MIGRATIONS } from '../../support/databases/migrated-database.ts';
 import { differences } from '../../support/mirror/mirror-truth.ts';
-import { createSystem, type System } from '../../support/processes/system.ts';
+import { createFrozenSystem, type System } from '../../support/processes/system.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
 let system: System;
-let folder: string;
+const folder = folderForEach();
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'newer-migrations-'));
-  for (const name of await readdir(MIGRATIONS)) await copyFile(join(MIGRATIONS, name), join(folder, name));
-  system = await createSystem();
-  await system.sandbox.control.clock({ freeze: true });
+  for (const name of await readdir(MIGRATIONS))
+    await copyFile(join(MIGRATIONS, name), join(folder.path, name));
+  system = await createFrozenSystem();
   await system.sync(['--full']);
 });
-afterEach(async () => {
-  await system.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => system.close());
 
 /** What a newer program may add, in every kind of table that this one writes. */
 const ADDITIONS = `
@@ -40,7 +36,7 @@ const ADDITIONS = `
 
 /** A newer program, whose last migration states `oldest`, migrates the database. */
 async function upgrade(oldest: string): Promise<void> {
-  await writeFile(join(folder, '9000_later.sql'), `-- oldest program: ${oldest}\n${ADDITIONS}`);
+  await writeFile(join(folder.path, '9000_later.sql'), `-- oldest program: ${oldest}\n${ADDITIONS}`);
   const database = await openDatabase({
     url: system.databaseUrl,
     schema: 'mirror',
@@ -48,7 +44,7 @@ async function upgrade(oldest: string): Promise<void> {
     bounds: MIGRATION_BOUNDS,
   });
   try {
-    const options = { db: database.db, folder, version: '99.0.0', clock: systemClock };
+    const options = { db: database.db, folder: folder.path, version: '99.0.0', clock: systemClock };
     expect(await migrate(options)).toEqual(['9000_later']);
   } finally {
     await database.close();

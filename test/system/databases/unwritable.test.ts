@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, chownSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { Problem } from '../../../src/model/status/problem.ts';
@@ -10,6 +9,7 @@ import type { StatusReport } from '../../../src/model/status/status-report.ts';
 import { createSite, urlAt } from '../../support/databases/cluster.ts';
 import { examine, type Examination, ran } from '../../support/processes/doctor.ts';
 import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
+import { ask } from '../../support/postgres/on-connection.ts';
 
 let system: System;
 let daemon: Daemon;
@@ -167,11 +167,11 @@ describe.runIf(disk !== undefined)('a full disk', () => {
     await cluster.start({ autovacuum: 'off' });
     const { uid, gid } = statSync(cluster.location.pgData);
     chownSync(folder, uid, gid);
-    const admin = new pg.Client({ connectionString: cluster.url });
-    await admin.connect();
-    await admin.query(`create tablespace small location '${folder}'`);
-    await admin.query('create database small tablespace small');
-    await admin.end();
+    await ask(
+      cluster.url,
+      `create tablespace small location '${folder}'`,
+      'create database small tablespace small',
+    );
     system = await createSystem({}, { url: urlAt(cluster.port, 'small'), drop: () => cluster.stop() });
     await system.sync();
   });

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
@@ -10,6 +10,7 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { earlier } from '../../support/postgres/earlier.ts';
 import { makeFolder, runProgram, startProgram, type Running } from '../../support/processes/program.ts';
 import { missingLine, shownBelow } from '../../support/readme/readme.ts';
+import { ask as askAt } from '../../support/postgres/on-connection.ts';
 
 let folder: ReturnType<typeof makeFolder>;
 let demo: Running | undefined;
@@ -48,13 +49,7 @@ async function query<Row extends pg.QueryResultRow>(statement: string): Promise<
     log: { info: () => {}, warn: () => {} },
     clock: systemClock,
   });
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  try {
-    return (await client.query<Row>(statement)).rows;
-  } finally {
-    await client.end();
-  }
+  return askAt<Row>(server.url, statement);
 }
 
 async function leave(): Promise<void> {

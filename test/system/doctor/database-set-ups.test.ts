@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isPgbouncerTested, startPgbouncer } from '../../support/databases/pgbouncer.ts';
 import { examine, ran, typed, type DoctorSetting, type Examination } from '../../support/processes/doctor.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
+import { ask as rowsAt } from '../../support/postgres/on-connection.ts';
 
 /** A schema whose group roles no other test makes. */
 const SCHEMA = `doctor_${randomBytes(4).toString('hex')}`;
@@ -30,16 +30,7 @@ afterAll(async () => {
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 
-async function ask(text: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  try {
-    const result = (await client.query(text)) as pg.QueryResult | pg.QueryResult[];
-    return Array.isArray(result) ? [] : result.rows;
-  } finally {
-    await client.end();
-  }
-}
+const ask = (text: string): Promise<unknown[]> => rowsAt(database.url, text);
 
 /** Environment of the daemon's login, which may make neither roles nor databases. */
 function asOwner(env: Environment = {}): Environment {

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { examine } from '../../support/processes/doctor.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 import { serverUrl } from '../../support/postgres/postgres.ts';
+import { ask } from '../../support/postgres/on-connection.ts';
 
 /** Where Debian, Homebrew and PostgreSQL's own packages put it. */
 const PSQL = ['/usr/bin/psql', '/usr/local/bin/psql', '/opt/homebrew/bin/psql'].find((path) =>
@@ -194,15 +195,4 @@ async function mayDo(url: string): Promise<unknown> {
       (select string_agg(rolname, ', ') from pg_roles where pg_has_role(oid, 'member') and rolname <> current_user) as groups`,
   );
   return row;
-}
-
-async function ask(url: string, text: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const result = (await client.query(text)) as pg.QueryResult | pg.QueryResult[];
-    return Array.isArray(result) ? [] : result.rows;
-  } finally {
-    await client.end();
-  }
 }

@@ -37,17 +37,19 @@ async function listening(server: Server, host = '127.0.0.1'): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+const passOn: RequestListener = ({ headers, url = '' }, answer) => {
+  request(`${system.sandbox.url}${url}`, { headers, agent: false }, (got) => {
+    answer.writeHead(got.statusCode ?? 502, got.headers);
+    got.pipe(answer);
+  }).end();
+};
+
 /** A TLS server before the service, whose certificate nobody trusts. */
-function tlsService(host?: string): Promise<number> {
-  const passOn: RequestListener = (incoming, answer) => {
-    const { headers, url } = incoming;
-    request(`${system.sandbox.url}${url ?? ''}`, { headers, agent: false }, (got) => {
-      answer.writeHead(got.statusCode ?? 502, got.headers);
-      got.pipe(answer);
-    }).end();
-  };
-  return listening(createTlsServer(SELF_SIGNED, passOn), host);
-}
+const tlsService = (host?: string): Promise<number> => listening(createTlsServer(SELF_SIGNED, passOn), host);
+
+/** A service that answers so. */
+const answering = async (answer: RequestListener): Promise<DoctorSetting> =>
+  setting({ MIRROR_API_URL: `http://127.0.0.1:${await listening(createServer(answer))}` });
 
 describe('doctor', () => {
   it('finds nothing wrong where nothing is, pings and reads each endpoint with each key, and writes no row', async () => {
@@ -87,20 +89,11 @@ describe('doctor', () => {
 
 describe('doctor says the cause and the remedy of', () => {
   it('one endpoint that a good key may not read, and not while the collection is left out', async () => {
-    const passing: RequestListener = (incoming, answer) => {
-      const { headers, url = '' } = incoming;
-      if (url.startsWith('/v1/watchlist')) {
-        answer.writeHead(403, { 'content-type': 'application/json' });
-        answer.end('{"detail":"not in your plan"}');
-        return;
-      }
-      request(`${system.sandbox.url}${url}`, { headers, agent: false }, (got) => {
-        answer.writeHead(got.statusCode ?? 502, got.headers);
-        got.pipe(answer);
-      }).end();
-    };
-    const port = await listening(createServer(passing));
-    const wrong = setting({ MIRROR_API_URL: `http://127.0.0.1:${port}` });
+    const wrong = await answering((incoming, answer) => {
+      if (incoming.url?.startsWith('/v1/watchlist') !== true) return passOn(incoming, answer);
+      answer.writeHead(403, { 'content-type': 'application/json' });
+      answer.end('{"detail":"not in your plan"}');
+    });
     const found = await examine(wrong);
     expect(found.code).toBe(1);
     expect(found.in('broken')).toEqual(['endpoints']);
@@ -150,13 +143,11 @@ describe('doctor says the cause and the remedy of', () => {
     ['knows no such path', '{"detail":"Not Found"}', 404, 'was answered 404: Not Found'],
     ['is another service', '{"status":"up"}', 200, 'without a user_id'],
   ])('a wrong base URL, where what is there %s', async (_, body, status, words) => {
-    const port = await listening(
-      createServer((_request, answer) => {
-        answer.writeHead(status, { 'content-type': 'text/plain' });
-        answer.end(body);
-      }),
-    );
-    const found = await examine(setting({ MIRROR_API_URL: `http://127.0.0.1:${port}` }));
+    const wrong = await answering((_request, answer) => {
+      answer.writeHead(status, { 'content-type': 'text/plain' });
+      answer.end(body);
+    });
+    const found = await examine(wrong);
     expect(found.code).toBe(1);
     expect(found.in('broken')).toEqual(['base_url']);
     expect(found.the('base_url').found).toContain(words);
@@ -194,12 +185,10 @@ describe('doctor says the cause and the remedy of', () => {
   });
 
   it('a service in trouble, and leaves out what comes of it', async () => {
-    const port = await listening(
-      createServer((_, answer) => {
-        answer.writeHead(503).end('{"error":{"message":"maintenance"}}');
-      }),
-    );
-    const found = await examine(setting({ MIRROR_API_URL: `http://127.0.0.1:${port}` }));
+    const wrong = await answering((_, answer) => {
+      answer.writeHead(503).end('{"error":{"message":"maintenance"}}');
+    });
+    const found = await examine(wrong);
     expect(found).toMatchObject({ code: 1 });
     expect(found.in('broken')).toEqual(['base_url']);
     expect(found.the('base_url')).toMatchObject({
@@ -213,14 +202,12 @@ describe('doctor says the cause and the remedy of', () => {
   });
 
   it('a clock that goes otherwise', async () => {
-    const port = await listening(
-      createServer((incoming, answer) => {
-        answer.setHeader('date', new Date(Date.now() - 3_600_000).toUTCString());
-        answer.end('{"user_id":1001,"data":[],"has_more":false}');
-        incoming.resume();
-      }),
-    );
-    const found = await examine(setting({ MIRROR_API_URL: `http://127.0.0.1:${port}` }));
+    const wrong = await answering((incoming, answer) => {
+      answer.setHeader('date', new Date(Date.now() - 3_600_000).toUTCString());
+      answer.end('{"user_id":1001,"data":[],"has_more":false}');
+      incoming.resume();
+    });
+    const found = await examine(wrong);
     expect(found).toMatchObject({ code: 0 });
     expect(found.the('service_clock')).toMatchObject({
       state: 'warning',

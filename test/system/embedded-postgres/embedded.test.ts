@@ -8,37 +8,36 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isAlive, runningPostmaster } from '@research-mirror/embedded-postgres/postmaster';
 import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
+import { ask as rowsAt } from '../../support/postgres/on-connection.ts';
 
 /** Starts the embedded server in a process of its own. */
 const PROGRAM = fileURLToPath(new URL('../../support/postgres/try-embedded.ts', import.meta.url));
 
-const folders: string[] = [];
+let folder: string;
 const servers: EmbeddedServer[] = [];
 const programs: ChildProcess[] = [];
 
 afterEach(async () => {
   for (const program of programs.splice(0)) program.kill('SIGKILL');
   for (const server of servers.splice(0)) await server.stop();
-  for (const folder of folders.splice(0)) {
-    // What killed programs left running is found and stopped as the next program would.
-    if (existsSync(join(folder, 'pg18-password'))) await (await begin(folder)).stop();
-    const elsewhere = await readFile(join(folder, 'pg18-location'), 'utf8').catch(() => '');
-    if (elsewhere !== '') await rm(elsewhere.trim(), { recursive: true, force: true });
-    await rm(folder, { recursive: true, force: true });
-  }
+  // What killed programs left running is found and stopped as the next program would.
+  if (existsSync(join(folder, 'pg18-password'))) await (await begin(folder)).stop();
+  const elsewhere = await readFile(join(folder, 'pg18-location'), 'utf8').catch(() => '');
+  if (elsewhere !== '') await rm(elsewhere.trim(), { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true });
 });
 
-async function newFolder(mode = 0o755): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'embedded-'));
-  await chmod(folder, mode);
-  folders.push(folder);
-  return folder;
-}
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'embedded-'));
+  await chmod(folder, 0o755);
+});
+
+/** The server's process ID; 0 where none runs. */
+const runningPid = async (): Promise<number> => (await runningPostmaster(join(folder, 'pg18')))?.pid ?? 0;
 
 async function begin(dataDir: string, port: number | 'free' = 'free'): Promise<EmbeddedServer> {
   const log = { info: () => {}, warn: () => {} };
@@ -78,19 +77,11 @@ async function end(program: ChildProcess, signal: NodeJS.Signals): Promise<void>
 }
 
 async function ask(url: string, text: string): Promise<unknown> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<Record<string, unknown>>(text);
-    return Object.values(rows[0] ?? {})[0];
-  } finally {
-    await client.end();
-  }
+  return Object.values((await rowsAt(url, text))[0] ?? {})[0];
 }
 
 describe('the embedded PostgreSQL', () => {
   it('keeps its data from one start to the next, with fsync on, reachable on loopback with a password only', async () => {
-    const folder = await newFolder();
     const first = await begin(folder);
     expect(first.owned).toBe(true);
     await ask(first.url, 'create table kept as select 42 as answer');
@@ -106,18 +97,16 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('runs in a process group of its own, so that Ctrl-C does not reach it', async () => {
-    const folder = await newFolder();
     await begin(folder);
-    const pid = (await runningPostmaster(join(folder, 'pg18')))?.pid ?? 0;
+    const pid = await runningPid();
     // A group of that number exists only if the server leads it.
     expect(process.kill(-pid, 0)).toBe(true);
   });
 
   it('gives nothing of our environment to the server', async () => {
     process.env['MIRROR_API_KEY'] = 'a key that nobody may see';
-    const folder = await newFolder();
     await begin(folder);
-    const pid = (await runningPostmaster(join(folder, 'pg18')))?.pid ?? 0;
+    const pid = await runningPid();
     delete process.env['MIRROR_API_KEY'];
     const environment = await environmentOf(pid);
     expect(environment).toContain('TZ=UTC');
@@ -125,7 +114,6 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('is shared by programs: the last one stops it, whoever started it', async () => {
-    const folder = await newFolder();
     const { program, told } = await beginProgram(folder);
     expect(told.owned).toBe(true);
     const here = await begin(folder);
@@ -133,11 +121,10 @@ describe('the embedded PostgreSQL', () => {
     await end(program, 'SIGTERM');
     expect(await ask(here.url, 'select 1')).toBe(1);
     await here.stop();
-    expect(await runningPostmaster(join(folder, 'pg18'))).toBeUndefined();
+    expect(await runningPid()).toBe(0);
   });
 
   it('is one server when several programs begin at once on an empty folder', async () => {
-    const folder = await newFolder();
     const told = await Promise.all([1, 2, 3].map(() => beginProgram(folder).then((each) => each.told)));
     expect(told.map(({ error }) => error)).toEqual([undefined, undefined, undefined]);
     expect(new Set(told.map(({ url }) => url)).size).toBe(1);
@@ -145,7 +132,6 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('keeps its port, where any free one will do, so that programs find it after another one’s stop', async () => {
-    const folder = await newFolder();
     const first = await begin(folder);
     await first.stop();
     const again = await begin(folder);
@@ -160,7 +146,6 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('survives programs that begin while others stop it', async () => {
-    const folder = await newFolder();
     await (await begin(folder)).stop();
     const rounds = async (): Promise<void> => {
       for (let round = 0; round < 6; round += 1) {
@@ -173,13 +158,12 @@ describe('the embedded PostgreSQL', () => {
       }
     };
     await Promise.all([rounds(), rounds(), rounds()]);
-    expect(await runningPostmaster(join(folder, 'pg18'))).toBeUndefined();
+    expect(await runningPid()).toBe(0);
   });
 
   it('survives a program that is killed: the next one finds it and stops it', async () => {
-    const folder = await newFolder();
     const { program, told } = await beginProgram(folder);
-    const pid = (await runningPostmaster(join(folder, 'pg18')))?.pid ?? 0;
+    const pid = await runningPid();
     await end(program, 'SIGKILL');
     const next = await begin(folder);
     expect(next).toMatchObject({ owned: false, url: told.url });
@@ -188,19 +172,16 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('is restarted on its port when it is killed while a program uses it', async () => {
-    const folder = await newFolder();
     const server = await begin(folder);
-    const cluster = join(folder, 'pg18');
-    const pid = (await runningPostmaster(cluster))?.pid ?? 0;
+    const pid = await runningPid();
     process.kill(pid, 'SIGKILL');
     await expect
       .poll(() => ask(server.url, 'select 1').catch(() => undefined), { timeout: 120_000, interval: 50 })
       .toBe(1);
-    expect((await runningPostmaster(cluster))?.pid).not.toBe(pid);
+    expect(await runningPid()).not.toBe(pid);
   });
 
   it('starts although a dead server’s process ID is another program’s by now', async () => {
-    const folder = await newFolder();
     await (await begin(folder)).stop();
     await writeFile(join(folder, 'pg18', 'postmaster.pid'), `${process.pid}\n${folder}/pg18\n1\n5999\n\n\n`);
     const again = await begin(folder);
@@ -208,7 +189,6 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('starts although a crash left an empty postmaster.pid', async () => {
-    const folder = await newFolder();
     await (await begin(folder)).stop();
     const file = join(folder, 'pg18', 'postmaster.pid');
     await writeFile(file, '');
@@ -217,7 +197,6 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('is the same server by whatever path the folder is reached', async () => {
-    const folder = await newFolder();
     const alias = `${folder}-alias`;
     await symlink(folder, alias);
     const first = await begin(folder);
@@ -227,7 +206,6 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('says so when its port is taken, and names the variable', async () => {
-    const folder = await newFolder();
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
@@ -238,7 +216,6 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('says so when the database is another PostgreSQL’s, or its password is lost or wrong', async () => {
-    const folder = await newFolder();
     const server = await begin(folder);
     const password = await readFile(join(folder, 'pg18-password'), 'utf8');
     await rm(join(folder, 'pg18-password'));
@@ -253,7 +230,7 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('works in a folder that other users can’t enter, as root, too', async () => {
-    const folder = await newFolder(0o700);
+    await chmod(folder, 0o700);
     const server = await begin(folder);
     expect(await ask(server.url, 'select 1')).toBe(1);
     await server.stop();

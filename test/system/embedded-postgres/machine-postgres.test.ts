@@ -1,17 +1,17 @@
 import { mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
-import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
-import { systemClock } from '@research-mirror/runtime/clock';
+import { type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import {
   isMachinePostgresTested,
   MACHINE_POSTGRES,
   removeDataFolder,
 } from '../../support/postgres/machine-postgres.ts';
 import { runProgram, startProgram } from '../../support/processes/program.ts';
+import { ask as rowsAt } from '../../support/postgres/on-connection.ts';
+import { startTestServer } from '../../support/postgres/postgres.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -19,26 +19,10 @@ beforeEach(async () => {
 });
 afterEach(() => removeDataFolder(folder));
 
-const begin = (pgBin?: string): Promise<EmbeddedServer> =>
-  startEmbedded({
-    dataDir: folder,
-    pgBin,
-    port: 'free',
-    program: 'a test',
-    log: { info: () => {}, warn: () => {} },
-    clock: systemClock,
-    durable: false,
-  });
+const begin = (pgBin?: string): Promise<EmbeddedServer> => startTestServer(folder, { pgBin });
 
 async function ask(url: string, statement: string): Promise<unknown> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const results = [await client.query<{ answer: unknown }>(statement)].flat();
-    return results.at(-1)?.rows[0]?.answer;
-  } finally {
-    await client.end();
-  }
+  return (await rowsAt<{ answer: unknown }>(url, statement))[0]?.answer;
 }
 
 describe.runIf(isMachinePostgresTested())('a PostgreSQL of the machine’s', () => {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { OwnershipWatch } from '../../support/fleet/ownership-watch.ts';
-import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
+import { createFrozenSystem, type Daemon, type System } from '../../support/processes/system.ts';
 
 const JOBS = 20;
 
@@ -23,7 +23,7 @@ afterEach(async () => {
 async function createFleet(accounts: number, switches: Partial<SandboxOptions> = {}): Promise<void> {
   users = Array.from({ length: accounts }, (_, index) => 1001 + index);
   env = { MIRROR_API_KEY: users.map((user) => `key-${user}`).join() };
-  system = await createSystem({
+  system = await createFrozenSystem({
     keys: users.map((user) => `key-${user}=${user}`).join(),
     jobs: JOBS,
     lists: 1,
@@ -31,7 +31,6 @@ async function createFleet(accounts: number, switches: Partial<SandboxOptions> =
     watchlist: 1,
     ...switches,
   });
-  await system.sandbox.control.clock({ freeze: true });
   over = new AbortController();
   daemons.length = 0;
   jobs = JOBS;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
-import { createSystem, type System } from '../../support/processes/system.ts';
+import { createSystem, createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 const GOOD = 'sandbox-key';
 const WRONG = 'no-such-key-7f3a';
@@ -11,8 +11,7 @@ afterEach(() => system.close());
 
 describe('a key that the service refuses', () => {
   it('keeps sync from no other account', async () => {
-    system = await createSystem({ keys: `${GOOD}=1001,second-key=1002` });
-    await system.sandbox.control.clock({ freeze: true });
+    system = await createFrozenSystem({ keys: `${GOOD}=1001,second-key=1002` });
     const env = { MIRROR_API_KEY: `${GOOD},${WRONG},second-key` };
     const { code, stdout, stderr } = await system.run(['sync', '--full'], env);
     expect(code).toBe(3);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
-import { createSystem, type System } from '../../support/processes/system.ts';
+import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 /** Deletions need not wait. */
 const QUICK = { MIRROR_SETTLE: '1s' };
@@ -25,8 +25,7 @@ async function jobs(): Promise<{ live: string[]; deleted: string[] }> {
 
 describe('a base URL that leads to another service', () => {
   it('is refused by sync, verify and start for an account of the first one: nothing is asked there', async () => {
-    system = await createSystem();
-    await system.sandbox.control.clock({ freeze: true });
+    system = await createFrozenSystem();
     await system.sync(['--full']);
     const before = await jobs();
     // The same key and the same user_id by chance, and other data.

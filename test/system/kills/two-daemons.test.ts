@@ -1,14 +1,18 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
-import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
+import {
+  createSystem,
+  createFrozenSystem,
+  type Daemon,
+  type System,
+} from '../../support/processes/system.ts';
 
 let system: System;
 afterEach(() => system.close());
 
 async function twoDaemons(): Promise<{ readonly first: Daemon; readonly second: Daemon }> {
-  system = await createSystem({ latencyMin: 5, latencyMax: 20 });
-  await system.sandbox.control.clock({ freeze: true });
+  system = await createFrozenSystem({ latencyMin: 5, latencyMax: 20 });
   const first = await system.daemon();
   await eventually('the first load', async () => (await differences(system)).length === 0);
   const second = await system.daemon();

@@ -4,7 +4,7 @@ import type { Mutation } from '@research-mirror/sandbox/control/mutation';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
-import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
+import { createFrozenSystem, type Environment, type System } from '../../support/processes/system.ts';
 
 /** Long enough to be seen, short enough to be waited for. */
 const GRACE_PERIOD: Environment = { MIRROR_SETTLE: '1s' };
@@ -18,8 +18,7 @@ afterEach(() => system.close());
 
 /** A mirrored account, its watchlist long ago: what came within the grace period is not suspected. */
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
-  system = await createSystem(switches);
-  await system.sandbox.control.clock({ freeze: true });
+  system = await createFrozenSystem(switches);
   await system.sync(['--full'], { env: GRACE_PERIOD });
   await system.db.query(
     `update mirror.watchlist set _changed_at = _changed_at - interval '1 hour',

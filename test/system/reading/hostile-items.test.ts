@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createSystem, type System } from '../../support/processes/system.ts';
+import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 let system: System;
 afterEach(() => system.close());
 
 describe('items that Postgres or a mirror can’t hold', () => {
   it('of a megabyte each are mirrored whole in little memory, however many a page has', async () => {
-    system = await createSystem({
+    system = await createFrozenSystem({
       jobs: 60,
       lists: 1,
       itemsPerList: 1,
@@ -15,7 +15,6 @@ describe('items that Postgres or a mirror can’t hold', () => {
       hostileShare: 1,
       hostileKinds: 'megabyte',
     });
-    await system.sandbox.control.clock({ freeze: true });
     // A page with all of them is 60 MB: as text, as values and as parameters it would not fit.
     const env = { NODE_OPTIONS: '--max-old-space-size=112' };
     const { collections } = await system.sync(['--full', 'research_jobs'], { env });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
-import { createSystem, type System } from '../../support/processes/system.ts';
+import { createSystem, createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 const FIRST = 'first-key';
 const BOTH = { MIRROR_API_KEY: `${FIRST},second-key` };
@@ -11,8 +11,7 @@ let system: System;
 afterEach(() => system.close());
 
 async function twoAccounts(): Promise<void> {
-  system = await createSystem({ keys: `${FIRST}=1001,second-key=1002` });
-  await system.sandbox.control.clock({ freeze: true });
+  system = await createFrozenSystem({ keys: `${FIRST}=1001,second-key=1002` });
 }
 
 /** What `freshness` says of an account's collections, by state. */

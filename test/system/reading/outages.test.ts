@@ -4,7 +4,7 @@ import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { createOwnServer, type OwnServer } from '../../support/databases/own-server.ts';
-import { createSystem, type System } from '../../support/processes/system.ts';
+import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 let system: System;
 let server: OwnServer | undefined;
@@ -35,14 +35,13 @@ describe('a database that can’t be reached', () => {
     // Made once, so that its password is known.
     const url = await server.up();
     await server.down();
-    system = await createSystem({
+    system = await createFrozenSystem({
       jobs: 3_000,
       maxLimit: 50,
       badLimit: 'clamped',
       latencyMin: 20,
       latencyMax: 60,
     });
-    await system.sandbox.control.clock({ freeze: true });
     const port = await nonEphemeralPort();
     const env = { DATABASE_URL: url, MIRROR_HTTP_PORT: String(port) };
     const { code, stderr } = await system.run(['sync'], env);

@@ -3,15 +3,14 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import type { VerifyReport } from '../../../src/app/verify/run-verify.ts';
 import type { VerifiedCollection } from '../../../src/sync/verify/report.ts';
 import { tamper } from '../../support/mirror/tamper.ts';
-import { createSystem, type System } from '../../support/processes/system.ts';
+import { createSystem, createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 let system: System;
 afterEach(() => system.close());
 
 /** Pages have 100 items. */
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<System> {
-  system = await createSystem({ jobs: 2_000, maxLimit: 100, badLimit: 'clamped', ...switches });
-  await system.sandbox.control.clock({ freeze: true });
+  system = await createFrozenSystem({ jobs: 2_000, maxLimit: 100, badLimit: 'clamped', ...switches });
   await system.sync(['--full']);
   return system;
 }

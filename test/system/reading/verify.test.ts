@@ -4,15 +4,14 @@ import type { VerifyReport } from '../../../src/app/verify/run-verify.ts';
 import type { VerifiedCollection } from '../../../src/sync/verify/report.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { rowVersions } from '../../support/mirror/mirror-truth.ts';
-import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
+import { createFrozenSystem, type Environment, type System } from '../../support/processes/system.ts';
 import { tamper } from '../../support/mirror/tamper.ts';
 
 let system: System;
 afterEach(() => system.close());
 
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<System> {
-  system = await createSystem(switches);
-  await system.sandbox.control.clock({ freeze: true });
+  system = await createFrozenSystem(switches);
   await system.sync(['--full']);
   return system;
 }

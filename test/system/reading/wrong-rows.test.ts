@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import type { StatusReport } from '../../../src/model/status/status-report.ts';
-import { createSystem, type System } from '../../support/processes/system.ts';
+import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 /** Rows that somebody, or the database itself, made wrong: no command calls that equal, complete or healthy. */
 
@@ -11,8 +11,7 @@ afterEach(() => system.close());
 const gracePeriod = { MIRROR_SETTLE: '1s' };
 
 async function mirrored(switches: Partial<SandboxOptions>, env = {}): Promise<System> {
-  system = await createSystem(switches);
-  await system.sandbox.control.clock({ freeze: true });
+  system = await createFrozenSystem(switches);
   await system.sync(['--full'], { env: { ...gracePeriod, ...env } });
   return system;
 }

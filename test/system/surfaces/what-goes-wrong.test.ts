@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { StatusReport } from '../../../src/model/status/status-report.ts';
@@ -12,6 +11,7 @@ import { createSystem, type Daemon, type System } from '../../support/processes/
 import { playedRows } from './played-rows.ts';
 import { alerts, ALERTS_FILE } from '../../support/rules/monitoring.ts';
 import { SCENARIOS, type Stage } from './scenarios.ts';
+import { onConnection } from '../../support/postgres/on-connection.ts';
 
 // No surface says healthy, equal or fine over what is wrong, and each wrong thing is one problem.
 
@@ -61,14 +61,14 @@ beforeAll(async () => {
     database,
     sql: async (...statements) => {
       const options = '-c default_transaction_read_only=off';
-      const client = new pg.Client({ connectionString: system.databaseUrl, options });
-      await client.connect();
-      try {
-        for (const text of statements)
-          await client.query(text.replaceAll('{database}', name).replaceAll('{login}', LOGIN));
-      } finally {
-        await client.end();
-      }
+      await onConnection(
+        system.databaseUrl,
+        async (client) => {
+          for (const text of statements)
+            await client.query(text.replaceAll('{database}', name).replaceAll('{login}', LOGIN));
+        },
+        { options },
+      );
     },
   };
 });

@@ -1,24 +1,20 @@
 import { Db } from '../../../../src/db/connection/db.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readiness, WriteHealth } from '../../../../src/app/daemon/readiness.ts';
-import type { Database } from '../../../../src/db/connection/database.ts';
 import { presentParts } from '../../../../src/db/inspection/inspection.ts';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { createLoginRole } from '../../../support/postgres/login-role.ts';
-import { inOwnDatabase, openTestDatabase } from '../../../support/databases/migrated-database.ts';
+import {
+  inOwnDatabase,
+  openTestDatabase,
+  createEmptyDatabase,
+  testDatabase,
+  createMigratedDatabase,
+  databaseForEach,
+} from '../../../support/databases/migrated-database.ts';
 
-let database: TestDatabase;
-let opened: Database;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  opened = await openTestDatabase(database.url);
-});
-afterAll(async () => {
-  await opened.close();
-  await database.drop();
-});
+const opened = testDatabase(createEmptyDatabase);
 
 const clock = new VirtualClock();
 const NOTHING_REFUSED = { tried: true, why: () => undefined };
@@ -70,7 +66,7 @@ describe('whether a delivery could be stored now', () => {
   });
 
   it('is an error where the database does not answer', async () => {
-    const gone = await openTestDatabase(database.url);
+    const gone = await openTestDatabase(opened.url);
     await gone.close();
     await expect(ready(clock.monotonic() + 10_000, gone.db)).rejects.toThrow();
   });
@@ -210,16 +206,16 @@ describe('a refused write', () => {
 });
 
 describe('a trial', () => {
+  const own = databaseForEach(() => createMigratedDatabase('other'));
+
   it('clears every refusal where a page’s size can be written, and leaves nothing', async () => {
-    await inOwnDatabase(async ({ db }) => {
-      const { writes, trial } = watched(db);
-      const before = await presentParts(db);
-      for (const kind of ['page', 'delivery', 'heartbeat'] as const)
-        writes.refused(kind, await refusal('53100'));
-      await trial();
-      expect(writes.why()).toBeUndefined();
-      expect(await presentParts(db)).toEqual(before);
-    });
+    const { writes, trial } = watched(own.db);
+    const before = await presentParts(own.db);
+    for (const kind of ['page', 'delivery', 'heartbeat'] as const)
+      writes.refused(kind, await refusal('53100'));
+    await trial();
+    expect(writes.why()).toBeUndefined();
+    expect(await presentParts(own.db)).toEqual(before);
   });
 
   it.each([
@@ -243,36 +239,32 @@ describe('a trial', () => {
       undefined,
     ],
   ])('says %s', async (_, broken, why) => {
-    await inOwnDatabase(async ({ db }) => {
-      await db.raw(broken);
-      const { writes, trial } = watched(db);
-      await trial();
-      if (why === undefined) expect(writes.why()).toBeUndefined();
-      else expect(writes.why()).toMatch(why);
-    });
+    await own.db.raw(broken);
+    const { writes, trial } = watched(own.db);
+    await trial();
+    if (why === undefined) expect(writes.why()).toBeUndefined();
+    else expect(writes.why()).toMatch(why);
   });
 
   it('says which table this user may not write, and how the right is given', async () => {
-    await inOwnDatabase(async (own) => {
-      const login = await createLoginRole(own, []);
-      try {
-        const db = new Db(login.kysely, 'other');
-        await own.db.raw(`grant usage, create on schema other, other_sync to ${login.name};
-          grant select, insert, update, delete on all tables in schema other, other_sync to ${login.name};
-          revoke insert on other_sync.scope from ${login.name}`);
-        const { writes, trial } = watched(db);
-        await trial();
-        expect(writes.why()).toContain('may not write other_sync.scope: grant ');
-        await own.db.raw(`grant insert on other_sync.scope to ${login.name}`);
-        await trial();
-        expect(writes.why()).toBeUndefined();
-        // Where another user migrates, the daemon's makes no table: that is no reason.
-        await own.db.raw(`revoke create on schema other, other_sync from ${login.name}`);
-        await trial();
-        expect(writes.why()).toBeUndefined();
-      } finally {
-        await login.drop();
-      }
-    });
+    const login = await createLoginRole(own, []);
+    try {
+      const db = new Db(login.kysely, 'other');
+      await own.db.raw(`grant usage, create on schema other, other_sync to ${login.name};
+        grant select, insert, update, delete on all tables in schema other, other_sync to ${login.name};
+        revoke insert on other_sync.scope from ${login.name}`);
+      const { writes, trial } = watched(db);
+      await trial();
+      expect(writes.why()).toContain('may not write other_sync.scope: grant ');
+      await own.db.raw(`grant insert on other_sync.scope to ${login.name}`);
+      await trial();
+      expect(writes.why()).toBeUndefined();
+      // Where another user migrates, the daemon's makes no table: that is no reason.
+      await own.db.raw(`revoke create on schema other, other_sync from ${login.name}`);
+      await trial();
+      expect(writes.why()).toBeUndefined();
+    } finally {
+      await login.drop();
+    }
   });
 });

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { CopyRefused } from '../../../../src/app/copy/copy-mirror.ts';
 import { openInstallation } from '../../../../src/db/installation/installation.ts';
 import { currentHold, releaseSubmissions } from '../../../../src/db/installation/hold.ts';
@@ -10,6 +10,7 @@ import {
   inOwnDatabase,
   openTestDatabase,
   type MigratedDatabase,
+  testDatabase,
 } from '../../../support/databases/migrated-database.ts';
 import { copyTo, rowsOf } from '../../../support/mirror/copied-mirror.ts';
 import { setType } from '../../../support/mirror/setting-type.ts';
@@ -17,16 +18,14 @@ import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { createTestDatabase } from '../../../support/postgres/postgres.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
 
-let source: MigratedDatabase;
+const source = testDatabase();
+/** Of this version, with no column but those of the migrations. */
+const newest = testDatabase(() => createMigratedDatabase('other'));
 /** Computed: it does not come along. */
 const OWN = /"my_sum": \d+, /g;
 const SECRET = 'whsec_never_in_a_copy';
 
-beforeAll(async () => {
-  source = await createMigratedDatabase();
-  await fill(source);
-});
-afterAll(() => source.drop());
+beforeAll(() => fill(source));
 
 /** Rows of every kind, with values that are easily lost: backslashes, tabs, line ends, `\.`, nulls, every digit. */
 async function fill(database: MigratedDatabase): Promise<void> {
@@ -106,9 +105,7 @@ describe('a copy', () => {
       select case n.nspname when 'other' then 'mirror' else 'state' end || '.' || c.relname as name,
         array(select attname::text from pg_attribute a where attrelid = c.oid and attnum > 0 and not attisdropped) as columns
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind in ('r', 'p') and n.nspname in ('other', 'other_sync')`.execute(
-      (await newest()).kysely,
-    );
+      where c.relkind in ('r', 'p') and n.nspname in ('other', 'other_sync')`.execute(newest.kysely);
     const known = [...COPIED_TABLES, ...LEFT_BEHIND].map(({ schema, name }) => `${schema}.${name}`);
     expect(known.toSorted(), 'say in src/db/copy/copied-tables.ts what becomes of each table').toEqual(
       rows.map(({ name }) => name).toSorted(),
@@ -269,12 +266,3 @@ async function untouched(url: string): Promise<void> {
   await database.close();
   expect(rows).toEqual([]);
 }
-
-let made: MigratedDatabase | undefined;
-
-/** Of this version, with no column but those of the migrations. */
-async function newest(): Promise<MigratedDatabase> {
-  made ??= await createMigratedDatabase('other');
-  return made;
-}
-afterAll(() => made?.drop());

@@ -1,16 +1,13 @@
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { beforeEach, describe, expect, inject, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { type DistributeReport, runDistribute } from '../../../../src/app/distribute/run-distribute.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { createLoginRole } from '../../../support/postgres/login-role.ts';
 
-let database: MigratedDatabase;
+const database = databaseForEach();
 let steps: string[];
 
 /**
@@ -52,12 +49,10 @@ const STAND_IN = `
 const isPlain = inject('testServer').workers.length === 0;
 
 beforeEach(async () => {
-  database = await createMigratedDatabase();
   if (!isPlain) return;
   await database.db.raw(STAND_IN);
   steps = [];
 });
-afterEach(() => database.drop());
 
 const distribute = (dryRun: boolean): Promise<DistributeReport> => {
   const { signal } = new AbortController();

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createLogger } from '@research-mirror/runtime/logger';
 import { openMirror } from '../../../../src/app/process/open-mirror.ts';
 import { loadConfig } from '../../../../src/config/load.ts';
 import { createMigratedTestDatabase } from '../../../support/databases/migrated-database.ts';
+import { SILENT_LOG } from '../../../support/sync/quiet-parts.ts';
 
 it('pages and reports wait for no viewer; viewers who find both connections in use wait in line', async () => {
   const { url, drop } = await createMigratedTestDatabase();
@@ -11,12 +11,8 @@ it('pages and reports wait for no viewer; viewers who find both connections in u
     { DATABASE_URL: url, MIRROR_API_URL: 'http://localhost:1', MIRROR_API_KEY: 'key' },
     'service',
   );
-  const log = createLogger(
-    { write: () => {} },
-    { level: 'silent', format: 'json', colour: false, scrub: String },
-  );
   const { signal } = new AbortController();
-  const outside = { command: 'start', log, clock: systemClock, signal, hide: () => {} };
+  const outside = { command: 'start', log: SILENT_LOG, clock: systemClock, signal, hide: () => {} };
   const mirror = await openMirror(config, outside);
   const read = Promise.withResolvers<void>();
   const viewers = Array.from({ length: 12 }, () =>

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { hashOfKey } from '../../../../src/app/accounts/servable-keys.ts';
 import { lookAtKeys } from '../../../../src/app/status/collect-status.ts';
 import { readSuspects } from '../../../../src/app/status/deletions.ts';
 import { Secret } from '../../../../src/config/secret.ts';
 import { rememberKey, rememberMoved } from '../../../../src/db/accounts/api-keys.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { deleteAllBut, itemsWith, jobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
-let database: MigratedDatabase;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 const GRACE_MS = 60_000;

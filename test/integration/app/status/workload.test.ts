@@ -1,22 +1,17 @@
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { oldTransactions, readWorkload } from '../../../../src/app/status/workload.ts';
 import type { Config } from '../../../../src/config/config.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { createLoginRole } from '../../../support/postgres/login-role.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 beforeAll(async () => {
-  database = await createMigratedDatabase();
   await run(
     `insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 3) as n`,
   );
 });
-afterAll(() => database.drop());
 
 /** As the status asks. */
 const KEPT = { history: { kept: true } } as unknown as Pick<Config, 'history'>;

@@ -1,24 +1,17 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { FreedSlots, NewBlock } from '../../../../src/budget/store/store.ts';
 import { knownKeys, rememberKey } from '../../../../src/db/accounts/api-keys.ts';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { createFirstPingStore, OwnerKnown } from '../../../../src/db/budget/first-ping-store.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { earlier } from '../../../support/postgres/earlier.ts';
 
 const FENCE = { userId: '42', owner: 'A', token: '7' };
 const KEY = 'hash of a key';
 const NOTHING: FreedSlots = { keyHash: KEY, blocks: [], learnt: [] };
-let database: MigratedDatabase;
+const database = testDatabase();
 
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   await database.db
     .sql`truncate mirror_sync.account, mirror_sync.slot_block, mirror_sync.rate_group, mirror_sync.first_ping, mirror_sync.api_key;

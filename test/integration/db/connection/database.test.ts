@@ -1,30 +1,23 @@
 import { sql } from 'kysely';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../../../../src/db/connection/database.ts';
+import { describe, expect, it } from 'vitest';
 import { createPool } from '../../../../src/db/connection/pool.ts';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+import { createTestDatabase } from '../../../support/postgres/postgres.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
-import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
+import {
+  openTestDatabase,
+  createEmptyDatabase,
+  testDatabase,
+} from '../../../support/databases/migrated-database.ts';
 
 const PASSWORD = 'never-to-be-seen';
-let database: TestDatabase;
-let open: Database;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  open = await openTestDatabase(database.url);
-});
-afterAll(async () => {
-  await open.close();
-  await database.drop();
-});
+const open = testDatabase(createEmptyDatabase);
 
 const attempt = (change: (url: URL) => void): Promise<unknown> => {
-  const url = new URL(database.url);
+  const url = new URL(open.url);
   change(url);
   return openTestDatabase(url.href).then(
     () => undefined,
@@ -57,7 +50,7 @@ describe('opening a database', () => {
   });
 
   it('shows the program’s name to the database, and takes libpq’s variables', async () => {
-    const url = new URL(database.url);
+    const url = new URL(open.url);
     const variables = {
       PGHOST: url.hostname,
       PGPORT: url.port,
@@ -97,7 +90,7 @@ describe('an open database', () => {
   });
 
   it('has who finds every connection in use wait for longer than a connection may take to be made', async () => {
-    const url = new URL(database.url);
+    const url = new URL(open.url);
     url.searchParams.set('connect_timeout', '2');
     const narrow = await openTestDatabase(url.href, { max: 1 });
     const answers = await Promise.all([
@@ -109,7 +102,7 @@ describe('an open database', () => {
   });
 
   it('serves who is urgent before all in line, by the same connections', async () => {
-    const narrow = await openTestDatabase(database.url, { max: 1 });
+    const narrow = await openTestDatabase(open.url, { max: 1 });
     const served: string[] = [];
     const ask = async (who: 'db' | 'urgent', name: string): Promise<number> => {
       const { rows } = await narrow[who].sql<{ pid: number }>`select pg_backend_pid() as pid`;
@@ -149,7 +142,7 @@ describe('an open database', () => {
   });
 
   it('gives up a statement that nobody answers, and its connection with it', async () => {
-    const hasty = await openTestDatabase(database.url, { max: 1, bounds: { statement: 1, idle: 0 } });
+    const hasty = await openTestDatabase(open.url, { max: 1, bounds: { statement: 1, idle: 0 } });
     // Outside of a transaction no statement_timeout applies: only the client's own bound.
     await expect(hasty.db.sql`select pg_sleep(60)`).rejects.toThrow(DatabaseUnavailable);
     expect((await hasty.db.sql`select 2 as two`).rows).toEqual([{ two: 2 }]);
@@ -159,12 +152,12 @@ describe('an open database', () => {
 
 it('a session whose answer was given up ends at the server, too, with its locks, though no time-out of the server’s ends it', async () => {
   await open.db.sql`create table held (id int)`;
-  const { host, port, user, password, database: name } = new pg.Client(database.url);
+  const { host, port, user, password, database: name } = new pg.Client(open.url);
   const pool = createPool(
     { host, port, user, password: password ?? undefined, database: name },
     { max: 2, answerWithin: 1_500 },
   );
-  const holder = new pg.Client(database.url);
+  const holder = new pg.Client(open.url);
   await holder.connect();
   await holder.query('begin; lock table held in access exclusive mode');
   const stuck = await pool.connect();

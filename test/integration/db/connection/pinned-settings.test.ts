@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { programVersion } from '../../../../src/app/program-files.ts';
@@ -13,6 +12,7 @@ import {
 } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { serverUrl } from '../../../support/postgres/postgres.ts';
+import { ask } from '../../../support/postgres/on-connection.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -26,26 +26,13 @@ async function databaseWith(
   const made = await createMigratedTestDatabase();
   ends.push(() => made.drop());
   const name = new URL(made.url).pathname.slice(1);
-  await asAdmin(
+  await ask(
     made.url,
-    Object.entries(settings).map(([each, value]) => `alter database ${name} set ${each} = ${value}`),
+    ...Object.entries(settings).map(([each, value]) => `alter database ${name} set ${each} = ${value}`),
   );
   const open = await openTestDatabase(made.url);
   ends.push(() => open.close());
   return { ...open, url: made.url };
-}
-
-/** Runs statements on a connection that is nobody's. @returns the last one's rows */
-async function asAdmin(url: string, statements: readonly string[]): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    let rows: Record<string, unknown>[] = [];
-    for (const each of statements) ({ rows } = await client.query<Record<string, unknown>>(each));
-    return rows;
-  } finally {
-    await client.end();
-  }
 }
 
 const TURNED = {
@@ -104,11 +91,12 @@ describe('settings of a login or a database', () => {
     ];
     const url = await serverUrl();
     for (const value of ['on', 'off']) {
-      const [found] = await asAdmin(url, [
+      const [found] = await ask(
+        url,
         `set standard_conforming_strings = ${value}`,
         'set backslash_quote = off',
         `select array[${texts.map(quotedText).join(', ')}] as texts`,
-      ]);
+      );
       expect(found).toEqual({ texts });
     }
   });
@@ -117,7 +105,7 @@ describe('settings of a login or a database', () => {
     'run no field’s name as SQL: %s',
     async (setting) => {
       const made = await databaseWith({ [setting]: TURNED[setting] });
-      await asAdmin(made.url, ['create table public.victim (a int)']);
+      await ask(made.url, 'create table public.victim (a int)');
       const account = await MirroredAccount.make({ ...made, drop: async () => {} }, '1');
       const fields = [`a\\'; drop table if exists public.victim; commit; --`, `b'\\`, 'c\\'];
       for (const [at, field] of fields.entries()) {
@@ -125,7 +113,7 @@ describe('settings of a login or a database', () => {
         const written = await account.page('research_jobs', JSON.stringify([item]));
         expect(written).toMatchObject({ state: 'applied' });
       }
-      expect(await asAdmin(made.url, ['select from public.victim'])).toEqual([]);
+      expect(await ask(made.url, 'select from public.victim')).toEqual([]);
       const { rows } = await made.db.sql<{ text: string }>`
         select col_description(attrelid, attnum) as text from pg_attribute
         where attrelid in ('mirror.research_jobs'::regclass, 'mirror.research_jobs_live'::regclass)
@@ -161,10 +149,11 @@ describe('functions of the mirror', () => {
     expect(rows).toEqual([]);
     await database.db
       .sql`insert into mirror_sync.account (_user_id, created_at) values (1, clock_timestamp())`;
-    const queued = await asAdmin(database.url, [
+    const queued = await ask(
+      database.url,
       'set standard_conforming_strings = off',
       `select mirror.submit('sequence', '{}', '17') as id`,
-    ]);
+    );
     expect(queued).toEqual([{ id: expect.stringMatching(/^\d+$/) as string }]);
   });
 });

@@ -1,22 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  createMigratedDatabase,
-  MIGRATIONS,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { describe, expect, it } from 'vitest';
+import { MIGRATIONS, testDatabase } from '../../../support/databases/migrated-database.ts';
 import { dumpSchema, withoutViewBodies } from '../../../support/databases/schema-dump.ts';
 import { tableTypes, TYPE_FILES } from '../../../support/databases/table-types.ts';
 import { ROOT } from '../../../support/rules/source-files.ts';
 import { LOCAL_TABLES } from '../../../support/rules/sql-rules.ts';
 
-let database: MigratedDatabase;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 async function column(query: ReturnType<typeof sql<{ name: string }>>): Promise<string[]> {
   return (await query.execute(database.kysely)).rows.map(({ name }) => name);

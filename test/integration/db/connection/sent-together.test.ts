@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { allSent, type Db } from '../../../../src/db/connection/db.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let db: Db;
 beforeAll(async () => {
-  database = await createMigratedDatabase();
   ({ db } = database);
   await db.sql`create table mirror.noted (what text)`;
 });
-afterAll(() => database.drop());
 beforeEach(async () => {
   await db.sql`truncate mirror.noted`;
 });

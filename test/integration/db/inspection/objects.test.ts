@@ -4,13 +4,17 @@ import { describe, expect, it } from 'vitest';
 import { foreignObjects, writable } from '../../../../src/app/doctor/check-database.ts';
 import { presentParts, whatIsMissing } from '../../../../src/db/inspection/inspection.ts';
 import { pendingMigrations } from '../../../../src/db/migrations/run-migrations.ts';
-import { inOwnDatabase, MIGRATIONS } from '../../../support/databases/migrated-database.ts';
+import {
+  MIGRATIONS,
+  createMigratedDatabase,
+  databaseForEach,
+} from '../../../support/databases/migrated-database.ts';
+
+const own = databaseForEach(() => createMigratedDatabase('other'));
 
 it('objects.txt is what the migrations make (node test/support/databases/dump-schema.ts writes it)', async () => {
-  await inOwnDatabase(async ({ db }) => {
-    const written = await readFile(join(MIGRATIONS, 'objects.txt'), 'utf8');
-    expect(`${(await presentParts(db)).join('\n')}\n`).toBe(written);
-  });
+  const written = await readFile(join(MIGRATIONS, 'objects.txt'), 'utf8');
+  expect(`${(await presentParts(own.db)).join('\n')}\n`).toBe(written);
 });
 
 describe('what migrations made and is gone is named:', () => {
@@ -47,24 +51,22 @@ describe('what migrations made and is gone is named:', () => {
       'view other.changes, view other.columns, view other.companies and 2 more',
     ],
   ])('%s', async (_, broken, lacks) => {
-    await inOwnDatabase(async ({ db }) => {
-      await db.raw(broken);
-      const missing = await whatIsMissing(db, MIGRATIONS);
-      if (lacks === undefined) expect(missing).toBeUndefined();
-      else expect(missing).toContain(lacks);
-      // Readers alone miss a view: nothing that is written needs it.
-      const isView = lacks?.includes('view') ?? false;
-      expect((await whatIsMissing(db, MIGRATIONS, false)) === undefined).toBe(lacks === undefined || isView);
-    });
+    await own.db.raw(broken);
+    const missing = await whatIsMissing(own.db, MIGRATIONS);
+    if (lacks === undefined) expect(missing).toBeUndefined();
+    else expect(missing).toContain(lacks);
+    // Readers alone miss a view: nothing that is written needs it.
+    const isView = lacks?.includes('view') ?? false;
+    expect((await whatIsMissing(own.db, MIGRATIONS, false)) === undefined).toBe(
+      lacks === undefined || isView,
+    );
   });
 
   it('the table of migrations itself, so that nobody takes the mirror for a new one', async () => {
-    await inOwnDatabase(async ({ db }) => {
-      await db.raw('alter table other_sync.migration rename to m');
-      await expect(pendingMigrations({ db, folder: MIGRATIONS, version: '0.2.0' })).rejects.toThrow(
-        'the table other_sync.migration is missing, and the rest of the mirror is there',
-      );
-    });
+    await own.db.raw('alter table other_sync.migration rename to m');
+    await expect(pendingMigrations({ db: own.db, folder: MIGRATIONS, version: '0.2.0' })).rejects.toThrow(
+      'the table other_sync.migration is missing, and the rest of the mirror is there',
+    );
   });
 });
 
@@ -131,34 +133,30 @@ describe('what somebody put in the way of writes is named, with the SQL that tak
       'other.lists is unlogged: a crash of the server empties it',
     ],
   ])('%s', async (_, broken, state = '', named = '') => {
-    await inOwnDatabase(async ({ db }) => {
-      await db.raw('create table other.more (a int)');
-      await db.raw(broken);
-      const found = [await foreignObjects(db)].flat();
-      if (state === '') expect(found).toMatchObject([{ state: 'ok' }]);
-      else {
-        expect(found).toMatchObject([{ state, found: expect.stringContaining(named) as string }]);
-        await db.raw(found[0]?.sql ?? '');
-        expect(await foreignObjects(db)).toMatchObject({ state: 'ok' });
-      }
-    });
+    await own.db.raw('create table other.more (a int)');
+    await own.db.raw(broken);
+    const found = [await foreignObjects(own.db)].flat();
+    if (state === '') expect(found).toMatchObject([{ state: 'ok' }]);
+    else {
+      expect(found).toMatchObject([{ state, found: expect.stringContaining(named) as string }]);
+      await own.db.raw(found[0]?.sql ?? '');
+      expect(await foreignObjects(own.db)).toMatchObject({ state: 'ok' });
+    }
   });
 });
 
 it('doctor tries a write of a page’s size and a column, and leaves nothing', async () => {
-  await inOwnDatabase(async ({ db }) => {
-    const told = async (): Promise<string> => {
-      const { state, found } = await writable(db, { mirror: () => Promise.resolve(db) });
-      return `${state}: ${found}`;
-    };
-    const before = await presentParts(db);
-    expect(await told()).toBe('ok: takes writes');
-    expect(await presentParts(db)).toEqual(before);
-    // As a disk that is full, here by a server's own words: only the second table command is refused.
-    await db.raw(`create function public.full_disk() returns event_trigger language plpgsql as $$ begin
-        raise exception using errcode = '53100', message = 'No space left on device'; end $$;
-      create event trigger full_disk on ddl_command_end when tag in ('ALTER TABLE')
-        execute function public.full_disk()`);
-    expect(await told()).toMatch(/^broken: .*\(53100 No space left on device\): make room/);
-  });
+  const told = async (): Promise<string> => {
+    const { state, found } = await writable(own.db, { mirror: () => Promise.resolve(own.db) });
+    return `${state}: ${found}`;
+  };
+  const before = await presentParts(own.db);
+  expect(await told()).toBe('ok: takes writes');
+  expect(await presentParts(own.db)).toEqual(before);
+  // As a disk that is full, here by a server's own words: only the second table command is refused.
+  await own.db.raw(`create function public.full_disk() returns event_trigger language plpgsql as $$ begin
+      raise exception using errcode = '53100', message = 'No space left on device'; end $$;
+    create event trigger full_disk on ddl_command_end when tag in ('ALTER TABLE')
+      execute function public.full_disk()`);
+  expect(await told()).toMatch(/^broken: .*\(53100 No space left on device\): make room/);
 });

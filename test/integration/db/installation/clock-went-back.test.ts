@@ -6,13 +6,13 @@ import { mendMoments } from '../../../../src/db/accounts/recheck.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
 import { suspectScopes } from '../../../../src/mirror/deletion/stored-suspects.ts';
-import { dueScopes } from '../../../../src/mirror/scope/scope-store.ts';
 import { ClockStepped } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { installed } from '../../../support/databases/installed.ts';
 import { shadowClock } from '../../../support/clocks/shadowed-clock.ts';
+import { dueLists } from '../../../support/mirror/due-lists.ts';
 
 // In the first two tests, moments are moved forward: that is what the database sees of them when its clock went back.
 
@@ -36,25 +36,7 @@ it('nothing of an account that is opened waits for a moment that lies ahead', as
       values (7, 'k', 'other', 1, 5, now() + ${HOUR}, array[now() + ${HOUR}]);
     insert into mirror_sync.api_key (key_hash, _user_id, pinged_at) values ('k', 7, now() + ${HOUR});
     insert into mirror_sync.first_ping (key_hash, sent_at) values ('k', now() + ${HOUR})`);
-  const due = () =>
-    dueScopes(db, {
-      userId: '7',
-      collection: 'list_items',
-      notReadSince: new Date(Date.now() + 1_000),
-      fully: false,
-      except: [],
-      again: false,
-      order: {
-        now: new Date('2026-02-01T00:00:00Z'),
-        first: 'changed',
-        longestMs: 86_400_000,
-        priorMs: 86_400_000,
-        unfinishedPriorMs: 3_600_000,
-      },
-      resting: 'last',
-      announced: 'believed',
-      limit: 10,
-    });
+  const due = (): Promise<string[]> => dueLists(db, '7');
   expect(await due()).toEqual([]);
   await mendMoments(db, SEVEN);
   const soon = Date.now() + 20_000;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
@@ -100,6 +100,11 @@ const WRITES: readonly (readonly [string, Write])[] = [
   ],
 ];
 
+let account: MirroredAccount;
+beforeEach(async () => {
+  account = await newAccount();
+});
+
 describe('where the last observation is not there any more', () => {
   it.each(WRITES)('%s is not written, and the account is over for its owner', async (_, write) => {
     const account = await withPage();
@@ -126,7 +131,6 @@ describe('where the last observation is not there any more', () => {
 
 describe('where commits of other scopes are gone', () => {
   it('the account’s change ID tells it to whatever is written next', async () => {
-    const account = await newAccount();
     await account.page('lists', '[{"list_id":1}]');
     const { userId } = account.fence;
     await setBack(account);
@@ -135,7 +139,6 @@ describe('where commits of other scopes are gone', () => {
   });
 
   it('another process, which knows nothing of them, goes on', async () => {
-    const account = await newAccount();
     await account.page('lists', '[{"list_id":1}]');
     await setBack(account);
     const other = await openTestDatabase(account.database.url);
@@ -156,7 +159,6 @@ describe('what this process committed before it took the account anew', () => {
   const write = async (account: MirroredAccount): Promise<unknown> =>
     (await takenAnew(account)).page('research_jobs', jobs(1));
   const committed = async (): Promise<MirroredAccount> => {
-    const account = await newAccount();
     await account.page('lists', '[{"list_id":1}]');
     return account;
   };
@@ -204,7 +206,6 @@ describe('what this process committed before it took the account anew', () => {
   });
 
   it('is missed where a record that it knew of is gone, whatever the change ID says', async () => {
-    const account = await newAccount();
     await recover(account, `now() - interval '1 s'`);
     await recover(account, 'now()');
     await account.page('lists', '[{"list_id":1}]');
@@ -227,7 +228,6 @@ describe('what this process committed before it took the account anew', () => {
 
 describe('a server that writes another timeline', () => {
   it('is noticed by every fence, before anything is written', async () => {
-    const account = await newAccount();
     await account.page('research_jobs', jobs(1));
     const [row] = await account.query<{ system: string }>(
       'select system_identifier::text as system from pg_control_system()',
@@ -249,7 +249,6 @@ describe('a server that writes another timeline', () => {
 
 describe('a commit that is not answered', () => {
   it('leaves its outcome unknown: the account is to be opened anew, whatever became of it', async () => {
-    const account = await newAccount();
     await account.page('research_jobs', jobs(1));
     await cutCommit(account);
     // Both outcomes are as good: neither is taken for a database that went back.
@@ -264,7 +263,6 @@ describe('a commit that is not answered', () => {
 
 describe('a list that is very large', () => {
   it('goes in transactions of a bounded number of rows, its own row with the last of them', async () => {
-    const account = await newAccount();
     await account.observe('lists', '[{"list_id":1},{"list_id":2}]');
     // By SQL: 120,000 items as pages would take minutes.
     const { userId } = account.fence;

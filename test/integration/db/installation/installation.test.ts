@@ -5,7 +5,6 @@ import { currentHold, releaseSubmissions } from '../../../../src/db/installation
 import type { InstallationOptions } from '../../../../src/db/installation/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
-import { isPgbouncerTested, startPgbouncer } from '../../../support/databases/pgbouncer.ts';
 import { createTestDatabase, serverUrl, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { installed } from '../../../support/databases/installed.ts';
 
@@ -64,20 +63,6 @@ describe('a database that was here before', () => {
     } finally {
       for (const each of alsoOpen.splice(0)) await each.close();
       await run('drop owned by test_meagre; drop role test_meagre');
-    }
-  });
-});
-
-describe.runIf(isPgbouncerTested())('through pgbouncer', () => {
-  it('the database is the same', async () => {
-    await open();
-    await queue();
-    const pooler = await startPgbouncer(scene.database.url);
-    try {
-      expect(await open(await opened(pooler.url))).toBeUndefined();
-    } finally {
-      for (const each of alsoOpen.splice(0)) await each.close();
-      await pooler.stop();
     }
   });
 });
@@ -190,24 +175,6 @@ describe('a copy', () => {
     ]);
   });
 
-  it('of the cluster’s files is held, which differs in nothing but their place', async () => {
-    await open();
-    await queue();
-    await run(
-      `update mirror_sync.installation set fingerprint = fingerprint || '{"directory": "/original"}'`,
-    );
-    expect((await open())?.why).toMatch(/its files lie in another folder/);
-    expect(await states()).toEqual(['held']);
-  });
-
-  it('that holds nothing to be sent twice is taken as it is', async () => {
-    await open();
-    const there = await restored();
-    expect(await open(there)).toBeUndefined();
-    await queue(7, there);
-    expect(await open(there)).toBeUndefined();
-  });
-
   it('of an installation whose webhook is registered takes nothing over', async () => {
     await open();
     await run(
@@ -275,9 +242,5 @@ describe('a database at another host', () => {
       values ('newcomer', 'start', '0', 'h', 'm', 2, '1', now() + interval '1 s', now() + interval '12 s')`);
     expect(await open(scene.database, { ...AT('branch.example'), clock: clock('newcomer') })).toBeDefined();
     expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(13_000);
-  });
-
-  it('is the same on the machine itself', async () => {
-    expect(await open(scene.database, { host: undefined })).toBeUndefined();
   });
 });

@@ -1,32 +1,19 @@
 import { Db } from '../../../../src/db/connection/db.ts';
-import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../../../src/db/connection/database.ts';
+import { afterEach, describe, expect, it } from 'vitest';
 import { migrate, MIGRATION_BOUNDS } from '../../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { MIGRATIONS, openTestDatabase } from '../../../support/databases/migrated-database.ts';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+import { MIGRATIONS, openTestDatabase, createEmptyDatabase, databaseForEach } from '../../../support/databases/migrated-database.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
 /** Roles belong to the whole server: a schema's name of this file's own keeps them apart from other files'. */
 const SCHEMA = 'granting';
-let database: TestDatabase;
-let open: Database;
-let folder: string;
+const open = databaseForEach(() => createEmptyDatabase({ bounds: MIGRATION_BOUNDS }));
+const folder = folderForEach();
 
-beforeEach(async () => {
-  database = await createTestDatabase();
-  open = await openTestDatabase(database.url, { bounds: MIGRATION_BOUNDS });
-  folder = await mkdtemp(join(tmpdir(), 'granting-'));
-});
-afterEach(async () => {
-  await dropRoles();
-  await open.close();
-  await database.drop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => dropRoles());
 
 async function run<Row = Record<string, unknown>>(text: string): Promise<Row[]> {
   return (await open.db.sql<Row>`${sql.raw(text)}`).rows;
@@ -51,7 +38,7 @@ async function dropRoles(): Promise<void> {
 
 /** The migrations up to the number, and one that a later version brings. */
 async function migrationsTo(number: number, later?: string): Promise<string> {
-  const some = join(folder, String(number));
+  const some = join(folder.path, String(number));
   await mkdir(some, { recursive: true });
   for (const name of await readdir(MIGRATIONS)) {
     if (Number(name.slice(0, 4)) <= number) await copyFile(join(MIGRATIONS, name), join(some, name));
@@ -99,7 +86,7 @@ describe('the first rights', () => {
   it('come once to a role that an operator makes later, where the daemon may make none', async () => {
     await run(`create role granting_owner login createdb; grant granting_owner to current_user;
       do $$ begin execute format('grant create on database %I to granting_owner', current_database()); end $$`);
-    const asOwner = await openTestDatabase(database.url, { max: 1 });
+    const asOwner = await openTestDatabase(open.url, { max: 1 });
     const own = {
       db: new Db(asOwner.kysely, SCHEMA),
       folder: MIGRATIONS,

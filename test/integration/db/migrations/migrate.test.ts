@@ -4,26 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../../../../src/db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { migrateTo, MIGRATIONS, openTestDatabase } from '../../../support/databases/migrated-database.ts';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+import { migrateTo, MIGRATIONS, openTestDatabase, createEmptyDatabase, testDatabase } from '../../../support/databases/migrated-database.ts';
+import { createTestDatabase } from '../../../support/postgres/postgres.ts';
 
-let database: TestDatabase;
-let open: Database;
+const open = testDatabase(() => createEmptyDatabase({ bounds: MIGRATION_BOUNDS }));
 let folder: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  open = await openTestDatabase(database.url, { bounds: MIGRATION_BOUNDS });
   folder = await mkdtemp(join(tmpdir(), 'migrations-'));
 });
-afterAll(async () => {
-  await open.close();
-  await database.drop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const count = async (text: string): Promise<number> => {
   const { rows } = await open.db.sql<{ count: string }>`${sql.raw(text)}`;
@@ -35,12 +27,12 @@ describe('migrate', () => {
     expect(
       await pendingMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
     ).toContain('0001_mirror');
-    const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(database.url, 'mirror')));
+    const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(open.url, 'mirror')));
     expect(applied.flat().filter((name) => name === '0001_mirror')).toHaveLength(1);
     expect(
       await pendingMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
     ).toEqual([]);
-    expect(await migrateTo(database.url, 'mirror')).toEqual([]);
+    expect(await migrateTo(open.url, 'mirror')).toEqual([]);
   });
 
   it('lets readers read the mirror and nothing of the daemon’s state', async () => {

@@ -1,47 +1,36 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFirstPingStore } from '../../../../src/db/budget/first-ping-store.ts';
-import type { Database } from '../../../../src/db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../../src/db/migrations/run-migrations.ts';
 import { readMigrations } from '../../../../src/db/migrations/migrations.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { MIGRATIONS, openTestDatabase } from '../../../support/databases/migrated-database.ts';
+import { MIGRATIONS, createEmptyDatabase, databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { sessionsWaiting } from '../../../support/postgres/sessions-waiting.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
-let database: TestDatabase;
-let open: Database;
+const open = databaseForEach(() => createEmptyDatabase({ bounds: MIGRATION_BOUNDS }));
 let other: pg.Client;
-let folder: string;
+const folder = folderForEach();
 
 beforeEach(async () => {
-  database = await createTestDatabase();
-  open = await openTestDatabase(database.url, { bounds: MIGRATION_BOUNDS });
-  other = new pg.Client({ connectionString: database.url, application_name: 'somebody' });
+  other = new pg.Client({ connectionString: open.url, application_name: 'somebody' });
   await other.connect();
-  folder = await mkdtemp(join(tmpdir(), 'migration-lock-'));
-  await writeFile(join(folder, '0001_first.sql'), 'create schema if not exists "{schema}"; create table "{schema}".a ();');
+  await writeFile(join(folder.path, '0001_first.sql'), 'create schema if not exists "{schema}"; create table "{schema}".a ();');
 });
-afterEach(async () => {
-  await other.end();
-  await open.close();
-  await database.drop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => other.end());
 
-const bringUp = (attempts: number, from = folder): Promise<string[]> =>
+const bringUp = (attempts: number, from = folder.path): Promise<string[]> =>
   migrate({ db: open.db, folder: from, version: '0.2.0', clock: systemClock, patience: { attempts, lockMs: 1_500 } });
 
 async function second(text: string): Promise<void> {
-  await writeFile(join(folder, '0002_second.sql'), text);
-  await writeFile(join(folder, '0004_fourth.sql'), '-- oldest program: 0.2.0\nselect 1;');
+  await writeFile(join(folder.path, '0002_second.sql'), text);
+  await writeFile(join(folder.path, '0004_fourth.sql'), '-- oldest program: 0.2.0\nselect 1;');
 }
 
 const pidOf = async (client: pg.Client): Promise<number> =>
@@ -66,7 +55,7 @@ async function besideTransaction(...statements: readonly string[]): Promise<unkn
 
 describe('what a login without rights can lock', () => {
   it('keeps neither migrations nor new columns nor a key’s first request waiting', async () => {
-    const name = new URL(database.url).pathname.slice(1);
+    const name = new URL(open.url).pathname.slice(1);
     await other.query(`create role ${name}_stranger`);
     try {
       await other.query(`set role ${name}_stranger`);
@@ -74,7 +63,7 @@ describe('what a login without rights can lock', () => {
         await other.query('select pg_advisory_lock(hashtextextended($1, 0))', [lock]);
       }
       expect(await bringUp(1, MIGRATIONS)).toContain('0001_mirror');
-      const account = await MirroredAccount.make({ ...open, url: database.url, drop: async () => {} }, '1');
+      const account = await MirroredAccount.make(open, '1');
       await account.page('lists', '[{"list_id":1,"colour":"red"}]');
       expect(await account.query('select colour from mirror.lists')).toEqual([{ colour: 'red' }]);
       const nothing = { keyHash: 'k', blocks: [], learnt: [] };
@@ -116,7 +105,7 @@ describe('a program that finds the lock taken', () => {
     'looks again when the other one commits the first migration: it waited for %s',
     async (what) => {
       if (what === 'a table') await other.query('create schema mirror_sync');
-      const [first] = await readMigrations(folder);
+      const [first] = await readMigrations(folder.path);
       await other.query('begin');
       if (what !== 'a table') await other.query(what);
       await other.query(`create table mirror_sync.migration (
@@ -133,7 +122,7 @@ describe('a program that finds the lock taken', () => {
   it('beside a program of 0.2.0, which has another lock, applies what that one has not', async () => {
     await bringUp(1);
     await second('create table "{schema}".b ();');
-    const [, both] = await readMigrations(folder);
+    const [, both] = await readMigrations(folder.path);
     await other.query(`begin; select pg_advisory_xact_lock(hashtextextended('research-mirror migrate mirror', 0));
       create table mirror.b ()`);
     const waiting = bringUp(5);

@@ -1,25 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { type Retried, retried } from '../../../../src/db/migrations/retried.ts';
-import type { Database } from '../../../../src/db/connection/database.ts';
 import type { Db } from '../../../../src/db/connection/db.ts';
-import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+import { createEmptyDatabase, databaseForEach } from '../../../support/databases/migrated-database.ts';
 
-let place: TestDatabase;
-let open: Database;
+const open = databaseForEach(createEmptyDatabase);
 let steps: string[];
 
 beforeEach(async () => {
-  place = await createTestDatabase();
-  open = await openTestDatabase(place.url);
   await open.db.raw('create schema mirror; create table mirror.a (n int)');
   steps = [];
-});
-afterEach(async () => {
-  await open.close();
-  await place.drop();
 });
 
 /** Time passes where somebody waits between attempts, and by `passes`. */

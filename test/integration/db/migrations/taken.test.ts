@@ -1,24 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../../../src/db/connection/database.ts';
+import { describe, expect, it } from 'vitest';
 import { missingRights } from '../../../../src/db/inspection/inspection.ts';
-import { MIGRATIONS, migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
+import { MIGRATIONS, migrateTo, openTestDatabase, createEmptyDatabase, databaseForEach } from '../../../support/databases/migrated-database.ts';
 
-let database: TestDatabase;
-let open: Database;
-beforeEach(async () => {
-  database = await createTestDatabase();
-  open = await openTestDatabase(database.url);
-});
-afterEach(async () => {
-  await open.close();
-  await database.drop();
-});
+const database = databaseForEach(createEmptyDatabase);
 
 const run = async (text: string): Promise<unknown[]> =>
-  (await open.db.sql`${sql.raw(text)}`).rows;
+  (await database.db.sql`${sql.raw(text)}`).rows;
 
 /** Everything in the database that a failed start could have made. */
 const content = (): Promise<unknown[]> =>

@@ -1,24 +1,17 @@
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createNotifications } from '../../../../src/db/notify/notifications.ts';
 import { createWakeups, wake } from '../../../../src/db/notify/wakeups.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { stopAll, type Service } from '@research-mirror/runtime/service';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 const services: Service[] = [];
 const never = new AbortController().signal;
 
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
 afterEach(() => stopAll(services.splice(0)));
-afterAll(() => database.drop());
 
 /** @param causes gets, for each wake-up, whether somebody rang */
 async function listen(schema: string, lines: string[] = [], causes: boolean[] = []): Promise<Doorbell> {

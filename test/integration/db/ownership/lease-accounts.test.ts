@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { ensureAccount, releaseAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
 import { ownIdentity, type ProcessIdentity } from '../../../../src/db/ownership/process-identity.ts';
 import { LeaseLost } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let own: ProcessIdentity;
 
 beforeAll(async () => {
-  database = await createMigratedDatabase();
   own = await ownIdentity();
 });
-afterAll(() => database.drop());
 beforeEach(async () => {
   await database.db.sql`delete from mirror_sync.account`;
   for (const userId of ['1', '2', '3']) await ensureAccount(database.db, userId, new Date());

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { databaseTime } from '../../../../src/db/connection/database-time.ts';
 import type { Database } from '../../../../src/db/connection/database.ts';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
@@ -23,11 +23,7 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { LeaseLost } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-  openTestDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { openTestDatabase, testDatabase } from '../../../support/databases/migrated-database.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { sessionsWaiting } from '../../../support/postgres/sessions-waiting.ts';
 
@@ -38,15 +34,13 @@ const ELSEWHERE: ProcessIdentity = {
   pid: 1,
   startedTicks: '1',
 };
-let database: MigratedDatabase;
+const database = testDatabase();
 let own: ProcessIdentity;
 const heartbeats: Heartbeat[] = [];
 
 beforeAll(async () => {
-  database = await createMigratedDatabase();
   own = await ownIdentity();
 });
-afterAll(() => database.drop());
 beforeEach(async () => {
   await ensureAccount(database.db, USER, await databaseTime(database.db));
   await database.db

@@ -1,19 +1,14 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readStoredStatus } from '../../../../src/db/status/stored-status.ts';
 import { NO_SUBMISSIONS, NO_WEBHOOK } from '../../../support/processes/status-report.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 beforeAll(async () => {
-  database = await createMigratedDatabase();
   await database.db
     .sql`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 3) as n`;
 });
-afterAll(() => database.drop());
 
 const run = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
 async function account(userId: string) {

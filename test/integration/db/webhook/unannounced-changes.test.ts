@@ -1,22 +1,15 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { unannouncedBetween } from '../../../../src/db/webhook/unannounced-changes.ts';
 import { storeEvent } from '../../../../src/db/events/event-store.ts';
 import { stateClass } from '../../../../src/model/row-state.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
 import { eventOf } from '../../../support/webhooks/signing.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let users = 0;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
 
 const finished = (state: string): boolean => stateClass(state) !== 'open';
 

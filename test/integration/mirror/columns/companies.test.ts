@@ -1,11 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
-import { inOwnDatabase, type MigratedDatabase } from '../../../support/databases/migrated-database.ts';
+import { createMigratedDatabase, databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { itemsOf, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 
-const domains = (account: MirroredAccount, table: string) =>
-  account.query(`select _domain from other.${table} order by _change_id`);
+const own = databaseForEach(() => createMigratedDatabase('other'));
+let account: MirroredAccount;
+beforeEach(async () => {
+  account = await MirroredAccount.make(own, '1');
+});
+
+const domains = (table: string) => account.query(`select _domain from other.${table} order by _change_id`);
 
 const companies = (account: MirroredAccount) =>
   account.query(`select * from other.companies order by _user_id, domain`);
@@ -13,162 +18,141 @@ const companies = (account: MirroredAccount) =>
 const none = { ignore: new Set<string>(), exclude: new Set<string>() };
 
 /** What `verify` would say of these items. */
-async function differences(
-  own: MigratedDatabase,
-  account: MirroredAccount,
-  name: CollectionName,
-  itemsJson: string,
-): Promise<unknown> {
+async function differences(name: CollectionName, itemsJson: string): Promise<unknown> {
   const items = itemsOf(name, itemsJson);
   return await compareItems(own.db, account.scope(name), items, none);
 }
 
 describe('the domain of a row', () => {
   it('comes from the first field that has one, and is in the versions', async () => {
-    await inOwnDatabase(async (own) => {
-      const account = await MirroredAccount.make(own, '1');
-      const page = `[{"job_id":1,"domain":"Acme.example"},{"job_id":2,"domain":"no","url":"http://www.b.example/x"},
-        {"job_id":3,"domain":7,"website":null},{"job_id":4,"\\ud800domain":"a.example","\\ufffddomain":"a.example"}]`;
-      await account.page('research_jobs', page);
-      expect(await domains(account, 'research_jobs')).toEqual([
-        { _domain: 'acme.example' },
-        { _domain: 'b.example' },
-        { _domain: null },
-        { _domain: null },
-      ]);
-      expect(await differences(own, account, 'research_jobs', page)).toEqual([]);
-      await account.page('research_jobs', '[{"job_id":1,"domain":"c.example"}]');
-      expect(await domains(account, 'research_jobs_history')).toEqual([{ _domain: 'acme.example' }]);
-      // Somebody writes into it: verify says so.
-      await account.query(`update other.research_jobs set _domain = 'x.example' where job_id = 2`);
-      expect(await differences(own, account, 'research_jobs', page)).toMatchObject([
-        { key: '1' },
-        { key: '2', fields: [{ name: '_domain', source: 'b.example', mirror: 'x.example' }] },
-      ]);
-    });
+    const page = `[{"job_id":1,"domain":"Acme.example"},{"job_id":2,"domain":"no","url":"http://www.b.example/x"},
+      {"job_id":3,"domain":7,"website":null},{"job_id":4,"\\ud800domain":"a.example","\\ufffddomain":"a.example"}]`;
+    await account.page('research_jobs', page);
+    expect(await domains('research_jobs')).toEqual([
+      { _domain: 'acme.example' },
+      { _domain: 'b.example' },
+      { _domain: null },
+      { _domain: null },
+    ]);
+    expect(await differences('research_jobs', page)).toEqual([]);
+    await account.page('research_jobs', '[{"job_id":1,"domain":"c.example"}]');
+    expect(await domains('research_jobs_history')).toEqual([{ _domain: 'acme.example' }]);
+    // Somebody writes into it: verify says so.
+    await account.query(`update other.research_jobs set _domain = 'x.example' where job_id = 2`);
+    expect(await differences('research_jobs', page)).toMatchObject([
+      { key: '1' },
+      { key: '2', fields: [{ name: '_domain', source: 'b.example', mirror: 'x.example' }] },
+    ]);
   });
 
   it('is filled in what was there before, versions too, without a change', async () => {
-    await inOwnDatabase(async (own) => {
-      const account = await MirroredAccount.make(own, '1');
-      await account.page('watchlist', '[{"id":"a","url":"a.example"},{"id":"b","url":null}]');
-      await account.page('watchlist', '[{"id":"a","url":"b.example"}]');
-      const stored = () =>
-        account.query(`select _change_id, _changed_at, _hash, _domain from other.watchlist
-          union all select _change_id, _changed_at, _hash, _domain from other.watchlist_history order by 1`);
-      const before = await stored();
-      // As the migration finds it.
-      await account.query('update other.watchlist set _domain = null');
-      await account.query('update other.watchlist_history set _domain = null');
-      await account.query(`insert into other_sync.backfill (_user_id, collection, field, done_through, until)
-        select _user_id, 'watchlist', chr(65533) || 'domain', 0, change_id from other_sync.account`);
-      while (await account.mirror.backfill(account.fence));
-      expect(await stored()).toEqual(before);
-      expect(before).toHaveLength(3);
-    });
+    await account.page('watchlist', '[{"id":"a","url":"a.example"},{"id":"b","url":null}]');
+    await account.page('watchlist', '[{"id":"a","url":"b.example"}]');
+    const stored = () =>
+      account.query(`select _change_id, _changed_at, _hash, _domain from other.watchlist
+        union all select _change_id, _changed_at, _hash, _domain from other.watchlist_history order by 1`);
+    const before = await stored();
+    // As the migration finds it.
+    await account.query('update other.watchlist set _domain = null');
+    await account.query('update other.watchlist_history set _domain = null');
+    await account.query(`insert into other_sync.backfill (_user_id, collection, field, done_through, until)
+      select _user_id, 'watchlist', chr(65533) || 'domain', 0, change_id from other_sync.account`);
+    while (await account.mirror.backfill(account.fence));
+    expect(await stored()).toEqual(before);
+    expect(before).toHaveLength(3);
   });
 
   it('goes with the field that it came from, where that is never to be stored', async () => {
-    await inOwnDatabase(async (own) => {
-      const page = '[{"job_id":1,"domain":"a.example","url":"b.example"}]';
-      const before = await MirroredAccount.make(own, '1');
-      await before.page('research_jobs', page);
-      const excludeFields = { ...noFields(), research_jobs: ['domain'] };
-      const after = await MirroredAccount.make(own, '1', { excludeFields });
-      await after.page('research_jobs', page, { obs: 5, after: 1 });
-      expect(await domains(after, 'research_jobs')).toEqual([{ _domain: 'b.example' }]);
-    });
+    const page = '[{"job_id":1,"domain":"a.example","url":"b.example"}]';
+    await account.page('research_jobs', page);
+    const excludeFields = { ...noFields(), research_jobs: ['domain'] };
+    const after = await MirroredAccount.make(own, '1', { excludeFields });
+    await after.page('research_jobs', page, { obs: 5, after: 1 });
+    expect(await domains('research_jobs')).toEqual([{ _domain: 'b.example' }]);
   });
 });
 
 describe('mirror.companies', () => {
   it('has one row per domain and account, over jobs, list items and watchlist', async () => {
-    await inOwnDatabase(async (own) => {
-      const account = await MirroredAccount.make(own, '1');
-      const other = await MirroredAccount.make(own, '2');
-      await account.page('lists', '[{"list_id":1},{"list_id":2}]');
-      await account.page(
-        'list_items',
-        '[{"id":"i","domain":"a.example"},{"id":"j","url":"https://b.example"}]',
-        {
-          parent: '1',
-        },
-      );
-      await account.page('list_items', '[{"id":"i","domain":"b.example","score":3}]', { parent: '2' });
-      await account.page('watchlist', '[{"id":"w","website":"a.example"}]');
-      await other.page('watchlist', '[{"id":"w","website":"a.example"}]');
-      expect(await companies(account)).toMatchObject([
-        {
-          _user_id: '1',
-          domain: 'a.example',
-          research_jobs: '0',
-          list_items: '1',
-          lists: '1',
-          watched: true,
-        },
-        {
-          _user_id: '1',
-          domain: 'b.example',
-          list_items: '2',
-          lists: '2',
-          watched: false,
-          latest_score: '3',
-        },
-        {
-          _user_id: '2',
-          domain: 'a.example',
-          list_items: '0',
-          lists: '0',
-          watched: true,
-          latest_score: null,
-        },
-      ]);
-      await account.page(
-        'research_jobs',
-        `[{"job_id":9,"domain":"b.example","status":"completed","score":0.50,"completed_at":"2026-01-02T03:04:05Z"},
-          {"job_id":10,"domain":"b.example","status":"queued","created_at":"2026-02-02"}]`,
-      );
-      const [, found] = await companies(account);
-      expect(found).toMatchObject({
-        research_jobs: '2',
-        last_job_status: 'queued',
-        last_researched_at: new Date('2026-02-02T00:00:00Z'),
+    const other = await MirroredAccount.make(own, '2');
+    await account.page('lists', '[{"list_id":1},{"list_id":2}]');
+    await account.page(
+      'list_items',
+      '[{"id":"i","domain":"a.example"},{"id":"j","url":"https://b.example"}]',
+      {
+        parent: '1',
+      },
+    );
+    await account.page('list_items', '[{"id":"i","domain":"b.example","score":3}]', { parent: '2' });
+    await account.page('watchlist', '[{"id":"w","website":"a.example"}]');
+    await other.page('watchlist', '[{"id":"w","website":"a.example"}]');
+    expect(await companies(account)).toMatchObject([
+      {
+        _user_id: '1',
+        domain: 'a.example',
+        research_jobs: '0',
+        list_items: '1',
+        lists: '1',
+        watched: true,
+      },
+      {
+        _user_id: '1',
+        domain: 'b.example',
+        list_items: '2',
+        lists: '2',
+        watched: false,
         latest_score: '3',
-      });
-      await account.page('research_jobs', '[{"job_id":10,"domain":"a.example","status":"queued"}]');
-      const [, left] = await companies(account);
-      expect(left).toMatchObject({
-        research_jobs: '1',
-        last_job_status: 'completed',
-        last_researched_at: new Date('2026-01-02T03:04:05Z'),
-        latest_score: '0.50',
-      });
+      },
+      {
+        _user_id: '2',
+        domain: 'a.example',
+        list_items: '0',
+        lists: '0',
+        watched: true,
+        latest_score: null,
+      },
+    ]);
+    await account.page(
+      'research_jobs',
+      `[{"job_id":9,"domain":"b.example","status":"completed","score":0.50,"completed_at":"2026-01-02T03:04:05Z"},
+        {"job_id":10,"domain":"b.example","status":"queued","created_at":"2026-02-02"}]`,
+    );
+    const [, found] = await companies(account);
+    expect(found).toMatchObject({
+      research_jobs: '2',
+      last_job_status: 'queued',
+      last_researched_at: new Date('2026-02-02T00:00:00Z'),
+      latest_score: '3',
+    });
+    await account.page('research_jobs', '[{"job_id":10,"domain":"a.example","status":"queued"}]');
+    const [, left] = await companies(account);
+    expect(left).toMatchObject({
+      research_jobs: '1',
+      last_job_status: 'completed',
+      last_researched_at: new Date('2026-01-02T03:04:05Z'),
+      latest_score: '0.50',
     });
   });
 
   it('keeps its grants and comments when columns come, and hides what its reader may not read', async () => {
-    await inOwnDatabase(async (own) => {
-      const account = await MirroredAccount.make(own, '1');
-      await account.query(`comment on view other.companies is 'Ours.'`);
-      await account.query('revoke select on other.watchlist from other_reader');
-      await account.page('watchlist', '[{"id":"w","website":"a.example"}]');
-      await account.page(
-        'research_jobs',
-        '[{"job_id":1,"domain":"b.example","score":1,"updated_at":"2026-01-01"}]',
-      );
-      expect(
-        await own.db.transaction(async (trx) => {
-          await trx.sql`set local role other_reader`;
-          const { rows } =
-            await trx.sql`select domain, latest_score, last_researched_at from other.companies`;
-          return rows;
-        }),
-      ).toEqual([
-        { domain: 'b.example', latest_score: '1', last_researched_at: new Date('2026-01-01T00:00:00Z') },
-      ]);
-      expect(await account.query(`select obj_description('other.companies'::regclass) as comment`)).toEqual([
-        { comment: 'Ours.' },
-      ]);
-    });
+    await account.query(`comment on view other.companies is 'Ours.'`);
+    await account.query('revoke select on other.watchlist from other_reader');
+    await account.page('watchlist', '[{"id":"w","website":"a.example"}]');
+    await account.page(
+      'research_jobs',
+      '[{"job_id":1,"domain":"b.example","score":1,"updated_at":"2026-01-01"}]',
+    );
+    expect(
+      await own.db.transaction(async (trx) => {
+        await trx.sql`set local role other_reader`;
+        const { rows } = await trx.sql`select domain, latest_score, last_researched_at from other.companies`;
+        return rows;
+      }),
+    ).toEqual([
+      { domain: 'b.example', latest_score: '1', last_researched_at: new Date('2026-01-01T00:00:00Z') },
+    ]);
+    expect(await account.query(`select obj_description('other.companies'::regclass) as comment`)).toEqual([
+      { comment: 'Ours.' },
+    ]);
   });
 });

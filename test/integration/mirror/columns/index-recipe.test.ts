@@ -1,10 +1,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
 
@@ -13,12 +10,11 @@ const recipe = (await recipes()).filter(({ heading }) => heading === 'Indexes fo
 const ONE_OF_EACH_KIND = recipe.map(({ statement }) => statement).filter((text) => text.startsWith('create'));
 const QUERY = recipe.find(({ statement }) => statement.startsWith('select'))?.statement ?? '';
 
-let own: MigratedDatabase;
+const own = databaseForEach();
 let account: MirroredAccount;
 let analyst: pg.Client;
 
 beforeEach(async () => {
-  own = await createMigratedDatabase();
   account = await MirroredAccount.make(own, '42');
   await account.page('research_jobs', '[{"job_id":7,"status":"done","created_at":"2026-01-02T00:00:00Z"}]');
   await account.page('bulk_research_jobs', '[{"bulk_job_id":7,"state":"done"}]');
@@ -28,10 +24,7 @@ beforeEach(async () => {
   analyst = new pg.Client({ connectionString: own.url });
   await analyst.connect();
 });
-afterEach(async () => {
-  await analyst.end();
-  await own.drop();
-});
+afterEach(() => analyst.end());
 
 async function printed(): Promise<string[]> {
   const { rows } = await analyst.query<[string]>({ text: QUERY, rowMode: 'array' });

@@ -2,26 +2,21 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { sessionsWaiting } from '../../../support/postgres/sessions-waiting.ts';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Db } from '../../../../src/db/connection/db.ts';
 import { copiedColumns } from '../../../../src/db/copy/copied-columns.ts';
 import { TypeRefused } from '../../../../src/model/errors.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { DbWhere } from '../../../support/mirror/db-where.ts';
 import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 import { setType } from '../../../support/mirror/setting-type.ts';
 
-let own: MigratedDatabase;
+const own = databaseForEach();
 let account: MirroredAccount;
 
 beforeEach(async () => {
-  own = await createMigratedDatabase();
   account = await MirroredAccount.make(own, '42');
 });
-afterEach(() => own.drop());
 
 const run = (text: string): Promise<unknown> => sql.raw(text).execute(own.kysely);
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { arrangeLiveViews } from '../../../../src/mirror/columns/follow-columns.ts';
-import { inOwnDatabase, type MigratedDatabase } from '../../../support/databases/migrated-database.ts';
+import { createMigratedDatabase, databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
 const VIEW = 'other.research_jobs_live';
@@ -12,7 +12,7 @@ const IN_ORDER =
 const APPENDED =
   '_key _user_id job_id status _first_seen_at _changed_at _change_id _domain company created_at completed_at tags';
 
-const columnsOf = async (account: MirroredAccount): Promise<string> =>
+const columnsOf = async (): Promise<string> =>
   (
     await account.query<{ name: string }>(
       `select attname as name from pg_attribute where attrelid = '${VIEW}'::regclass and attnum > 0 order by attnum`,
@@ -22,122 +22,117 @@ const columnsOf = async (account: MirroredAccount): Promise<string> =>
     .join(' ');
 
 /** The first load is over: the mirror was seen whole. */
-const loaded = (account: MirroredAccount): Promise<unknown> =>
+const loaded = (): Promise<unknown> =>
   account.query(`insert into other._collections (_user_id, collection, complete_as_of) values (1, 'research_jobs', now())
     on conflict (_user_id, collection) do update set complete_as_of = now()`);
 
-const inMirror = (work: (account: MirroredAccount, own: MigratedDatabase) => Promise<void>): Promise<void> =>
-  inOwnDatabase(async (own) => work(await MirroredAccount.make(own, '1'), own));
+const own = databaseForEach(() => createMigratedDatabase('other'));
+let account: MirroredAccount;
+beforeEach(async () => {
+  account = await MirroredAccount.make(own, '1');
+});
 
 describe('the columns of a live view', () => {
-  it('come into their place while the first load goes on, and behind the last one afterwards', () =>
-    inMirror(async (account) => {
-      await account.page('research_jobs', ITEMS);
-      await account.page('research_jobs', '[{"job_id":2,"started_at":"2026-01-02"}]');
-      const order = IN_ORDER.replace('created_at', 'created_at started_at');
-      expect(await columnsOf(account)).toBe(order);
-      await loaded(account);
-      await account.page('research_jobs', '[{"job_id":3,"requested_at":"2026-01-02"}]');
-      expect(await columnsOf(account)).toBe(`${order} requested_at`);
-    }));
+  it('come into their place while the first load goes on, and behind the last one afterwards', async () => {
+    await account.page('research_jobs', ITEMS);
+    await account.page('research_jobs', '[{"job_id":2,"started_at":"2026-01-02"}]');
+    const order = IN_ORDER.replace('created_at', 'created_at started_at');
+    expect(await columnsOf()).toBe(order);
+    await loaded();
+    await account.page('research_jobs', '[{"job_id":3,"requested_at":"2026-01-02"}]');
+    expect(await columnsOf()).toBe(`${order} requested_at`);
+  });
 
-  it('are appended where something depends on the view, which goes on', () =>
-    inMirror(async (account, own) => {
-      await account.query(`create view public.mine as select * from ${VIEW}`);
-      await account.page('research_jobs', ITEMS);
-      expect((await columnsOf(account)).split(' ').toSorted()).toEqual(APPENDED.split(' ').toSorted());
-      expect(await columnsOf(account)).toMatch(/ status _first_seen_at _changed_at _change_id /);
-      expect(await account.query('select _key from public.mine')).toEqual([{ _key: '1:1' }]);
-      await arrangeLiveViews(own.db);
-      expect(await columnsOf(account)).toMatch(/ status _first_seen_at /);
-      // A function that returns the view's rows depends on its type.
-      await account.query(`drop view public.mine; create function public.rows() returns setof ${VIEW}
-        language sql as $$ select * from ${VIEW} $$`);
-      await arrangeLiveViews(own.db);
-      expect(await columnsOf(account)).toMatch(/ status _first_seen_at /);
-      await account.query('drop function public.rows()');
-      await loaded(account);
-      await arrangeLiveViews(own.db);
-      expect(await columnsOf(account)).toBe(IN_ORDER);
-    }));
+  it('are appended where something depends on the view, which goes on', async () => {
+    await account.query(`create view public.mine as select * from ${VIEW}`);
+    await account.page('research_jobs', ITEMS);
+    expect((await columnsOf()).split(' ').toSorted()).toEqual(APPENDED.split(' ').toSorted());
+    expect(await columnsOf()).toMatch(/ status _first_seen_at _changed_at _change_id /);
+    expect(await account.query('select _key from public.mine')).toEqual([{ _key: '1:1' }]);
+    await arrangeLiveViews(own.db);
+    expect(await columnsOf()).toMatch(/ status _first_seen_at /);
+    // A function that returns the view's rows depends on its type.
+    await account.query(`drop view public.mine; create function public.rows() returns setof ${VIEW}
+      language sql as $$ select * from ${VIEW} $$`);
+    await arrangeLiveViews(own.db);
+    expect(await columnsOf()).toMatch(/ status _first_seen_at /);
+    await account.query('drop function public.rows()');
+    await loaded();
+    await arrangeLiveViews(own.db);
+    expect(await columnsOf()).toBe(IN_ORDER);
+  });
 
-  it('keep their order in a view that somebody rebuilt', () =>
-    inMirror(async (account, own) => {
-      await account.query(`create or replace view ${VIEW} as
-        select _user_id::text || ':' || job_id::text as _key, _user_id, job_id, status, _first_seen_at, _changed_at, _change_id, _domain
-        from other.research_jobs where _deleted_at is null and job_id > 0`);
-      await account.page('research_jobs', ITEMS);
-      await arrangeLiveViews(own.db);
-      expect(await columnsOf(account)).toBe(
-        '_key _user_id job_id status _first_seen_at _changed_at _change_id _domain',
-      );
-    }));
+  it('keep their order in a view that somebody rebuilt', async () => {
+    await account.query(`create or replace view ${VIEW} as
+      select _user_id::text || ':' || job_id::text as _key, _user_id, job_id, status, _first_seen_at, _changed_at, _change_id, _domain
+      from other.research_jobs where _deleted_at is null and job_id > 0`);
+    await account.page('research_jobs', ITEMS);
+    await arrangeLiveViews(own.db);
+    expect(await columnsOf()).toBe(
+      '_key _user_id job_id status _first_seen_at _changed_at _change_id _domain',
+    );
+  });
 
-  it('keep it where a trigger, a rule, a default or somebody else’s grant would be lost', () =>
-    inMirror(async (account, own) => {
-      await account.query(`alter view ${VIEW} alter column status set default 'new'`);
-      await account.page('research_jobs', ITEMS);
-      await arrangeLiveViews(own.db);
-      expect(await columnsOf(account)).toMatch(/ status _first_seen_at /);
-      expect(
-        await account.query(`select count(*) from pg_attrdef where adrelid = '${VIEW}'::regclass`),
-      ).toEqual([{ count: '1' }]);
-    }));
+  it('keep it where a trigger, a rule, a default or somebody else’s grant would be lost', async () => {
+    await account.query(`alter view ${VIEW} alter column status set default 'new'`);
+    await account.page('research_jobs', ITEMS);
+    await arrangeLiveViews(own.db);
+    expect(await columnsOf()).toMatch(/ status _first_seen_at /);
+    expect(
+      await account.query(`select count(*) from pg_attrdef where adrelid = '${VIEW}'::regclass`),
+    ).toEqual([{ count: '1' }]);
+  });
 });
 
 describe('a view whose columns are put in order', () => {
-  it('keeps grants, what was revoked, comments and options', () =>
-    inMirror(async (account) => {
-      const [one, other] = ['one', 'other'].map((name) => `${name}_${randomBytes(4).toString('hex')}`);
-      await account.query(`create role ${one}; create role ${other};
-        -- What new views would get.
-        alter default privileges in schema other grant select on tables to ${one};
-        grant select on ${VIEW} to ${other} with grant option;
-        grant select (job_id) on ${VIEW} to ${one};
-        revoke select on ${VIEW} from other_reader;
-        alter view ${VIEW} set (security_barrier = true);
-        comment on view ${VIEW} is 'ours';
-        comment on column ${VIEW}.status is 'my own words'`);
-      const rights = `select relacl::text as all, (
-          select string_agg(attname || attacl::text, ' ') from pg_attribute where attrelid = c.oid and attacl is not null) as columns,
-        reloptions::text as options, obj_description(oid, 'pg_class') as comment,
-        has_table_privilege('other_reader', oid, 'select') as reader,
-        has_table_privilege('${one}', oid, 'select') as whole, has_column_privilege('${one}', oid, 'job_id', 'select') as part
-        from pg_class c where oid = '${VIEW}'::regclass`;
-      try {
-        const before = await account.query(rights);
-        expect(before).toMatchObject([{ reader: false, whole: false, part: true, comment: 'ours' }]);
-        await account.page('research_jobs', ITEMS);
-        expect(await columnsOf(account)).toBe(IN_ORDER);
-        expect(await account.query(rights)).toEqual(before);
-        const comments = await account.query<{ name: string; comment: string }>(
-          `select attname as name, col_description(attrelid, attnum) as comment from pg_attribute
-           where attrelid = '${VIEW}'::regclass and attnum > 0`,
-        );
-        expect(new Map(comments.map(({ name, comment }) => [name, comment]))).toEqual(
-          new Map([
-            ['_domain', 'By the mirror: domain of the company: see research_jobs.'],
-            ['_key', 'By the mirror: the whole primary key as one text, for tools that join by one column.'],
-            [
-              '_user_id',
-              'By the mirror: owner of the API key, as the service says; first in every primary key.',
-            ],
-            ['job_id', 'Field "job_id" of the items: ID of the research job.'],
-            ['status', 'my own words'],
-            ['company', 'Field "company" of the items.'],
-            ['created_at', 'Field "created_at" of the items.'],
-            ['completed_at', 'Field "completed_at" of the items.'],
-            ['tags', 'Field "tags" of the items.'],
-            ['_first_seen_at', 'By the mirror: when the row came into it.'],
-            ['_changed_at', "By the mirror: when the row's content last changed in it."],
-            [
-              '_change_id',
-              'By the mirror: watermark, rises in commit order and is unique for each _user_id.',
-            ],
-          ]),
-        );
-      } finally {
-        await account.query(`drop owned by ${one}, ${other}; drop role ${one}; drop role ${other}`);
-      }
-    }));
+  it('keeps grants, what was revoked, comments and options', async () => {
+    const [one, other] = ['one', 'other'].map((name) => `${name}_${randomBytes(4).toString('hex')}`);
+    await account.query(`create role ${one}; create role ${other};
+      -- What new views would get.
+      alter default privileges in schema other grant select on tables to ${one};
+      grant select on ${VIEW} to ${other} with grant option;
+      grant select (job_id) on ${VIEW} to ${one};
+      revoke select on ${VIEW} from other_reader;
+      alter view ${VIEW} set (security_barrier = true);
+      comment on view ${VIEW} is 'ours';
+      comment on column ${VIEW}.status is 'my own words'`);
+    const rights = `select relacl::text as all, (
+        select string_agg(attname || attacl::text, ' ') from pg_attribute where attrelid = c.oid and attacl is not null) as columns,
+      reloptions::text as options, obj_description(oid, 'pg_class') as comment,
+      has_table_privilege('other_reader', oid, 'select') as reader,
+      has_table_privilege('${one}', oid, 'select') as whole, has_column_privilege('${one}', oid, 'job_id', 'select') as part
+      from pg_class c where oid = '${VIEW}'::regclass`;
+    try {
+      const before = await account.query(rights);
+      expect(before).toMatchObject([{ reader: false, whole: false, part: true, comment: 'ours' }]);
+      await account.page('research_jobs', ITEMS);
+      expect(await columnsOf()).toBe(IN_ORDER);
+      expect(await account.query(rights)).toEqual(before);
+      const comments = await account.query<{ name: string; comment: string }>(
+        `select attname as name, col_description(attrelid, attnum) as comment from pg_attribute
+         where attrelid = '${VIEW}'::regclass and attnum > 0`,
+      );
+      expect(new Map(comments.map(({ name, comment }) => [name, comment]))).toEqual(
+        new Map([
+          ['_domain', 'By the mirror: domain of the company: see research_jobs.'],
+          ['_key', 'By the mirror: the whole primary key as one text, for tools that join by one column.'],
+          [
+            '_user_id',
+            'By the mirror: owner of the API key, as the service says; first in every primary key.',
+          ],
+          ['job_id', 'Field "job_id" of the items: ID of the research job.'],
+          ['status', 'my own words'],
+          ['company', 'Field "company" of the items.'],
+          ['created_at', 'Field "created_at" of the items.'],
+          ['completed_at', 'Field "completed_at" of the items.'],
+          ['tags', 'Field "tags" of the items.'],
+          ['_first_seen_at', 'By the mirror: when the row came into it.'],
+          ['_changed_at', "By the mirror: when the row's content last changed in it."],
+          ['_change_id', 'By the mirror: watermark, rises in commit order and is unique for each _user_id.'],
+        ]),
+      );
+    } finally {
+      await account.query(`drop owned by ${one}, ${other}; drop role ${one}; drop role ${other}`);
+    }
+  });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
-import { dueScopes } from '../../../../src/mirror/scope/scope-store.ts';
 import { deleteAllBut, itemsWith, proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+import { dueLists } from '../../../support/mirror/due-lists.ts';
 
 const newAccount = testAccounts();
 
@@ -155,25 +155,7 @@ describe('a list that is deleted', () => {
     for (const table of tables) expect(await stored(table)).toEqual([{ parent: '1' }, { parent: '2' }]);
     await deleteAllBut(account, 'lists', lists(1));
     for (const table of tables) expect(await stored(table)).toEqual([{ parent: '1' }]);
-    const due = await dueScopes(account.database.db, {
-      userId: user,
-      collection: 'list_items',
-      notReadSince: new Date(Date.now() + 1_000),
-      fully: false,
-      except: [],
-      again: false,
-      order: {
-        now: new Date('2026-02-01T00:00:00Z'),
-        first: 'changed',
-        longestMs: 86_400_000,
-        priorMs: 86_400_000,
-        unfinishedPriorMs: 3_600_000,
-      },
-      resting: 'last',
-      announced: 'believed',
-      limit: 10,
-    });
-    expect(due.map(({ scope }) => scope.parent)).toEqual(['1']);
+    expect(await dueLists(account.database.db, user)).toEqual(['1']);
     expect(
       await account.query(
         `select waiting_deletions, held_deletions from mirror._collections where _user_id = ${user} and collection = 'list_items'`,

@@ -1,25 +1,18 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { forgetRows, rememberRows, type Forgetting } from '../../../../src/app/forget/forget-rows.ts';
 import { storeEvent } from '../../../../src/db/events/event-store.ts';
 import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
 import { collection, type CollectionName, type ListCollection } from '../../../../src/model/collections.ts';
 import { LeaseLost } from '../../../../src/model/errors.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { itemsOf, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
 import { eventOf } from '../../../support/webhooks/signing.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let user = 0;
 let account: MirroredAccount;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   user += 1;
   account = await MirroredAccount.make(database, String(user));

@@ -1,24 +1,17 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { forgetRows } from '../../../../src/app/forget/forget-rows.ts';
 import { storeEvent } from '../../../../src/db/events/event-store.ts';
 import { collection, type CollectionName } from '../../../../src/model/collections.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { runs } from '../../../support/effort.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
 import { eventOf } from '../../../support/webhooks/signing.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let users = 0;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
 
 const TABLES = ['research_jobs', 'lists', 'list_items', 'watchlist'] as const;
 const PARENT = { research_jobs: '', lists: '', list_items: '3', watchlist: '' };

@@ -1,153 +1,135 @@
-import { describe, expect, it } from 'vitest';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
-/** These tests change tables by hand: each has a database of its own. */
-async function inOwnDatabase(
-  work: (account: MirroredAccount, own: MigratedDatabase) => Promise<void>,
-): Promise<void> {
-  const own = await createMigratedDatabase();
-  try {
-    await work(await MirroredAccount.make(own, '1', { gracePeriodMs: 0 }), own);
-  } finally {
-    await own.drop();
-  }
-}
+// These tests change tables by hand: each has a database of its own.
+const own = databaseForEach();
+let account: MirroredAccount;
+beforeEach(async () => {
+  account = await MirroredAccount.make(own, '1', { gracePeriodMs: 0 });
+});
 
 describe('columns for new fields', () => {
   it('come to the table, its history and both views at once', async () => {
-    await inOwnDatabase(async (account) => {
-      await account.page('lists', '[{"list_id":1,"name":"a"}]');
-      await account.page('lists', '[{"list_id":1,"name":"b","size":5}]');
-      await account.page('lists', '[{"list_id":1,"name":"b","size":6,"colour":"red"}]');
-      expect(
-        await account.query(
-          'select name, size, colour, _is_current from mirror.lists_versions order by _change_id',
-        ),
-      ).toEqual([
-        { name: 'a', size: null, colour: null, _is_current: false },
-        { name: 'b', size: '5', colour: null, _is_current: false },
-        { name: 'b', size: '6', colour: 'red', _is_current: true },
-      ]);
-      expect(await account.query('select name, size, colour from mirror.lists_live')).toHaveLength(1);
-      expect(
-        await account.query(`
-          select c.relname, col_description(c.oid, a.attnum) as comment from pg_attribute a join pg_class c on c.oid = a.attrelid
-          where a.attname = 'colour' and c.relkind = 'r' order by 1`),
-      ).toEqual([
-        { relname: 'lists', comment: 'Field "colour" of the items.' },
-        { relname: 'lists_history', comment: 'Field "colour" of the items.' },
-      ]);
-    });
+    await account.page('lists', '[{"list_id":1,"name":"a"}]');
+    await account.page('lists', '[{"list_id":1,"name":"b","size":5}]');
+    await account.page('lists', '[{"list_id":1,"name":"b","size":6,"colour":"red"}]');
+    expect(
+      await account.query(
+        'select name, size, colour, _is_current from mirror.lists_versions order by _change_id',
+      ),
+    ).toEqual([
+      { name: 'a', size: null, colour: null, _is_current: false },
+      { name: 'b', size: '5', colour: null, _is_current: false },
+      { name: 'b', size: '6', colour: 'red', _is_current: true },
+    ]);
+    expect(await account.query('select name, size, colour from mirror.lists_live')).toHaveLength(1);
+    expect(
+      await account.query(`
+        select c.relname, col_description(c.oid, a.attnum) as comment from pg_attribute a join pg_class c on c.oid = a.attrelid
+        where a.attname = 'colour' and c.relkind = 'r' order by 1`),
+    ).toEqual([
+      { relname: 'lists', comment: 'Field "colour" of the items.' },
+      { relname: 'lists_history', comment: 'Field "colour" of the items.' },
+    ]);
   });
 
   it('that came late are filled in history, too, batch by batch, and no version is touched otherwise', async () => {
-    await inOwnDatabase(async (account, own) => {
-      const raw = await MirroredAccount.make(own, '1', { schemaDrift: 'raw', gracePeriodMs: 0 });
-      const page = (n: number) =>
-        `[${Array.from({ length: 700 }, (_, id) => `{"job_id":${id},"size":${id === 7 ? '"big"' : id},"n":${n}}`).join()}]`;
-      await raw.page('research_jobs', page(1));
-      await raw.page('research_jobs', page(2));
-      await account.page('research_jobs', '[{"job_id":5000,"size":5}]');
-      // Archived while its row is not filled yet.
-      await account.page('research_jobs', '[{"job_id":3,"size":4,"n":3}]');
-      const stamps = `select job_id, _change_id, _valid_from, _valid_to, _op from mirror.research_jobs_history order by 1, 2`;
-      const before = await account.query(stamps);
-      expect(before).toHaveLength(701);
-      while (await account.mirror.backfill(account.fence)) {
-        // A version that is archived in between comes with its value, or is filled with the others.
-        await account.page('research_jobs', '[{"job_id":9,"size":9,"n":9}]');
-      }
-      expect(
-        await account.query(
-          stamps.replace(' order', ` where not (job_id = 9 and _change_id > ${changeId(700)}) order`),
-        ),
-      ).toEqual(before);
-      expect(
-        await account.query(`
-          select count(*) filter (where size = (_raw ->> 'size')::numeric) as filled, count(*) as of
-          from mirror.research_jobs_history where job_id <> 7`),
-      ).toEqual([{ filled: '701', of: '701' }]);
-      expect(await account.query('select size from mirror.research_jobs_history where job_id = 7')).toEqual([
-        { size: null },
-      ]);
-      expect(await account.query('select 1 from mirror_sync.backfill')).toEqual([]);
-    });
+    const raw = await MirroredAccount.make(own, '1', { schemaDrift: 'raw', gracePeriodMs: 0 });
+    const page = (n: number) =>
+      `[${Array.from({ length: 700 }, (_, id) => `{"job_id":${id},"size":${id === 7 ? '"big"' : id},"n":${n}}`).join()}]`;
+    await raw.page('research_jobs', page(1));
+    await raw.page('research_jobs', page(2));
+    await account.page('research_jobs', '[{"job_id":5000,"size":5}]');
+    // Archived while its row is not filled yet.
+    await account.page('research_jobs', '[{"job_id":3,"size":4,"n":3}]');
+    const stamps = `select job_id, _change_id, _valid_from, _valid_to, _op from mirror.research_jobs_history order by 1, 2`;
+    const before = await account.query(stamps);
+    expect(before).toHaveLength(701);
+    while (await account.mirror.backfill(account.fence)) {
+      // A version that is archived in between comes with its value, or is filled with the others.
+      await account.page('research_jobs', '[{"job_id":9,"size":9,"n":9}]');
+    }
+    expect(
+      await account.query(
+        stamps.replace(' order', ` where not (job_id = 9 and _change_id > ${changeId(700)}) order`),
+      ),
+    ).toEqual(before);
+    expect(
+      await account.query(`
+        select count(*) filter (where size = (_raw ->> 'size')::numeric) as filled, count(*) as of
+        from mirror.research_jobs_history where job_id <> 7`),
+    ).toEqual([{ filled: '701', of: '701' }]);
+    expect(await account.query('select size from mirror.research_jobs_history where job_id = 7')).toEqual([
+      { size: null },
+    ]);
+    expect(await account.query('select 1 from mirror_sync.backfill')).toEqual([]);
   });
 
   it('do not disturb columns that somebody made in history alone, or dropped there', async () => {
-    await inOwnDatabase(async (account) => {
-      await account.query('alter table mirror.lists_history add column size text');
-      await account.page('lists', '[{"list_id":1,"size":1,"name":"a"}]');
-      await account.query('drop view mirror.lists_versions');
-      await account.query('alter table mirror.lists_history drop column name');
-      await account.page('lists', '[{"list_id":1,"size":2,"name":"b"}]');
-      await account.page('lists', '[{"list_id":1,"size":2,"name":"b","more":true}]');
-      const [{ column } = { column: '' }] = await account.query<{ column: string }>(
-        `select column_name as column from mirror.columns where field = 'size'`,
-      );
-      expect(column).toMatch(/^size_[0-9a-f]{6}$/);
-      // The view that was dropped came back with the next column.
-      expect(
-        await account.query(
-          `select ${column} as size, name, more from mirror.lists_versions order by _change_id`,
-        ),
-      ).toEqual([
-        { size: '1', name: null, more: null },
-        { size: '2', name: null, more: null },
-        { size: '2', name: 'b', more: true },
-      ]);
-    });
+    await account.query('alter table mirror.lists_history add column size text');
+    await account.page('lists', '[{"list_id":1,"size":1,"name":"a"}]');
+    await account.query('drop view mirror.lists_versions');
+    await account.query('alter table mirror.lists_history drop column name');
+    await account.page('lists', '[{"list_id":1,"size":2,"name":"b"}]');
+    await account.page('lists', '[{"list_id":1,"size":2,"name":"b","more":true}]');
+    const [{ column } = { column: '' }] = await account.query<{ column: string }>(
+      `select column_name as column from mirror.columns where field = 'size'`,
+    );
+    expect(column).toMatch(/^size_[0-9a-f]{6}$/);
+    // The view that was dropped came back with the next column.
+    expect(
+      await account.query(
+        `select ${column} as size, name, more from mirror.lists_versions order by _change_id`,
+      ),
+    ).toEqual([
+      { size: '1', name: null, more: null },
+      { size: '2', name: null, more: null },
+      { size: '2', name: 'b', more: true },
+    ]);
   });
 });
 
 describe('what is archived', () => {
   it('leaves out columns that have another type in history, a narrower one, or are computed there', async () => {
-    await inOwnDatabase(async (account) => {
-      await account.page('lists', '[{"list_id":1,"size":12.5,"name":"a","note":"mine","rank":1}]');
-      await account.query(`
-        drop view mirror.lists_versions;
-        alter table mirror.lists_history alter column name type jsonb using null;
-        alter table mirror.lists_history alter column size type numeric(3, 1);
-        alter table mirror.lists_history drop column note;
-        alter table mirror.lists_history add column note text generated always as ('computed') stored`);
-      await account.page('lists', '[{"list_id":1,"size":1234.5,"name":"b","note":"mine","rank":2}]');
-      await account.page('lists', '[{"list_id":1,"size":7,"name":"c","note":"mine","rank":3}]');
-      expect(
-        await account.query(
-          `select size, name, note, rank, _raw ->> 'size' as raw from mirror.lists_history order by _change_id`,
-        ),
-      ).toEqual([
-        { size: null, name: null, note: 'computed', rank: '1', raw: '12.5' },
-        { size: null, name: null, note: 'computed', rank: '2', raw: '1234.5' },
-      ]);
-    });
+    await account.page('lists', '[{"list_id":1,"size":12.5,"name":"a","note":"mine","rank":1}]');
+    await account.query(`
+      drop view mirror.lists_versions;
+      alter table mirror.lists_history alter column name type jsonb using null;
+      alter table mirror.lists_history alter column size type numeric(3, 1);
+      alter table mirror.lists_history drop column note;
+      alter table mirror.lists_history add column note text generated always as ('computed') stored`);
+    await account.page('lists', '[{"list_id":1,"size":1234.5,"name":"b","note":"mine","rank":2}]');
+    await account.page('lists', '[{"list_id":1,"size":7,"name":"c","note":"mine","rank":3}]');
+    expect(
+      await account.query(
+        `select size, name, note, rank, _raw ->> 'size' as raw from mirror.lists_history order by _change_id`,
+      ),
+    ).toEqual([
+      { size: null, name: null, note: 'computed', rank: '1', raw: '12.5' },
+      { size: null, name: null, note: 'computed', rank: '2', raw: '1234.5' },
+    ]);
   });
 
   it('leaves out a column that was dropped from both, wherever it was', async () => {
-    await inOwnDatabase(async (account) => {
-      const tables = ['lists', 'lists_history'] as const;
-      const width = async (table: string): Promise<number> => {
-        const [row] = await account.query<{ columns: number }>(
-          `select max(attnum)::int as columns from pg_attribute where attrelid = 'mirror.${table}'::regclass`,
-        );
-        return row?.columns ?? 0;
-      };
-      const widest = Math.max(await width('lists'), await width('lists_history'));
-      for (const table of tables) {
-        for (let at = await width(table); at <= widest; at += 1) {
-          await account.query(`alter table mirror.${table} add column theirs_${at} text`);
-        }
-        await account.query(`alter table mirror.${table} drop column theirs_${widest}`);
+    const tables = ['lists', 'lists_history'] as const;
+    const width = async (table: string): Promise<number> => {
+      const [row] = await account.query<{ columns: number }>(
+        `select max(attnum)::int as columns from pg_attribute where attrelid = 'mirror.${table}'::regclass`,
+      );
+      return row?.columns ?? 0;
+    };
+    const widest = Math.max(await width('lists'), await width('lists_history'));
+    for (const table of tables) {
+      for (let at = await width(table); at <= widest; at += 1) {
+        await account.query(`alter table mirror.${table} add column theirs_${at} text`);
       }
-      expect(await width('lists')).toBe(await width('lists_history'));
-      await account.page('lists', '[{"list_id":1,"name":"a"}]');
-      await account.page('lists', '[{"list_id":1,"name":"b"}]');
-      expect(await account.query('select name from mirror.lists_history')).toEqual([{ name: 'a' }]);
-    });
+      await account.query(`alter table mirror.${table} drop column theirs_${widest}`);
+    }
+    expect(await width('lists')).toBe(await width('lists_history'));
+    await account.page('lists', '[{"list_id":1,"name":"a"}]');
+    await account.page('lists', '[{"list_id":1,"name":"b"}]');
+    expect(await account.query('select name from mirror.lists_history')).toEqual([{ name: 'a' }]);
   });
 });
 
@@ -155,23 +137,21 @@ describe('the view of versions', () => {
   it.each(['_versions', '_live'])(
     'that somebody rebuilt with the same columns is left alone: %s',
     async (suffix) => {
-      await inOwnDatabase(async (account) => {
-        const view = `mirror.watchlist${suffix}`;
-        const [{ text } = { text: '' }] = await account.query<{ text: string }>(
-          `select rtrim(pg_get_viewdef('${view}'), ';') as text`,
-        );
+      const view = `mirror.watchlist${suffix}`;
+      const [{ text } = { text: '' }] = await account.query<{ text: string }>(
+        `select rtrim(pg_get_viewdef('${view}'), ';') as text`,
+      );
+      await account.query(
+        `create or replace view ${view} as select * from (${text}) as t where id <> 'hidden'`,
+      );
+      await account.page('watchlist', '[{"id":"a","score":1},{"id":"hidden","score":1}]');
+      expect(await account.query(`select id from ${view}`)).toEqual([{ id: 'a' }]);
+      expect(
         await account.query(
-          `create or replace view ${view} as select * from (${text}) as t where id <> 'hidden'`,
-        );
-        await account.page('watchlist', '[{"id":"a","score":1},{"id":"hidden","score":1}]');
-        expect(await account.query(`select id from ${view}`)).toEqual([{ id: 'a' }]);
-        expect(
-          await account.query(
-            `select 1 from pg_attribute where attrelid = '${view}'::regclass and attname = 'score'`,
-          ),
-        ).toEqual([]);
-        expect(await account.query('select score from mirror.watchlist')).toHaveLength(2);
-      });
+          `select 1 from pg_attribute where attrelid = '${view}'::regclass and attname = 'score'`,
+        ),
+      ).toEqual([]);
+      expect(await account.query('select score from mirror.watchlist')).toHaveLength(2);
     },
   );
 });

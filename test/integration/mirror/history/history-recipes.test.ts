@@ -1,9 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
 
@@ -11,11 +8,10 @@ const all = await recipes();
 /** What makes a reader's own tables, which the other recipes need. */
 const MAKES = all.map(({ statement }) => statement).filter((text) => /^create (?:table|index)/.test(text));
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let client: pg.Client;
 
 beforeAll(async () => {
-  database = await createMigratedDatabase();
   const account = await MirroredAccount.make(database, '1', { deletes: 'hard', gracePeriodMs: 0 });
   const job = (id: number, status: string) =>
     `{"job_id":${id},"status":"${status}","notes":"n","location":{"city":"Graz"},"credits":1.5,` +
@@ -44,7 +40,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client.end();
-  await database.drop();
 });
 
 /** Runs a statement and rolls it back. */

@@ -1,25 +1,20 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createMigratedDatabase, testDatabase } from '../../../support/databases/migrated-database.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { createReaderLogin } from '../../../support/postgres/reader-login.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let one: MirroredAccount;
 let two: MirroredAccount;
 beforeAll(async () => {
-  database = await createMigratedDatabase();
   const hard = { deletes: 'hard', gracePeriodMs: 0 } as const;
   [one, two] = [
     await MirroredAccount.make(database, '1', hard),
     await MirroredAccount.make(database, '2', hard),
   ];
 });
-afterAll(() => database.drop());
 
 const jobs = (...ids: readonly (number | string)[]): string =>
   `[${ids.map((id) => (typeof id === 'number' ? `{"job_id":${id}}` : id)).join()}]`;

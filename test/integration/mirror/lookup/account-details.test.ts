@@ -1,20 +1,13 @@
 import { type QueryResult, sql } from 'kysely';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Db } from '../../../../src/db/connection/db.ts';
 import { readLastDay } from '../../../../src/mirror/lookup/account-details.ts';
 import { latestRows } from '../../../../src/mirror/lookup/search-mirror.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { jobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
-let database: MigratedDatabase;
-beforeEach(async () => {
-  database = await createMigratedDatabase();
-});
-afterEach(() => database.drop());
+const database = databaseForEach();
 
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 

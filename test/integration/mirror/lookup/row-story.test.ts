@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
 import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
@@ -35,9 +35,13 @@ function inWords({ what, field, before, after, by }: Line): string {
   return [what, by, change, ...told].filter((each) => each !== null && each !== '').join(' ');
 }
 
+let account: MirroredAccount;
+beforeEach(async () => {
+  account = await make();
+});
+
 describe('mirror.row_story', () => {
   it('goes from a job’s submission by its event to its changes, and the walks that brought them', async () => {
-    const account = await make();
     const { userId } = account.fence;
     await account.query(`
       insert into mirror.submissions (_user_id, submission_id, operation, payload, idempotency_key, state, response,
@@ -91,7 +95,6 @@ describe('mirror.row_story', () => {
   });
 
   it('begins before the row is mirrored, and has no line where nothing names it', async () => {
-    const account = await make();
     const { userId } = account.fence;
     await account.query(`
       insert into mirror.submissions (_user_id, submission_id, operation, payload, target_id, state, created_at, done_at)
@@ -142,7 +145,6 @@ describe('mirror.row_story', () => {
     ['list_items', "it's a:b/%", '7'],
     ['watchlist', "it's a:b/%", ''],
   ] as const)('is there for every table: %s', async (collection, name, parent) => {
-    const account = await make();
     const { userId } = account.fence;
     const ids = { account: 'user_id', bulk_research_jobs: 'bulk_job_id', list_items: 'id', watchlist: 'id' };
     const id = collection === 'account' ? userId : name;
@@ -152,11 +154,10 @@ describe('mirror.row_story', () => {
     await account.page(collection, item(2), { parent });
     const key = parent === '' ? id : `${parent}:${id}`;
     expect(await story(account, collection, key)).toEqual(['mirrored', 'changed n: 1 → 2']);
-    expect(await story(await make(), collection, key)).toEqual([]);
+    expect(await story(account, collection, key)).toEqual([]);
   });
 
   it('gives so many superseded versions as are asked for, the newest, and when the row came', async () => {
-    const account = await make();
     for (let n = 1; n <= 5; n += 1) await account.page('watchlist', `[{"id":"w","n":${n}}]`);
     expect(await story(account, 'watchlist', 'w', 2)).toEqual([
       'mirrored',
@@ -167,7 +168,6 @@ describe('mirror.row_story', () => {
   });
 
   it('is for a row that has a version in quarantine, whatever names it there', async () => {
-    const account = await make();
     const { userId } = account.fence;
     for (const [collection, id, parent] of [
       ['account', `"user_id":${userId}`, ''],
@@ -194,14 +194,13 @@ describe('mirror.row_story', () => {
     ['lists', null, 'row_story: no row of lists can have the key NULL'],
     [null, '7', 'row_story: there is no collection NULL'],
   ])('says what is wrong with a row of %s that is called %s', async (collection, key, problem) => {
-    await expect(story(await make(), collection, key)).rejects.toThrow(problem);
+    await expect(story(account, collection, key)).rejects.toThrow(problem);
   });
 
   it.each([
     ['null, $$lists$$, $$7$$', 'row_story: user_id is NULL'],
     ['42, $$lists$$, $$7$$, -1', 'row_story: at_most is -1'],
   ])('says what is wrong with row_story(%s)', async (asked, message) => {
-    const account = await make();
     await expect(account.query(`select * from mirror.row_story(${asked})`)).rejects.toMatchObject({
       code: '22023',
       message,
@@ -210,7 +209,6 @@ describe('mirror.row_story', () => {
   });
 
   it('passes over moments that no calendar has', async () => {
-    const account = await make();
     for (const [n, at] of ['2020-13-45T00:00:00Z', 'Tomorrow+00', '2020-01-01', 'x'].entries()) {
       await account.page('research_jobs', `[{"job_id":${n},"created_at":"${at}"}]`);
       expect(await story(account, 'research_jobs', String(n))).toEqual(['mirrored']);
@@ -218,7 +216,6 @@ describe('mirror.row_story', () => {
   });
 
   it('is for readers, and shows them nothing that they may not read', async () => {
-    const account = await make();
     const { userId } = account.fence;
     await account.page('research_jobs', '[{"job_id":1,"n":1}]');
     await account.page('research_jobs', '[{"job_id":1,"n":2}]');
@@ -244,7 +241,6 @@ describe('mirror.row_story', () => {
   });
 
   it('obeys the row-level policies of the tables', async () => {
-    const account = await make();
     const { userId } = account.fence;
     const { db } = account.database;
     for (const n of [1, 2]) await account.page('research_jobs', `[{"job_id":1,"n":${n}}]`);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   compareItems,
   type StorageRules,
@@ -25,9 +25,13 @@ async function unequal(
 const JOB =
   '{"job_id":1,"status":"done","ratio":1.10,"tags":["a",{"b":1.50}],"ok":true,"parts_count":7,"created_at":"2026-01-02T03:04:05Z"}';
 
+let account: MirroredAccount;
+beforeEach(async () => {
+  account = await makeAccount();
+});
+
 describe('an item that was mirrored', () => {
   it('is equal in any spelling: order of fields, white space, escapes', async () => {
-    const account = await makeAccount();
     await account.page('research_jobs', '[{"job_id":1,"a":"é \\u0000","b":[1, 2]}]');
     expect(await unequal(account, '[ {"b":[1,2], "a":"\\u00e9 \\u0000","job_id":1} ]')).toEqual([]);
   });
@@ -51,7 +55,6 @@ describe('an item that was mirrored', () => {
     ['_hash', `_hash = '\\x00'`, '_hash'],
     ['_verbatim', `_verbatim = '{}'`, '_verbatim'],
   ])('is different when somebody changed %s', async (_, set, names) => {
-    const account = await makeAccount();
     await account.page('research_jobs', `[${JOB},{"job_id":2,"status":"done"}]`);
     await account.query(
       `update mirror.research_jobs set ${set} where _user_id = ${account.fence.userId} and job_id = 1`,
@@ -67,7 +70,6 @@ describe('an item that was mirrored', () => {
   });
 
   it('reports both values, cut where they are long', async () => {
-    const account = await makeAccount();
     const long = 'long '.repeat(1000);
     await account.page('research_jobs', `[{"job_id":1,"status":"${long}"}]`);
     const [found] = await unequal(account, '[{"job_id":1,"status":"short"}]');
@@ -83,7 +85,6 @@ describe('an item that was mirrored', () => {
     ['update mirror.research_jobs set _deleted_at = now()', changeId(1)],
     ['update mirror.research_jobs set job_id = 99', undefined],
   ])('is missing after %s', async (statement, row) => {
-    const account = await makeAccount();
     await account.page('research_jobs', `[${JOB}]`);
     await account.query(`${statement} where _user_id = ${account.fence.userId}`);
     expect(await unequal(account, `[${JOB}]`)).toMatchObject([
@@ -92,7 +93,6 @@ describe('an item that was mirrored', () => {
   });
 
   it('of the account differs in its credits, whatever their shape', async () => {
-    const account = await makeAccount();
     const item = '{"user_id":1,"email":"a@b.example","credits":{"balance":1250,"unit":"cents"}}';
     await account.single(item);
     expect(await unequal(account, `[${item}]`, { name: 'account' })).toEqual([]);
@@ -103,7 +103,6 @@ describe('an item that was mirrored', () => {
   });
 
   it('is equal where columns are called as statements call their tables', async () => {
-    const account = await makeAccount();
     const letters = Array.from('abcdefghijklmnopqrstuvwxyz')
       .map((letter) => `"${letter}":"1"`)
       .join();
@@ -116,7 +115,6 @@ describe('an item that was mirrored', () => {
   });
 
   it('is equal whatever is in it', async () => {
-    const account = await makeAccount();
     let key = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.object({ maxDepth: 2 }), { maxLength: 4 }), async (objects) => {
@@ -151,7 +149,6 @@ describe('fields that settings name', () => {
   });
 
   it('that are excluded must not be in the mirror', async () => {
-    const account = await makeAccount();
     await account.page('research_jobs', '[{"job_id":1,"secret":"s"}]');
     const rules = { ...NO_RULES, exclude: new Set(['secret']) };
     const [found] = await unequal(account, '[{"job_id":1,"secret":"s"}]', { rules });
@@ -197,7 +194,6 @@ describe('columns', () => {
   });
 
   it('that somebody dropped or changed by hand are not compared', async () => {
-    const account = await makeAccount();
     await account.page('research_jobs', '[{"job_id":1,"gone_word":"a","odd_word":"b"}]');
     await account.query('alter table mirror.research_jobs drop column gone_word cascade');
     await account.query(
@@ -209,7 +205,6 @@ describe('columns', () => {
 
 describe('items that can’t be mirrored', () => {
   it('are set apart while they are in quarantine, and missing when nothing has them', async () => {
-    const account = await makeAccount();
     const page = '[{"job_id":1,"ratio":1e400000},{"status":"no ID"},{"job_id":3},{"job_id":4}]';
     await account.page('research_jobs', page);
     expect(await unequal(account, page)).toMatchObject([
@@ -224,7 +219,6 @@ describe('items that can’t be mirrored', () => {
   });
 
   it('are different where an older version is mirrored', async () => {
-    const account = await makeAccount();
     await account.page('research_jobs', '[{"job_id":1,"ratio":1}]');
     await account.page('research_jobs', '[{"job_id":1,"ratio":1e400000}]');
     expect(await unequal(account, '[{"job_id":1,"ratio":1e400000}]')).toMatchObject([

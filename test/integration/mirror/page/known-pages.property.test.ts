@@ -1,23 +1,16 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readPage } from '../../../../src/api/envelope.ts';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import type { AbsenceProof } from '../../../../src/model/absence.ts';
 import { KnownPages } from '../../../../src/model/known-pages.ts';
 import type { Page } from '../../../../src/model/page.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { runs } from '../../../support/effort.ts';
 import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let users = 0;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
 
 const item = fc
   .record({

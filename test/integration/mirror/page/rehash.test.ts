@@ -1,19 +1,12 @@
 import * as fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { jsonbNumber } from '../../../../src/model/json/jsonb-number.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let users = 0;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
-afterAll(() => database.drop());
 
 interface Fields {
   readonly ignore?: readonly string[];

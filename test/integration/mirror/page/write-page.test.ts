@@ -7,7 +7,7 @@ import {
   type RootOperationNode,
   type UnknownRow,
 } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseWentBack } from '../../../../src/model/errors.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import { proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
@@ -45,9 +45,13 @@ const jobs = (account: MirroredAccount): Promise<Row[]> =>
      from mirror.research_jobs where _user_id = ${account.fence.userId} order by job_id`,
   );
 
+let account: MirroredAccount;
+beforeEach(async () => {
+  account = await newAccount();
+});
+
 describe('a page', () => {
   it('becomes rows, and the second page writes only what differs', async () => {
-    const account = await newAccount();
     const first = await account.page(
       'research_jobs',
       '[{"job_id":3,"status":"open"},{"job_id":2,"status":"open"},{"job_id":1,"status":"completed"}]',
@@ -77,7 +81,6 @@ describe('a page', () => {
   });
 
   it('that is unchanged writes the scope’s row and nothing else', async () => {
-    const account = await newAccount();
     const page = `[${Array.from({ length: 500 }, (_, id) => `{"job_id":${id},"status":"open"}`).join()}]`;
     await account.page('research_jobs', page);
     // A write gives a row another place, a lock leaves its transaction in xmax.
@@ -95,7 +98,6 @@ describe('a page', () => {
   });
 
   it('that is unchanged writes nothing more when it proves absent again what is suspected already', async () => {
-    const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
     await proveAbsent(account, 'research_jobs', '[{"job_id":1}]');
     const where = `where _user_id = ${account.fence.userId}`;
@@ -143,7 +145,6 @@ describe('a page', () => {
   });
 
   it('is not applied after a later observation, nor for an unknown scope', async () => {
-    const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1,"status":"new"}]', { obs: 5 });
     await expect(
       account.page('research_jobs', '[{"job_id":1,"status":"old"},{"job_id":2}]', { obs: 5, after: 0 }),
@@ -165,7 +166,6 @@ describe('a page', () => {
   });
 
   it('suspects rows from when it is written, however long ago its request was sent', async () => {
-    const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
     await account.age(2 * account.gracePeriodMs);
     const page = await account.observe('research_jobs', '[{"job_id":1}]', {
@@ -178,7 +178,6 @@ describe('a page', () => {
   });
 
   it('proves no row absent whose item on it can’t be mirrored', async () => {
-    const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
     await account.age(2 * account.gracePeriodMs);
     const page = '[{"job_id":1},{"job_id":2,"n":1e999999}]';
@@ -192,7 +191,6 @@ describe('a page', () => {
   });
 
   it('of which Postgres refuses rows counts those that are written, and reports the last of them', async () => {
-    const account = await newAccount();
     const where = `where _user_id = ${account.fence.userId}`;
     await account.query(
       `alter table mirror.research_jobs add constraint theirs
@@ -249,7 +247,6 @@ describe('the account', () => {
     ['"plenty"', null],
     ['[1]', null],
   ])('has credits %s as %s', async (credits, stored) => {
-    const account = await newAccount();
     await account.single(
       `{"object":"account","user_id":1,"email":"a@b.example","credits":${credits},"plan":"x"}`,
     );
@@ -260,7 +257,6 @@ describe('the account', () => {
   });
 
   it('is one row, written again only when it differs', async () => {
-    const account = await newAccount();
     expect(await account.single('{"credits":1}')).toMatchObject({ outcomes: ['inserted'] });
     expect(await account.single('{"credits":1}')).toMatchObject({ outcomes: ['unchanged'] });
     expect(await account.single('{"credits":2}')).toMatchObject({ outcomes: ['updated'] });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { PageWrite } from '../../../../src/mirror/page-write.ts';
 import { quarantinedTexts } from '../../../../src/app/quarantine/quarantine-list.ts';
 import { KEPT } from '../../../../src/mirror/quarantine/update-quarantine.ts';
@@ -20,6 +20,11 @@ async function kept(account: MirroredAccount): Promise<string[]> {
 /** A page that was read so many minutes ago. */
 const ago = (minutes: number) => ({ sentAgo: minutes * 60_000 });
 
+let account: MirroredAccount;
+beforeEach(async () => {
+  account = await makeAccount();
+});
+
 describe('the quarantine', () => {
   it('has no excluded field, even of items without key', async () => {
     const excludeFields = { ...noFields(), research_jobs: ['secret'] };
@@ -32,7 +37,6 @@ describe('the quarantine', () => {
   });
 
   it('loses an item when its key comes with content that can be mirrored, changed or not', async () => {
-    const account = await makeAccount();
     await account.page('research_jobs', '[{"job_id":1,"ratio":1},{"job_id":2,"ratio":1}]');
     await account.page('research_jobs', `[${bad(1)},${bad(2)}]`);
     expect(await kept(account)).toHaveLength(2);
@@ -42,7 +46,6 @@ describe('the quarantine', () => {
   });
 
   it('keeps an item while its key comes with content that is not believed yet', async () => {
-    const account = await makeAccount();
     await account.page('research_jobs', '[{"job_id":1,"ratio":1}]');
     await account.page('research_jobs', '[{"job_id":1,"ratio":2}]');
     await account.page('research_jobs', `[${bad(1)}]`);
@@ -53,7 +56,6 @@ describe('the quarantine', () => {
   });
 
   it('costs an unchanged page nothing', async () => {
-    const account = await makeAccount();
     const page = `[{"job_id":1},${bad(2)},{"status":"no ID"}]`;
     await account.page('research_jobs', page);
     const versions = `select q.xmin::text || q.ctid as v from mirror.quarantine q where _user_id = ${account.fence.userId} order by 1`;
@@ -63,7 +65,6 @@ describe('the quarantine', () => {
   });
 
   it('says when an item was seen, not when it was tried again', async () => {
-    const account = await makeAccount();
     await account.page('research_jobs', `[${bad(1)}]`, ago(300));
     const seen = `select round(extract(epoch from now() - last_seen_at) / 3600)::int as hours from mirror.quarantine where _user_id = ${account.fence.userId}`;
     expect(await account.query(seen)).toEqual([{ hours: 5 }]);
@@ -85,13 +86,11 @@ describe('the quarantine of a source that changes', () => {
   const keyless = (n: number): string => `{"status":"no ID ${n}"}`;
 
   it('has one row for each key, however often its item changes', async () => {
-    const account = await makeAccount();
     for (const n of [1, 2, 3, 2]) await account.page('research_jobs', `[${bad(1, `,"n":${n}`)},${bad(2)}]`);
     expect(await kept(account)).toEqual([bad(1, ',"n":2'), bad(2)]);
   });
 
   it('loses an item without key when a page shows its place without it, but not at once', async () => {
-    const account = await makeAccount();
     const without = '[{"job_id":9},{"job_id":8}]';
     await account.page('research_jobs', `[{"job_id":9},${keyless(1)},{"job_id":8},${keyless(2)}]`, {
       ...TOP,
@@ -107,14 +106,12 @@ describe('the quarantine of a source that changes', () => {
   });
 
   it('learns nothing of places from items that show no neighbours', async () => {
-    const account = await makeAccount();
     await account.page('research_jobs', `[{"job_id":9},${keyless(1)},{"job_id":8}]`, { ...TOP, ...ago(30) });
     await account.page('research_jobs', '[{"job_id":9},{"job_id":8}]', { again: true });
     expect(await kept(account)).toEqual([keyless(1)]);
   });
 
   it('loses what a complete reading did not see, and keeps what was seen a moment before', async () => {
-    const account = await makeAccount();
     await account.page('research_jobs', `[${bad(1)},${keyless(1)}]`, ago(30));
     await account.page('research_jobs', `[${bad(2)},${keyless(2)}]`);
     await account.page('research_jobs', `[${bad(3)}]`, {
@@ -127,7 +124,6 @@ describe('the quarantine of a source that changes', () => {
   });
 
   it('keeps a limited number of texts, counts the other items, and takes their texts when there is room', async () => {
-    const account = await makeAccount();
     const many = Array.from({ length: KEPT.items + 20 }, (_, n) => keyless(n));
     const quality = `select quarantined_items as items, quarantined_without_text as without from mirror.data_quality
       where _user_id = ${account.fence.userId} and collection = 'research_jobs'`;
@@ -155,7 +151,6 @@ describe('the quarantine of a source that changes', () => {
 
 describe('a page of a full walk', () => {
   it('tries again what Postgres refused for its text, and the next page finds it there', async () => {
-    const account = await makeAccount();
     const page = '[{"bulk_job_id":1,"divisor":0}]';
     await account.page('bulk_research_jobs', '[{"bulk_job_id":9,"divisor":1}]');
     await account.query(

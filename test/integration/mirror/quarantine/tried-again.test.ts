@@ -1,25 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { readPage } from '../../../../src/api/envelope.ts';
 import type { ItemOutcome } from '../../../../src/mirror/page-write.ts';
 import { KnownPages } from '../../../../src/model/known-pages.ts';
 import type { Page } from '../../../../src/model/page.ts';
-import {
-  createMigratedDatabase,
-  type MigratedDatabase,
-} from '../../../support/databases/migrated-database.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
 // A full walk tries again what is in quarantine, though its page comes byte for byte as before (write-step.ts marks
 // its pages so); pages without such an item stay known by their text: they are neither parsed nor written.
 
-let database: MigratedDatabase;
+const database = testDatabase();
 let users = 0;
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-});
 // What one test's table refuses, the next one's would.
 afterEach(() => database.db.raw('delete from mirror.bulk_research_jobs'));
-afterAll(() => database.drop());
 
 const FIRST = '[{"bulk_job_id":9,"divisor":1},{"bulk_job_id":8,"divisor":2}]';
 const SECOND = '[{"bulk_job_id":7,"divisor":3},{"bulk_job_id":6,"divisor":0}]';

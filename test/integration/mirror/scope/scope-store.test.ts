@@ -5,15 +5,14 @@ import { compareNeeds, needOf } from '../../../../src/plan/next-reading.ts';
 import { seeded } from '../../../support/random.ts';
 import {
   type DueScopesQuery,
-  dueScopes,
   needOfScopes,
-  type ScopeOrder,
   openScope,
   readScope,
 } from '../../../../src/mirror/scope/scope-store.ts';
 import { itemsWith, proveAbsent } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+import { dueLists, orderAt } from '../../../support/mirror/due-lists.ts';
 
 const newAccount = testAccounts();
 
@@ -46,26 +45,11 @@ async function withLists(...ids: number[]): Promise<MirroredAccount> {
 
 const DAY = 86_400_000;
 
-function orderAt(now: string): ScopeOrder {
-  return { now: new Date(now), first: 'changed', longestMs: DAY, priorMs: DAY, unfinishedPriorMs: DAY / 24 };
-}
-
-async function due(account: MirroredAccount, more: Partial<DueScopesQuery> = {}): Promise<string[]> {
-  const scopes = await dueScopes(account.database.db, {
-    userId: account.fence.userId,
-    collection: 'list_items',
+const due = (account: MirroredAccount, more: Partial<DueScopesQuery> = {}): Promise<string[]> =>
+  dueLists(account.database.db, account.fence.userId, {
     notReadSince: new Date('2026-02-01T00:00:00Z'),
-    fully: false,
-    except: [],
-    again: false,
-    order: orderAt('2026-02-01T00:00:00Z'),
-    resting: 'last',
-    announced: 'believed',
-    limit: 10,
     ...more,
   });
-  return scopes.map(({ scope }) => scope.parent);
-}
 
 function compareTexts(a: string, b: string): number {
   return a < b ? -1 : 1;

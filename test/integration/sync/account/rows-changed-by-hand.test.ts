@@ -1,7 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
-import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import {
+  createTestAccount,
+  createFrozenAccount,
+  type TestAccount,
+} from '../../../support/sync/read-account.ts';
 
 let account: TestAccount;
 afterEach(() => account.close());
@@ -19,8 +23,7 @@ async function copyRows(table: string, key: string, count: number): Promise<void
 
 describe('rows that somebody changed by hand', () => {
   it('are found by a whole walk though the counter counts as many rows as it saw', async () => {
-    account = await createTestAccount({ order: 'unordered' });
-    await account.sandbox.control.clock({ freeze: true });
+    account = await createFrozenAccount({ order: 'unordered' });
     await account.read('research_jobs', 'rows');
     const complete = `select complete_as_of from mirror.freshness where collection = 'research_jobs'`;
     const before = await account.query(complete);
@@ -37,8 +40,7 @@ describe('rows that somebody changed by hand', () => {
   });
 
   it('are found by the first whole walk of a scope whose counter says that it has none', async () => {
-    account = await createTestAccount({ order: 'unordered' });
-    await account.sandbox.control.clock({ freeze: true });
+    account = await createFrozenAccount({ order: 'unordered' });
     await account.read('research_jobs', 'rows');
     await copyRows('research_jobs', 'job_id', 2);
     await account.query(`update mirror_sync.scope set live_rows = 0, full_at = null, memory = '{}'`);
@@ -75,8 +77,7 @@ describe('rows that somebody changed by hand', () => {
   });
 
   it('are counted anew by a full reading of each kind of collection, whichever way the counters err', async () => {
-    account = await createTestAccount();
-    await account.sandbox.control.clock({ freeze: true });
+    account = await createFrozenAccount();
     const names = COLLECTION_NAMES;
     for (const name of names) await account.read(name, 'full');
     const counters = (): Promise<unknown> =>

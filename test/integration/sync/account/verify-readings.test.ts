@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { verifyAccount } from '../../../../src/sync/verify/verify-account.ts';
-import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { createFrozenAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
 let account: TestAccount;
 afterEach(() => account.close());
@@ -51,8 +51,7 @@ describe('the two readings of verify', () => {
     ['falling', { rows: 200, seed: 1 }],
     ['unordered', { rows: 40, seed: 1 }],
   ] as const)('accuse no row that changed between them: order %s, sample %o', async (order, sample) => {
-    account = await createTestAccount({ order, jobs: 140 });
-    await account.sandbox.control.clock({ freeze: true });
+    account = await createFrozenAccount({ order, jobs: 140 });
     await account.read('research_jobs', 'full');
     await account.query('create table public.kept as select * from mirror.research_jobs');
     const ids = await account.query<{ id: string }>('select job_id::text as id from public.kept order by 1');

@@ -10,7 +10,7 @@ import { hintDispatcher } from '../../../../src/sync/hints/hint-dispatcher.ts';
 import { createHintStore } from '../../../../src/sync/hints/account-hints.ts';
 import { readingBudget } from '../../../../src/sync/hints/reading-budget.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { createFrozenAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 import { earlier } from '../../../support/postgres/earlier.ts';
 
 const COLLECTIONS: readonly CollectionName[] = ['research_jobs', 'lists', 'list_items', 'watchlist'];
@@ -28,8 +28,7 @@ afterEach(async () => {
 
 /** Everything is mirrored, stands still from now on, and nothing but hints makes the account read. */
 async function mirrored(): Promise<void> {
-  test = await createTestAccount();
-  await test.sandbox.control.clock({ freeze: true });
+  test = await createFrozenAccount();
   for (const name of COLLECTIONS) expect((await test.read(name, 'current')).error).toBeUndefined();
   // Long ago, as far as hints can tell: what has just been mirrored would count as changed by the event.
   for (const name of COLLECTIONS)

@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Stopped } from '@research-mirror/runtime/service';
-import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { createFrozenAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
 let account: TestAccount;
 afterEach(() => account.close());
 
 describe('a second reading of rows in doubt that is broken off', () => {
   it('is made again by the same process: what it did not read is not tried', async () => {
-    account = await createTestAccount();
-    await account.sandbox.control.clock({ freeze: true });
+    account = await createFrozenAccount();
     await account.read('research_jobs', 'rows');
     const ids = (await account.sandbox.control.truth({ collection: 'research_jobs' })).map((item) =>
       String((JSON.parse(item) as { readonly job_id: number }).job_id),
