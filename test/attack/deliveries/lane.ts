@@ -6,6 +6,7 @@ import { Draw } from '../support/draw.ts';
 import type { GameResult } from '../support/findings.ts';
 import { type EventRow, judge } from './judge.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
+import type { KillsLane } from '../support/play-kills.ts';
 
 const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');
 
@@ -22,15 +23,9 @@ const AT_WORK_MS = 800;
 /** The last deliveries are tried again for a minute; unchanged rows are hinted for half a minute. */
 const QUIET_WITHIN_MS = 240_000;
 
-export interface LaneOptions {
-  readonly seed: number;
-  readonly kills: number;
-  /** Of an empty database. */
-  readonly url: string;
+export interface LaneOptions extends Omit<KillsLane, 'signal'>, Partial<Pick<KillsLane, 'signal'>> {
   /** Times that a delivery is tried again, from 100 ms on and doubled each time; the last is waited for at the end. */
   readonly retries?: number;
-  /** Gives the rest of it up: nothing is judged then. */
-  readonly signal?: AbortSignal;
 }
 
 /**

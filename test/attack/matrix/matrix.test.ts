@@ -1,24 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestDatabase } from '../../support/postgres/postgres.ts';
+import { describe, expect, it } from 'vitest';
 import { describeFindings, Tally } from '../support/attack.ts';
-import { createAttackedDatabase } from '../support/attacked-database.ts';
-import { openTables, type Tables } from '../walks/game/tables.ts';
 import { playMatrix } from './attack.ts';
 import { FAULTS, MANY } from './pairs.ts';
+import { attackedTables } from '../support/attacked-database.ts';
 
-const databases: TestDatabase[] = [];
-let tables: Tables;
-beforeAll(async () => {
-  tables = await openTables(async () => {
-    const database = await createAttackedDatabase();
-    databases.push(database);
-    return database.url;
-  });
-});
-afterAll(async () => {
-  await tables.close();
-  await Promise.all(databases.map((each) => each.drop()));
-});
+const tables = attackedTables();
 
 describe('every fault of the sandbox', () => {
   it('is survived by random walks: nothing lost, nothing false, nothing twice', async () => {

@@ -3,11 +3,12 @@ import { chmod, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
+import type pg from 'pg';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { messageOf } from '@research-mirror/runtime/message';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { onConnection } from '../../support/postgres/on-connection.ts';
 
 const run = promisify(execFile);
 
@@ -47,16 +48,10 @@ export async function startServerUnderAttack(ownDisk: boolean): Promise<ServerUn
     clock: systemClock,
     ...(ownDisk ? { settings: { max_wal_size: '48MB', min_wal_size: '32MB', wal_recycle: 'off' } } : {}),
   });
-  const ask = async <T extends pg.QueryResultRow>(query: string): Promise<T[]> => {
-    const client = new pg.Client({ connectionString: server.url, connectionTimeoutMillis: 5_000 });
-    client.on('error', () => {});
-    await client.connect();
-    try {
-      return (await client.query<T>(query)).rows;
-    } finally {
-      await client.end().catch(() => {});
-    }
-  };
+  const ask = <T extends pg.QueryResultRow>(query: string): Promise<T[]> =>
+    onConnection(server.url, async (client) => (await client.query<T>(query)).rows, {
+      connectionTimeoutMillis: 5_000,
+    });
   const pid = async (): Promise<number> => {
     const [row] = await ask<{ pid: string }>(
       `select split_part(pg_read_file('postmaster.pid'), chr(10), 1) as pid`,

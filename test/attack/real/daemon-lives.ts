@@ -8,8 +8,9 @@ import { makeFolder, type Running, startProgram } from '../../support/processes/
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 import { brake, type Brake } from '../kills/brakes.ts';
 import { Draw } from '../support/draw.ts';
-import type { Finding, FindingKind, GameResult } from '../support/findings.ts';
+import type { GameResult } from '../support/findings.ts';
 import { openTable } from '../support/server.ts';
+import { GameRecord } from '../support/game-record.ts';
 
 /** A life that ends before the program has done anything is over within so many ms of its start. */
 const EARLY_MS = 1_200;
@@ -42,16 +43,13 @@ export interface Deaths {
  * One account of the emulated service and the daemon that mirrors it, which is killed again and again. What else
  * happens to the two is the attack's own.
  */
-export class DaemonLives {
+export class DaemonLives extends GameRecord {
   readonly draw: Draw;
   readonly sandbox: TestSandbox;
   readonly db: pg.Pool;
-  readonly counts: Record<string, number> = {};
-  readonly findings: Finding[] = [];
   readonly #options: LivesOptions;
   readonly #closeDatabase: () => Promise<void>;
   readonly #folder = makeFolder();
-  readonly #trace: string[] = [];
   readonly #running = new Set<Running>();
 
   private constructor(
@@ -59,6 +57,7 @@ export class DaemonLives {
     sandbox: TestSandbox,
     { db, close }: Pick<Awaited<ReturnType<typeof openTable>>, 'db' | 'close'>,
   ) {
+    super();
     this.#options = options;
     this.sandbox = sandbox;
     this.db = db;
@@ -155,21 +154,9 @@ export class DaemonLives {
     return differences(this);
   }
 
-  find(kind: FindingKind, text: string): void {
-    this.findings.push({ kind, text });
-  }
-
-  count(name: string, by = 1): void {
-    this.counts[name] = (this.counts[name] ?? 0) + by;
-  }
-
-  tell(line: string): void {
-    this.#trace.push(`${new Date().toISOString().slice(11, 23)} ${line}`);
-  }
-
   outcome(what: string): GameResult {
-    const { findings, counts } = this;
-    return { seed: this.#options.seed, what, findings, counts: { games: 1, ...counts }, trace: this.#trace };
+    const { findings, counts, trace } = this;
+    return { seed: this.#options.seed, what, findings, counts, trace };
   }
 
   async close(): Promise<void> {

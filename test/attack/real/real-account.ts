@@ -6,7 +6,7 @@ import { differences } from '../../support/mirror/mirror-truth.ts';
 import { makeFolder, type Outcome, type Running, startProgram } from '../../support/processes/program.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { Draw } from '../support/draw.ts';
-import { addCounts, type Finding, type GameResult } from '../support/findings.ts';
+import { addCounts, type GameResult } from '../support/findings.ts';
 import { AnswerLog } from '../walks/source/answer-log.ts';
 import { checkDeletions, deletionsOf } from '../walks/checks/deletions.ts';
 import { drawVariant } from '../walks/game/game.ts';
@@ -15,6 +15,7 @@ import { KEYS, type ListName, scopeOf } from '../walks/checks/mirrored.ts';
 import { Operator } from '../walks/game/operator.ts';
 import { openSource, type Source } from '../walks/source/source.ts';
 import { TruthLog } from '../walks/source/truth-log.ts';
+import { GameRecord } from '../support/game-record.ts';
 
 /** The least that MIRROR_SETTLE may be. */
 const GRACE_PERIOD_MS = 1_000;
@@ -26,17 +27,14 @@ const NAMES = Object.keys(KEYS) as ListName[];
  * One account of the emulated service, mirrored by real processes of the program, while things happen in it. What an
  * attack does to the processes, the database or the network is its own; how it ends is here.
  */
-export class RealAccount {
+export class RealAccount extends GameRecord {
   readonly draw: Draw;
   readonly source: Source;
-  readonly counts: Record<string, number> = {};
-  readonly findings: Finding[] = [];
   readonly #seed: number;
   readonly #what: string;
   readonly #log = new TruthLog();
   readonly #operator: Operator;
   readonly #folder = makeFolder();
-  readonly #trace: string[] = [];
   readonly #running = new Set<Running>();
   /** The service answers from this process: as late as that is at times on a busy machine. */
   readonly #stalls = monitorEventLoopDelay();
@@ -44,6 +42,7 @@ export class RealAccount {
   #isActing = false;
 
   private constructor(seed: number, source: Source, what: string) {
+    super();
     this.#seed = seed;
     this.#what = what;
     this.#stalls.enable();
@@ -153,20 +152,13 @@ export class RealAccount {
   }
 
   claim(isTrue: boolean, text: string): void {
-    if (!isTrue) this.findings.push({ kind: 'claim', text });
-  }
-
-  count(name: string, by = 1): void {
-    this.counts[name] = (this.counts[name] ?? 0) + by;
-  }
-
-  tell(line: string): void {
-    this.#trace.push(`${new Date().toISOString().slice(11, 23)} ${line}`);
+    if (!isTrue) this.find('claim', text);
   }
 
   outcome(): GameResult {
-    const counts = { games: 1, ...this.counts, operations: this.#operator.count };
-    return { seed: this.#seed, what: this.#what, findings: this.findings, counts, trace: this.#trace };
+    const { findings, trace } = this;
+    const counts = { ...this.counts, operations: this.#operator.count };
+    return { seed: this.#seed, what: this.#what, findings, counts, trace };
   }
 
   async close(): Promise<void> {
@@ -184,10 +176,7 @@ export class RealAccount {
       for (const { list, id } of await deletionsOf(db, name, user, true)) {
         this.count('deletions');
         if (!this.#log.absentWithin(scopeOf(name, list), id, -Infinity, Infinity))
-          this.findings.push({
-            kind: 'false',
-            text: `${name} ${list}/${id} was deleted, and was never gone`,
-          });
+          this.find('false', `${name} ${list}/${id} was deleted, and was never gone`);
       }
     }
   }
@@ -204,8 +193,7 @@ export class RealAccount {
     const { rows } = await db.query<{ again: string }>(
       'select walk_id as again from mirror.sync_log group by 1 having count(*) > 1',
     );
-    for (const { again } of rows)
-      this.findings.push({ kind: 'twice', text: `sync_log has walk ${again} twice` });
+    for (const { again } of rows) this.find('twice', `sync_log has walk ${again} twice`);
   }
 
   async #checkDeletions(db: pg.Pool, user: string): Promise<void> {

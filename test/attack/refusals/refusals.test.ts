@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestDatabase } from '../../support/postgres/postgres.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { describeFindings, Tally } from '../support/attack.ts';
-import { createAttackedDatabase } from '../support/attacked-database.ts';
 import { playNarrow } from '../narrow/attack.ts';
 import { play } from '../walks/game/play.ts';
-import { openTables, type Tables } from '../walks/game/tables.ts';
 import { drawRefusedGame, makeRefusals } from './attack.ts';
+import { attackedTables } from '../support/attacked-database.ts';
 
 /** The seeds of the short form: `npm run attack -- --only refusals,narrow` draws others. */
 const SEEDS = {
@@ -15,20 +13,8 @@ const SEEDS = {
 };
 const USERS = { refusals: 3_000_000, narrow: 4_000_000 };
 
-const databases: TestDatabase[] = [];
-let tables: Tables;
-beforeAll(async () => {
-  tables = await openTables(async () => {
-    const database = await createAttackedDatabase();
-    databases.push(database);
-    return database.url;
-  });
-  await makeRefusals(tables);
-});
-afterAll(async () => {
-  await tables.close();
-  await Promise.all(databases.map((each) => each.drop()));
-});
+const tables = attackedTables();
+beforeAll(() => makeRefusals(tables));
 
 describe('a database that refuses some rows', () => {
   it.each(['refusals', 'narrow'] as const)(

@@ -8,6 +8,7 @@ import type { GameResult } from '../support/findings.ts';
 import { ALL_WELL, drawFaults } from './faults.ts';
 import { type Effect, FINAL_STATES, judge, type SubmissionRow } from './judge.ts';
 import { Queue } from './queue.ts';
+import type { KillsLane } from '../support/play-kills.ts';
 
 /** Far above what is sent: the kills are to take minutes, not hours. */
 const LIMIT = 3_000;
@@ -37,18 +38,12 @@ const AT_WORK_MS = 2_500;
  */
 const FINISHED_WITHIN_MS = 480_000;
 
-export interface LaneOptions {
-  readonly seed: number;
-  readonly kills: number;
-  /** Of an empty database. */
-  readonly url: string;
+export interface LaneOptions extends Omit<KillsLane, 'signal'>, Partial<Pick<KillsLane, 'signal'>> {
   /**
    * Moves the deadlines of what the dead were sending into the past, once nothing is on the wire: the end then needs
    * no minutes of waiting.
    */
   readonly hasten?: boolean;
-  /** Gives the rest of it up: nothing is judged then. */
-  readonly signal?: AbortSignal;
 }
 
 /** One account whose daemon is killed again and again while operations are queued; then quiet, and the judgement. */

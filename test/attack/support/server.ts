@@ -9,6 +9,7 @@ import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrat
 import { systemClock } from '@research-mirror/runtime/clock';
 import { distributeMirror, hasCitus } from '../../support/databases/distributed-database.ts';
 import { ROOT } from '../../support/rules/source-files.ts';
+import { ask } from '../../support/postgres/on-connection.ts';
 
 /** A database server for the attacks that do not attack it. */
 export interface Server {
@@ -46,14 +47,7 @@ async function startServer(): Promise<Server> {
     async database() {
       databases += 1;
       const name = `attack_${databases}`;
-      const client = new pg.Client({ connectionString: server.url });
-      client.on('error', () => {});
-      await client.connect();
-      try {
-        await client.query(`create database ${name} template template0`);
-      } finally {
-        await client.end();
-      }
+      await ask(server.url, `create database ${name} template template0`);
       const url = new URL(server.url);
       url.pathname = `/${name}`;
       return url.href;

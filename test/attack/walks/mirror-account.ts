@@ -1,4 +1,3 @@
-import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
 import { ReadingStarts } from '../../../src/sync/loops/reading-starts.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
@@ -11,10 +10,10 @@ import type { Database } from '../../../src/db/connection/database.ts';
 import { ensureAccount, takeAccount } from '../../../src/db/ownership/lease.ts';
 import { ownIdentity } from '../../../src/db/ownership/process-identity.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createLogger } from '@research-mirror/runtime/logger';
 import type { SyncObserver } from '../../../src/sync/reader/observer.ts';
 import { AnswerLog } from './source/answer-log.ts';
 import type { Source } from './source/source.ts';
+import { ALONE, quietLink, SILENT_LOG } from '../../support/sync/quiet-parts.ts';
 
 /** One account as the daemon composes it, in this process: real Postgres, real HTTP, every request within reach. */
 export interface MirrorAccount {
@@ -61,10 +60,6 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
   const wire = createTransport({ baseUrl: source.url, clock: systemClock, userAgent: 'attack' });
   const identity = await ownIdentity();
   let processes = 0;
-  const log = createLogger(
-    { write: () => {} },
-    { level: 'silent', format: 'json', colour: false, scrub: String },
-  );
   const partsOfNext = (): RunnerContext => ({
     config,
     db,
@@ -72,33 +67,15 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     // No row of its own: anybody may take the account at any time.
     processId: `attack ${userId} ${(processes += 1)}`,
     identity,
-    log,
-    failures: failureLog(log, systemClock, 'daemon'),
+    log: SILENT_LOG,
+    failures: failureLog(SILENT_LOG, systemClock, 'daemon'),
     observers: [given.observer],
     owned: new OwnedAccounts(),
     starts: new ReadingStarts(systemClock),
-    keys: scratchKeys,
-    onChanged: () => {},
-    ownsUntil: () => Number.POSITIVE_INFINITY,
-    interruptedAt: () => Number.NEGATIVE_INFINITY,
-    hasOthers: () => false,
-    onReleased: () => Promise.resolve(),
-    hide: () => {},
-    onSubmission: () => {},
-    onRegistration: () => {},
-    whyAstray: () => Promise.resolve(undefined),
+    ...ALONE,
     schedule: createSchedule(config),
     clock: systemClock,
-    link: {
-      transport: watched(wire, account, given.tell),
-      share: 1,
-      clock: systemClock,
-      // No request is repeated at once: a retry waits for nothing.
-      random: () => 0,
-      scrub: (text) => text,
-      onExchange: () => {},
-      onBudgetEvent: () => {},
-    },
+    link: quietLink(watched(wire, account, given.tell)),
   });
   const open = async (): Promise<OpenAccount> => {
     const parts = partsOfNext();

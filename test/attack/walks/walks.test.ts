@@ -1,30 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestDatabase } from '../../support/postgres/postgres.ts';
+import { describe, expect, it } from 'vitest';
 import { Tally } from '../support/attack.ts';
 import { describeFindings, playInLanes } from '../support/attack.ts';
-import { createAttackedDatabase } from '../support/attacked-database.ts';
 import { drawGame } from './game/game.ts';
 import { play } from './game/play.ts';
-import { openTables, type Tables } from './game/tables.ts';
+import { attackedTables } from '../support/attacked-database.ts';
 
 /** The seeds of the short form: `npm run attack -- --only walks` draws others. */
 const SEED = 1;
 const WALKS = 400;
 const FIRST_USER = 10_000;
 
-const databases: TestDatabase[] = [];
-let tables: Tables;
-beforeAll(async () => {
-  tables = await openTables(async () => {
-    const database = await createAttackedDatabase();
-    databases.push(database);
-    return database.url;
-  });
-});
-afterAll(async () => {
-  await tables.close();
-  await Promise.all(databases.map((each) => each.drop()));
-});
+const tables = attackedTables();
 
 describe('random walks while the source changes', () => {
   it('end with a mirror that equals it: nothing lost, nothing false, nothing twice, every moment replayed', async () => {

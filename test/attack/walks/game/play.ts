@@ -8,7 +8,7 @@ import type { GameResult } from '../../support/findings.ts';
 import { Checks } from '../checks/checks.ts';
 import { removeAccount } from '../cleaning.ts';
 import { openDeletions } from '../checks/freshness.ts';
-import { GameRecord } from './game-record.ts';
+import { GameRecord } from '../../support/game-record.ts';
 import { describeGame, type Game } from './game.ts';
 import { type MirrorAccount, openMirrorAccount } from '../mirror-account.ts';
 import { type ListName, listNames } from '../checks/mirrored.ts';
