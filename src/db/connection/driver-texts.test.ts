@@ -85,56 +85,48 @@ async function connected(config: pg.ClientConfig): Promise<pg.Client> {
   return made;
 }
 
-const connection = { problem: 'connection', kind: DatabaseUnavailable };
+/** What `failure` gives. */
+const says = (text: string, problem = 'connection', kind: unknown = DatabaseUnavailable) => ({
+  text,
+  problem,
+  kind,
+});
 
 describe('the texts of the pinned driver', () => {
   it('of connections that end or do not come', async () => {
     const silent = await plays(() => []);
     const lets = await plays(() => [LET_IN]);
     const goes = await plays(() => [LET_IN, 'gone']);
-    expect(await failure(() => client({ ...silent, connectionTimeoutMillis: 50 }).connect())).toEqual({
-      text: 'timeout expired',
-      ...connection,
-    });
+    expect(await failure(() => client({ ...silent, connectionTimeoutMillis: 50 }).connect())).toEqual(
+      says('timeout expired'),
+    );
     const pool = new pg.Pool({ ...silent, connectionTimeoutMillis: 50 });
-    expect(await failure(() => pool.connect())).toEqual({
-      text: 'Connection terminated due to connection timeout',
-      ...connection,
-    });
+    expect(await failure(() => pool.connect())).toEqual(
+      says('Connection terminated due to connection timeout'),
+    );
     const full = new pg.Pool({ ...lets, max: 1, connectionTimeoutMillis: 50 });
     const taken = await full.connect();
     taken.on('error', () => {});
-    expect(await failure(() => full.connect())).toEqual({
-      text: 'timeout exceeded when trying to connect',
-      ...connection,
-      problem: 'line',
-    });
+    expect(await failure(() => full.connect())).toEqual(
+      says('timeout exceeded when trying to connect', 'line'),
+    );
     taken.release(true);
     const late = await connected({ ...lets, query_timeout: 50 });
-    expect(await failure(() => late.query('select 1'))).toEqual({
-      text: 'Query read timeout',
-      ...connection,
-      problem: 'unanswered',
-    });
+    expect(await failure(() => late.query('select 1'))).toEqual(says('Query read timeout', 'unanswered'));
     const broken = await connected(goes);
-    expect(await failure(() => broken.query('select 1'))).toEqual({
-      text: 'Connection terminated unexpectedly',
-      ...connection,
-    });
-    expect(await failure(() => broken.query('select 1'))).toEqual({
-      text: 'Client has encountered a connection error and is not queryable',
-      ...connection,
-    });
+    expect(await failure(() => broken.query('select 1'))).toEqual(says('Connection terminated unexpectedly'));
+    expect(await failure(() => broken.query('select 1'))).toEqual(
+      says('Client has encountered a connection error and is not queryable'),
+    );
     const ended = await connected(lets);
     const asked = failure(() => ended.query('select 1'));
     const over = ended.end();
     for (const close of closing) close();
-    expect(await asked).toEqual({ text: 'Connection terminated', ...connection });
+    expect(await asked).toEqual(says('Connection terminated'));
     await over;
-    expect(await failure(() => ended.query('select 1'))).toEqual({
-      text: 'Client was closed and is not queryable',
-      ...connection,
-    });
+    expect(await failure(() => ended.query('select 1'))).toEqual(
+      says('Client was closed and is not queryable'),
+    );
   });
 
   it('of a connection that Kysely gave up, since its rollback failed', async () => {
@@ -145,10 +137,9 @@ describe('the texts of the pinned driver', () => {
     await driver.init();
     const given = await driver.acquireConnection();
     await driver.rollbackTransaction(given).catch(() => {});
-    expect(await failure(() => given.executeQuery(CompiledQuery.raw('select 1')))).toEqual({
-      text: 'Postgres connection has been discarded',
-      ...connection,
-    });
+    expect(await failure(() => given.executeQuery(CompiledQuery.raw('select 1')))).toEqual(
+      says('Postgres connection has been discarded'),
+    );
     await driver.releaseConnection(given);
   });
 
@@ -156,36 +147,24 @@ describe('the texts of the pinned driver', () => {
     const tls = { rejectUnauthorized: false };
     expect(
       await failure(async () => client({ ...(await plays(() => [Buffer.from('N')])), ssl: tls }).connect()),
-    ).toEqual({
-      text: 'The server does not support SSL connections',
-      problem: 'no-tls',
-      kind: Unusable,
-    });
+    ).toEqual(says('The server does not support SSL connections', 'no-tls', Unusable));
     expect(
       await failure(async () => client({ ...(await plays(() => [Buffer.from('E')])), ssl: tls }).connect()),
-    ).toEqual({
-      text: 'There was an error establishing an SSL connection',
-      problem: 'tls',
-      kind: DatabaseUnavailable,
-    });
+    ).toEqual(says('There was an error establishing an SSL connection', 'tls'));
     const scram = await plays(() => [
       authentication(10, 'SCRAM-SHA-256\0\0'),
       authentication(11, 'r=abc,s=YWJj,i=4096'),
     ]);
     const wants = (password?: string): pg.Client =>
       client({ ...scram, password: password ?? (() => undefined as never) });
-    expect(await failure(() => wants().connect())).toEqual({
-      text: 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string',
-      problem: 'no-password',
-      kind: Unusable,
-    });
+    expect(await failure(() => wants().connect())).toEqual(
+      says('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'no-password', Unusable),
+    );
     expect(await failure(() => wants('x').connect())).toMatchObject({ problem: 'sign-in', kind: Unusable });
     const oauth = await plays(() => [authentication(10, 'OAUTHBEARER\0\0')]);
-    expect(await failure(() => client({ ...oauth, password: 'x' }).connect())).toEqual({
-      text: 'SASL: Only mechanism(s) SCRAM-SHA-256 are supported',
-      problem: 'sign-in',
-      kind: Unusable,
-    });
+    expect(await failure(() => client({ ...oauth, password: 'x' }).connect())).toEqual(
+      says('SASL: Only mechanism(s) SCRAM-SHA-256 are supported', 'sign-in', Unusable),
+    );
   });
 });
 
