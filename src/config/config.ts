@@ -8,15 +8,18 @@ export interface Config extends Omit<Values, 'database' | 'copyTo' | 'pgPort' | 
   readonly database: DatabaseConfig;
   /** An empty database, for `copy`. */
   readonly copyTo: DatabaseConfig | undefined;
-  /** The service and its keys; undefined where neither is configured (never in a `ServiceConfig`). */
-  readonly service: ServiceAccess | undefined;
+  /**
+   * `url`: `{base_url}` without trailing slash and `/v1`; `keys`: one at least, without repetitions. Undefined where
+   * either is missing (never in a `ServiceConfig`).
+   */
+  readonly service: { readonly url: string; readonly keys: readonly Secret[] } | undefined;
   /** Proxies for requests to the service. They may hold passwords. */
   readonly proxy: Readonly<Record<'http' | 'https' | 'except', string | undefined>>;
 }
 
 /** A `Config` for commands that talk to the service. */
 export interface ServiceConfig extends Config {
-  readonly service: ServiceAccess;
+  readonly service: NonNullable<Config['service']>;
 }
 
 export type DatabaseConfig =
@@ -38,10 +41,3 @@ export type DatabaseConfig =
       /** Loopback port; 0 takes a free one. */
       readonly port: number;
     };
-
-interface ServiceAccess {
-  /** `{base_url}` without trailing slash and without `/v1`. */
-  readonly url: string;
-  /** At least one, without repetitions. */
-  readonly keys: readonly Secret[];
-}

@@ -12,7 +12,7 @@ describe('a small file', () => {
     const path = join(folder.path, 'key');
     writeFileSync(path, '\ufeffk1\r\n');
     expect(readTextFile(path)).toBe('k1\r\n');
-    expect(new Variables({ MIRROR_API_KEY_FILE: path }).text('MIRROR_API_KEY')).toBe('k1');
+    expect(new Variables({ MIRROR_API_KEY_FILE: path }).texts.get('MIRROR_API_KEY')).toBe('k1');
   });
 
   it('that has no end, is too large, or is not UTF-8 is refused', () => {

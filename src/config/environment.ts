@@ -22,15 +22,17 @@ export function textOf(env: Environment, name: string): string | undefined {
  */
 export class Variables {
   readonly problems: string[];
-  readonly #texts = new Map<string, string>();
-  readonly #wrong = new Set<string>();
+  /** As they are set, to right values and wrong ones. */
+  readonly texts = new Map<string, string>();
+  /** Names of those that have a problem: rules between settings leave them out. */
+  readonly wrong = new Set<string>();
 
   constructor(env: Environment) {
     this.problems = unknownNames(env);
     for (const name of VARIABLES) {
       const direct = textOf(env, name);
       const path = textOf(env, `${name}_FILE`);
-      if (direct !== undefined) this.#texts.set(name, direct);
+      if (direct !== undefined) this.texts.set(name, direct);
       if (path === undefined) continue;
       if (direct !== undefined) this.problem(name, `set, and ${name}_FILE too: remove one of them`);
       else this.#readFile(name, path);
@@ -43,36 +45,26 @@ export class Variables {
       if (!statSync(path).isFile()) throw new Error('it is not a regular file');
       const content = readTextFile(path).trim();
       if (content === '') this.problem(name, `${path} is empty`, `${name}_FILE`);
-      else this.#texts.set(name, content);
+      else this.texts.set(name, content);
     } catch (error) {
       this.problem(name, `can't be read: ${messageOf(error)}`, `${name}_FILE`);
     }
   }
 
-  /** As it is set, to a right value or a wrong one. */
-  text(name: string): string | undefined {
-    return this.#texts.get(name);
-  }
-
   /** Whether it is set, though its file may have no text. */
   isSet(name: string): boolean {
-    return this.#texts.has(name) || this.#wrong.has(name);
-  }
-
-  /** False once it has a problem: rules between settings then leave it out. */
-  isRight(name: string): boolean {
-    return !this.#wrong.has(name);
+    return this.texts.has(name) || this.wrong.has(name);
   }
 
   problem(name: string, what: string, spelling = name): void {
-    this.#wrong.add(name);
+    this.wrong.add(name);
     this.problems.push(`${spelling}: ${what}`);
   }
 
   /** Notes a wrong value as a problem and goes on with `otherwise`: all problems are found. */
   read<T>(name: string, parse: (text: string) => T, otherwise: T): T {
-    const text = this.#texts.get(name);
-    if (text === undefined || !this.isRight(name)) return otherwise;
+    const text = this.texts.get(name);
+    if (text === undefined || this.wrong.has(name)) return otherwise;
     try {
       return parse(text);
     } catch (error) {
@@ -100,25 +92,21 @@ const MOST_BYTES = 1024 * 1024;
  * @throws Error that says what is wrong with the text, and an ErrnoException where it can't be read
  */
 export function readTextFile(path: string): string {
-  const bytes = readBounded(path);
-  // UTF-16 of plain letters is UTF-8 otherwise, with NUL bytes.
-  if (bytes.includes(0) || !isUtf8(bytes)) throw new Error('it is not UTF-8: save it as UTF-8');
-  return new TextDecoder().decode(bytes);
-}
-
-function readBounded(path: string): Buffer {
+  const buffer = Buffer.alloc(MOST_BYTES + 1);
   const file = openSync(path, 'r');
+  let length = 0;
   try {
-    const buffer = Buffer.alloc(MOST_BYTES + 1);
-    for (let length = 0; ;) {
-      const bytes = readSync(file, buffer, length, buffer.length - length, null);
-      length += bytes;
-      if (length > MOST_BYTES) throw new Error('it has more than 1 MiB');
-      if (bytes === 0) return buffer.subarray(0, length);
+    for (let more = 1; more > 0; length += more) {
+      more = readSync(file, buffer, length, buffer.length - length, null);
     }
   } finally {
     closeSync(file);
   }
+  if (length > MOST_BYTES) throw new Error('it has more than 1 MiB');
+  const bytes = buffer.subarray(0, length);
+  // UTF-16 of plain letters is UTF-8 otherwise, with NUL bytes.
+  if (bytes.includes(0) || !isUtf8(bytes)) throw new Error('it is not UTF-8: save it as UTF-8');
+  return new TextDecoder().decode(bytes);
 }
 
 /**
@@ -127,11 +115,13 @@ function readBounded(path: string): Buffer {
  */
 export function secretsOf(env: Environment): readonly string[] {
   const variables = new Variables(env);
-  const ours = ALL_SETTINGS.flatMap(({ names: [name], secret }) => secretsIn(variables.text(name), secret));
+  const ours = ALL_SETTINGS.flatMap(({ names: [name], secret }) =>
+    secretsIn(variables.texts.get(name), secret),
+  );
   const others = Object.entries(STANDARD_VARIABLES).flatMap(([name, { secret }]) =>
     [name, name.toLowerCase()].flatMap((spelling) => secretsIn(textOf(env, spelling), secret)),
   );
-  return [...new Set([...ours, ...others].filter((text) => text !== ''))];
+  return [...new Set([...ours, ...others])].filter((text) => text !== '');
 }
 
 function secretsIn(text: string | undefined, secret: Variable['secret']): string[] {

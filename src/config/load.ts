@@ -3,7 +3,7 @@ import { textOf, type Environment, Variables } from './environment.ts';
 import { InvalidConfig } from './invalid.ts';
 import { Secret } from './secret.ts';
 import { SETTINGS, valuesOf } from './settings.ts';
-import { unkept } from './values/unkept-parameters.ts';
+import { unkept } from './values/urls.ts';
 
 /** `service`: the command talks to the service, so its address and a key are required. */
 export type Need = 'service' | 'database';
@@ -31,14 +31,10 @@ export function loadConfig(env: Environment, need: Need): Config {
   const platform = variables.isSet('MIRROR_WEBHOOK_PORT') ? undefined : platformPort(env);
   const { url, keys } = service;
   const { dataDir, pgBin } = values;
+  const embedded = { kind: 'embedded', dataDir, pgBin, port: pgPort } as const;
   const config: Config = {
     ...values,
-    database: externalDatabase(variables, env, 'DATABASE_URL', database) ?? {
-      kind: 'embedded',
-      dataDir,
-      pgBin,
-      port: pgPort,
-    },
+    database: externalDatabase(variables, env, 'DATABASE_URL', database) ?? embedded,
     copyTo: externalDatabase(variables, env, 'MIRROR_COPY_TO', { url: copyTo }),
     service: url === undefined || keys === undefined ? undefined : { url, keys },
     webhook: { ...values.webhook, port: platform ?? values.webhook.port },
@@ -48,7 +44,7 @@ export function loadConfig(env: Environment, need: Need): Config {
       except: textOf(env, 'no_proxy') ?? textOf(env, 'NO_PROXY'),
     },
   };
-  if (config.database.kind === 'embedded' && database.directUrl !== undefined) {
+  if (config.database === embedded && database.directUrl !== undefined) {
     const problem = 'set without DATABASE_URL: set both, or neither for embedded Postgres';
     variables.problem('DATABASE_URL_DIRECT', problem);
   }
@@ -65,23 +61,14 @@ function externalDatabase(
   { url, directUrl }: { readonly url: Secret | undefined; readonly directUrl?: Secret | undefined },
 ): DatabaseConfig | undefined {
   if (!variables.isSet(name)) return undefined;
-  for (const [variable, value] of Object.entries(postgresVariables(env))) {
+  const names = Object.keys(env).filter((each) => /^PG[A-Z]+$/.test(each) && textOf(env, each) !== undefined);
+  const others = Object.fromEntries(names.map((each) => [each, textOf(env, each) ?? '']));
+  for (const [variable, value] of Object.entries(others)) {
     const problem = unkept(variable, value);
     if (problem !== undefined) variables.problem(name, problem);
   }
   // A wrong one is a problem, and the rules go on.
-  return {
-    kind: 'external',
-    url: url ?? new Secret(''),
-    directUrl,
-    variables: () => postgresVariables(env),
-  };
-}
-
-function postgresVariables(env: Environment): Record<string, string> {
-  const names = Object.keys(env).filter((name) => /^PG[A-Z]+$/.test(name));
-  const entries = names.map((name) => [name, textOf(env, name)]).filter(([, text]) => text !== undefined);
-  return Object.fromEntries(entries) as Record<string, string>;
+  return { kind: 'external', url: url ?? new Secret(''), directUrl, variables: () => others };
 }
 
 /** `PORT`, which hosting platforms set. Others may use that name for something else: what is not a port is ignored. */
@@ -100,7 +87,7 @@ function refuseSharedPorts(
     { name: 'MIRROR_HTTP_PORT', port: http.port },
     { name: 'MIRROR_WEBHOOK_PORT', port: webhook.publicUrl === undefined ? 0 : webhook.port },
     { name: 'MIRROR_PG_PORT', port: database.kind === 'embedded' ? database.port : 0 },
-  ].filter(({ name, port }) => port !== 0 && variables.isRight(name));
+  ].filter(({ name, port }) => port !== 0 && !variables.wrong.has(name));
   for (const [index, { name, port }] of listeners.entries()) {
     const other = listeners.slice(0, index).find((earlier) => earlier.port === port);
     if (other === undefined) continue;

@@ -1,27 +1,10 @@
 import { resolve } from 'node:path';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { SIGNATURE_SCHEMES } from '../model/webhook/signature-scheme.ts';
-import { parseDuration } from './values/duration.ts';
 import { parseCronLine } from './values/parse-cron.ts';
 import { parseDatabaseUrl, parsePublicUrl, parseServiceUrl } from './values/urls.ts';
-import {
-  forEachCollection,
-  parseAmount,
-  parseChoice,
-  parseCollections,
-  parseFields,
-  parseHeaderName,
-  parseHistory,
-  parseHost,
-  parseInteger,
-  parseKeys,
-  parsePort,
-  parsePostgresFolder,
-  parseSchema,
-  parseShare,
-  parseSwitch,
-  parseToken,
-} from './values/parse-values.ts';
+import * as values from './values/parse-values.ts';
+import { parseChoice } from './values/parse-values.ts';
 
 /** What documents and the scrubbing of output have to know about an environment variable. */
 export interface Variable {
@@ -58,25 +41,20 @@ function optional<T>(name: string, shown: string, parse: Parse<T>, about: Variab
 
 /** A variable such as `MIRROR_POLL_CRON_LISTS` replaces it for one collection. */
 function perCollection<T>(
-  name: string,
-  text: string,
-  parse: Parse<T>,
-  about: Variable,
+  ...row: Parameters<typeof setting<T>>
 ): Setting<Readonly<Record<CollectionName, T>>> {
-  const general = setting(name, text, parse, about);
+  const [name, , parse] = row;
+  const general = setting(...row);
   const nameFor = (collection: CollectionName): string => `${name}_${collection.toUpperCase()}`;
   return {
     ...general,
     names: [name, ...COLLECTION_NAMES.map(nameFor)],
     valueBy: (read) => {
       const value = general.valueBy(read);
-      return forEachCollection((collection) => read(nameFor(collection), parse, value));
+      return values.forEachCollection((collection) => read(nameFor(collection), parse, value));
     },
   };
 }
-
-const SECOND = 1000;
-const HOUR = 3600 * SECOND;
 
 /**
  * Every setting, in the shape in which `Config` has its value: name, default, parser, and what docs/settings.md says of
@@ -101,14 +79,14 @@ export const SETTINGS = {
   dataDir: setting('MIRROR_DATA_DIR', './data', (text) => resolve(text), {
     means: 'folder of the embedded Postgres, of the status token, and of what long walks saw',
   }),
-  pgBin: optional('MIRROR_PG_BIN', 'the one that npm brings', parsePostgresFolder, {
+  pgBin: optional('MIRROR_PG_BIN', 'the one that npm brings', values.parsePostgresFolder, {
     means:
       "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one ([database](operations.md#database))",
   }),
-  pgPort: setting('MIRROR_PG_PORT', '54329', parsePort, {
+  pgPort: setting('MIRROR_PG_PORT', '54329', values.parsePort, {
     means: 'port of the embedded Postgres, on loopback; 0 takes a free one',
   }),
-  schema: setting('MIRROR_SCHEMA', 'mirror', parseSchema, {
+  schema: setting('MIRROR_SCHEMA', 'mirror', values.parseSchema, {
     means: "schema of the tables; the daemon's own state is in `<schema>_sync`",
   }),
   service: {
@@ -116,13 +94,13 @@ export const SETTINGS = {
       means: 'address of the service, with or without `/v1`; `http://` only for loopback',
       secret: 'url',
     }),
-    keys: optional('MIRROR_API_KEY', 'required', parseKeys, {
+    keys: optional('MIRROR_API_KEY', 'required', values.parseKeys, {
       means:
         'one key, or several separated by commas or newlines: several accounts in one mirror, or keys of one account that stand in for each other',
       secret: 'list',
     }),
   },
-  collections: setting('MIRROR_COLLECTIONS', 'all', parseCollections, {
+  collections: setting('MIRROR_COLLECTIONS', 'all', values.parseCollections, {
     means: 'which collections, separated by commas; `list_items` needs `lists`',
   }),
   cron: {
@@ -134,50 +112,50 @@ export const SETTINGS = {
       means: 'full walks: when to read everything, UTC, spread by account; `never`',
     }),
   },
-  budgetShare: setting('MIRROR_BUDGET_SHARE', '0.8', parseShare, {
+  budgetShare: setting('MIRROR_BUDGET_SHARE', '0.8', values.parseShare, {
     means: 'part of every rate limit that this program may use',
   }),
   deletes: setting('MIRROR_DELETES', 'soft', parseChoice(['soft', 'hard']), {
     means: 'what happens to rows that are gone: `soft` marks them, `hard` removes them',
   }),
-  history: setting('MIRROR_HISTORY', 'on', parseHistory, {
+  history: setting('MIRROR_HISTORY', 'on', values.parseHistory, {
     means: 'whether superseded versions are kept; `off`, or for how long, such as `400d`',
   }),
-  gracePeriodMs: setting('MIRROR_SETTLE', '60s', duration(SECOND), {
+  gracePeriodMs: setting('MIRROR_SETTLE', '60s', values.parseDuration('1s'), {
     means: "least time between the two proofs of a deletion; more than the service's replicas may lag",
   }),
   schemaDrift: setting('MIRROR_SCHEMA_DRIFT', 'add', parseChoice(['add', 'raw']), {
     means: 'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only',
   }),
-  ignoreFields: setting('MIRROR_IGNORE_FIELDS', '', parseFields(true), {
+  ignoreFields: setting('MIRROR_IGNORE_FIELDS', '', values.parseFields(true), {
     means: '`collection.field,…` whose change alone is no change; setting it changes no row',
   }),
-  excludeFields: setting('MIRROR_EXCLUDE_FIELDS', '', parseFields(false), {
+  excludeFields: setting('MIRROR_EXCLUDE_FIELDS', '', values.parseFields(false), {
     means: '`collection.field,…` never stored, not in `_raw` either',
   }),
   submit: {
-    enabled: setting('MIRROR_SUBMIT', 'on', parseSwitch, { means: '`off` refuses submissions' }),
-    maxQueued: setting('MIRROR_SUBMIT_MAX_QUEUED', '10000', parseInteger(1, 1_000_000_000), {
+    enabled: setting('MIRROR_SUBMIT', 'on', values.parseSwitch, { means: '`off` refuses submissions' }),
+    maxQueued: setting('MIRROR_SUBMIT_MAX_QUEUED', '10000', values.parseInteger(1, 1_000_000_000), {
       means: 'how many submissions of an account may wait',
     }),
-    creditsFloor: optional('MIRROR_CREDITS_FLOOR', 'none', parseAmount, {
+    creditsFloor: optional('MIRROR_CREDITS_FLOOR', 'none', values.parseAmount, {
       means: 'submissions wait while the account has fewer credits',
     }),
   },
   retention: {
-    eventsMs: setting('MIRROR_EVENTS_RETENTION', '90d', duration(HOUR), {
+    eventsMs: setting('MIRROR_EVENTS_RETENTION', '90d', values.parseDuration('1h'), {
       means: 'how long received events are kept',
     }),
-    logMs: setting('MIRROR_LOG_RETENTION', '30d', duration(HOUR), {
+    logMs: setting('MIRROR_LOG_RETENTION', '30d', values.parseDuration('1h'), {
       means: 'how long rows of `sync_log` and finished submissions are kept',
     }),
   },
   http: {
-    host: setting('MIRROR_HTTP_HOST', '127.0.0.1', parseHost, { means: 'address of the status page' }),
-    port: setting('MIRROR_HTTP_PORT', '8080', parsePort, {
+    host: setting('MIRROR_HTTP_HOST', '127.0.0.1', values.parseHost, { means: 'address of the status page' }),
+    port: setting('MIRROR_HTTP_PORT', '8080', values.parsePort, {
       means: 'port of the status page; 0 takes a free one',
     }),
-    token: optional('MIRROR_STATUS_TOKEN', 'none on loopback; else made once', parseToken, {
+    token: optional('MIRROR_STATUS_TOKEN', 'none on loopback; else made once', values.parseToken, {
       means: 'what the status page, the API and the metrics ask for: 16 characters at least',
       secret: 'text',
     }),
@@ -186,10 +164,10 @@ export const SETTINGS = {
     publicUrl: optional('MIRROR_PUBLIC_URL', 'none: polling only', parsePublicUrl, {
       means: 'where the service reaches this daemon with its events ([webhooks](operations.md#webhooks))',
     }),
-    host: setting('MIRROR_WEBHOOK_HOST', '127.0.0.1', parseHost, {
+    host: setting('MIRROR_WEBHOOK_HOST', '127.0.0.1', values.parseHost, {
       means: 'address of the listener for deliveries, opened only with a public URL',
     }),
-    port: setting('MIRROR_WEBHOOK_PORT', '8081', parsePort, {
+    port: setting('MIRROR_WEBHOOK_PORT', '8081', values.parsePort, {
       means: 'port of the listener for deliveries',
       shown: '`PORT`, else `8081`',
     }),
@@ -200,7 +178,7 @@ export const SETTINGS = {
     scheme: setting('MIRROR_WEBHOOK_SCHEME', 'auto', parseChoice(SIGNATURE_SCHEMES), {
       means: 'narrows to one signature scheme ([webhooks](operations.md#webhooks))',
     }),
-    header: setting('MIRROR_WEBHOOK_HEADER', 'X-Service-Signature', parseHeaderName, {
+    header: setting('MIRROR_WEBHOOK_HEADER', 'X-Service-Signature', values.parseHeaderName, {
       means: 'name of the header that has the signature',
     }),
   },
@@ -227,11 +205,11 @@ export type ValuesOf<T> = {
 };
 
 export function valuesOf<T extends Table>(table: T, read: Read): ValuesOf<T> {
-  const values = Object.entries(table).map(([key, entry]) => [
+  const entries = Object.entries(table).map(([key, entry]) => [
     key,
     isSetting(entry) ? entry.valueBy(read) : valuesOf(entry, read),
   ]);
-  return Object.fromEntries(values) as ValuesOf<T>;
+  return Object.fromEntries(entries) as ValuesOf<T>;
 }
 
 function isSetting(entry: Table[string]): entry is Setting {
@@ -267,7 +245,3 @@ export const STANDARD_VARIABLES: Readonly<Record<string, Variable>> = {
     means: 'set by hosting platforms: port of the listener for deliveries, without `MIRROR_WEBHOOK_PORT`',
   },
 };
-
-function duration(least: number): Parse<number> {
-  return (text) => parseDuration(text, least);
-}

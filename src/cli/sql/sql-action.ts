@@ -1,6 +1,6 @@
 import { InvalidValue } from '../../config/invalid.ts';
 import { loadConfig } from '../../config/load.ts';
-import { parseDuration } from '../../config/values/duration.ts';
+import { parseDuration } from '../../config/values/parse-values.ts';
 import { StatementRefused } from '../../db/roles/read-only-query.ts';
 import type { Options } from '../definitions/definition.ts';
 import { EXIT, OutputClosed, UsageError, type ExitCode } from '../terminal/exit-code.ts';
@@ -42,7 +42,7 @@ export async function sqlAction(
 /** `--timeout` in milliseconds. @throws UsageError */
 function readTimeout(text: string): number {
   try {
-    return parseDuration(text, 1);
+    return parseDuration('1ms')(text);
   } catch (error) {
     if (error instanceof InvalidValue) throw new UsageError(`--timeout: ${error.message}`);
     throw error;

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { COLLECTION_NAMES, collection, type CollectionName } from '../../model/collections.ts';
-import { parseDuration } from './duration.ts';
 import { InvalidValue, refuse } from '../invalid.ts';
 import { Secret } from '../secret.ts';
 import { suggestion } from '../suggestion.ts';
@@ -39,6 +38,26 @@ export function parseShare(text: string): number {
   return value > 0 && value <= 1 ? value : refuse(text, 'is no share: over 0, up to 1, such as 0.8');
 }
 
+const UNITS = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
+
+/** A hundred years. A longer duration is a slip of the keyboard, and dates would overflow. */
+const LONGEST_MS = 36_525 * UNITS.d;
+
+/** Parses a duration such as `60s`, `1.5h` or `400d` into milliseconds. @param least the shortest one that is legal */
+export function parseDuration(least: string): (text: string) => number {
+  return (text) => {
+    const ms = milliseconds(text);
+    if (ms < milliseconds(least)) refuse(text, `is too short: at least ${least}`);
+    return ms <= LONGEST_MS ? ms : refuse(text, 'is too long: at most 36525d');
+  };
+}
+
+function milliseconds(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text);
+  if (match === null) refuse(text, 'is no duration: a number and a unit, such as 60s, 15m, 12h or 400d');
+  return Math.round(Number(match[1]) * UNITS[match[2] as keyof typeof UNITS]);
+}
+
 /** Keeps the text: credits are decimal, and no digit may be lost. */
 export const parseAmount = matching(/^\d+(\.\d+)?$/, 'is no amount, such as 100 or 12.50');
 
@@ -51,7 +70,7 @@ export function parseHistory(text: string): History {
   if (choice === 'on') return { kept: true, forMs: undefined };
   if (choice === 'off') return { kept: false };
   if (!/^\d/.test(text)) return refuse(text, 'is none of on, off, and no duration such as 400d');
-  return { kept: true, forMs: parseDuration(text, 3_600_000) };
+  return { kept: true, forMs: parseDuration('1h')(text) };
 }
 
 /** Keeps the name short: `<schema>_sync` and names made of it must stay within Postgres's 63 bytes. */

@@ -1,8 +1,7 @@
-import { SSL_MODES, TLS_PARAMETERS } from '../../model/database/tls-parameters.ts';
+import { SSL_MODES, TLS_PARAMETERS, variableOf } from '../../model/database/tls-parameters.ts';
 import { InvalidValue } from '../invalid.ts';
 import { Secret } from '../secret.ts';
 import { suggestion } from '../suggestion.ts';
-import { unkept } from './unkept-parameters.ts';
 
 /**
  * Parses the service's address: `{base_url}` without trailing slash and `/v1`. Every request carries the API key, so
@@ -10,7 +9,8 @@ import { unkept } from './unkept-parameters.ts';
  */
 export function parseServiceUrl(text: string): string {
   const url = parseWebUrl(text);
-  if (url.protocol === 'http:' && !isLoopbackUrlHost(url.hostname)) {
+  const isLoopback = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(url.hostname);
+  if (url.protocol === 'http:' && !isLoopback) {
     throw new InvalidValue(
       'http:// would show the API key to everybody on the way: use https:// (http:// is for loopback)',
     );
@@ -22,9 +22,6 @@ export function parseServiceUrl(text: string): string {
 export function parsePublicUrl(text: string): string {
   return withoutTrailingSlash(parseWebUrl(text));
 }
-
-/** They promise nothing, or nothing more than is done (unkept-parameters.ts). */
-const HARMLESS_SSL = /^ssl(compression|certmode|sni|keylogfile)$/;
 
 /** Checks a Postgres URL; no message quotes it, since it may hold a password. */
 export function parseDatabaseUrl(text: string): Secret {
@@ -51,13 +48,48 @@ function unknownSsl(name: string, value: string): string | undefined {
   if (name === 'sslmode' && !SSL_MODES.includes(value)) {
     return `sslmode ${JSON.stringify(value)} is none of ${SSL_MODES.slice(0, 6).join(', ')}`;
   }
-  if (!name.startsWith('ssl') || known.includes(name) || HARMLESS_SSL.test(name)) return undefined;
+  if (!name.startsWith('ssl') || known.includes(name) || name in UNKEPT) return undefined;
   return `has ${name}${suggestion(name, known)}, but of ssl… only ${known.join(', ')} are known`;
 }
 
-/** True for names and addresses that never leave this machine. */
-function isLoopbackUrlHost(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
+const VERIFY = 'leave it out, and use sslmode=verify-full, which shuts out a server in between, too';
+const DIRECTLY = 'leave it out, and give the values themselves';
+
+/**
+ * Parameters of libpq with a meaning that the driver can’t keep: the remedy, and values that ask for nothing that is not
+ * done anyway. By name in a URL (libpq's manual, "Parameter Key Words"). What is not here is obeyed (src/db/connection/dsn.ts), or
+ * says nothing about who can read along, whom we talk to and as whom: keepalives, encodings, libraries, and
+ * target_session_attrs, since the daemon looks itself whether it can write.
+ */
+const UNKEPT: Readonly<Record<string, readonly [remedy: string, harmless?: RegExp]>> = {
+  channel_binding: [VERIFY, /^(prefer|disable)$/],
+  require_auth: [VERIFY],
+  gssencmode: [VERIFY, /^(prefer|disable)$/],
+  sslcertmode: ['leave it out: a certificate is sent where sslcert names one', /^allow$/],
+  sslcompression: ['', /./],
+  sslcrldir: ['name one file in sslcrl'],
+  sslkeylogfile: ['', /./],
+  sslsni: ['leave it out: the host’s name is always sent', /^1$/],
+  requirepeer: ['leave it out, and let nobody but the server’s user write the folder of its socket'],
+  min_protocol_version: ['leave it out: the protocol is 3.0', /^3\.0$/],
+  hostaddr: ['put the address in place of the host'],
+  service: [DIRECTLY],
+  servicefile: [DIRECTLY],
+  passfile: ['set PGPASSFILE'],
+};
+
+/**
+ * What is wrong with a parameter of a URL or a variable of libpq: it is obeyed or refused, never dropped.
+ * @param name `channel_binding` or `PGCHANNELBINDING`
+ * @returns undefined where it can be obeyed, or asks for nothing
+ */
+export function unkept(name: string, value: string): string | undefined {
+  // PGPASSFILE is read, and PGSERVICEFILE asks for nothing without PGSERVICE.
+  if (value === '' || /^PG(PASS|SERVICE)FILE$/.test(name)) return undefined;
+  const found = Object.entries(UNKEPT).find(([key]) => [key, variableOf(key)].includes(name));
+  if (found === undefined) return undefined;
+  const [remedy, harmless] = found[1];
+  return harmless?.test(value) === true ? undefined : `${name} can’t be obeyed: ${remedy}`;
 }
 
 function parseWebUrl(text: string): URL {
