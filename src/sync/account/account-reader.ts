@@ -214,16 +214,7 @@ export class AccountReader {
     const scope: Scope = { userId: this.userId, collection: name, parent };
     return this.#sessions.use(scope, found, async (session) => {
       const onRead = this.#freshness.onPoll(name);
-      const { sizes } = this.#root;
-      const reading = {
-        context: this.#context,
-        collection: found,
-        session,
-        signal,
-        onRead,
-        sizes,
-        ...bounds,
-      };
+      const reading = { context: this.#context, collection: found, session, signal, onRead, ...bounds };
       const read = await readHinted(reading, hinted, (task) => this.#turns.run(name, 'poll', task));
       const { result, covers } = read;
       return { outcome: readOutcomeOf(name, result), walkNeeded: result.outcome === 'full-needed', covers };

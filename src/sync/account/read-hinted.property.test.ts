@@ -109,6 +109,14 @@ describe('a reading of hinted rows', () => {
     expect(account.sent.at(-1)?.cursor).toBe('21');
   });
 
+  it('asks for twenty rows at a known one, and for a full page where one may be new', async () => {
+    const { list, account, ask } = await mirrored({ ...FALLING, pageSize: 500 }, 1_200);
+    await ask(['600'], 5);
+    const { covers } = await ask([String(list.insert())], 5);
+    expect(covers('1201')).toBe(true);
+    expect(account.sent.map(({ limit }) => limit)).toEqual([20, 500]);
+  });
+
   it('breaks off at its bound, and tells what it read until then', async () => {
     const { account, ask } = await mirrored(FALLING, 300);
     const { covers } = await ask(['280', '275', '180', '80'], 2);

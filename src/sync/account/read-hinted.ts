@@ -48,9 +48,7 @@ export async function readHinted(
   const { session } = reading;
   const isOrdered = (): boolean => usableDirection(session.memory) !== null;
   // A poll ends where the new rows end. With a bound it might stop in the overlap, again and again.
-  // A small page could miss known rows that a full one would show.
-  const sizes = known.size === 0 ? reading.sizes : undefined;
-  const unbounded = { ...withoutBound(reading), sizes };
+  const unbounded = withoutBound(reading);
   const poll = (): Promise<WalkResult> => pollTurn(() => (whole ? pollScope(unbounded) : readNew(unbounded)));
 
   if (!whole && isOrdered() && keys.every((key) => known.has(key))) {

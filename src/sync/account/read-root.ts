@@ -4,7 +4,6 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 import type { SessionPool } from '../scope/session-pool.ts';
 import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
 import type { FinishOptions } from '../second-proofs/second-readings.ts';
-import { PollSizes } from '../walk-run/poll-sizes.ts';
 import { both, interruptedWalk, pollScope, readAll } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
@@ -40,8 +39,6 @@ export class RootReader {
   readonly #turns: ReadingTurns;
   readonly #freshness: ReadFreshness;
   readonly #earlyRuns: EarlyRuns;
-  /** For how many rows polls of the account ask, those for hints included. */
-  readonly sizes = new PollSizes();
 
   constructor(
     context: ReadingContext,
@@ -66,8 +63,7 @@ export class RootReader {
     const { name } = found;
     const scope: Scope = { userId: this.#context.fence.userId, collection: name, parent: '' };
     return this.#sessions.use(scope, found, async (session) => {
-      const { sizes } = this;
-      const reading = { context: this.#context, collection: found, session, signal, accept, sizes };
+      const reading = { context: this.#context, collection: found, session, signal, accept };
       const [onRest, onRead] = [this.#freshness.onRead(name, 'poll'), this.#freshness.onRead(name, 'full')];
       const all = (): Promise<WalkResult> =>
         readAll({

@@ -9,11 +9,10 @@ import { beginPoll } from '../../walk/kinds/poll.ts';
 import { readAsOf } from '../../walk/reading.ts';
 import { beginRefresh } from '../../walk/kinds/refresh.ts';
 import { afterRefresh, dueForRefresh, longestDue, refreshHorizon } from '../../walk/memory/warmth.ts';
-import type { PollWalk, Step } from '../../walk/walk.ts';
+import type { Step } from '../../walk/walk.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { unbelievedRows } from '../scope/unbelieved.ts';
-import type { PollRun, PollSizes } from './poll-sizes.ts';
 import type { AtEnd, WalkOptions, WalkResult } from './walk-result.ts';
 import { runWalk } from './walk-run.ts';
 import { addTotals } from './walk-totals.ts';
@@ -35,8 +34,6 @@ export interface ScopeReading {
   readonly accept?: boolean;
   /** As `WalkOptions.early`. */
   readonly early?: boolean;
-  /** For how many rows polls ask; left out: for a full page. */
-  readonly sizes?: PollSizes | undefined;
   /** What `freshness` says once the collection was read; left out for one list among many. */
   readonly onRead?: (asOf: Date, began: Date) => CollectionChange;
 }
@@ -51,15 +48,14 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   const now = context.clock.now();
   let began = now;
   let asOf = now;
-  let due: readonly string[] = [];
   const { isDue } = session;
-  const poll = await runPoll(reading, () => due, {
+  const poll = await readNew(reading, {
     onEnd: async (end, { walk, memory, seen }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
       // A resumed poll does not read again what the interrupted one passed.
       began = Math.min(now, walk.began);
       asOf = began - walk.agedMs;
-      due = end.outcome === 'complete' ? [] : await dueRows(reading, memory, now);
+      const due = end.outcome === 'complete' ? [] : await dueRows(reading, memory, now);
       return due.every((key) => seen.has(key))
         ? mirroredAsOf(reading, asOf, began, end.outcome === 'complete')
         : {};
@@ -91,11 +87,20 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
 }
 
 /**
- * Reads the scope's new rows alone, and no unfinished ones.
+ * Reads the scope's new rows alone, and no unfinished ones, by full pages.
  * @returns `full-needed` as `pollScope`
  */
-export async function readNew(reading: ScopeReading): Promise<WalkResult> {
-  return runPoll(reading, () => undefined, {});
+export async function readNew(
+  reading: ScopeReading,
+  options: Pick<WalkOptions, 'onEnd'> = {},
+): Promise<WalkResult> {
+  const { context, session } = reading;
+  const begin = async (now: number): Promise<Step> => {
+    const direction = usableDirection(session.memory);
+    const overlapKey = direction === null ? null : await context.store.nthNewest(session.scope, OVERLAP_ROWS);
+    return beginPoll(session.memory, { overlapKey, now });
+  };
+  return runWalk(context, session, begin, { ...reading, ...options });
 }
 
 /** Reads these rows again in the fewest pages. @returns `full-needed` where the order is not known, or was lost */
@@ -168,37 +173,6 @@ async function mirroredAsOf(
   const unbelieved = await unbelievedRows(context, session.scope);
   const collection = onRead?.(polledAt, new Date(began));
   return { polledAt, unbelieved, ...(collection === undefined ? {} : { collection }) };
-}
-
-/** @param due unfinished rows that were due with it, asked when it has ended (`PollRun.due`) */
-async function runPoll(
-  reading: ScopeReading,
-  due: () => PollRun['due'],
-  { onEnd }: Pick<WalkOptions, 'onEnd'>,
-): Promise<WalkResult> {
-  const { context, collection, session, sizes } = reading;
-  let begun: PollWalk | undefined;
-  const begin = async (now: number): Promise<Step> => {
-    const step = await beginNextPoll(reading, now);
-    begun = step.walk;
-    return step;
-  };
-  const result = await runWalk(context, session, begin, {
-    ...reading,
-    ...(onEnd === undefined ? {} : { onEnd }),
-  });
-  const { keyType } = session.memory;
-  if (begun !== undefined) sizes?.learn(collection.name, { keyType, begun, result, due: due() });
-  return result;
-}
-
-async function beginNextPoll(
-  { context, collection, session, sizes }: ScopeReading,
-  now: number,
-): Promise<Step<PollWalk>> {
-  const direction = usableDirection(session.memory);
-  const overlapKey = direction === null ? null : await context.store.nthNewest(session.scope, OVERLAP_ROWS);
-  return beginPoll(session.memory, { overlapKey, now, few: sizes?.rowsToAsk(collection.name) });
 }
 
 /** Checkpoint of the full walk that a reading of all pages resumes; undefined: it begins a new one. */

@@ -64,8 +64,6 @@ export interface WalkResult {
    */
   readonly seen: ReadonlySet<string>;
   readonly totals: ReadTotals;
-  /** Place of the last item that it read and that was new or changed, counted from 1; 0: none was. */
-  readonly lastNews: number;
   /** It suspects rows: a second proof has to come. */
   readonly suspects: boolean;
   /** It proved items of a list gone: `DeletionConfirmer.deleteProven` deletes them. */

@@ -126,7 +126,7 @@ class WalkRun {
     // The request that was under way when the walk broke is abandoned. (It can't be awaited where the walk broke: its
     // answer would wait behind us in the write lane.)
     await this.#latest?.catch(() => {});
-    const { totals, seen, lastNews } = this.#tally;
+    const { totals, seen } = this.#tally;
     if (!this.#ended) {
       const { kind } = this.#begun.walk;
       const walk = { kind, startedAt: this.#startedAt, outcome, totals };
@@ -139,7 +139,6 @@ class WalkRun {
       walk: this.#walk,
       seen,
       totals,
-      lastNews,
       suspects: this.#proofs.raised || (this.#proofs.proven && scope.parent !== ''),
       proven: this.#proofs.proven && scope.parent !== '',
       whole: error === undefined ? this.#proofs.whole : undefined,
@@ -277,9 +276,9 @@ class WalkRun {
       return;
     }
     this.#proofs.pageWritten(walk, end, page?.proof ?? null, written);
-    const { counts, outcomes } = written.result;
-    this.#tally.wrote(items.length, outcomes, counts);
-    const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totalsOf(counts);
+    const totals = totalsOf(written.result.counts);
+    this.#tally.add(totals);
+    const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totals;
     this.#context.observer.pageWritten({
       scope,
       kind: walk.kind,

@@ -1,7 +1,6 @@
 import { compareKeys } from '../../model/key.ts';
 import { afterComplete } from './complete.ts';
 import { advance, overlapLow } from '../memory/frontier.ts';
-import { mayBeFew } from '../memory/page-limit.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
 import type { WalkedPage } from '../take-page.ts';
 import { endWith, fromTop, giveUp, goOn, stepBack } from '../ladder.ts';
@@ -12,12 +11,10 @@ export interface PollStart {
   /** Key of the 200th known live row from the newest (greatest) one; null where there are fewer. */
   readonly overlapKey: string | null;
   readonly now: number;
-  /** Rows that will do (memory/poll-size.ts), where the poll can be content with few; default: a full page. */
-  readonly few?: number | undefined;
 }
 
 /** Begins a poll: first the rest of an interrupted one, then what is new. */
-export function beginPoll(memory: ScopeMemory, { overlapKey, now, few }: PollStart): Step<PollWalk> {
+export function beginPoll(memory: ScopeMemory, { overlapKey, now }: PollStart): Step<PollWalk> {
   const walk = { ...newReading(now), kind: 'poll' as const, overlapKey, low: null };
   const direction = usableDirection(memory);
   const { frontier, open } = memory;
@@ -42,10 +39,7 @@ export function beginPoll(memory: ScopeMemory, { overlapKey, now, few }: PollSta
     return goOn({ ...walk, part: 'open', cursor: after, first, firstAt: at, began: asOf, low }, memory);
   }
   const low = overlapLow(memory.keyType, frontier, overlapKey);
-  // To the list's end; or by a cursor of the service's own, which may count in pages.
-  const needsAll = low === null || memory.cursors !== 'ids';
-  const isFew = few !== undefined && !needsAll && mayBeFew(memory.limit, memory.rows, few);
-  return goOn({ ...walk, part: 'top', low, few: isFew ? few : null }, memory);
+  return goOn({ ...walk, part: 'top', low }, memory);
 }
 
 /** Goes on after an answer. @param asked the walk as it was when it asked */

@@ -58,7 +58,7 @@ export function limitToAsk(
 }
 
 /**
- * Whether a page of `few` items may be asked for in a list of so many rows (docs/design/walks.md, "Few rows"): the
+ * Whether a page of `few` items may be asked for in a list of so many rows (docs/design/walks.md, "One row"): the
  * service is known to take a greater limit, and the list is too long for one full page, which would be a proof.
  */
 export function mayBeFew({ value, proven, fits, onlyFull }: PageLimit, rows: number, few: number): boolean {

@@ -29,8 +29,6 @@ export class WalkClient {
   /** Milliseconds; each request takes a second. */
   now = 1_000_000;
   requests = 0;
-  /** Rows that polls ask for; undefined: full pages. */
-  few: number | undefined;
   /** Keys of every page that came, in order. */
   readonly pages: (readonly string[])[] = [];
   readonly #source: ClientSource;
@@ -48,7 +46,7 @@ export class WalkClient {
   beginPoll(): Running<PollWalk> {
     const newest = [...this.mirror.keys()].sort((a, b) => Number(b) - Number(a));
     const overlapKey = newest[this.#overlapRows - 1] ?? null;
-    return beginPoll(this.memory, { overlapKey, now: this.now, few: this.few });
+    return beginPoll(this.memory, { overlapKey, now: this.now });
   }
 
   beginFull(): Running<FullWalk> {

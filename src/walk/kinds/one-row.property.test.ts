@@ -8,8 +8,7 @@ import { runs } from '../../../test/support/effort.ts';
 import type { ScopeMemory } from '../memory/memory.ts';
 import { OVERLAP } from '../memory/frontier.ts';
 import { step } from '../step.ts';
-import type { WalkAnswer } from '../walk.ts';
-import { beginPoll } from './poll.ts';
+import type { Step, WalkAnswer } from '../walk.ts';
 import { beginRefresh } from './refresh.ts';
 
 /** The full page of these tests: a list of twice as many rows may be asked for fewer. */
@@ -56,10 +55,20 @@ function withFullPage(memory: ScopeMemory): ScopeMemory {
   return { ...memory, limit: { ...memory.limit, value: FULL, proven: true } };
 }
 
-describe('a poll that asks for few rows', () => {
-  it('leaves no row unknown, whatever the service makes of small limits', () => {
+/** A list of a thousand rows, by a service that took 500 as its limit. */
+function longList(): ScopeMemory {
+  const memory = usableMemory();
+  return { ...memory, rows: 1000, limit: { ...memory.limit, value: 500, proven: true } };
+}
+
+function reread(key: string, memory: ScopeMemory): ReturnType<typeof beginRefresh> {
+  return beginRefresh(memory, { unfinished: [key], now: 0 });
+}
+
+describe('a reading of one row', () => {
+  it('keeps no row from the polls, whatever the service makes of small limits', () => {
     const act = fc.record({
-      few: fc.option(fc.integer({ min: 1, max: FULL }), { nil: undefined }),
+      key: fc.integer({ min: 1, max: 60 }).map(String),
       requests: fc.integer({ min: 1, max: 6 }),
       steps: script,
       pause: fc.constantFrom(0, OVERLAP, 2 * OVERLAP),
@@ -71,10 +80,11 @@ describe('a poll that asks for few rows', () => {
         fc.array(act, { minLength: 1, maxLength: 6 }),
         (variant, habit, acts) => {
           const { source, client } = loaded({ ...variant, pageSize: Math.max(2, variant.pageSize) }, habit);
-          for (const { few, requests, steps, pause } of acts) {
+          for (const { key, requests, steps, pause } of acts) {
             client.now += pause;
-            client.few = few;
-            client.run(client.beginPoll(), requests, playing(source, steps));
+            const begun = beginRefresh(client.memory, { unfinished: [key], now: client.now });
+            client.run(begun, requests, playing(source, steps));
+            client.run(client.beginPoll(), requests);
           }
           expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toMatch(/reached|complete/);
           expect(source.liveKeys().filter((key) => !client.mirror.has(key))).toEqual([]);
@@ -84,61 +94,57 @@ describe('a poll that asks for few rows', () => {
     );
   });
 
-  it('asks for a full page where one might show the whole list, or the list’s end is needed', () => {
-    const memory = withFullPage(usableMemory());
-    const limitOf = (changed: Partial<ScopeMemory>, overlapKey: string | null = '95'): string | undefined =>
-      asks(beginPoll({ ...memory, ...changed }, { overlapKey, now: 0, few: 3 }), [])[0];
-    expect(limitOf({ rows: 48 })).toBe('top/3');
-    expect(limitOf({ rows: 47 })).toBe('top/24');
-    expect(limitOf({}, null)).toBe('top/24');
-    expect(limitOf({ cursors: 'offered' })).toBe('top/24');
-    expect(limitOf({ limit: { ...memory.limit, proven: false } })).toBe('top/24');
-    expect(limitOf({ limit: { ...memory.limit, onlyFull: true } })).toBe('top/24');
-    expect(limitOf({ limit: { ...memory.limit, fits: 5 } })).toBe('top/5');
+  it('asks for a page of twenty right before it, and of more rows for full pages', () => {
+    const before = { type: 'predecessor', key: '61' } as const;
+    expect(asks(reread('60', longList()), [before, page(range(60, 41), true)])).toEqual([
+      '<60#1',
+      '61/20',
+      'reached',
+    ]);
+    const two = beginRefresh(longList(), { unfinished: ['60', '58'], now: 0 });
+    expect(asks(two, [before])).toEqual(['<60#1', '61/500']);
   });
 
-  it('takes no few rows for the whole list', () => {
-    const memory = withFullPage(usableMemory());
-    const begun = beginPoll(memory, { overlapKey: '95', now: 0, few: 3 });
-    const again = step(begun.walk, begun.memory, page(range(100, 98), false), 0);
-    expect([again.page?.proof, again.page?.place.ends, again.ask]).toEqual([
+  it('asks for a full page where one might show the whole list, or smaller ones are not known to be taken', () => {
+    const memory = longList();
+    const { limit } = memory;
+    const asked = (changed: Partial<ScopeMemory>): string | undefined =>
+      asks(reread('60', { ...memory, ...changed }), [{ type: 'predecessor', key: '61' }])[1];
+    expect(asked({ rows: 999 })).toBe('61/500');
+    expect(asked({ cursors: 'offered' })).toBe('61/500');
+    expect(asked({ limit: { ...limit, proven: false } })).toBe('61/500');
+    expect(asked({ limit: { ...limit, onlyFull: true } })).toBe('61/500');
+    expect(asked({ limit: { ...limit, fits: 5 } })).toBe('61/5');
+  });
+
+  it('takes no twenty rows for the whole list', () => {
+    const begun = reread('100', longList());
+    const newest = step(begun.walk, begun.memory, { type: 'predecessor', key: null }, 0);
+    const again = step(newest.walk, newest.memory, page(range(100, 81), false), 0);
+    expect([newest.ask, again.page?.proof, again.page?.place.ends, again.ask]).toEqual([
+      { type: 'page', cursor: null, limit: 20 },
       null,
       false,
-      { type: 'page', cursor: null, limit: FULL },
+      { type: 'page', cursor: null, limit: 500 },
     ]);
     // It really was all: the next ones are believed.
-    const honest = step(again.walk, again.memory, page(range(100, 98), false), 0);
+    const honest = step(again.walk, again.memory, page(range(100, 81), false), 0);
     expect([honest.page?.proof?.kind, honest.memory.limit.onlyFull]).toEqual(['snapshot', false]);
     const lied = step(again.walk, again.memory, page(range(100, 77), true), 0);
     expect([lied.ask.type, lied.memory.limit.onlyFull]).toEqual(['end', true]);
   });
 
   it('goes on after a cursor of the service’s own with the limit that it was made with', () => {
-    const memory = withFullPage(usableMemory());
-    const begun = beginPoll(memory, { overlapKey: '90', now: 0, few: 3 });
-    expect(asks(begun, [page(range(100, 98), true, 'page-2')])).toEqual(['top/3', 'page-2/3']);
-  });
-});
-
-describe('a reading of one row', () => {
-  it('asks for a page of twenty right before it, and of more rows for full pages', () => {
-    const memory = { ...usableMemory(), rows: 1000 };
-    const limit = { ...memory.limit, value: 500, proven: true };
-    const begin = (
-      unfinished: string[],
-      changed: Partial<ScopeMemory> = {},
-    ): ReturnType<typeof beginRefresh> =>
-      beginRefresh({ ...memory, limit, ...changed }, { unfinished, now: 0 });
-    const before = { type: 'predecessor', key: '61' } as const;
-    expect(asks(begin(['60']), [before, page(range(60, 41), true)])).toEqual(['<60#1', '61/20', 'reached']);
-    expect(asks(begin(['60', '58']), [before])).toEqual(['<60#1', '61/500']);
-    expect(asks(begin(['60'], { rows: 999 }), [before])).toEqual(['<60#1', '61/500']);
+    const newer = page(range(120, 101), true, 'page-2');
+    expect(asks(reread('100', longList()), [{ type: 'predecessor', key: null }, newer])).toEqual([
+      '<100#1',
+      'top/20',
+      'page-2/20',
+    ]);
   });
 
   it('asks for a full page where the service refuses so few, and remembers it; not where it refused the cursor', () => {
-    const memory = { ...usableMemory(), rows: 1000 };
-    const limit = { ...memory.limit, value: 500, proven: true };
-    let stepped = beginRefresh({ ...memory, limit }, { unfinished: ['60'], now: 0 });
+    let stepped: Step = reread('60', longList());
     const play = (answer: WalkAnswer): void => {
       stepped = step(stepped.walk, stepped.memory, answer, 0);
     };
