@@ -5,8 +5,10 @@ import type { Db } from '../db/connection/db.ts';
 import { databaseTime } from '../db/connection/database-time.ts';
 import { wake } from '../db/notify/wakeups.ts';
 
-/** How often (ms) the asker looks, and says that it still waits; how long after the last time it counts as gone. */
+/** How soon (ms) the asker looks first, and how often in the end: a small command is over in a moment. */
+const FIRST_LOOK_MS = 50;
 const LOOK_MS = 250;
+/** How often (ms) it says that it still waits; how long after the last time it counts as gone. */
 const BEAT_MS = 1_000;
 const VALID_MS = 10_000;
 const TAKEN_FOR_GONE = `the daemon took the request for withdrawn: nothing was heard of this process for ${VALID_MS / 1000} s; try again`;
@@ -106,8 +108,8 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
       .execute();
     onLeft();
     let lookedAt = clock.monotonic();
-    while (open.size > 0) {
-      await clock.sleep(LOOK_MS, signal);
+    for (let waitMs = FIRST_LOOK_MS; open.size > 0; waitMs = Math.min(LOOK_MS, waitMs * 1.5)) {
+      await clock.sleep(waitMs, signal);
       try {
         await look();
         lookedAt = clock.monotonic();
