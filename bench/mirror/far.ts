@@ -1,6 +1,6 @@
 /**
- * A first load and an unchanged full pass where the database is far: what statements that are sent together, a request
- * that is under way while a page is written, and pages that are prepared ahead are worth.
+ * A first load and an unchanged full pass where the database is far: what statements that are sent together, and a
+ * request that is under way while a page is written are worth.
  *
  *     node bench/mirror/far.ts [--jobs 10000] [--away 5,20] [--postgres URL]
  *

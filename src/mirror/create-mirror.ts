@@ -5,14 +5,12 @@ import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
 import { applyDeletions } from './deletion/apply-deletions.ts';
 import { backfill } from './columns/backfill.ts';
-import { type KeyedItem, sortPage } from './rows/classify.ts';
-import { contentRule } from './rows/content-hash.ts';
+import { sortPage } from './rows/classify.ts';
+import { contentHash, contentRule } from './rows/content-hash.ts';
 import { logWalk, saveCollection } from './scope/log-walk.ts';
 import type { Mirror, MirrorOptions } from './mirror.ts';
 import type { PageResult, PageWrite } from './page-write.ts';
 import { recordSuspects } from './deletion/save-suspects.ts';
-import { PreparedPages } from './page/prepared-pages.ts';
-import type { RowContent } from './rows/row-payload.ts';
 import { RefusedItems } from './quarantine/refused-items.ts';
 import { saveScope } from './scope/scope-row.ts';
 import { StaleColumns } from './columns/column-registry.ts';
@@ -39,18 +37,18 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
   };
 
   const applyPage = async (fence: Fence, write: PageWrite): Promise<PageResult> => {
-    const { table, columns, rule, refused, prepared } = stateOfTable(write.scope.collection);
+    const { table, columns, rule, refused } = stateOfTable(write.scope.collection);
     const { items } = write;
     const { parent } = write.scope;
     if (write.again === true) refused.forget(parent, items);
-    const page = sortPage(items, rule, (item) => refused.reason(parent, item), prepared.hashesOf(items));
+    const hashes = write.hashes?.(rule.name, () => items.map(({ source }) => contentHash(source, rule)));
+    const page = sortPage(items, rule, (item) => refused.reason(parent, item), hashes);
     let careful = false;
     let reread = false;
     for (let attempt = 1; ; attempt += 1) {
       const registry = await columns.forPage();
       try {
-        const contentOf = (row: KeyedItem): RowContent => prepared.contentOf(items, row, registry.columns);
-        const context = { table, contentOf, registry, rule, history, hard, gracePeriodMs, careful, clock };
+        const context = { table, registry, rule, history, hard, gracePeriodMs, careful, clock };
         const written = await fenced(
           db,
           fence,
@@ -58,10 +56,7 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
           undefined,
           (trx) => readBefore(trx, table, page, write),
         );
-        if (written.state === 'applied') {
-          refused.remember(parent, written.refused);
-          prepared.noteWritten(items, written.counts.inserted + written.counts.updated);
-        }
+        if (written.state === 'applied') refused.remember(parent, written.refused);
         return written;
       } catch (error) {
         if (attempt >= MAX_ATTEMPTS) throw error;
@@ -76,10 +71,6 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
   };
 
   return {
-    prepare: (name, page) => {
-      const { prepared, columns } = stateOfTable(name);
-      prepared.prepare(page, columns.known);
-    },
     applyPage,
     applySingle: (fence, { collection, item, ...write }) =>
       applyPage(fence, {
@@ -117,7 +108,6 @@ function tableState(db: Db, options: MirrorOptions, name: CollectionName) {
     table,
     columns: new TableColumns(db, table, options.schemaDrift),
     rule,
-    prepared: new PreparedPages(name, rule),
     refused: new RefusedItems(),
   };
 }

@@ -2,18 +2,12 @@ import type { SuspectChange } from '../model/absence.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
-import type { Item, Page } from '../model/page.ts';
+import type { Item } from '../model/page.ts';
 import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
 import type { CollectionChange } from './scope/walk-end.ts';
 
 /** The one path by which rows change (docs/design/writing-a-page.md, "One path"). */
 export interface Mirror {
-  /**
-   * Does beforehand what a page's items need to be written: call it when the page has come, while the one before it
-   * is written. `applyPage` does the rest, and all of it for items that were not prepared.
-   */
-  prepare(collection: CollectionName, page: Pick<Page, 'items' | 'hashes'>): void;
-
   /**
    * Writes a page in one fenced transaction (invariant 1). An unchanged page writes its scope's row alone.
    * @throws Superseded when a later observation of the scope is committed (or the scope is unknown), DatabaseWentBack

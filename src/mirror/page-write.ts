@@ -3,7 +3,7 @@ import type { SuspectedDeletion, SuspectChange, MissingRow, AbsenceProof } from 
 import type { Scope } from '../model/collections.ts';
 import type { Alarms } from '../plan/alarms.ts';
 import type { LearntChanges } from '../plan/learnt-changes.ts';
-import type { Item, PagePlace } from '../model/page.ts';
+import type { Item, Page, PagePlace } from '../model/page.ts';
 import type { Unseen } from './quarantine/plan.ts';
 import type { WalkEnd } from './scope/walk-end.ts';
 
@@ -18,6 +18,8 @@ export interface PageWrite {
   readonly after: number;
   /** The page's items in the order of the answer. */
   readonly items: readonly Item[];
+  /** As the page has it. */
+  readonly hashes?: Page['hashes'];
   /** What the page proves absent: known rows that it lacks are observed. Left out: nothing. */
   readonly proof?: AbsenceProof;
   /** Its place in the list: quarantined items of that place that it lacks leave quarantine. Left out: not known. */

@@ -29,11 +29,6 @@ export class TableColumns {
     this.#drift = drift;
   }
 
-  /** What is known now, without a look; undefined: nothing. */
-  get known(): ColumnRegistry | undefined {
-    return this.#registry;
-  }
-
   /** What is known, for the next page. Fields that wait for a column get one here when the next try is due. */
   async forPage(): Promise<ColumnRegistry> {
     if (this.#stale) await followColumns(this.#db);

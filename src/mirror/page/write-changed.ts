@@ -7,10 +7,10 @@ import { type ColumnRegistry, StaleColumns, tableVersion } from '../columns/colu
 import { newFields } from '../columns/new-fields.ts';
 import type { ChangedTable, RefusedItem } from '../page-write.ts';
 import { writeCarefully } from '../quarantine/write-carefully.ts';
-import type { ChangedRow, KeyedItem } from '../rows/classify.ts';
+import type { ChangedRow } from '../rows/classify.ts';
 import type { ContentRule } from '../rows/content-hash.ts';
 import { countConflicts, countRows } from '../rows/counters.ts';
-import type { RowContent, RowPayload } from '../rows/row-payload.ts';
+import { rowContent, type RowPayload } from '../rows/row-payload.ts';
 import { recordUnfinished } from '../rows/unfinished.ts';
 import { type RowWrite, writeRows } from '../rows/write-rows.ts';
 import { markChildrenDue } from '../scope/scope-row.ts';
@@ -30,8 +30,6 @@ export interface PageContext {
   readonly table: Table;
   readonly registry: ColumnRegistry;
   readonly rule: ContentRule;
-  /** What is sent of an item of the page. */
-  readonly contentOf: (row: KeyedItem) => RowContent;
   /** Superseded versions are kept. */
   readonly history: boolean;
   /** Deleted rows are removed. */
@@ -72,8 +70,11 @@ export async function writeChanged(
   scope: Scope,
   changed: readonly ChangedRow[],
 ): Promise<SentRows> {
-  const { table, registry, careful } = context;
-  const payloads = changed.map((row) => ({ row, ...context.contentOf(row) }));
+  const { table, registry, rule, careful } = context;
+  const payloads = changed.map((row) => ({
+    row,
+    ...rowContent(row, rule.exclude, table.name, registry.columns),
+  }));
   const unknown = newFields(payloads, registry);
   if (unknown.size > 0) throw new NewFields(unknown);
   const version = sameColumns(trx, table, registry);

@@ -18,7 +18,7 @@ import { surelyBegan } from './walk-began.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
 
 /** A page as its walk took it, before it is written. */
-export interface PageStep extends Pick<PageWrite, 'scope' | 'obs' | 'items' | 'sentAfter'> {
+export interface PageStep extends Pick<PageWrite, 'scope' | 'obs' | 'items' | 'hashes' | 'sentAfter'> {
   /** When this run of the walk began. */
   readonly startedAt: Date;
   /** When its first request was sent, by the database's clock; undefined: that was this page's. */

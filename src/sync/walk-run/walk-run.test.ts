@@ -78,7 +78,6 @@ describe('a walk whose page can’t be written', () => {
       }),
       mirror: {
         endWalk: async () => {},
-        prepare: () => {},
         applyPage: async () => {
           written += 1;
           await second.promise;
@@ -110,7 +109,7 @@ describe('a walk whose account is another daemon’s by now', () => {
         { walkStarted: ({ kind }) => told.push(kind), walkEnded: ({ outcome }) => told.push(outcome) },
       ]),
       source: sourceOf(async () => pageAfter(undefined)),
-      mirror: { prepare: () => {}, applyPage: () => Promise.reject(new LeaseLost('another has it')) },
+      mirror: { applyPage: () => Promise.reject(new LeaseLost('another has it')) },
     });
     await expect(result).rejects.toThrow(LeaseLost);
     expect(told).toEqual(['full', 'interrupted']);
@@ -130,7 +129,6 @@ describe('a page', () => {
         return { ...pageAfter(undefined), hasMore: false };
       }),
       mirror: {
-        prepare: () => {},
         applyPage: async (_: unknown, { sentAfter }: { readonly sentAfter: number }) => {
           await clock.sleep(70);
           age = clock.monotonic() - sentAfter;

@@ -161,19 +161,15 @@ class WalkRun {
   #turn(ask: PageAsk): Promise<Turn> {
     const { scope } = this.#session;
     const turn = this.#session.exchange(
-      async () => {
-        const asked = await askPage(this.#context, ask, {
+      () =>
+        askPage(this.#context, ask, {
           ...this.#options,
           scope,
           broken: this.#broken.signal,
           onExchange: ({ status }) => {
             this.#tally.add({ requests: 1, rateLimited: status === 429 ? 1 : 0 });
           },
-        });
-        // Now, while the page before it is written.
-        if (asked.page !== undefined) this.#context.mirror.prepare(scope.collection, asked.page);
-        return asked;
-      },
+        }),
       (asked, obs) => this.#process(asked, obs),
     );
     this.#latest = turn;
@@ -251,6 +247,7 @@ class WalkRun {
       scope,
       obs,
       items,
+      hashes: asked.page?.hashes,
       sentAfter: asked.sentAfter,
       startedAt: this.#startedAt,
       firstSentAt: this.#proofs.began,

@@ -38,7 +38,7 @@ export async function writeStep(
   taken: PageStep,
   whole: WholeReading | undefined,
 ): Promise<WrittenStep> {
-  const { scope, obs, items, sentAfter, served, walk, page, end } = taken;
+  const { scope, obs, items, hashes, sentAfter, served, walk, page, end } = taken;
   // The whole scope in one answer needs no second walk like it.
   const snapshot = page?.proof?.kind === 'snapshot';
   const judges = end?.outcome === 'complete' && !snapshot;
@@ -51,6 +51,7 @@ export async function writeStep(
       obs,
       after: session.committed,
       items,
+      hashes,
       sentAfter,
       // What refused an item may have been taken away.
       again: walk.kind === 'full',

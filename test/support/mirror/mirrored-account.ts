@@ -6,7 +6,7 @@ import { collection, COLLECTION_NAMES } from '../../../src/model/collections.ts'
 import { stateOf } from '../../../src/model/row-state.ts';
 import { fieldSource, sliceElements } from '../../../src/model/json/json-text.ts';
 import { readKey } from '../../../src/model/key.ts';
-import type { Item } from '../../../src/model/page.ts';
+import type { Item, Page } from '../../../src/model/page.ts';
 import { judgePage } from '../../../src/walk/absence/suspects.ts';
 import { createMirror } from '../../../src/mirror/create-mirror.ts';
 import type { DeletionResult, Mirror, MirrorOptions } from '../../../src/mirror/mirror.ts';
@@ -111,6 +111,7 @@ export class MirroredAccount {
       readonly after?: number;
       /** The same items, as something else than `itemsOf` makes them. */
       readonly items?: readonly Item[];
+      readonly hashes?: Page['hashes'];
     } = {},
   ): Promise<PageResult> {
     const { contradiction = false, ...write } = page;

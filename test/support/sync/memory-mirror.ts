@@ -38,8 +38,7 @@ export class MemoryMirror {
 
   /** What writes pages. */
   writer(): Mirror {
-    const mirror: Pick<Mirror, 'prepare' | 'applyPage' | 'endWalk'> = {
-      prepare: () => {},
+    const mirror: Pick<Mirror, 'applyPage' | 'endWalk'> = {
       applyPage: (_, write) => this.#apply(write),
       endWalk: () => Promise.resolve(),
     };

@@ -78,11 +78,10 @@ class Account {
       return account.query(event.statement.replaceAll('$user', this.userId)).then(() => undefined);
     }
     const array = bodies[event.body] ?? '[]';
-    const page = this.#read(`{"data":${array},"has_more":false}`);
-    account.mirror.prepare('research_jobs', page);
+    const { items, hashes } = this.#read(`{"data":${array},"has_more":false}`);
     const { proof: proves, sentAgo } = event;
     const more = proves === undefined ? {} : { proof: proves };
-    const result = await account.observe('research_jobs', array, { ...more, items: page.items, sentAgo });
+    const result = await account.observe('research_jobs', array, { ...more, items, hashes, sentAgo });
     if (result.state !== 'applied') return result;
     const { suspectChange } = result.decision;
     return {

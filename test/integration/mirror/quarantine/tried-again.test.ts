@@ -39,9 +39,8 @@ class Walked {
     this.#parsed = [];
     const outcomes: (readonly ItemOutcome[])[] = [];
     for (const array of pages) {
-      const page = this.#read(array);
-      this.account.mirror.prepare('bulk_research_jobs', page);
-      const result = await this.account.page('bulk_research_jobs', array, { items: page.items, again });
+      const { items, hashes } = this.#read(array);
+      const result = await this.account.page('bulk_research_jobs', array, { items, hashes, again });
       if (result.state === 'applied') outcomes.push(result.outcomes);
     }
     return { outcomes, parsed: this.#parsed };
@@ -83,8 +82,6 @@ describe('a full walk', () => {
     });
     const before = await walked.rows();
     const refused = [UNCHANGED, ['unchanged', 'quarantined'], ['unchanged']];
-    // What follows a page of new rows is made ready for writing.
-    expect(await walked.walk(true)).toMatchObject({ outcomes: refused });
     // What is refused still is tried, and nothing else: of the other pages nobody asks for a text.
     expect(await walked.walk(true)).toEqual({ outcomes: refused, parsed: [SECOND] });
 
