@@ -180,22 +180,22 @@ export const FAULTS: readonly Fault[] = [
     fault: 'two requests of one scope are under way at once',
     edit: {
       file: 'src/sync/scope/scope-session.ts',
-      find: 'await this.#requests.run(',
-      put: 'await new Mutex().run(',
+      find: 'return this.#exchanges.run(',
+      put: 'return new Mutex().run(',
     },
     caughtBy: { file: 'src/sync/scope/scope-session.test.ts', test: 'has one request under way at most' },
   },
   {
     invariant: 4,
-    fault: 'the answer of a request that was abandoned is still written',
+    fault: 'rows that are proven gone are deleted while a page of their scope is written',
     edit: {
-      file: 'src/sync/walk-run/walk-run.ts',
-      find: 'this.#broken.signal.throwIfAborted();',
-      put: '',
+      file: 'src/sync/scope/scope-session.ts',
+      find: 'return this.#writes.run(() => process(answer, obs));',
+      put: 'return process(answer, obs);',
     },
     caughtBy: {
-      file: 'src/sync/walk-run/walk-run.test.ts',
-      test: 'ends, also when the next page has arrived meanwhile',
+      file: 'src/sync/scope/scope-session.test.ts',
+      test: 'writes nothing else while a page is written',
     },
   },
   {

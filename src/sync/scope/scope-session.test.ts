@@ -48,7 +48,7 @@ describe('a scope’s session', () => {
           await session.exchange(
             async () => {
               underWay += 1;
-              expect(underWay).toBe(1);
+              expect({ underWay, writing }).toEqual({ underWay: 1, writing: 0 });
               await turns(answer);
               underWay -= 1;
               if (fails) throw new Error('no answer');
@@ -74,25 +74,31 @@ describe('a scope’s session', () => {
     );
   });
 
-  it('sends the next request while an answer is processed', async () => {
+  it('writes nothing else while a page is written, but while a request is under way', async () => {
     const session = new ScopeSession(STORED, 'bigint');
+    const answered = Promise.withResolvers<void>();
     const written = Promise.withResolvers<void>();
-    const first = session.exchange(
-      () => Promise.resolve('a'),
-      () => written.promise,
-    );
-    let sentMeanwhile = false;
-    const second = session.exchange(
-      () => {
-        sentMeanwhile = true;
-        return Promise.resolve('b');
+    const events: string[] = [];
+    const write = (name: string): Promise<void> =>
+      session.write(() => {
+        events.push(name);
+        return Promise.resolve();
+      });
+    const page = session.exchange(
+      () => answered.promise,
+      async () => {
+        events.push('page begun');
+        await written.promise;
+        events.push('page written');
       },
-      (answer) => Promise.resolve(answer),
     );
+    await write('before the answer');
+    answered.resolve();
     await turns(20);
-    expect(sentMeanwhile).toBe(true);
+    const late = write('meanwhile');
+    await turns(20);
     written.resolve();
-    await first;
-    await expect(second).resolves.toBe('b');
+    await Promise.all([page, late]);
+    expect(events).toEqual(['before the answer', 'page begun', 'page written', 'meanwhile']);
   });
 });

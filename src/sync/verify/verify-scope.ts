@@ -216,8 +216,7 @@ async function* walk(
 function ask(of: ScopeVerification, list: ListCollection, asked: PageAsk): Promise<AskedPage> {
   const { context, scope, signal } = of;
   signal.throwIfAborted();
-  const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
-  const reading = { collection: list, scope, priority: PRIORITY.FULL, signal, broken };
+  const reading = { collection: list, scope, priority: PRIORITY.FULL, signal };
   return askPage(context, asked, { ...reading, onExchange: counted(of) });
 }
 

@@ -19,8 +19,6 @@ export type AskedPage = Exclude<WalkAnswer, { readonly type: 'predecessor' }> & 
 
 export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' | 'signal'> {
   readonly scope: Scope;
-  /** Aborted when the answer is no longer wanted. */
-  readonly broken: AbortSignal;
   readonly onExchange: (exchange: Exchange) => void;
 }
 
@@ -31,7 +29,7 @@ export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' 
 export async function askPage(
   { source, clock }: Pick<ReadingContext, 'source' | 'clock'>,
   ask: PageAsk,
-  { collection, scope, priority, signal, broken, onExchange }: AskOptions,
+  { collection, scope, priority, signal, onExchange }: AskOptions,
 ): Promise<AskedPage> {
   let sentAfter = clock.monotonic();
   try {
@@ -44,7 +42,7 @@ export async function askPage(
       limit: ask.limit ?? undefined,
       large: ask.large,
       priority,
-      signal: broken,
+      signal: new AbortController().signal, // a page on the wire is waited for: its slot is spent
       stop: signal,
       mayStart: () => {
         sentAfter = clock.monotonic();
