@@ -39,7 +39,9 @@ export function takePage<R extends Reading>(
 ): WalkedPage<R> {
   const items = answer.keys.length;
   const keys = distinctNeighbours(answer.keys);
-  const observed = keys.length === 0 ? undefined : observePage(reading, memory, keys);
+  const { evidence, keyType, needed } = memory;
+  const observed =
+    keys.length === 0 ? undefined : observeOrder(evidence, keyType, keys, reading, needed);
   const known = learn(reading, memory, answer, observed);
   const direction = usableDirection(known);
   const fresh = freshKeys(reading, memory, direction, keys);
@@ -59,17 +61,11 @@ export function takePage<R extends Reading>(
   const verdict = judged.verdict === 'again' ? 'on' : judged.verdict;
   const whole = answer.hasMore === false || items === 0;
   const snapshot = verdict === 'end' && reading.cursor === null && whole;
-  const proof = proofOf({
-    asked: reading,
-    memory: known,
-    keys: answer.keys,
-    accepted: verdict !== 'stuck',
-    fromStart,
-    snapshot,
-    provenEnd: judged.provenEnd,
-  });
+  const accepted = verdict !== 'stuck';
+  const shown = { accepted, fromStart, snapshot, provenEnd: judged.provenEnd };
+  const proof = proofOf(reading, known, answer.keys, shown);
   const contradiction = observed?.contradiction === true;
-  const place = placeOf(reading, verdict !== 'stuck' && !fromStart, judged.provenEnd);
+  const place = placeOf(reading, accepted && !fromStart, judged.provenEnd);
   const { why } = judged;
   const outcome = { memory: known, verdict, why, refused: false, snapshot, contradiction, proof, place };
   const few = reading.few === 'in-full' ? null : reading.few;
@@ -118,22 +114,6 @@ function counted(
     pages: reading.pages + 1,
     items: reading.items + items,
   };
-}
-
-function observePage(reading: Reading, memory: ScopeMemory, keys: readonly string[]): Observation {
-  return observeOrder(
-    memory.evidence,
-    memory.keyType,
-    {
-      keys,
-      after: askedAfter(reading),
-      again: reading.again !== null,
-      recent: reading.recent,
-      first: reading.first,
-      run: reading.run,
-    },
-    memory.needed,
-  );
 }
 
 /** The memory after a page; the same object: nothing is new. A contradiction withdraws what depends on the order. */

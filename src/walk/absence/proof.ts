@@ -3,39 +3,30 @@ import { orderGrade, type ScopeMemory } from '../memory/memory.ts';
 import { askedAfter, type Reading } from '../reading.ts';
 import type { PageProof, Walk } from '../walk.ts';
 
-/** What decides whether a page proves absence. */
-export interface ProofView {
-  /** The walk as it was when it asked. */
-  readonly asked: Reading;
-  /** The memory after the page: an order that the page contradicts is no longer trusted. */
-  readonly memory: ScopeMemory;
-  /** Keys of all its items. Undefined for an item without a usable key: it may be any row. */
-  readonly keys: readonly (string | undefined)[];
-  /** The page brought the walk further, or ended it. */
-  readonly accepted: boolean;
-  /** The page begins at the top of the list although a cursor was sent. */
-  readonly fromStart: boolean;
-  /** The page is the whole scope. */
-  readonly snapshot: boolean;
-  /** The page has a live item, and shows that nothing follows. */
-  readonly provenEnd: boolean;
-}
-
 /**
  * What a page proves absent (docs/design/deletions.md, "What proves absence"); null: nothing. The whole scope is a
  * snapshot (P0). In trusted order a page is an interval (P1), from its cursor to its last item or to the list's end.
+ * @param asked the walk as it was when it asked
+ * @param memory after the page: an order that the page contradicts is no longer trusted
+ * @param keys of all its items; undefined for an item without a usable key, which may be any row
+ * @param page `accepted`: it brought the walk further, or ended it; `fromStart`: it begins at the top of the list although
+ *   a cursor was sent; `snapshot`: it is the whole scope; `provenEnd`: it has a live item, and shows that nothing follows
  */
-export function proofOf(view: ProofView): AbsenceProof | null {
-  const { asked, memory, keys, accepted, fromStart, snapshot, provenEnd } = view;
+export function proofOf(
+  asked: Reading,
+  memory: ScopeMemory,
+  keys: readonly (string | undefined)[],
+  page: Readonly<Record<'accepted' | 'fromStart' | 'snapshot' | 'provenEnd', boolean>>,
+): AbsenceProof | null {
   if (keys.includes(undefined)) return null;
-  if (snapshot) return { kind: 'snapshot' };
+  if (page.snapshot) return { kind: 'snapshot' };
   const last = keys.at(-1);
-  if (!accepted || fromStart || last === undefined) return null;
+  if (!page.accepted || page.fromStart || last === undefined) return null;
   const { direction } = memory.evidence;
   if (direction === null || orderGrade(memory) !== 'trusted') return null;
   const after = askedAfter(asked);
   if (after === null && asked.cursor !== null) return null; // behind a token, with nothing read before it
-  return { kind: 'interval', direction, after, through: provenEnd ? null : last };
+  return { kind: 'interval', direction, after, through: page.provenEnd ? null : last };
 }
 
 /**

@@ -6,17 +6,15 @@ import { newReading } from '../reading.ts';
 import { inListOrder, jump, orderLost, stepRefresh, withoutCovered } from './refresh.ts';
 import type { ConfirmWalk, Step } from '../walk.ts';
 
-export interface ConfirmStart {
-  /** Keys of the suspected deletions, and of rows that become suspects where they are missing; in any order. */
-  readonly keys: readonly string[];
-  readonly now: number;
-}
-
 /**
  * Begins to read suspected rows again (docs/design/deletions.md, "Confirming"): first the top page, which tests the
  * order on which the other pages' proofs depend; then, like a refresh, the fewest pages that cover the rows.
+ * @param keys of the suspected deletions, and of rows that become suspects where they are missing; in any order
  */
-export function beginConfirm(memory: ScopeMemory, { keys, now }: ConfirmStart): Step<ConfirmWalk> {
+export function beginConfirm(
+  memory: ScopeMemory,
+  { keys, now }: { readonly keys: readonly string[]; readonly now: number },
+): Step<ConfirmWalk> {
   const walk: ConfirmWalk = { ...newReading(now), kind: 'confirm', keys, todo: keys };
   return goOn(walk, memory);
 }

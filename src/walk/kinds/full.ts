@@ -7,14 +7,14 @@ import { endWith, fromTop, giveUp, goOn, stepBack } from '../ladder.ts';
 import { newReading, readAsOf } from '../reading.ts';
 import type { FullWalk, Step } from '../walk.ts';
 
-export interface FullStart {
-  /** Live rows that the mirror has of the scope: a list that brings far more repeats itself. */
-  readonly liveRows: number;
-  readonly now: number;
-}
-
-/** Begins a walk over all pages. */
-export function beginFull(memory: ScopeMemory, { liveRows, now }: FullStart): Step<FullWalk> {
+/**
+ * Begins a walk over all pages.
+ * @param liveRows that the mirror has of the scope: a list that brings far more repeats itself
+ */
+export function beginFull(
+  memory: ScopeMemory,
+  { liveRows, now }: { readonly liveRows: number; readonly now: number },
+): Step<FullWalk> {
   return goOn({ ...newReading(now), kind: 'full', resumed: false, liveRows }, memory);
 }
 

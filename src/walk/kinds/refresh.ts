@@ -15,17 +15,15 @@ type Covering = RefreshWalk | ConfirmWalk;
  */
 const AROUND_ONE_ROW = 20;
 
-export interface RefreshStart {
-  /** Keys to read again, in any order. */
-  readonly unfinished: readonly string[];
-  readonly now: number;
-}
-
 /**
  * Begins to read given rows again in the fewest pages (docs/design/walks.md, "Refresh by cover"): each page begins
  * right after the stored predecessor of the first key that is not covered yet.
+ * @param unfinished keys, in any order
  */
-export function beginRefresh(memory: ScopeMemory, { unfinished, now }: RefreshStart): Step<RefreshWalk> {
+export function beginRefresh(
+  memory: ScopeMemory,
+  { unfinished, now }: { readonly unfinished: readonly string[]; readonly now: number },
+): Step<RefreshWalk> {
   const direction = usableDirection(memory);
   const walk: RefreshWalk = { ...newReading(now), kind: 'refresh', todo: [] };
   if (direction === null) return orderLost(walk, memory);

@@ -1,5 +1,6 @@
 import type { KeyType } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
+import { askedAfter, type Reading } from '../reading.ts';
 
 /**
  * The order of a list is not specified, so it is earned by evidence (docs/design/walks.md, "Order is evidence"):
@@ -58,22 +59,6 @@ export function compareInList(keyType: KeyType, direction: ListDirection, a: str
   return direction === 'rising' ? compareKeys(keyType, a, b) : compareKeys(keyType, b, a);
 }
 
-/** What a page may say of the order. */
-export interface OrderSample {
-  /** Keys in the page's order, neighbours distinct; at least one. */
-  readonly keys: readonly string[];
-  /** Key beyond which the page should lie; null for a page from the top. */
-  readonly after: string | null;
-  /** The row of `after` was just seen: the service knows that cursor. */
-  readonly again: boolean;
-  /** Keys that the walk read last, the newest last. */
-  readonly recent: readonly string[];
-  /** First key of the walk's first page; null where the walk did not begin at the top. */
-  readonly first: string | null;
-  /** Rows that the walk saw in order so far, without a break. */
-  readonly run: number;
-}
-
 export interface Observation {
   readonly evidence: OrderEvidence;
   readonly run: number;
@@ -82,15 +67,21 @@ export interface Observation {
   readonly contradiction: boolean;
 }
 
-/** What a page says of the order: of its items among each other, and after its cursor. */
+/**
+ * What a page says of the order: of its items among each other, and after its cursor.
+ * @param keys in the page's order, neighbours distinct; at least one
+ * @param asked the walk as it was when it asked
+ */
 export function observeOrder(
   evidence: OrderEvidence,
   keyType: KeyType,
-  sample: OrderSample,
+  keys: readonly string[],
+  asked: Reading,
   needed = EVIDENCE_NEEDED,
 ): Observation {
-  const fromStart = beginsBefore(evidence, keyType, sample, needed);
-  const { keys, after, recent } = sample;
+  const fromStart = beginsBefore(evidence, keyType, keys, asked, needed);
+  const { recent } = asked;
+  const after = askedAfter(asked);
   const chain = after === null || after === keys[0] || fromStart ? keys : [after, ...keys];
   let direction = evidence.direction;
   for (const [i, key] of chain.entries()) {
@@ -107,7 +98,7 @@ export function observeOrder(
   const added = chained
     ? keys.filter((key) => direction === null || compareInList(keyType, direction, key, last) > 0)
     : keys;
-  const run = Math.min(needed.inOrder, (chained ? sample.run : 0) + added.length);
+  const run = Math.min(needed.inOrder, (chained ? asked.run : 0) + added.length);
   const inOrder = Math.max(evidence.inOrder, run);
   const inPlace = fromStart ? 0 : evidence.inPlace;
   const same =
@@ -127,16 +118,17 @@ export function observeOrder(
 function beginsBefore(
   evidence: OrderEvidence,
   keyType: KeyType,
-  sample: OrderSample,
+  [begin]: readonly string[],
+  asked: Reading,
   needed: EvidenceNeeded,
 ): boolean {
   const { direction } = evidence;
-  const { after, first, again } = sample;
-  const [begin] = sample.keys;
+  const { first, again } = asked;
+  const after = askedAfter(asked);
   if (begin === undefined || after === null || begin === after) return false;
   if (begin === first) return true;
   if (direction === null || compareInList(keyType, direction, begin, after) > 0) return false;
-  if (again) return false;
+  if (again !== null) return false;
   if (first === null || gradeOf(evidence, needed) !== 'none') return true;
   return compareInList(keyType, direction, begin, first) <= 0;
 }

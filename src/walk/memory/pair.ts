@@ -52,10 +52,6 @@ export class WalkSequence {
     return this.#seen.has(key);
   }
 
-  get size(): number {
-    return this.#seen.size;
-  }
-
   /** Hexadecimal; undefined where an item changed during the walk. */
   digest(): string | undefined {
     return this.#changed ? undefined : this.#hash.copy().digest('hex');
