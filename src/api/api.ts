@@ -22,22 +22,14 @@ import type { HttpAnswer, Transport } from './transport.ts';
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 
 /** How long a request is tried again. Durations are milliseconds. */
-interface RetryLimits {
+export const RETRY_LIMITS = {
   /** After so many attempts without an answer, with a 5xx or a malformed body, the request fails. */
-  readonly attempts: number;
-  /** Longest wait before the first repetition; it doubles with each. */
-  readonly baseMs: number;
-  /** Longest wait, also for the Retry-After of a 5xx: with a longer one the request fails at once. */
-  readonly capMs: number;
-  /** How long 429s are repeated, since the first of them. The budget waits between them. */
-  readonly rateLimitedMs: number;
-}
-
-export const RETRY_LIMITS: RetryLimits = {
   attempts: 5,
+  /** Longest wait before the first repetition; it doubles with each. */
   baseMs: 500,
+  /** Longest wait, also for the Retry-After of a 5xx: with a longer one the request fails at once. */
   capMs: 30_000,
-  // Twice the longest Retry-After that counts (900 s).
+  /** How long 429s are repeated, since the first: twice the longest Retry-After that counts (900 s). The budget waits between. */
   rateLimitedMs: 1_800_000,
 };
 
@@ -57,7 +49,7 @@ export async function withRetries<T>(
   attempt: () => Promise<{ readonly value: T } | Failure>,
   time: { readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
-  limits: RetryLimits = RETRY_LIMITS,
+  limits = RETRY_LIMITS,
 ): Promise<T> {
   let failures = 0;
   let limitedSince: number | undefined;
@@ -123,7 +115,7 @@ export interface PageRequest extends ObjectRequest {
 export interface ApiOptions extends ApiContext {
   readonly transport: Transport;
   readonly random: Random;
-  readonly retries?: RetryLimits;
+  readonly retries?: typeof RETRY_LIMITS;
   /** Of the process: bodies that come again are not read again. */
   readonly known?: KnownPages | undefined;
 }

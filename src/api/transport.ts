@@ -9,27 +9,24 @@ import { networkProblem } from './network-problem.ts';
 /** An answer whose headers came. Its body may have failed: see `bodyError`. */
 export interface HttpAnswer extends AnswerMeta, ReadBody {}
 
-/** Bounds of one request. Durations are milliseconds. */
-export interface TransportLimits extends ConnectionLimits {
+/** Bounds of one request and its connection. Durations are milliseconds. */
+export const TRANSPORT_LIMITS = {
+  connectMs: 10_000,
+  /** From the request's end to the answer's headers. */
+  headersMs: 60_000,
+  /** Longest silence within a body. */
+  silenceMs: 30_000,
   /** The whole request: a body that comes too slowly is given up, too. */
-  readonly totalMs: number;
+  totalMs: 120_000,
   /**
    * Largest body of a 2xx, after decompression. While a page is written, every walk has it in memory some ten times
    * (bytes, text, values, rows, parameters), and no statement may take 6 s for it.
    */
-  readonly maxBodyBytes: number;
-  /** The same for a single item, which can't be asked for in parts. */
-  readonly maxItemBytes: number;
-}
-
-export const TRANSPORT_LIMITS: TransportLimits = {
-  connectMs: 10_000,
-  headersMs: 60_000,
-  silenceMs: 30_000,
-  totalMs: 120_000,
   maxBodyBytes: 8 * 1024 * 1024,
+  /** The same for a single item, which can't be asked for in parts. */
   maxItemBytes: 32 * 1024 * 1024,
 };
+export type TransportLimits = typeof TRANSPORT_LIMITS;
 
 export interface TransportOptions {
   /** `{base_url}` without trailing slash and without `/v1`; it may have a path. */
@@ -176,17 +173,8 @@ interface ProxySettings {
   readonly except: string | undefined;
 }
 
-/** Bounds of connections. Durations are milliseconds. */
-interface ConnectionLimits {
-  readonly connectMs: number;
-  /** From the request's end to the answer's headers. */
-  readonly headersMs: number;
-  /** Longest silence within a body. */
-  readonly silenceMs: number;
-}
-
 /** Connections of undici's, direct or by way of a proxy. */
-function createDispatcher(limits: ConnectionLimits, proxy: ProxySettings | undefined): Dispatcher {
+function createDispatcher(limits: TransportLimits, proxy: ProxySettings | undefined): Dispatcher {
   const connections = {
     headersTimeout: limits.headersMs,
     bodyTimeout: limits.silenceMs,
