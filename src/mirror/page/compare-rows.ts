@@ -15,13 +15,11 @@ import { inScope, keyTypeName, dataTable, type Table, tableOf } from '../table.t
 import { isDataError } from '../quarantine/write-carefully.ts';
 import { columnExpression } from '../rows/write-rows.ts';
 
-/** Which fields the mirror should have. */
-export interface StorageRules {
-  /** `MIRROR_IGNORE_FIELDS` of the collection: the mirror may have older values of them. */
-  readonly ignore: ReadonlySet<string>;
-  /** `MIRROR_EXCLUDE_FIELDS` of the collection: the mirror has none of them. */
-  readonly exclude: ReadonlySet<string>;
-}
+/**
+ * Fields of the collection: of `ignore` (MIRROR_IGNORE_FIELDS) the mirror may have older values, and none of `exclude`
+ * (MIRROR_EXCLUDE_FIELDS).
+ */
+export type StorageRules = Readonly<Record<'ignore' | 'exclude', ReadonlySet<string>>>;
 
 /** A column, `_hash`, `_verbatim` or a field of `_raw` that is not what the item would make it. */
 export interface FieldDifference {
@@ -31,19 +29,19 @@ export interface FieldDifference {
   readonly mirror: string | null;
 }
 
-/** An item that is not in the mirror as it should be. */
+/** An item that is not in the mirror as it should be, or a row that is there without one. */
 export interface UnequalItem {
   /** Undefined for an item without a usable one. */
   readonly key: string | undefined;
-  /** The item's content hash. */
-  readonly source: string;
+  /** The item's content hash; undefined: the service does not have it. */
+  readonly source: string | undefined;
   /**
-   * - `missing`: no row, or one that is marked deleted
+   * - `missing`: no row, or one that is marked deleted; `extra`: a live row, and no item
    * - `different`: `fields` says where
    * - `quarantined`: it can't be mirrored, is kept in `quarantine`, and there is no row that could be taken for it
    * - `forgotten`: it was erased on request, and is not mirrored again
    */
-  readonly kind: 'missing' | 'different' | 'quarantined' | 'forgotten';
+  readonly kind: 'missing' | 'extra' | 'different' | 'quarantined' | 'forgotten';
   /** `_change_id` of the mirror's row, marked deleted or not; undefined where there is none. */
   readonly row: string | undefined;
   readonly fields: readonly FieldDifference[];
@@ -73,9 +71,7 @@ export async function compareItems(
   const { columns } = await readRegistry(db, table);
   const values = await columnValues(db, scope, columns, ignore);
   const sent = page.keyed.map((row) => ({ row, ...rowContent(row, exclude, table.name, columns) }));
-  const query = (some: readonly RowContent[]): RawBuilder<UnequalRow> =>
-    unequalQuery(table, scope, values, ignore, some);
-  const found = await unequalRows(db, scope, query, sent);
+  const found = await unequalRows(db, scope, (some) => unequalQuery(table, scope, values, ignore, some), sent);
   const rows = new Map(found.map((row) => [row.key, row]));
   const keyless = page.bad.map(({ item }) => ({
     item,
@@ -121,13 +117,11 @@ function differences(
   return fields.map(({ name, source, mirror }) => ({ name, source: shown(source), mirror: shown(mirror) }));
 }
 
-/** The row of an item that is not as it should be. */
+/** The row of an item that is not as it should be: there is none, it is marked deleted, or `fields` says where it differs. */
 interface UnequalRow {
   readonly key: string;
-  /** Null: there is no row. */
   readonly change_id: string | null;
   readonly live: boolean;
-  /** Where a live row differs. */
   readonly fields: readonly FieldDifference[] | null;
 }
 
@@ -150,9 +144,9 @@ async function unequalRows(
       return [...before, ...(await unequalRows(db, scope, query, sent.slice(half)))];
     }
     const { key, item } = first.row;
-    const row = (await liveAmong(db, scope, [key])).get(key);
+    const [row] = await liveAmong(db, scope, [key]);
     const fields = [{ name: '_raw', source: item.source, mirror: 'an older version' }];
-    return [{ key, change_id: row ?? null, live: row !== undefined, fields }];
+    return [{ key, change_id: row?.changeId ?? null, live: row !== undefined, fields }];
   }
 }
 

@@ -18,6 +18,8 @@ export interface LiveRow {
 /** Rows read by one statement. */
 const BATCH = 10_000;
 
+const CHANGED_AT = unlessAhead(sql`t._changed_at`);
+
 /** The scope's live rows, batch by batch in key order. */
 export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly LiveRow[]> {
   const table = tableOf(db.schema, scope.collection);
@@ -27,7 +29,7 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
       db,
       scope.userId,
       sql<LiveRow>`
-      select ${keyColumn(table)}::text as key, t._change_id as "changeId", ${unlessAhead(sql`t._changed_at`)} as "changedAt"
+      select ${keyColumn(table)}::text as key, t._change_id as "changeId", ${CHANGED_AT} as "changedAt"
       from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${behind(table, last)} and t._deleted_at is null
       order by ${placeOrder(table, 'up')} limit ${BATCH}`,
@@ -38,23 +40,21 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
   }
 }
 
-/** Change IDs of those of `keys` whose rows are live, by key. */
-export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): Promise<Map<string, string>> {
+/** Those of `keys` whose rows are live. */
+export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): Promise<LiveRow[]> {
   const table = tableOf(db.schema, scope.collection);
-  const live = new Map<string, string>();
+  const live: LiveRow[] = [];
   for (let start = 0; start < keys.length; start += BATCH) {
     const rows = await readAccount(
       db,
       scope.userId,
-      sql<Pick<LiveRow, 'key' | 'changeId'>>`
-      select k.key::text as key, t._change_id as "changeId"
-      from unnest(${keys.slice(start, start + BATCH)}::${keyTypeName(table)}[]) as k (key)
+      sql<LiveRow>`
+      select k.key::text as key, t.* from unnest(${keys.slice(start, start + BATCH)}::${keyTypeName(table)}[]) as k (key)
       cross join lateral (
-        select t._change_id, t._deleted_at from ${dataTable(table)} as t
-        where ${inScope(table, scope)} and ${hasKey(table)} offset 0) as t
-      where t._deleted_at is null`,
+        select t._change_id as "changeId", ${CHANGED_AT} as "changedAt" from ${dataTable(table)} as t
+        where ${inScope(table, scope)} and ${hasKey(table)} and t._deleted_at is null offset 0) as t`,
     );
-    for (const { key, changeId } of rows) live.set(key, changeId);
+    live.push(...rows);
   }
   return live;
 }

@@ -1,7 +1,7 @@
-import type { FieldDifference } from '../../mirror/page/compare-rows.ts';
+import type { UnequalItem } from '../../mirror/page/compare-rows.ts';
 import type { CollectionName } from '../../model/collections.ts';
 
-export interface Discrepancy {
+export interface Discrepancy extends Pick<UnequalItem, 'key' | 'fields'> {
   /**
    * What is known of a row after both sides were read twice:
    * - `missing`: the service has it, the mirror has not, or has it marked deleted
@@ -13,16 +13,15 @@ export interface Discrepancy {
   readonly kind: 'missing' | 'extra' | 'different' | 'changed';
   /** The list that the row belongs to; '' outside lists. */
   readonly list: string;
-  /** Undefined for an item that has none that can be stored. */
-  readonly key: string | undefined;
-  /** Of a `different` row: where. */
-  readonly fields: readonly FieldDifference[];
   /** More, for people; '' where there is nothing more. */
   readonly note: string;
 }
 
 /** How one collection of one account compares; it is counted on while the collection is read. */
-export interface VerifiedCollection {
+export interface VerifiedCollection extends Record<
+  Discrepancy['kind'] | 'requests' | 'rateLimited' | 'milliseconds',
+  number
+> {
   readonly userId: string;
   readonly collection: CollectionName;
   /** How many rows were chosen, whose pages alone were read; null: all of them were. */
@@ -33,10 +32,6 @@ export interface VerifiedCollection {
   items: number;
   /** Live rows of the mirror. */
   rows: number;
-  missing: number;
-  extra: number;
-  different: number;
-  changed: number;
   /** Items of the service that can't be mirrored: they are in quarantine. */
   quarantined: number;
   /** Items of the service that were erased here on request, and are kept out. */
@@ -45,9 +40,6 @@ export interface VerifiedCollection {
   readOnce: number;
   /** The first 1,000; `changed` ones last. */
   discrepancies: Discrepancy[];
-  requests: number;
-  rateLimited: number;
-  milliseconds: number;
   /** Why it could not be read to its end; null when it was. */
   error: string | null;
 }

@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Sighting, verdict } from './verify-scope.ts';
+import type { UnequalItem } from '../../mirror/page/compare-rows.ts';
+import { verdict } from './verify-scope.ts';
 
 type Deletion = Parameters<typeof verdict>[2];
-const kindOf = (first: Sighting, second: Sighting | undefined, deletion?: Deletion): string =>
+const kindOf = (first: UnequalItem, second: UnequalItem | undefined, deletion?: Deletion): string =>
   verdict(first, second, deletion).kind;
 
 const of = { key: '1', fields: [], stale: false };
-const different: Sighting = { ...of, kind: 'different', source: 'a1', row: '7' };
-const sighting = fc.record<Sighting>({
+const different: UnequalItem = { ...of, kind: 'different', source: 'a1', row: '7' };
+const sighting = fc.record<UnequalItem>({
   key: fc.constant('1'),
   kind: fc.constantFrom('missing', 'extra', 'different', 'quarantined'),
   source: fc.constantFrom(undefined, 'a', 'b'),
@@ -23,7 +24,7 @@ describe('the verdict of two readings', () => {
   });
 
   it('is the same while the mirror itself waits for a second proof', () => {
-    const extra: Sighting = { ...of, kind: 'extra', source: undefined, row: '7' };
+    const extra: UnequalItem = { ...of, kind: 'extra', source: undefined, row: '7' };
     expect(kindOf(extra, extra)).toBe('extra');
     expect(kindOf(extra, extra, 'proven')).toBe('extra');
     expect(kindOf(extra, extra, 'waiting')).toBe('changed');

@@ -40,14 +40,7 @@ export interface ScopeVerification {
   readonly catchUp: (() => Promise<void>) | undefined;
 }
 
-/** What one reading of both sides says of a row that is not equal. */
-export interface Sighting extends Omit<UnequalItem, 'kind' | 'source'> {
-  readonly kind: Kind;
-  /** Content hash of the service's item; undefined: the service does not have it. */
-  readonly source: string | undefined;
-}
-
-type Kind = UnequalItem['kind'] | 'extra';
+type Kind = UnequalItem['kind'];
 
 /**
  * Compares one scope with the service: its pages, and the mirror's live rows that should have been on them. A row that
@@ -57,7 +50,7 @@ type Kind = UnequalItem['kind'] | 'extra';
  */
 export async function verifyScope(verification: ScopeVerification): Promise<void> {
   const { db, scope, tally, sample, onPage, catchUp } = verification;
-  const suspects = new Map<string, Sighting>();
+  const suspects = new Map<string, UnequalItem>();
   for await (const { items, keys, rows, unequal } of readBoth(verification, sample)) {
     tally.items += items;
     if (sample === undefined) tally.rows += rows;
@@ -77,7 +70,7 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
   const keyed = [...suspects.values()].flatMap(({ key }) => key ?? []);
   // An item without key comes again only where everything does, or the whole sample.
   const cover = keyed.length === suspects.size ? keyed : sample && [...sample, ...keyed];
-  const again = new Map<string, Sighting>();
+  const again = new Map<string, UnequalItem>();
   for await (const { unequal } of readBoth(verification, cover)) {
     for (const found of unequal) if (suspects.has(nameOf(found))) again.set(nameOf(found), found);
   }
@@ -102,7 +95,7 @@ interface Shown {
   readonly keys: readonly string[];
   /** Live rows. */
   readonly rows: number;
-  readonly unequal: readonly Sighting[];
+  readonly unequal: readonly UnequalItem[];
 }
 
 type Compare = (items: readonly Item[]) => Promise<Shown>;
@@ -132,9 +125,8 @@ async function* readBoth(
     const isCovered = yield* readPages(of, keys, compare);
     if (seen.lost) throw new Error('there is no room, in memory or on disk, for the keys that were read');
     if (!isCovered || isSingle) return;
-    const given = keys && [...(await liveAmong(db, scope, keys))];
-    const some = given?.map(([key, changeId]) => ({ key, changeId }));
-    for await (const rows of some === undefined ? liveRows(db, scope) : [some]) {
+    const live = keys === undefined ? liveRows(db, scope) : [await liveAmong(db, scope, keys)];
+    for await (const rows of live) {
       signal.throwIfAborted();
       const unseen = rows.filter(({ key }) => !seen.has(key));
       const extra = { kind: 'extra', source: undefined, fields: [], stale: false } as const;
@@ -228,7 +220,7 @@ function counted({ tally }: ScopeVerification): (exchange: Exchange) => void {
 }
 
 /** By what an item is known again: its key, else its content. The account's own row has the key ''. */
-function nameOf({ key, source }: Pick<Sighting, 'key' | 'source'>): string {
+function nameOf({ key, source }: Pick<UnequalItem, 'key' | 'source'>): string {
   return key ?? `without key: ${source ?? ''}`;
 }
 
@@ -245,8 +237,8 @@ function isExplained(kind: Kind | 'changed'): kind is 'quarantined' | 'forgotten
  * @param deletion that the mirror suspects: it waits for the second proof, or has it
  */
 export function verdict(
-  first: Sighting,
-  second: Sighting | undefined,
+  first: UnequalItem,
+  second: UnequalItem | undefined,
   deletion: 'waiting' | 'proven' | undefined,
 ): { readonly kind: Kind | 'changed'; readonly note: string } {
   if (second === undefined) return { kind: 'changed', note: `${first.kind} at first, equal when read again` };
