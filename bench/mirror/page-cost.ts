@@ -6,7 +6,7 @@
  */
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { readPage } from '../../src/api/envelope.ts';
-import { newFields } from '../../src/mirror/columns/new-fields.ts';
+import { newFields } from '../../src/mirror/page/write-changed.ts';
 import { columnType } from '../../src/mirror/columns/column-plan.ts';
 import { domainColumn } from '../../src/mirror/columns/domain-column.ts';
 import type { ColumnRegistry } from '../../src/mirror/columns/column-registry.ts';

@@ -72,14 +72,6 @@ export function createMirror(db: Db, options: MirrorOptions): Mirror {
 
   return {
     applyPage,
-    applySingle: (fence, { collection, item, ...write }) =>
-      applyPage(fence, {
-        ...write,
-        scope: { userId: fence.userId, collection, parent: '' },
-        // One object, one row: its key is the account's.
-        items: [{ ...item, key: '', problem: undefined }],
-        again: true,
-      }),
     endWalk: (fence, scope, stop, obs) =>
       fenced(db, fence, async (trx, now) => {
         if (stop.walkEnd !== undefined) await logWalk(trx, stop.walkEnd, now);

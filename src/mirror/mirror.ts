@@ -2,7 +2,6 @@ import type { SuspectChange } from '../model/absence.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
-import type { Item } from '../model/page.ts';
 import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
 import type { CollectionChange } from './scope/walk-end.ts';
 
@@ -14,9 +13,6 @@ export interface Mirror {
    *   when an earlier one is: nothing is written; what `fenced` throws
    */
   applyPage(fence: Fence, write: PageWrite): Promise<PageResult>;
-
-  /** Writes the answer of an endpoint that answers one object (`account`): as a page with that one item. */
-  applySingle(fence: Fence, write: SingleWrite): Promise<PageResult>;
 
   /**
    * Changes the scope's suspected deletions by what two whole walks saw alike (docs/design/deletions.md, "P2").
@@ -67,24 +63,12 @@ export interface DeletionResult {
   readonly along: RowsByCollection;
   /** Proven deletions of the scope that the brake blocks. */
   readonly blocked: number;
-  /** Suspected deletions of the scope that are left. */
-  readonly waiting: number;
   /** For NOTIFY after the commits. */
   readonly changed: readonly ChangedTable[];
 }
 
 /** Numbers of rows; collections that have none are left out. */
 export type RowsByCollection = ReadonlyMap<CollectionName, number>;
-
-export interface SingleWrite {
-  readonly collection: CollectionName;
-  readonly obs: number;
-  readonly after: number;
-  readonly item: Item;
-  readonly decide: PageWrite['decide'];
-  readonly sentAfter: number;
-  readonly alsoInTransaction?: NonNullable<PageWrite['alsoInTransaction']>;
-}
 
 export interface MirrorOptions {
   /** `MIRROR_SCHEMA_DRIFT`: `raw` makes no columns for new fields. */

@@ -21,9 +21,9 @@ export interface PageWrite {
   /** As the page has it. */
   readonly hashes?: Page['hashes'];
   /** What the page proves absent: known rows that it lacks are observed. Left out: nothing. */
-  readonly proof?: AbsenceProof;
+  readonly proof?: AbsenceProof | undefined;
   /** Its place in the list: quarantined items of that place that it lacks leave quarantine. Left out: not known. */
-  readonly where?: PagePlace;
+  readonly where?: PagePlace | undefined;
   /** Items that Postgres refused before are tried again: the reason may be gone. */
   readonly again?: boolean;
   /**
@@ -31,11 +31,11 @@ export interface PageWrite {
    * answered, it had the answer no longer than since then.
    */
   readonly sentAfter: number;
-  /** Given where a cache answered: what was observed after the copy was made is newer. */
-  readonly copy?: {
-    /** As of when all rows were mirrored; undefined: never so far. */
-    readonly knownAsOf: Date | undefined;
-  };
+  /**
+   * Given where a cache answered: what was observed after the copy was made is newer. `knownAsOf`: as of when all rows
+   * were mirrored; undefined: never so far.
+   */
+  readonly copy?: { readonly knownAsOf: Date | undefined } | undefined;
   /**
    * Decides what is stored with the page, by what it was to the mirror. Called inside the transaction, once for each
    * attempt to write the page: a second call must give the same, and leave the same behind, as if it were the first.
@@ -86,18 +86,8 @@ export interface ObservedPage {
   readonly quarantined: readonly string[];
 }
 
-/** How many of the page's items had each outcome, and how many values did not fit their column. */
-export interface PageCounts {
-  readonly inserted: number;
-  readonly updated: number;
-  readonly undeleted: number;
-  readonly unchanged: number;
-  readonly deferred: number;
-  readonly duplicate: number;
-  readonly quarantined: number;
-  readonly forgotten: number;
-  readonly conflicts: number;
-}
+/** How many of the page's items had each outcome. */
+export type PageCounts = Readonly<Record<ItemOutcome, number>>;
 
 /** What is to be stored with the page. */
 export interface Decision {
@@ -149,7 +139,6 @@ export type PageResult =
       readonly state: 'applied';
       readonly outcomes: readonly ItemOutcome[];
       readonly counts: PageCounts;
-      readonly at: Date;
       readonly decision: Decision;
       /** For NOTIFY after the commit: the greatest `_change_id` of the page; undefined where no row changed. */
       readonly changed: ChangedTable | undefined;

@@ -4,7 +4,6 @@ import type { Config } from '../../config/config.ts';
 import { type Db, onlyRow } from '../../db/connection/db.ts';
 import { isAnnounced } from '../../mirror/scope/scope-store.ts';
 import type { AccountStatus, Backlog } from '../../model/status/status-report.ts';
-import { LONGEST_MS } from '../../plan/change-rate.ts';
 
 /** What of a status report costs more than a look at a few rows: it is read at most once a minute. */
 export interface Workload {
@@ -38,9 +37,9 @@ async function backlogsOf(db: Db): Promise<Workload['backlogs']> {
     select b._user_id, b.collection, sum(b.lists)::float8 as "dueLists", sum(b.rows)::float8 as "unfinishedRows",
       sum(b.fields)::float8 as "fieldsToFill"
     from (
-      select s._user_id, s.collection, count(*) as lists, 0 as rows, 0 as fields
-      from ${db.stateTable('scope')} as s
-      where s.parent <> '' and ${isAnnounced('s', sql`now()`, LONGEST_MS)} and s.gone_at is null group by s._user_id, s.collection
+      select t._user_id, t.collection, count(*) as lists, 0 as rows, 0 as fields
+      from ${db.stateTable('scope')} as t
+      where t.parent <> '' and ${isAnnounced(sql`now()`)} and t.gone_at is null group by t._user_id, t.collection
       union all
       select u._user_id, u.collection, 0, count(*), 0
       from ${db.stateTable('unsettled')} as u group by u._user_id, u.collection

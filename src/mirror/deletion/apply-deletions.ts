@@ -49,12 +49,6 @@ class DeletionRefused extends Error {
   }
 }
 
-/** How many suspected deletions a scope has. */
-interface SuspectCounts {
-  readonly waiting: number;
-  readonly proven: number;
-}
-
 /** What one transaction did. */
 interface DeletedPart {
   /** Rows of the scope's own collection. */
@@ -62,7 +56,8 @@ interface DeletedPart {
   /** Rows of other collections that were deleted with these. */
   readonly along: RowsByCollection;
   readonly changed: readonly ChangedTable[];
-  readonly left: SuspectCounts;
+  /** Proven suspects that are left. */
+  readonly left: number;
   readonly blocked: boolean;
   /** Nothing was left to try. */
   readonly idle: boolean;
@@ -113,9 +108,8 @@ export async function applyDeletions(
     deleted += part.deleted;
     for (const [name, rows] of part.along) along.set(name, (along.get(name) ?? 0) + rows);
     for (const each of part.changed) changed.set(each.table, each);
-    const { proven, waiting } = part.left;
-    if (part.idle || proven === 0) {
-      return { deleted, along, blocked: part.blocked ? proven : 0, waiting, changed: [...changed.values()] };
+    if (part.idle || part.left === 0) {
+      return { deleted, along, blocked: part.blocked ? part.left : 0, changed: [...changed.values()] };
     }
     most = Math.min(MAX_ROWS, 2 * most);
   }
@@ -129,9 +123,9 @@ async function deletePart(
   most: number,
   except: readonly string[],
 ): Promise<DeletedPart> {
-  const before = await countIn(trx, scope);
+  const before = await countProven(trx, scope);
   const nothing = { deleted: 0, along: new Map(), changed: [], left: before, blocked: false, idle: true };
-  if (before.proven === 0) return nothing;
+  if (before === 0) return nothing;
   if (!deletion.accepted) {
     const blocked = await isBlocked(trx, scope, deletion.at);
     await recordBlocked(trx, scope, blocked);
@@ -152,7 +146,7 @@ async function deleteProven(
   trx: Db,
   scope: Scope,
   keys: readonly string[],
-  before: SuspectCounts,
+  before: number,
   deletion: Deletion,
 ): Promise<DeletedPart> {
   const { userId, collection } = scope;
@@ -183,7 +177,7 @@ async function deleteProven(
     deleted: emptied.length,
     along: countByCollection(children),
     changed: parts.flatMap((each) => each.changed ?? []),
-    left: { waiting: before.waiting, proven: before.proven - forgotten.proven },
+    left: before - forgotten.proven,
     blocked: false,
     idle: false,
   };
@@ -197,13 +191,11 @@ function countByCollection(deletedScopes: readonly DeletedScope[]): RowsByCollec
   return counts;
 }
 
-async function countIn(trx: Db, scope: Scope): Promise<SuspectCounts> {
-  const { rows } = await trx.sql<Record<keyof SuspectCounts, string>>`
-    select count(*) filter (where c.proven_at is null) as waiting,
-      count(*) filter (where c.proven_at is not null) as proven
-    from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}`;
-  return { waiting: Number(rows[0]?.waiting), proven: Number(rows[0]?.proven) };
+async function countProven(trx: Db, scope: Scope): Promise<number> {
+  const { rows } = await trx.sql<{ proven: number }>`
+    select count(*)::float8 as proven from ${trx.stateTable('candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.proven_at is not null`;
+  return rows[0]?.proven ?? 0;
 }
 
 async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {

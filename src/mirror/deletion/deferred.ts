@@ -2,42 +2,31 @@ import { HAPPENED_AHEAD_MS, unlessAhead } from '../../db/ownership/moment-ahead.
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
+import type { PageContext } from '../page/write-changed.ts';
+import type { PageWrite } from '../page-write.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
 import { dataTable, hasKey, inScope, keyTypeName, type Table } from '../table.ts';
 
-/** What a page's changes are compared with. */
-export interface ContradictionRule {
-  /** The grace period (MIRROR_SETTLE) before the page's request was sent: a replica lags no more. */
-  readonly graceStart: Date;
-  /** By the database's clock; a deletion that lies ahead of it was long ago, since the clock went back. */
-  readonly now: Date;
-  /** Superseded versions are kept. */
-  readonly history: boolean;
-  /** Deleted rows are removed (MIRROR_DELETES=hard): only the history knows them. */
-  readonly hard: boolean;
-  /** Given where an intermediate cache answered. */
-  readonly copy?: {
-    /** What was observed later is newer than the page. */
-    readonly madeAt: Date;
-    /** As of when all rows were mirrored; undefined: never so far. */
-    readonly knownAsOf: Date | undefined;
-  };
-}
-
 /**
- * The changes that contradict what was observed later than `graceStart`: rows that return from a deletion, and rows
- * with the content of a version superseded since. The page may be stale, and would write false history
- * (docs/design/deletions.md, "Returns"). A copy from a cache contradicts whatever was observed after it was made.
+ * The changes that contradict what was observed later than the grace period before the page's request was sent, when
+ * replicas lagged no more: rows that return from a deletion, and rows with the content of a version superseded since. The
+ * page may be stale, and would write false history (docs/design/deletions.md, "Returns"). A copy from a cache contradicts
+ * whatever was observed after it was made.
+ * @param now by the database's clock; a deletion that lies ahead of it was long ago, since the clock went back
+ * @param stored rows under the page's keys. (Where deleted rows are removed, only the history knows them.)
  */
 export async function contradicting(
   trx: Db,
-  table: Table,
-  scope: Scope,
+  now: Date,
+  sentAt: Date,
+  { table, history, hard, gracePeriodMs }: Pick<PageContext, 'table' | 'history' | 'hard' | 'gracePeriodMs'>,
+  { scope, copy }: Pick<PageWrite, 'scope' | 'copy'>,
   changed: readonly ChangedRow[],
   stored: ReadonlyMap<string, StoredRow>,
-  { graceStart, now, history, hard, copy }: ContradictionRule,
 ): Promise<ReadonlySet<ChangedRow>> {
-  const older = copy === undefined ? [] : await olderThanKnown(trx, table, scope, changed, copy);
+  const graceStart = new Date(sentAt.getTime() - gracePeriodMs);
+  const older =
+    copy === undefined ? [] : await olderThanKnown(trx, table, scope, changed, sentAt, copy.knownAsOf);
   const back = changed.filter(({ key, change }) => {
     const deletedAt = stored.get(key)?.deletedAt;
     if (change !== 'undeleted' || deletedAt === undefined) return false;
@@ -55,7 +44,8 @@ async function olderThanKnown(
   table: Table,
   scope: Scope,
   changed: readonly ChangedRow[],
-  { madeAt, knownAsOf }: Required<ContradictionRule>['copy'],
+  madeAt: Date,
+  knownAsOf: Date | undefined,
 ): Promise<ChangedRow[]> {
   const goneSince = knownAsOf !== undefined && madeAt < knownAsOf;
   const updated = changed.filter(({ change }) => change === 'updated').map(({ key }) => key);

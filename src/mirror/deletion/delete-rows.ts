@@ -87,8 +87,7 @@ export async function deleteRows(
   const changeIds = keys.map((_, index) => before + BigInt(index) + 1n);
   if (history) {
     const columns = await historyColumns(trx, table);
-    const archive = { table, scope, keys, at, op: 'delete', columns } as const;
-    await archiveRows(trx, hard ? { ...archive, changeIds } : archive);
+    await archiveRows(trx, table, scope, keys, at, 'delete', columns, hard ? changeIds : undefined);
   }
   // The database's clock may step back: a version ends no earlier than it began (archive.ts).
   const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;

@@ -8,17 +8,6 @@ import { ofScope } from '../table.ts';
 /** Rows written by one statement, so that it stays within its time bound. */
 const BATCH = 20_000;
 
-/** What an observation changes of its scope's suspected deletions. */
-export interface SuspectWrite {
-  readonly change: SuspectChange;
-  /** Number of the observation. */
-  readonly obs: number;
-  /** The database's clock in this transaction. */
-  readonly at: Date;
-  /** The scope has suspected deletions; else there are none to prove or to withdraw. */
-  readonly hasSuspects: boolean;
-}
-
 /**
  * Changes a scope's suspected deletions by what two whole walks show together. A deleted scope has none.
  * @param obs number of the last committed observation, on which the change rests
@@ -41,14 +30,22 @@ export async function recordSuspects(
   const [row] = rows;
   if (row?.gone === true) return;
   if (Number(row?.last) !== obs) await throwUnlessAt(trx, scope, obs);
-  await saveSuspects(trx, scope, { change, obs, at, hasSuspects: row?.hasSuspects === true });
+  await saveSuspects(trx, scope, change, obs, at, row?.hasSuspects === true);
 }
 
-/** Writes what an observation changes of the scope's suspected deletions, and counts them. */
+/**
+ * Writes what an observation changes of the scope's suspected deletions, and counts them.
+ * @param obs number of the observation
+ * @param at the database's clock in this transaction
+ * @param hasSuspects the scope has suspected deletions; else there are none to prove or to withdraw
+ */
 export async function saveSuspects(
   trx: Db,
   scope: Scope,
-  { change, obs, at, hasSuspects }: SuspectWrite,
+  change: SuspectChange,
+  obs: number,
+  at: Date,
+  hasSuspects: boolean,
 ): Promise<void> {
   const { add, prove, withdraw, withdrawOrdered } = change;
   const servedAt = change.servedAt === undefined ? null : new Date(change.servedAt);

@@ -3,25 +3,6 @@ import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { dataTable, hasKey, inParent, keyTypeName, relation, type Table } from '../table.ts';
 
-/** Versions that are about to be superseded. */
-export interface Archive {
-  readonly table: Table;
-  readonly scope: Scope;
-  /** Keys of live rows, each once; `['']` for an endpoint that answers one object. */
-  readonly keys: readonly string[];
-  /** The database's clock in this transaction: `_valid_to`. */
-  readonly at: Date;
-  /** What ends the versions. */
-  readonly op: 'update' | 'delete';
-  /** What is copied: `historyColumns`, or `archived` of a registry that is not stale. */
-  readonly columns: readonly string[];
-  /**
-   * One for each key, in place of the archived version's `_change_id`. Given where the row itself is removed
-   * (MIRROR_DELETES=hard), so that a reader of the watermark sees the deletion in `_history`.
-   */
-  readonly changeIds?: readonly bigint[];
-}
-
 /**
  * Copies rows into `<table>_history` as they are. Call it right before the statement that writes or removes them, as
  * a statement of its own (docs/design/sql.md, "Rule 3"). The primary key contains `_change_id`: no version is there
@@ -30,10 +11,23 @@ export interface Archive {
  * A version is valid from its `_changed_at` up to the next one's, half-open. The database's clock may step back. So
  * `_valid_to` is never before `_valid_from`, and whoever supersedes a version by a row that stays sets `_changed_at =
  * greatest(at, _changed_at)`: versions never overlap.
+ * @param keys of live rows, each once; `['']` for an endpoint that answers one object
+ * @param at the database's clock in this transaction: `_valid_to`
+ * @param columns what is copied: `historyColumns`, or `archived` of a registry that is not stale
+ * @param changeIds one for each key, in place of the archived version's `_change_id`: given where the row itself is removed
+ *   (MIRROR_DELETES=hard), so that a reader of the watermark sees the deletion in `_history`
  * @throws Error when not exactly the rows of `keys` are there, live
  */
-export async function archiveRows(trx: Db, archive: Archive): Promise<void> {
-  const { table, scope, keys, at, op, columns, changeIds } = archive;
+export async function archiveRows(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  keys: readonly string[],
+  at: Date,
+  op: 'update' | 'delete',
+  columns: readonly string[],
+  changeIds?: readonly bigint[],
+): Promise<void> {
   if (keys.length === 0) return;
   const names = columns.map((name) => sql.id(name));
   const values = columns.map((name) =>

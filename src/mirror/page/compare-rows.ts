@@ -71,7 +71,12 @@ export async function compareItems(
   const { columns } = await readRegistry(db, table);
   const values = await columnValues(db, scope, columns, ignore);
   const sent = page.keyed.map((row) => ({ row, ...rowContent(row, exclude, table.name, columns) }));
-  const found = await unequalRows(db, scope, (some) => unequalQuery(table, scope, values, ignore, some), sent);
+  const found = await unequalRows(
+    db,
+    scope,
+    (some) => unequalQuery(table, scope, values, ignore, some),
+    sent,
+  );
   const rows = new Map(found.map((row) => [row.key, row]));
   const keyless = page.bad.map(({ item }) => ({
     item,

@@ -69,32 +69,16 @@ export interface UnfinishedRow {
   readonly failed: boolean;
 }
 
-/**
- * The scope's rows that may still change and last did so at `changedSince` or later, in key order.
- * Rows that failed earlier than `failedSince` have cooled.
- */
-export async function unfinishedRows(
-  db: Db,
-  scope: Scope,
-  changedSince: Date,
-  failedSince: Date,
-): Promise<UnfinishedRow[]> {
+/** The scope's rows that may still change and last did so at `changedSince` or later, in key order. */
+export async function unfinishedRows(db: Db, scope: Scope, changedSince: Date): Promise<UnfinishedRow[]> {
   const { key } = tableOf(db.schema, scope.collection);
   const order = key?.type === 'bigint' ? sql`t.key::bigint` : sql`octet_length(t.key), t.key`;
   const { rows } = await db.sql<UnfinishedRow>`
     select t.key, t.since, t.finished as failed from ${db.stateTable('unsettled')} as t
     where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
-      and t.since >= ${changedSince} and (not t.finished or t.since >= ${failedSince})
+      and t.since >= ${changedSince}
     order by ${order}`;
   return rows;
-}
-
-/** Forgets rows that failed before `failedSince`: they are finished for good. In a fenced transaction. */
-export async function forgetFailed(trx: Db, scope: Scope, failedSince: Date): Promise<void> {
-  await trx.sql`
-    delete from ${trx.stateTable('unsettled')}
-    where _user_id = ${scope.userId}::bigint and collection = ${scope.collection} and parent = ${scope.parent}
-      and finished and since < ${failedSince}`;
 }
 
 function liveKeys(

@@ -7,7 +7,7 @@ import { type ColumnRegistry, StaleColumns, tableVersion } from '../columns/colu
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { type ContentRule, isComparable } from '../rows/content-hash.ts';
 import { isSameContent, type StoredItem, withoutFields } from '../rows/same-content.ts';
-import { inScope, keyTypeName, dataTable, type Table } from '../table.ts';
+import { dataTable, hasKey, inScope, keyTypeName, type Table } from '../table.ts';
 
 /** Stored items are compared up to so many bytes more than the page's: they may have fields that are ignored now. */
 const MORE_BYTES = 65_536;
@@ -79,7 +79,7 @@ async function storedItems(
     from unnest(${rows.map(({ key }) => key)}::${type}[], ${most}::bigint[]) as k (key, most)
     cross join lateral (
       select t._raw::text as raw, t._verbatim from ${dataTable(table)} as t
-      where ${inScope(table, scope)} ${ofKey(table)} and t._deleted_at is null offset 0) as t
+      where ${inScope(table, scope)} and ${hasKey(table)} and t._deleted_at is null offset 0) as t
     where octet_length(t.raw) <= k.most`;
   return new Map(found.map(({ key, ...item }) => [key, item]));
 }
@@ -94,7 +94,7 @@ async function writeHashes(trx: Db, table: Table, scope: Scope, rows: readonly C
       from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[]) as k (key, hash)
       cross join lateral (
         select t.ctid as place from ${dataTable(table)} as t
-        where ${inScope(table, scope)} ${ofKey(table)} offset 0) as t) as x
+        where ${inScope(table, scope)} and ${hasKey(table)} offset 0) as t) as x
     where t._user_id = ${scope.userId}::bigint and t.ctid = x.place`;
 }
 
@@ -115,9 +115,5 @@ async function writePurged(
     update ${dataTable(table)} as t
     set _hash = decode(${hash}, 'hex'), _raw = ${raw}::text::jsonb, _verbatim = ${verbatim} ${sql.join(values, sql``)}
     from (select ${key}::${type} as key) as k
-    where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} ${ofKey(table)}`;
-}
-
-function ofKey(table: Table) {
-  return table.key === undefined ? sql`` : sql`and t.${sql.id(table.key.column)} = k.key`;
+    where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} and ${hasKey(table)}`;
 }

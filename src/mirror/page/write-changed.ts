@@ -4,7 +4,7 @@ import type { Scope } from '../../model/collections.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { SeenFields } from '../columns/add-columns.ts';
 import { type ColumnRegistry, StaleColumns, tableVersion } from '../columns/column-registry.ts';
-import { newFields } from '../columns/new-fields.ts';
+import { storableName } from '../columns/column-plan.ts';
 import type { ChangedTable, RefusedItem } from '../page-write.ts';
 import { writeCarefully } from '../quarantine/write-carefully.ts';
 import type { ChangedRow } from '../rows/classify.ts';
@@ -45,7 +45,6 @@ export interface PageContext {
 export interface SentRows {
   readonly written: readonly ChangedRow[];
   readonly refused: readonly RefusedItem[];
-  readonly conflicts: number;
   readonly changeId: ChangedTable | undefined;
   /** Resolves once Postgres has written them: it is told here what it refuses. */
   readonly sent: Promise<unknown>;
@@ -54,7 +53,6 @@ export interface SentRows {
 export const NO_ROWS_SENT: SentRows = {
   written: [],
   refused: [],
-  conflicts: 0,
   changeId: undefined,
   sent: Promise.resolve(),
 };
@@ -97,7 +95,6 @@ export async function writeChanged(
   return {
     written: written.map(({ row }) => row),
     refused,
-    conflicts: written.reduce((sum, row) => sum + row.conflicts.length, 0),
     sent,
     changeId:
       last === -1
@@ -118,8 +115,7 @@ async function followUp(trx: Db, at: Date, scope: Scope, written: readonly RowPa
   const counted =
     inserted + undeleted === 0 ? undefined : countRows(trx, scope, inserted + undeleted, -undeleted);
   const conflicting = countConflicts(trx, scope, countFields(written), at);
-  const stated = rows.map((row) => ({ row, state: row.item.state }));
-  const unfinished = recordUnfinished(trx, scope, stated, at);
+  const unfinished = recordUnfinished(trx, scope, rows, at);
   const keys = rows.map(({ key }) => key);
   await allSent(counted, conflicting, unfinished, markChildrenDue(trx, scope, keys, at));
 }
@@ -130,4 +126,24 @@ function countFields(rows: readonly RowPayload[]): Map<string, number> {
     counts.set(field, (counts.get(field) ?? 0) + 1);
   }
   return counts;
+}
+
+/** Most registered fields of a collection: items that use names as data would fill the registry. */
+const MAX_FIELDS = 2000;
+
+/** Fields of changed rows that are not registered, with their values; nulls decide nothing. */
+export function newFields(
+  rows: readonly Pick<RowPayload, 'fields'>[],
+  registry: Pick<ColumnRegistry, 'fields'>,
+): SeenFields {
+  const found = new Map<string, string[]>();
+  for (const { fields } of rows) {
+    for (const [field, value] of fields) {
+      if (registry.fields.has(field) || value === 'null' || !storableName(field)) continue;
+      const values = found.get(field);
+      if (values !== undefined) values.push(value);
+      else if (registry.fields.size + found.size < MAX_FIELDS) found.set(field, [value]);
+    }
+  }
+  return found;
 }

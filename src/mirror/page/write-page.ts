@@ -80,15 +80,9 @@ export async function writePage(
   // Where Postgres refuses to have a row rehashed in place, all are changed rows, and refused one by one.
   const same = context.careful ? await unlessRefused(trx, rehash, new Set()) : await rehash();
   const differing = hashed.filter((row) => !same.has(row));
-  const early = await contradicting(trx, table, scope, differing, stored.rows, {
-    graceStart: new Date(sentAt.getTime() - context.gracePeriodMs),
-    now: at,
-    history: context.history,
-    hard: context.hard,
-    ...(write.copy === undefined ? {} : { copy: { madeAt: sentAt, ...write.copy } }),
-  });
+  const early = await contradicting(trx, at, sentAt, context, write, differing, stored.rows);
   const changed = differing.filter((row) => !early.has(row));
-  const { written, refused, conflicts, changeId, sent } =
+  const { written, refused, changeId, sent } =
     changed.length === 0 ? NO_ROWS_SENT : await writeChanged(trx, at, context, scope, changed);
   // Its failure is told below, or by the first statement behind it that is awaited: then as the transaction's.
   sent.catch(() => {});
@@ -106,7 +100,7 @@ export async function writePage(
   });
 
   const outcomes = outcomesOf(write.items.length, page, written, [...early], refused, left);
-  const counts = countOutcomes(outcomes, conflicts);
+  const counts = countOutcomes(outcomes);
   const { missing, suspects } = absence;
   // A copy may be older than the page that showed these rows.
   const refuted = write.copy === undefined ? absence.refuted : [];
@@ -123,10 +117,9 @@ export async function writePage(
   if (decision.suspectChange !== undefined) {
     const change = { ...decision.suspectChange, withdraw: [...decision.suspectChange.withdraw, ...refuted] };
     await sent;
-    const suspectChange = { change, obs: write.obs, at, hasSuspects: stored.hasSuspects };
     // A crash that takes back only the sighting would leave a live row suspected, one proof away from deletion.
     if (change.withdraw.length > 0) await commitDurably(trx);
-    await saveSuspects(trx, scope, suspectChange);
+    await saveSuspects(trx, scope, change, write.obs, at, stored.hasSuspects);
   }
   if (decision.unseen !== undefined && stored.inQuarantine) {
     await forgetUnseen(trx, scope, decision.unseen);
@@ -135,7 +128,7 @@ export async function writePage(
   const log = decision.walkEnd === undefined ? undefined : logWalk(trx, decision.walkEnd, at);
   const saved = saveScope(trx, scope, decision.scope, write, counts.inserted + counts.undeleted, at);
   await allSent(sent, also, log, saved);
-  return { state: 'applied', outcomes, counts, at, decision, changed: changeId, refused };
+  return { state: 'applied', outcomes, counts, decision, changed: changeId, refused };
 }
 
 /** Keys of the items that are mirrored now, unchanged ones too. */

@@ -117,7 +117,7 @@ export function hashesOf(length: number, page: SortedPage): (string | undefined)
   return hashes;
 }
 
-export function countOutcomes(outcomes: readonly ItemOutcome[], conflicts: number): PageCounts {
+export function countOutcomes(outcomes: readonly ItemOutcome[]): PageCounts {
   const counts = {
     inserted: 0,
     updated: 0,
@@ -129,5 +129,5 @@ export function countOutcomes(outcomes: readonly ItemOutcome[], conflicts: numbe
     forgotten: 0,
   };
   for (const outcome of outcomes) counts[outcome] += 1;
-  return { ...counts, conflicts };
+  return counts;
 }

@@ -2,19 +2,13 @@ import { allSent, type Db } from '../../db/connection/db.ts';
 import type { Scope } from '../../model/collections.ts';
 import { latestMoment } from '../../model/json/timestamp-text.ts';
 import type { ChangedRow } from './classify.ts';
-import { FINISH_MS, type StateClass } from '../../model/row-state.ts';
+import { FINISH_MS } from '../../model/row-state.ts';
 import { ofScope } from '../table.ts';
 
 /** Part of the rows that may take longer than what is learnt. */
 const LATE = 0.01;
 /** Growth of what is learnt by one page, as an exponent: so large that only what was seen bounds it. */
 const MOST_GROWTH = 20;
-
-/** A changed row with what its state says. */
-export interface StatedRow {
-  readonly row: ChangedRow;
-  readonly state: StateClass;
-}
 
 /**
  * Records which rows may still change, in a table of their own. It takes changed rows alone: a state can't change
@@ -24,12 +18,13 @@ export interface StatedRow {
 export async function recordUnfinished(
   trx: Db,
   scope: Scope,
-  rows: readonly StatedRow[],
+  rows: readonly ChangedRow[],
   at: Date,
 ): Promise<void> {
-  const finished = rows.filter(({ row, state }) => state === 'finished' && row.change !== 'inserted');
-  const ended = rows.filter(({ row, state }) => state !== 'open' && row.change !== 'inserted');
-  const warm = rows.filter(({ state }) => state !== 'finished');
+  const known = rows.filter(({ change }) => change !== 'inserted');
+  const finished = known.filter(({ item }) => item.state === 'finished');
+  const ended = known.filter(({ item }) => item.state !== 'open');
+  const warm = rows.filter(({ item }) => item.state !== 'finished');
   // In this order: what is learnt is read from rows that are then removed.
   await allSent(
     ended.length === 0 ? undefined : learnFinish(trx, scope, keysOf(ended), at),
@@ -38,18 +33,18 @@ export async function recordUnfinished(
   );
 }
 
-function keysOf(rows: readonly StatedRow[]): string[] {
-  return rows.map(({ row }) => row.key);
+function keysOf(rows: readonly ChangedRow[]): string[] {
+  return rows.map(({ key }) => key);
 }
 
-async function keepWarm(trx: Db, scope: Scope, warm: readonly StatedRow[], at: Date): Promise<void> {
+async function keepWarm(trx: Db, scope: Scope, warm: readonly ChangedRow[], at: Date): Promise<void> {
   await trx.sql`
     insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
     select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
     from ${trx.stateTable('account')} as a
     cross join unnest(${keysOf(warm)}::text[],
       ${warm.map((each) => warmSince(each, at).toISOString())}::timestamptz[],
-      ${warm.map(({ state }) => state === 'failed')}::boolean[]) as x (key, since, failed)
+      ${warm.map(({ item }) => item.state === 'failed')}::boolean[]) as x (key, since, failed)
     where a._user_id = ${scope.userId}::bigint
     on conflict (_user_id, collection, parent, key) do update
     set since = excluded.since, finished = excluded.finished`;
@@ -60,8 +55,8 @@ async function keepWarm(trx: Db, scope: Scope, warm: readonly StatedRow[], at: D
  * Otherwise polls would read all failures of years again for an hour after the first load. An open row: when it came,
  * since no moment of its past says when it will change.
  */
-function warmSince({ row, state }: StatedRow, at: Date): Date {
-  const latest = state === 'failed' && row.change === 'inserted' ? latestMoment(row.item.source) : undefined;
+function warmSince({ change, item }: ChangedRow, at: Date): Date {
+  const latest = item.state === 'failed' && change === 'inserted' ? latestMoment(item.source) : undefined;
   return latest === undefined ? at : new Date(Math.min(latest, at.getTime()));
 }
 

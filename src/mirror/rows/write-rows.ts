@@ -36,9 +36,7 @@ export async function writeRows(
   const { table, scope, columns, at, archived } = write;
   const superseded = rows.filter(({ row }) => row.change === 'updated').map(({ row }) => row.key);
   const archive =
-    archived === undefined
-      ? undefined
-      : archiveRows(trx, { table, scope, keys: superseded, at, op: 'update', columns: archived });
+    archived === undefined ? undefined : archiveRows(trx, table, scope, superseded, at, 'update', archived);
   const keys = keyColumns(table);
   const values = [
     ...columns.map((column) => column.name),

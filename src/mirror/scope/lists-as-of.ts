@@ -4,18 +4,15 @@ import { collection, type CollectionName, type ListCollection, parentsOf } from 
 import { STAMP_EVERY_MS } from '../quarantine/plan.ts';
 
 /**
- * The least over the lists that are not deleted, and not later than their own collection. Undefined where one of them
- * has no such moment yet.
+ * As of when the new and unfinished rows of all lists of a collection are mirrored, and everything, deletions included:
+ * the least over the lists that are not deleted, and not later than their own collection. Undefined where one of them has
+ * no such moment yet.
  */
-export interface ListsAsOf {
-  /** New and unfinished rows. */
-  readonly polledAt: Date | undefined;
-  /** Everything, deletions included. */
-  readonly completeAsOf: Date | undefined;
-}
-
-/** As of when all lists of a collection are mirrored. */
-export async function listsAsOf(db: Db, userId: string, lists: ListCollection): Promise<ListsAsOf> {
+export async function listsAsOf(
+  db: Db,
+  userId: string,
+  lists: ListCollection,
+): Promise<Readonly<Record<'polledAt' | 'completeAsOf', Date | undefined>>> {
   const parent = await db.mirror
     .selectFrom('_collections')
     .select(['polled_at as polledAt', 'complete_as_of as completeAsOf'])
@@ -36,7 +33,7 @@ function earlier(parents: Date | undefined, { least, lacking }: LeastOfScopes): 
   return parents === undefined || least === undefined || least > parents ? parents : least;
 }
 
-export interface LeastOfScopes {
+interface LeastOfScopes {
   /** Undefined where no scope has such a moment. */
   readonly least: Date | undefined;
   /** A scope has none so far, a parent in quarantine has no scope, or rows of one that is gone are live (complete_as_of). */

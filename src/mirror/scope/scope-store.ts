@@ -2,7 +2,7 @@ import { type Db, onlyRow } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { CollectionName, Scope } from '../../model/collections.ts';
 import { type Alarms, BELIEF } from '../../plan/alarms.ts';
-import { unannouncedShare } from '../../plan/change-rate.ts';
+import { LONGEST_MS, PRIOR_MS, unannouncedShare } from '../../plan/change-rate.ts';
 import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { ofScope } from '../table.ts';
 
@@ -17,13 +17,8 @@ export interface StoredScope {
   readonly lastReadAt: Date | undefined;
   readonly polledAt: Date | undefined;
   readonly fullAt: Date | undefined;
-  /** As of when everything, deletions included, is mirrored. */
-  readonly completeAsOf: Date | undefined;
   /** Since when its parent's row is deleted. */
   readonly goneAt: Date | undefined;
-  readonly liveRows: number;
-  readonly lastError: string | undefined;
-  readonly lastErrorAt: Date | undefined;
   /** Failures in a row. */
   readonly failures: number;
   /** Checkpoint of the unfinished full walk, JSON as stored; undefined where none is. */
@@ -41,9 +36,8 @@ type ScopeRow = OrNull<Omit<StoredScope, 'scope' | 'learnt' | 'alarms'>> &
   Alarms & { readonly parent: string };
 type OrNull<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K] };
 
-const COLUMNS = sql`t.parent, t.memory, t.due_at as "dueAt", t.last_read_at as "lastReadAt", t.polled_at as "polledAt",
-  t.full_at as "fullAt", t.complete_as_of as "completeAsOf", t.gone_at as "goneAt", t.live_rows::float8 as "liveRows",
-  t.last_error as "lastError", t.last_error_at as "lastErrorAt", t.failures, t.full_walk as "fullWalk",
+const COLUMNS = sql`t.parent, t.memory, t.due_at as "dueAt", t.last_read_at as "lastReadAt",
+  t.polled_at as "polledAt", t.full_at as "fullAt", t.gone_at as "goneAt", t.failures, t.full_walk as "fullWalk",
   t.last_obs::float8 as "lastObs", t.changes, t.announced, t.watched_ms as "watchedMs", t.cost,
   t.true_alarms as "trueAlarms", t.false_alarms as "falseAlarms", t.finish_ms as "finishMs"`;
 
@@ -68,7 +62,7 @@ export async function readScope(db: Db, scope: Scope): Promise<StoredScope | und
   return rows.map((row) => storedScope(scope, row))[0];
 }
 
-/** Which of a collection's scopes are to be read. */
+/** Which of a collection's scopes are to be read, and in which order. */
 export interface DueScopesQuery {
   readonly userId: string;
   readonly collection: CollectionName;
@@ -76,32 +70,18 @@ export interface DueScopesQuery {
   readonly notReadSince: Date;
   /** Only full walks count as read: a poll since then leaves a scope to be walked. */
   readonly fully: boolean;
-  /** Parents that are being read, left out. */
+  /** Parents that are left out: they are being read, or were read often enough. */
   readonly except: readonly string[];
   /** As long as there are others, those read since then come, too, where they need it more. */
   readonly again: boolean;
   readonly limit: number;
-  readonly order: ScopeOrder;
+  readonly now: Date;
+  /** Of those that have changed and those read longer ago than `LONGEST_MS`, which go first. */
+  readonly first: 'changed' | 'oldest';
   /** Scopes that failed, and that rest before they are tried again: behind all others, or left out. */
   readonly resting: 'last' | 'out';
   /** Of which scopes a change of the parent's row counts: of those that it told the truth of (`isBelieved`), or of all. */
   readonly announced: 'believed' | 'all';
-}
-
-/** One change of a scope in so long (ms) is taken for granted. */
-interface Priors {
-  readonly priorMs: number;
-  /** Of a scope with unfinished rows. */
-  readonly unfinishedPriorMs: number;
-}
-
-/** What decides between scopes that are neither new nor known to have changed. */
-export interface ScopeOrder extends Priors {
-  readonly now: Date;
-  /** Of those that have changed and those read longer ago than `longestMs`, which go first. */
-  readonly first: 'changed' | 'oldest';
-  /** Read longer ago than this (ms), a scope goes before those that may have changed. */
-  readonly longestMs: number;
 }
 
 /**
@@ -118,14 +98,17 @@ export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScop
         where o._user_id = ${due.userId}::bigint and o.collection = ${due.collection} and o.parent <> ''
           and o.parent <> all(${[...due.except]}::text[]) and o.gone_at is null
           and o.last_read_at < ${due.notReadSince})`;
-  const { now, first, longestMs } = due.order;
+  const now = sql`${due.now}::timestamptz`;
+  const since = sql`greatest(0, 1000 * extract(epoch from ${now} - t.last_read_at)::float8)`;
+  // Milliseconds since the last reading, where that is too long ago.
+  const overdue = sql`case when ${since} >= ${LONGEST_MS}::float8 then ${since} end desc nulls last`;
+  // λ·τ²/k. The share q of changes that nothing announces is that of all lists: one factor, which decides nothing
+  // between them (docs/design/plan.md).
+  const byNeed = sql`${overdue}, ${ratePerMs(db, due.userId)} * ${since} * ${since} / t.cost desc`;
   const rests = isResting(now);
   const dueAt =
-    due.announced === 'all'
-      ? sql`t.due_at`
-      : sql`case when ${isAnnounced('t', sql`${now}::timestamptz`, longestMs)} then t.due_at end`;
-  const oldest =
-    first === 'oldest' && !due.fully ? sql`${overdueBy(now, longestMs)} desc nulls last,` : sql``;
+    due.announced === 'all' ? sql`t.due_at` : sql`case when ${isAnnounced(now)} then t.due_at end`;
+  const oldest = due.first === 'oldest' && !due.fully ? sql`${overdue},` : sql``;
   const { rows } = await db.sql<ScopeRow>`
     select ${COLUMNS} from ${db.stateTable('scope')} as t
     where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
@@ -134,22 +117,20 @@ export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScop
         ${due.again ? sql`or ${others}` : sql``})
       and t.gone_at is null ${due.resting === 'out' ? sql`and not ${rests}` : sql``}
     order by ${rests}, ${oldest} ${dueAt} nulls last, ${readAt} is not null,
-      ${due.fully ? sql`${readAt}` : byNeed(db, due)}, t.parent
+      ${due.fully ? readAt : byNeed}, t.parent
     limit ${due.limit}`;
   return rows.map((row) => storedScope(due, row));
 }
 
 /**
- * A scope is due, and that is a reason to read it before others: its parent's row is believed, or it is to be read in
- * any case (`needOf` in src/plan/next-reading.ts).
- * @param alias of the table `scope`
+ * The scope of the table aliased `t` is due, and that is a reason to read it before others: its parent's row is
+ * believed, or it is to be read in any case (`needOf` in src/plan/next-reading.ts).
  */
-export function isAnnounced(alias: string, now: RawBuilder<unknown>, longestMs: number): RawBuilder<boolean> {
-  const column = (name: string): RawBuilder<unknown> => sql`${sql.ref(`${alias}.${name}`)}`;
-  const proven = sql`(${BELIEF.granted}::float8 + ${column('true_alarms')})`;
-  return sql`(${column('due_at')} is not null and (${column('last_read_at')} is null
-    or 1000 * extract(epoch from ${now} - ${column('last_read_at')})::float8 >= ${longestMs}::float8
-    or ${proven} >= ${BELIEF.leastShare}::float8 * (${proven} + ${column('false_alarms')})))`;
+export function isAnnounced(now: RawBuilder<unknown>): RawBuilder<boolean> {
+  const proven = sql`(${BELIEF.granted}::float8 + t.true_alarms)`;
+  return sql`(t.due_at is not null and (t.last_read_at is null
+    or 1000 * extract(epoch from ${now} - t.last_read_at)::float8 >= ${LONGEST_MS}::float8
+    or ${proven} >= ${BELIEF.leastShare}::float8 * (${proven} + t.false_alarms)))`;
 }
 
 /**
@@ -157,37 +138,17 @@ export function isAnnounced(alias: string, now: RawBuilder<unknown>, longestMs: 
  * As long as the loop waits that tries a failed reading again (account-service.ts), so that a first failure is mended
  * at once. Failures that lie ahead of the clock, which went back, count for nothing.
  */
-function isResting(now: Date): RawBuilder<unknown> {
-  return sql`(t.failures > 0 and coalesce(t.last_error_at <= ${now}::timestamptz and t.last_error_at
-    + least(3600, 2 ^ least(t.failures - 1, 12)) * interval '1 second' > ${now}::timestamptz, false))`;
+function isResting(now: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(t.failures > 0 and coalesce(t.last_error_at <= ${now} and t.last_error_at
+    + least(3600, 2 ^ least(t.failures - 1, 12)) * interval '1 second' > ${now}, false))`;
 }
 
-function sinceRead(now: Date): RawBuilder<unknown> {
-  return sql`greatest(0, 1000 * extract(epoch from ${now}::timestamptz - t.last_read_at)::float8)`;
-}
-
-/** Milliseconds since the last reading, where that is too long ago; else null. */
-function overdueBy(now: Date, longestMs: number): RawBuilder<unknown> {
-  return sql`case when ${sinceRead(now)} >= ${longestMs}::float8 then ${sinceRead(now)} end`;
-}
-
-/**
- * Milliseconds since the last reading over the longest, where that is over; then λ·τ²/k. The share q of changes that
- * nothing announces is that of all lists: one factor, which decides nothing between them (docs/design/plan.md).
- */
-function byNeed(db: Db, { userId, order }: DueScopesQuery): RawBuilder<unknown> {
-  const since = sinceRead(order.now);
-  return sql`
-    ${overdueBy(order.now, order.longestMs)} desc nulls last,
-    ${ratePerMs(db, userId, order)} * ${since} * ${since} / t.cost desc`;
-}
-
-/** λ: changes per millisecond (`changesPerMs` in src/plan/change-rate.ts). */
-function ratePerMs(db: Db, userId: string, { priorMs, unfinishedPriorMs }: Priors): RawBuilder<unknown> {
+/** λ: changes per millisecond (`changesPerMs` in src/plan/change-rate.ts), faster while rows are unfinished. */
+function ratePerMs(db: Db, userId: string): RawBuilder<unknown> {
   return sql`(1 + t.changes) / (t.watched_ms + case when exists (
       select from ${db.stateTable('unsettled')} as u
       where u._user_id = ${userId}::bigint and u.collection = t.collection and u.parent = t.parent)
-      then ${unfinishedPriorMs}::float8 else ${priorMs}::float8 end)`;
+      then ${PRIOR_MS.collection}::float8 else ${PRIOR_MS.list}::float8 end)`;
 }
 
 /** How much all scopes of a collection need to be read. */
@@ -199,13 +160,10 @@ export interface ScopesNeed {
   readonly need: number;
 }
 
-export async function needOfScopes(
-  db: Db,
-  { userId, collection, ...priors }: Pick<DueScopesQuery, 'userId' | 'collection'> & Priors,
-): Promise<ScopesNeed> {
+export async function needOfScopes(db: Db, userId: string, collection: CollectionName): Promise<ScopesNeed> {
   const found = await db.sql<ScopesNeed & Pick<LearntChanges, 'changes' | 'announced'>>`
     select count(*)::float8 as count, coalesce(sum(greatest(1, t.cost)), 0) as requests,
-      coalesce(sum(sqrt(t.cost * ${ratePerMs(db, userId, priors)})), 0) as need,
+      coalesce(sum(sqrt(t.cost * ${ratePerMs(db, userId)})), 0) as need,
       coalesce(sum(t.changes), 0) as changes, coalesce(sum(t.announced), 0) as announced
     from ${db.stateTable('scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> '' and t.gone_at is null`;

@@ -16,30 +16,20 @@ export interface WalkEnd {
   readonly collection?: CollectionChange;
 }
 
-/** Sums over the walk's pages, the last one included. */
-export interface WalkTotals {
-  readonly pages: number;
-  readonly items: number;
-  readonly inserted: number;
-  /** Rows whose content changed, undeleted ones included. */
-  readonly updated: number;
-  readonly deleted: number;
-  readonly unchanged: number;
-  readonly quarantined: number;
-  readonly requests: number;
-  /** Answers 429. */
-  readonly rateLimited: number;
-}
+/** Sums over a walk's pages, the last one included. */
+export type WalkTotals = Readonly<Record<keyof typeof NO_WALK_TOTALS, number>>;
 
-export const NO_WALK_TOTALS: WalkTotals = {
+export const NO_WALK_TOTALS = {
   pages: 0,
   items: 0,
   inserted: 0,
+  /** Rows whose content changed, undeleted ones included. */
   updated: 0,
   deleted: 0,
   unchanged: 0,
   quarantined: 0,
   requests: 0,
+  /** Answers 429. */
   rateLimited: 0,
 };
 

@@ -6,23 +6,20 @@ import {
   parentsOf,
   type Scope,
 } from '../../model/collections.ts';
-import { KeyRefused } from '../../model/errors.ts';
 import { failureMessage } from '../../db/connection/sql-state.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import type { DueScopesBounds, Standing } from '../reader/account-store.ts';
-import { EarlyRuns, type RunsAfter } from './early-runs.ts';
+import { CURRENT, EarlyRuns, type RunsAfter } from './early-runs.ts';
 import { type HintedOutcome, type HintedRequest, readHinted } from './read-hinted.ts';
 import { type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
-import { CURRENT, ReadFreshness } from './read-freshness.ts';
 import { NOTHING, readOutcomeOf, type ReadOutcome } from './read-outcome.ts';
-import { type ReadRequest, RootReader } from './read-root.ts';
+import { type ReadRequest, readRoot, type RootReading } from './read-root.ts';
 import { readSingle } from './read-single.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { SessionPool } from '../scope/session-pool.ts';
-import { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
-import type { FinishOptions, ConfirmOptions } from '../second-proofs/second-readings.ts';
+import { type ConfirmOptions, DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
 import { addTotals } from '../walk-run/walk-totals.ts';
 import { whyNotProven } from '../reader/account-source.ts';
 
@@ -81,32 +78,22 @@ export class LongReadings {
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
 export class AccountReader {
   readonly #context: ReadingContext;
-  readonly #sessions: SessionPool;
-  readonly #confirmer: DeletionConfirmer;
-  readonly #lists: ListsReader;
+  readonly #root: RootReading;
   readonly #turns = new ReadingTurns();
-  readonly #freshness: ReadFreshness;
-  readonly #root: RootReader;
+  readonly #lists: ListsReader;
   readonly #longReadings: LongReadings;
   readonly #nextRuns: RunsAfter;
   readonly #counting = new Mutex();
 
   constructor(context: ReadingContext, nextRuns: RunsAfter) {
     this.#context = context;
-    this.#sessions = new SessionPool(context.store);
-    this.#confirmer = new DeletionConfirmer(context, this.#sessions);
     this.#nextRuns = nextRuns;
-    const earlyRuns = new EarlyRuns(context.source, nextRuns, this.#turns);
-    this.#lists = new ListsReader(context, this.#sessions, this.#confirmer, earlyRuns);
-    this.#freshness = new ReadFreshness(context.clock, nextRuns, earlyRuns);
-    this.#root = new RootReader(
-      context,
-      this.#sessions,
-      this.#confirmer,
-      this.#turns,
-      this.#freshness,
-      earlyRuns,
-    );
+    const turns = this.#turns;
+    const sessions = new SessionPool(context.store);
+    const confirmer = new DeletionConfirmer(context, sessions);
+    const runs = new EarlyRuns(context.clock, context.source, nextRuns, turns);
+    this.#root = { context, sessions, confirmer, turns, runs };
+    this.#lists = new ListsReader(context, sessions, confirmer, runs);
     this.#longReadings = new LongReadings(context);
   }
 
@@ -127,20 +114,14 @@ export class AccountReader {
     return short ? read() : this.#longReadings.during(name, { atOnce }, read);
   }
 
-  async #read(
-    found: Collection,
-    { what, signal, scheduled = false, accept = false }: ReadRequest,
-  ): Promise<ReadOutcome> {
+  async #read(found: Collection, request: ReadRequest): Promise<ReadOutcome> {
     const { name } = found;
+    const { what, signal, scheduled = false, accept = false } = request;
     // Before anything rests on the counters, as the brake does. Two at a time would both correct the same.
     if (what === 'full') await this.#counting.run(() => this.#context.store.recount(name));
     if (found.kind === 'single') {
-      return this.#turns.run(name, 'poll', async () => {
-        const onRead = this.#freshness.onRead(name, 'full');
-        const { error, totals } = await readSingle(this.#context, found, onRead, signal);
-        if (error instanceof KeyRefused) throw error;
-        return { ...NOTHING, error, totals };
-      });
+      const onRead = this.#root.runs.onRead(name, 'full');
+      return this.#turns.run(name, 'poll', () => readSingle(this.#context, found, onRead, signal));
     }
     if (found.parent !== undefined) {
       const each = what === 'full' ? 'full' : 'poll';
@@ -149,7 +130,7 @@ export class AccountReader {
         return this.#readLists(found, { what: each, dueOnly: false, until, accept, signal });
       });
     }
-    return this.#root.read(found, { what, signal, scheduled, accept });
+    return readRoot(this.#root, found, request);
   }
 
   /** Runs `task` with the scope's session: it may write between the scope's pages, in turn with them. */
@@ -158,7 +139,7 @@ export class AccountReader {
     found: ListCollection,
     task: (session: ScopeSession) => Promise<T>,
   ): Promise<T> {
-    return this.#sessions.use(scope, found, task);
+    return this.#root.sessions.use(scope, found, task);
   }
 
   /** The next run of its cron line; undefined: it has none. */
@@ -179,14 +160,8 @@ export class AccountReader {
     if (found.kind !== 'list' || found.parent === undefined) return NOTHING;
     return this.#turns.run(name, 'poll', () => {
       const until = this.#nextPoll(name);
-      return this.#readLists(found, {
-        what: 'poll',
-        dueOnly: true,
-        announced,
-        until,
-        accept: false,
-        signal,
-      });
+      const request = { what: 'poll', dueOnly: true, announced, until, accept: false, signal } as const;
+      return this.#readLists(found, request);
     });
   }
 
@@ -212,9 +187,10 @@ export class AccountReader {
       return { outcome, walkNeeded: false, covers: () => isWholly(outcome) };
     }
     const scope: Scope = { userId: this.userId, collection: name, parent };
-    return this.#sessions.use(scope, found, async (session) => {
-      const onRead = this.#freshness.onPoll(name);
-      const reading = { context: this.#context, collection: found, session, signal, onRead, ...bounds };
+    return this.#root.sessions.use(scope, found, async (session) => {
+      const { context, runs } = this.#root;
+      const of = { context, collection: found, session, signal };
+      const reading = { ...of, onRead: runs.onPoll(name), ...bounds };
       const read = await readHinted(reading, hinted, (task) => this.#turns.run(name, 'poll', task));
       const { result, covers } = read;
       return { outcome: readOutcomeOf(name, result), walkNeeded: result.outcome === 'full-needed', covers };
@@ -241,10 +217,9 @@ export class AccountReader {
   ): Promise<ReadOutcome & { readonly againMs: number | undefined }> {
     const found = collection(name);
     if (found.kind === 'single') return { ...NOTHING, againMs: undefined };
-    return this.#turns.run(name, 'suspects', async () => ({
-      ...NOTHING,
-      ...(await this.#confirmer.confirmDue(found, { signal, accept: false })),
-    }));
+    return this.#turns.run(name, 'suspects', () =>
+      this.#root.confirmer.confirmDue(found, { signal, accept: false }),
+    );
   }
 
   /** Proves what readings found complete, so that it is stored. Where the proof fails, the next one stores it. */
@@ -269,8 +244,8 @@ export class AccountReader {
       request.what === 'full'
         ? await this.#turns.run(name, 'suspects', () => {
             // It has the turn already: no other full walk of these lists comes between.
-            const options: FinishOptions = { ...request, patient: true, walkTurn: (task) => task() };
-            return this.#confirmer.finish(lists, read.whole, options);
+            const walkTurn = <T>(task: () => Promise<T>): Promise<T> => task();
+            return this.#root.confirmer.finish(lists, read.whole, { ...request, patient: true, walkTurn });
           })
         : await this.#deleteProven(lists, read, request);
     const error = read.error ?? confirmed.error;
@@ -281,7 +256,7 @@ export class AccountReader {
       return {
         ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
         // Lists that a change made due are read beside the cron line's runs, and serve none.
-        ...(request.dueOnly ? {} : this.#freshness.runsAfter(name, request.what, read.since, request.until)),
+        ...(request.dueOnly ? {} : this.#root.runs.runsAfter(name, request.what, read.since, request.until)),
       };
     });
     return {
@@ -298,9 +273,9 @@ export class AccountReader {
     lists: ListCollection,
     { proven }: Pick<ListsRead, 'proven'>,
     options: ConfirmOptions,
-  ): Promise<Pick<ReadOutcome, 'error' | 'totals' | 'unproven'>> {
+  ): Promise<ReadOutcome> {
     if (!proven) return NOTHING;
-    return this.#turns.run(lists.name, 'suspects', () => this.#confirmer.deleteProven(lists, options));
+    return this.#turns.run(lists.name, 'suspects', () => this.#root.confirmer.deleteProven(lists, options));
   }
 
   /** What is to be done after lists were read. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type LearntChanges, NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
-import { ReadFreshness } from './read-freshness.ts';
 import { EarlyRuns, type RunsAfter } from './early-runs.ts';
 
 const MINUTE = 60_000;
@@ -28,6 +27,7 @@ const atNoon: RunsAfter = (_, after) => {
   const at = next < from ? from : next > from + HOUR / 2 ? from + 24 * HOUR : next;
   return { nextPollAt: new Date(at), nextFullAt: null };
 };
+const CLOCK = { now: () => NOON.getTime() + 500 };
 const never: RunsAfter = () => ({ nextPollAt: null, nextFullAt: null });
 
 const resting = { readsBelowPolls: (): boolean => false };
@@ -41,7 +41,7 @@ function nextPoll(
   line = eachMinute,
   began = NOON,
 ): number | undefined {
-  const runs = new EarlyRuns({ sizeOf: () => perMinute }, line, resting);
+  const runs = new EarlyRuns(CLOCK, { sizeOf: () => perMinute }, line, resting);
   runs.note('research_jobs', learnt);
   const next = runs.after('research_jobs', began, new Date(began.getTime() + 500)).nextPollAt;
   return next === null ? undefined : next.getTime() - began.getTime();
@@ -50,7 +50,7 @@ function nextPoll(
 describe('the next poll', () => {
   it('is the line’s where little happens, or where nothing is known', () => {
     expect(nextPoll(NOTHING_LEARNT)).toBe(MINUTE);
-    const runs = new EarlyRuns({ sizeOf: () => 48 }, eachMinute, resting);
+    const runs = new EarlyRuns(CLOCK, { sizeOf: () => 48 }, eachMinute, resting);
     expect(runs.after('lists', NOON, NOON).nextPollAt).toEqual(new Date(NOON.getTime() + MINUTE));
   });
 
@@ -77,18 +77,17 @@ describe('the next poll', () => {
   });
 
   it('comes sooner after polls alone: full walks, of a list without known order, would follow each other', () => {
-    const runs = new EarlyRuns({ sizeOf: () => 48 }, eachMinute, resting);
+    const runs = new EarlyRuns(CLOCK, { sizeOf: () => 48 }, eachMinute, resting);
     runs.note('research_jobs', busy);
-    const freshness = new ReadFreshness({ now: () => NOON.getTime() + 500 }, eachMinute, runs);
     const nextAfter = (reading: (asOf: Date, began: Date) => CollectionChange): number =>
       (reading(NOON, NOON).nextPollAt?.getTime() ?? 0) - NOON.getTime();
-    expect(nextAfter(freshness.onPoll('research_jobs'))).toBeLessThan(6_000);
+    expect(nextAfter(runs.onPoll('research_jobs'))).toBeLessThan(6_000);
     const at = NOON.getTime() + 6_000;
     expect([runs.isEarly('research_jobs', at), runs.isEarly('lists', at)]).toEqual([true, false]);
     // The line's own run is none before it.
     expect(runs.isEarly('research_jobs', NOON.getTime() + MINUTE)).toBe(false);
-    expect(nextAfter(freshness.onRead('research_jobs', 'poll'))).toBe(MINUTE);
-    expect(nextAfter(freshness.onRead('research_jobs', 'full'))).toBe(MINUTE);
+    expect(nextAfter(runs.onRead('research_jobs', 'poll'))).toBe(MINUTE);
+    expect(nextAfter(runs.onRead('research_jobs', 'full'))).toBe(MINUTE);
   });
 
   it('takes of the others’ requests what their own lines need, and of lists what theirs needs', () => {
@@ -99,7 +98,7 @@ describe('the next poll', () => {
           ? never(name, after)
           : eachMinute(name, after);
     const intervalWith = (note: (runs: EarlyRuns) => void, turns = resting): number => {
-      const runs = new EarlyRuns({ sizeOf: () => 10 }, lines, turns);
+      const runs = new EarlyRuns(CLOCK, { sizeOf: () => 10 }, lines, turns);
       runs.note('research_jobs', busy);
       note(runs);
       const next = runs.after('research_jobs', NOON, new Date(NOON.getTime() + 500)).nextPollAt;

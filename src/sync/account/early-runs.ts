@@ -1,3 +1,4 @@
+import type { Clock } from '@research-mirror/runtime/clock';
 import { rateGroup } from '../../budget/rate-groups.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { CollectionName } from '../../model/collections.ts';
@@ -10,16 +11,21 @@ export type RunsAfter = (
   after: Date,
 ) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
 
+export const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
+
 /** All reads are of one endpoint group. */
 const READS = rateGroup('GET', '/v1/research');
 /** Least time (ms) between two polls of a collection: due runs are looked for each second. */
 const LEAST_MS = 2_000;
+
 /**
- * Next polls before the cron line's, of collections that change so often that requests which nobody else needs are
- * well spent on them (docs/design/plan.md, "Polls between the line's runs"). They are stored as next runs, so an
- * account where nothing happens has neither a timer nor a request more.
+ * What `freshness` says of collections that were read, and when they are due next: with their cron lines; or, those that
+ * change so often that requests which nobody else needs are well spent on them, before (docs/design/plan.md, "Polls
+ * between the line's runs"). Next runs are stored, so an account where nothing happens has neither a timer nor a request
+ * more.
  */
 export class EarlyRuns {
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #line: RunsAfter;
   readonly #perMinute: () => number;
   readonly #turns: { readonly readsBelowPolls: () => boolean };
@@ -32,13 +38,46 @@ export class EarlyRuns {
   #needOfLists: number | undefined;
 
   constructor(
+    clock: Pick<Clock, 'now'>,
     source: { readonly sizeOf: (group: typeof READS) => number },
     line: RunsAfter,
     turns: { readonly readsBelowPolls: () => boolean },
   ) {
+    this.#clock = clock;
     this.#perMinute = () => source.sizeOf(READS);
     this.#line = line;
     this.#turns = turns;
+  }
+
+  /** The change that a good reading makes. */
+  onRead(name: CollectionName, what: 'poll' | 'full'): (asOf: Date, began: Date) => CollectionChange {
+    return (asOf, began) => ({ polledAt: asOf, ...CURRENT, ...this.runsAfter(name, what, began) });
+  }
+
+  /**
+   * The same of a poll: the next one may come before its line's. Not after a full walk: where the order is not known,
+   * only these read all rows, and would follow each other.
+   */
+  onPoll(name: CollectionName): (asOf: Date, began: Date) => CollectionChange {
+    return (asOf, begun) => {
+      const ended = new Date(this.#clock.now());
+      const { nextPollAt } = this.after(name, begun, ended);
+      return { polledAt: asOf, ...CURRENT, nextPollAt, keeps: { begun, ended } };
+    };
+  }
+
+  /**
+   * When the collection is due next. A full walk stays due until one has ended that began after it was due: a poll does
+   * not put it off, nor does a walk that went on from before.
+   * @param next the poll with whose moment the reading was to end, in place of the first one after its end: a reading
+   *   that ends a moment later would leave that one out
+   */
+  runsAfter(name: CollectionName, what: 'poll' | 'full', begun: Date, next?: Date): CollectionChange {
+    const ended = new Date(this.#clock.now());
+    const { nextPollAt: following, nextFullAt } = this.#line(name, ended);
+    const nextPollAt = next ?? following;
+    const keeps = { begun, ended };
+    return what === 'poll' ? { nextPollAt, keeps } : { nextPollAt, nextFullAt, keeps };
   }
 
   /** What the collection's readings have shown so far. */

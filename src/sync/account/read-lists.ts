@@ -1,6 +1,7 @@
 import { PRIORITY, type Priority } from '../../budget/priorities.ts';
-import type { ListCollection, Scope } from '../../model/collections.ts';
-import { KeyRefused } from '../../model/errors.ts';
+import type { ScopeChange } from '../../mirror/page-write.ts';
+import { collection, type ListCollection, parentsOf, type Scope } from '../../model/collections.ts';
+import { KeyRefused, RequestRefused } from '../../model/errors.ts';
 import { firstInBatch } from '../../plan/next-reading.ts';
 import type { EarlyRuns } from './early-runs.ts';
 import { passOverScopes } from './list-pass.ts';
@@ -11,7 +12,6 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 import type { SessionPool } from '../scope/session-pool.ts';
 import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
 import { isUnknown, type ReadWhole, type WalkResult } from '../walk-run/walk-result.ts';
-import { type Unknown, type UnknownList, UnknownLists } from './unknown-lists.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
 
 export interface ListsRequest {
@@ -41,8 +41,17 @@ export interface ListsRead {
   readonly suspects: boolean;
   /** Items are proven gone, and not deleted yet. */
   readonly proven: boolean;
-  /** What became of the rows of lists that the service does not know. */
-  readonly suspected: Unknown['suspected'];
+  /**
+   * What is known of the rows of lists that the service does not know: `some` are suspected now; `full-needed`: only a full
+   * walk can tell.
+   */
+  readonly suspected: 'none' | 'some' | 'full-needed';
+}
+
+/** A list that the service says it does not have. */
+interface UnknownList {
+  readonly scope: Scope;
+  readonly status: number;
 }
 
 /** Lists that are read side by side at most. The budget decides the pace; this only hides latency. */
@@ -52,7 +61,7 @@ const WORKERS = 4;
 export class ListsReader {
   readonly #context: ReadingContext;
   readonly #sessions: SessionPool;
-  readonly #unknown: UnknownLists;
+  readonly #confirmer: DeletionConfirmer;
   readonly #earlyRuns: Pick<EarlyRuns, 'noteCostOfLists' | 'noteNeedOfLists'>;
   /** Lists that any reading read whole, and whose completeness no full pass has judged yet. */
   readonly #whole = new Map<string, ReadWhole>();
@@ -60,6 +69,8 @@ export class ListsReader {
   #leftOver = false;
   /** Batches of lists that passes chose. */
   #batches = 0;
+  /** Lists whose row was read again and was not there: a full walk is asked for once, the next is the schedule's. */
+  readonly #missing = new Set<string>();
 
   constructor(
     context: ReadingContext,
@@ -70,7 +81,7 @@ export class ListsReader {
     this.#context = context;
     this.#sessions = sessions;
     this.#earlyRuns = earlyRuns;
-    this.#unknown = new UnknownLists(context, confirmer);
+    this.#confirmer = confirmer;
   }
 
   async read(
@@ -137,9 +148,9 @@ export class ListsReader {
     if (!costs.areAll && !dueOnly && costs.lists > 0)
       this.#earlyRuns.noteCostOfLists(costs.sum / costs.lists);
     const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
-    const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
-    const read = { since, count, whole, suspects, proven, suspected };
-    return { ...read, totals: addTotals(totals, more), error: error ?? refused[0] };
+    const judged = await this.#judgeUnknown(lists, unknown, since, signal);
+    const read = { since, count, whole, suspects, proven, suspected: judged.suspected };
+    return { ...read, totals: addTotals(totals, judged.more), error: error ?? judged.refused };
   }
 
   /** Reads one list, as a pass does. @throws KeyRefused */
@@ -156,8 +167,8 @@ export class ListsReader {
     const read = { suspects, proven };
     if (!isUnknown(result)) return { ...read, totals, error, suspected: 'none' };
     const unknown = [{ scope, status: result.status }];
-    const { suspected, refused, more } = await this.#unknown.judge(lists, unknown, since, signal);
-    return { ...read, totals: addTotals(totals, more), error: refused[0], suspected };
+    const { suspected, refused, more } = await this.#judgeUnknown(lists, unknown, since, signal);
+    return { ...read, totals: addTotals(totals, more), error: refused, suspected };
   }
 
   async #readList(
@@ -185,5 +196,82 @@ export class ListsReader {
     const found = new Map([...this.#whole].filter(([, { began }]) => began >= since));
     this.#whole.clear();
     return found;
+  }
+
+  /**
+   * Judges lists that are refused one by one although they were listed, by reading their rows again. A list whose row is
+   * gone, too, is no failure: walks of the lists prove that twice and delete it. A list that is still listed could not be
+   * read: that is reported until it can be read, or is gone. Without a trusted order, or an answer that is the whole list,
+   * only a full walk can suspect their rows.
+   * @param since none of the lists was asked for before
+   * @returns `refused`: the first one that is not known to be gone; `more`: what it cost, and what it deleted
+   * @throws KeyRefused, LeaseLost
+   */
+  async #judgeUnknown(
+    lists: ListCollection,
+    unknown: readonly UnknownList[],
+    since: Date,
+    signal: AbortSignal,
+  ): Promise<
+    Pick<ListsRead, 'suspected'> & {
+      readonly refused: RequestRefused | undefined;
+      readonly more: Partial<ReadTotals>;
+    }
+  > {
+    const parents = collection(parentsOf(lists).table);
+    if (unknown.length === 0 || parents.kind !== 'list')
+      return { suspected: 'none', refused: undefined, more: {} };
+    const before = await this.#suspectLists(parents);
+    const known = new Set(this.#missing);
+    // A suspect is read once: that may be its second proof.
+    const asked = unknown
+      .map(({ scope }) => scope.parent)
+      .filter((key) => !before.has(key) || !known.has(key));
+    const read = asked.length === 0 ? undefined : await this.#confirmer.suspect(parents, asked, signal);
+    if (read?.error instanceof KeyRefused) throw read.error;
+    const suspectLists = await this.#suspectLists(parents);
+    let refused: RequestRefused | undefined;
+    let walk = false;
+    for (const { scope, status } of unknown) {
+      const key = scope.parent;
+      const listed = read?.seen.has(key) === true;
+      const gone = suspectLists.has(key) || (await this.#isDeleted(scope));
+      const needsWalk = !gone && !listed && read?.error === undefined && !known.has(key);
+      walk ||= needsWalk;
+      if (listed || read?.error !== undefined) this.#missing.delete(key);
+      else this.#missing.add(key);
+      // A list that is gone has nothing new.
+      if (gone || needsWalk) await this.#note(scope, undefined, { polledAt: since });
+      else {
+        const why = listed
+          ? `although ${parents.path('')} shows it`
+          : 'and whether it is gone is not known yet';
+        const message = `list ${key}: GET ${lists.path(key)} answers ${status} ${why}`;
+        refused ??= new RequestRefused(message, status);
+        await this.#note(scope, message, {});
+      }
+    }
+    const suspected = read?.suspects === true ? 'some' : walk ? 'full-needed' : 'none';
+    if (read === undefined) return { suspected, refused, more: {} };
+    // The collection of items counts deleted lists among the rows of other collections.
+    const { requests, rateLimited, deleted, along } = read.totals;
+    const more = { requests, rateLimited, along: new Map([...along, [parents.name, deleted] as const]) };
+    return { suspected, refused, more };
+  }
+
+  /** Stores why the list could not be read; undefined: it is no failure. */
+  #note(scope: Scope, message: string | undefined, read: Pick<ScopeChange, 'polledAt'>): Promise<void> {
+    const { fence, mirror, clock } = this.#context;
+    const failure = message === undefined ? null : { message, at: new Date(clock.now()) };
+    return mirror.endWalk(fence, scope, { scope: { failure, ...read } }, undefined);
+  }
+
+  async #suspectLists({ name }: ListCollection): Promise<Set<string>> {
+    const scope: Scope = { userId: this.#context.fence.userId, collection: name, parent: '' };
+    return new Set((await this.#context.store.suspectsOf(scope)).map(({ key }) => key));
+  }
+
+  async #isDeleted(scope: Scope): Promise<boolean> {
+    return (await this.#context.store.openScope(scope)).goneAt !== undefined;
   }
 }

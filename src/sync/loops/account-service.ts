@@ -77,7 +77,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
       const ringChildren = (): void => {
         for (const child of children) ring(child, 'due');
       };
-      return [name, collectionLoops(name, { reader, clock, loops, ringChildren })];
+      return [name, collectionLoops(name, reader, clock, loops, ringChildren)];
     }),
   );
   const ring = (name: CollectionName, which: keyof CollectionLoops): void =>

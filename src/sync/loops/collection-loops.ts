@@ -18,15 +18,6 @@ export interface CollectionLoops {
   readonly suspects: ReadingLoop;
 }
 
-interface CollectionLoopsOptions {
-  readonly reader: AccountReader;
-  readonly clock: Clock;
-  /** Where they run. */
-  readonly loops: ReadingLoops;
-  /** Has the rows read whose parents are of this collection, and due. */
-  readonly ringChildren: () => void;
-}
-
 /** The longest waits (ms) before what failed is tried again. */
 const LONGEST_POLL_RETRY_MS = 30_000;
 /** A full walk goes on where it failed, so a try costs a request or two; nobody announces the end of an outage. */
@@ -37,10 +28,16 @@ const LONGEST_FULL_RETRY_MS = 300_000;
  */
 const RING_AGAIN_MS = 30_000;
 
-/** Adds the loops of a collection to those of its account. */
+/**
+ * Adds the loops of a collection to those of its account.
+ * @param ringThem has the rows read whose parents are of this collection, and due
+ */
 export function collectionLoops(
   name: CollectionName,
-  { reader, clock, loops, ringChildren: ringThem }: CollectionLoopsOptions,
+  reader: AccountReader,
+  clock: Clock,
+  loops: ReadingLoops,
+  ringThem: () => void,
 ): CollectionLoops {
   let rungAt = Number.NEGATIVE_INFINITY;
   const ringChildren = (): void => {

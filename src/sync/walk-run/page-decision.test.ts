@@ -31,9 +31,6 @@ const taken: PageStep = {
   items,
   sentAfter: 0,
   end: undefined,
-  polledAt: undefined,
-  unbelieved: [],
-  collection: undefined,
   page: { proof: null, contradiction: false, place: { after: '4', ends: false } },
   gracePeriodMs: 60_000,
   learning: {
@@ -51,7 +48,7 @@ const taken: PageStep = {
 function observed(...outcomes: ItemOutcome[]): ObservedPage {
   return {
     outcomes,
-    counts: countOutcomes(outcomes, 0),
+    counts: countOutcomes(outcomes),
     at: new Date(began + 10),
     sentAt: new Date(began),
     hashes: outcomes.map(() => 'h'),

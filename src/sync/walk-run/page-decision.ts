@@ -15,10 +15,12 @@ import type { BadItems } from '../scope/bad-items.ts';
 import { withoutPolledAt } from '../scope/unbelieved.ts';
 import { type Learning, learntBy } from './learnt-by.ts';
 import { surelyBegan } from './walk-began.ts';
+import type { AtEnd } from './walk-result.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
 
 /** A page as its walk took it, before it is written. */
-export interface PageStep extends Pick<PageWrite, 'scope' | 'obs' | 'items' | 'hashes' | 'sentAfter'> {
+export interface PageStep
+  extends Pick<PageWrite, 'scope' | 'obs' | 'items' | 'hashes' | 'sentAfter'>, Omit<AtEnd, 'memory'> {
   /** When this run of the walk began. */
   readonly startedAt: Date;
   /** When its first request was sent, by the database's clock; undefined: that was this page's. */
@@ -36,12 +38,6 @@ export interface PageStep extends Pick<PageWrite, 'scope' | 'obs' | 'items' | 'h
   readonly served?: Served | undefined;
   /** Given when the walk ends with this page. */
   readonly end: End | undefined;
-  /** As of when the scope's new and unfinished rows are mirrored, where the walk's end makes that true. */
-  readonly polledAt: Date | undefined;
-  /** Keys of rows that earlier pages showed and that are not believed yet. */
-  readonly unbelieved: readonly string[];
-  /** Freshness to store at the end of a walk that ended well. */
-  readonly collection: CollectionChange | undefined;
   /** Least time between two proofs, milliseconds. */
   readonly gracePeriodMs: number;
   /** What is known of how often the scope changes. */
@@ -120,7 +116,7 @@ function suspectsIn({ page, served, items, gracePeriodMs }: PageStep, observed: 
 
 /** Whether the mirror has every row as the walk saw it: no row waits for a second sighting. */
 function isBelieved(
-  { unbelieved }: PageStep,
+  { unbelieved = [] }: PageStep,
   { outcomes }: ObservedPage,
   { withdraw }: SuspectChange,
 ): boolean {
@@ -217,7 +213,7 @@ const OUTCOMES = {
 
 function walkEnd(taken: PageStep, end: End, observed: ObservedPage): WalkEnd {
   const { scope, startedAt, walk, totals } = taken;
-  // It is not known yet whether a refused list is gone (unknown-lists.ts).
+  // It is not known yet whether a refused list is gone (read-lists.ts).
   const unknown = scope.parent !== '' && (end.status === 404 || end.status === 410);
   const error = end.outcome === 'failed' && !unknown ? failureOf(taken, end) : undefined;
   const collection = error === undefined ? taken.collection : failing(scope, error, observed.at);

@@ -1,6 +1,4 @@
-import type { Priority } from '../../budget/priorities.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
-import type { ListCollection } from '../../model/collections.ts';
 import { type Checkpoint, resumeFull } from '../../walk/checkpoint.ts';
 import { beginConfirm } from '../../walk/kinds/confirm.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
@@ -22,18 +20,12 @@ const OVERLAP_ROWS = 200;
 /** An unfinished full walk older than this (7 days) is not resumed: its first pages say little of today. */
 const STALE_WALK_MS = 7 * 86_400_000;
 
-export interface ScopeReading {
+export interface ScopeReading extends Pick<
+  WalkOptions,
+  'collection' | 'priority' | 'signal' | 'requests' | 'accept' | 'early'
+> {
   readonly context: ReadingContext;
-  readonly collection: ListCollection;
   readonly session: ScopeSession;
-  readonly priority: Priority;
-  readonly signal: AbortSignal;
-  /** After so many requests the walk stops, and the next reading goes on; default: it goes to its end. */
-  readonly requests?: number;
-  /** Lifts the brake of deletions. */
-  readonly accept?: boolean;
-  /** As `WalkOptions.early`. */
-  readonly early?: boolean;
   /** What `freshness` says once the collection was read; left out for one list among many. */
   readonly onRead?: (asOf: Date, began: Date) => CollectionChange;
 }
@@ -110,22 +102,19 @@ export async function rereadRows(reading: ScopeReading, keys: readonly string[])
   return runWalk(context, session, begin, reading);
 }
 
-/** A reading of all pages that may end earlier. */
-export interface ReadPart {
-  /** What it reads counts as of then (ms), earlier than it begins. */
-  readonly asOf: number;
-  readonly enough: Required<WalkOptions>['enough'];
-}
-
 /**
  * Reads all pages. An interrupted full walk is resumed at its stored cursor: its earlier pages count as of its own
  * beginning.
+ * @param part it may end earlier, and what it reads counts as of `asOf` (ms), before it begins
  */
-export async function readAll(reading: ScopeReading, part?: ReadPart): Promise<WalkResult> {
+export async function readAll(
+  reading: ScopeReading,
+  part?: Pick<Required<WalkOptions>, 'enough'> & { readonly asOf: number },
+): Promise<WalkResult> {
   const { context, session } = reading;
-  return runWalk(context, session, (now) => beginOrResume(context, session, now, part?.asOf), {
+  return runWalk(context, session, (now) => beginOrResume(reading, now, part?.asOf), {
     ...reading,
-    ...(part === undefined ? {} : { enough: part.enough }),
+    ...(part && { enough: part.enough }),
     onEnd: (end, { walk, memory }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return Promise.resolve({});
       // Polls meanwhile may have seen later rows; but in a broken order they proved nothing.
@@ -180,12 +169,7 @@ export function interruptedWalk({ fullWalk }: ScopeSession, now: number): Checkp
   return fullWalk === undefined || now - fullWalk.began >= STALE_WALK_MS ? undefined : fullWalk;
 }
 
-async function beginOrResume(
-  context: ReadingContext,
-  session: ScopeSession,
-  now: number,
-  asOf = now,
-): Promise<Step> {
+async function beginOrResume({ context, session }: ScopeReading, now: number, asOf = now): Promise<Step> {
   const interrupted = interruptedWalk(session, now);
   if (interrupted !== undefined) return resumeFull(session.memory, interrupted);
   return beginFull(session.memory, { liveRows: await context.store.liveRows(session.scope), now: asOf });

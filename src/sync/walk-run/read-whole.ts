@@ -1,8 +1,8 @@
 import type { Checkpoint } from '../../walk/checkpoint.ts';
 import { orderGrade } from '../../walk/memory/memory.ts';
 import { hasReadThrough } from '../../walk/kinds/full.ts';
-import { both, interruptedWalk, readAll, type ReadPart, type ScopeReading } from './read-scope.ts';
-import type { ReadWhole, WalkResult } from './walk-result.ts';
+import { both, interruptedWalk, readAll, type ScopeReading } from './read-scope.ts';
+import type { ReadWhole, WalkOptions, WalkResult } from './walk-result.ts';
 
 export interface WholeScopeReading extends ScopeReading {
   /** What `freshness` says when only the rest of an interrupted walk was read. */
@@ -50,7 +50,7 @@ async function readAgain(
 ): Promise<WalkResult> {
   const { session, context } = reading;
   const through = recent.at(-1);
-  const enough: ReadPart['enough'] = async ({ walk, memory }) => {
+  const enough: Required<WalkOptions>['enough'] = async (walk, memory) => {
     const { since } = session;
     if (since === undefined || through === undefined || !hasReadThrough(walk, memory, through)) return false;
     // Asked once: it reads all live keys.

@@ -19,15 +19,14 @@ const stored = {
   learnt: NOTHING_LEARNT,
   alarms: NO_ALARMS,
 };
-const written = {
-  state: 'applied',
+const written: Omit<WrittenStep, 'outcomes' | 'counts'> = {
   sentAt: new Date(1000),
   judged: true,
   raised: false,
   proven: false,
   overlooks: false,
   complete: false,
-} as unknown as Extract<WrittenStep, { state: 'applied' }>;
+};
 
 function page(keys: readonly string[], hasMore: boolean): WalkAnswer {
   return { type: 'page', keys, hasMore };

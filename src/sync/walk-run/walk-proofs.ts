@@ -18,17 +18,20 @@ export class WalkProofs {
   readonly #session: ScopeSession;
   readonly #startedAt: Date;
   /** What a full walk sees, while that may prove something. */
-  #reading: WholeReading | undefined;
+  reading: WholeReading | undefined;
   /** When the first request was sent, by the database's clock. */
-  #began: Date | undefined;
+  began: Date | undefined;
   /** Nothing was there before, so nothing can be missing. (A failed first load leaves rows, which may go since.) */
   readonly #firstLoad: boolean;
   /** Every page so far was read in trusted order: each shows what it lacks. */
   #trusted = true;
   #overlooks = false;
-  #raised = false;
-  #proven = false;
-  #whole: ReadWhole | undefined;
+  /** Rows are newly suspected. */
+  raised = false;
+  /** Rows are proven gone. */
+  proven = false;
+  /** Given once the walk has read every item of its scope. */
+  whole: ReadWhole | undefined;
 
   /**
    * @param startedAt when this run of the walk began
@@ -38,32 +41,9 @@ export class WalkProofs {
     this.#session = session;
     this.#startedAt = startedAt;
     this.#firstLoad = !session.everComplete && walk.kind === 'full' && walk.liveRows === 0;
-    if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.#reading = new WholeReading(keys);
-    if (walk.kind === 'full') session.whole = this.#reading;
+    if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.reading = new WholeReading(keys);
+    if (walk.kind === 'full') session.whole = this.reading;
     if (walk.kind === 'full') session.badItems = walk.resumed ? undefined : new BadItems();
-  }
-
-  get reading(): WholeReading | undefined {
-    return this.#reading;
-  }
-
-  get began(): Date | undefined {
-    return this.#began;
-  }
-
-  /** Rows are newly suspected. */
-  get raised(): boolean {
-    return this.#raised;
-  }
-
-  /** Rows are proven gone. */
-  get proven(): boolean {
-    return this.#proven;
-  }
-
-  /** Given once the walk has read every item of its scope. */
-  get whole(): ReadWhole | undefined {
-    return this.#whole;
   }
 
   /** Call it for each answer, before it is written. @param walk after its step @param keys of the page's items */
@@ -78,7 +58,7 @@ export class WalkProofs {
     if (walk.kind !== 'full') return;
     // A trusted order proves what is missing, so the keys of very many rows need not be remembered. (It does not
     // prove the list's end where the service leaves out `has_more`, or gives one item at a time.)
-    const first = this.#began === undefined && page?.hasMore !== undefined && keys.length > 1;
+    const first = this.began === undefined && page?.hasMore !== undefined && keys.length > 1;
     const trusted = first && orderGrade(this.#session.memory) === 'trusted';
     const needless = trusted && walk.liveRows > REMEMBERED_ROWS;
     if (walk.restarts > 0 || needless) this.#forget();
@@ -89,13 +69,13 @@ export class WalkProofs {
     walk: Walk,
     end: End | undefined,
     proof: AbsenceProof | null,
-    step: Extract<WrittenStep, { state: 'applied' }>,
+    step: Omit<WrittenStep, 'outcomes' | 'counts'>,
   ): void {
-    this.#raised ||= step.raised;
-    this.#proven ||= step.proven;
+    this.raised ||= step.raised;
+    this.proven ||= step.proven;
     this.#overlooks ||= step.overlooks;
     // A later answer may be an older one, from a cache.
-    if (this.#began === undefined || step.sentAt < this.#began) this.#began = step.sentAt;
+    if (this.began === undefined || step.sentAt < this.began) this.began = step.sentAt;
     this.#trusted &&= orderGrade(this.#session.memory) === 'trusted';
     const isPart = walk.kind === 'full' && end?.outcome === 'reached';
     // An end with a status came without a page.
@@ -104,8 +84,8 @@ export class WalkProofs {
     const isCovered = isPart || proof?.kind === 'snapshot' || proof?.through === null;
     const resumed = walk.kind === 'full' && walk.resumed;
     const sawAll = !resumed && (step.judged || this.#firstLoad);
-    this.#whole = {
-      began: walkBegan(walk, this.#startedAt, this.#began),
+    this.whole = {
+      began: walkBegan(walk, this.#startedAt, this.began),
       conclusive: walk.restarts === 0 && !this.#overlooks && ((this.#trusted && isCovered) || sawAll),
       overlooks: this.#overlooks,
       complete: step.complete,
@@ -120,8 +100,8 @@ export class WalkProofs {
   }
 
   #forget(): void {
-    this.#reading?.close();
-    this.#reading = undefined;
+    this.reading?.close();
+    this.reading = undefined;
     this.#session.whole = undefined;
   }
 }

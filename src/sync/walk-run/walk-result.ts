@@ -19,34 +19,20 @@ export interface WalkOptions {
   /** Its parent's row has changed; left out: as the session says, which does not know it of a reading's later walks. */
   readonly isDue?: boolean;
   /** Asked at each page of a full walk but the last: true ends it there, as `reached`. */
-  readonly enough?: (read: PartRead) => Promise<boolean>;
-  /** What else to store when the walk ends; asked in the step that ends it. */
+  readonly enough?: (walk: FullWalk, memory: ScopeMemory) => Promise<boolean>;
+  /** What else to store when the walk ends; asked in the step that ends it, with the memory that the step left. */
   readonly onEnd?: (end: End, ended: Ended) => Promise<AtEnd>;
 }
 
-/** A full walk before its end, with a page that is about to be written. */
-export interface PartRead {
-  readonly walk: FullWalk;
-  /** The scope's memory as the step left it. */
-  readonly memory: ScopeMemory;
-}
-
-/** A walk in the step that ends it. */
-export interface Ended {
-  readonly walk: Walk;
-  /** The scope's memory as the step left it. */
-  readonly memory: ScopeMemory;
-  /** As `WalkResult.seen`. */
-  readonly seen: ReadonlySet<string>;
-}
+type Ended = Pick<WalkResult, 'walk' | 'seen'> & { readonly memory: ScopeMemory };
 
 export interface AtEnd {
   /** As of when the scope's new and unfinished rows are mirrored, where the walk's end makes that true. */
-  readonly polledAt?: Date;
+  readonly polledAt?: Date | undefined;
   /** Keys of rows that earlier pages showed and that are not believed yet: until they are, `polledAt` stays. */
   readonly unbelieved?: readonly string[];
   /** Freshness of the collection. */
-  readonly collection?: CollectionChange;
+  readonly collection?: CollectionChange | undefined;
   /** Memory in place of the one that the step left. */
   readonly memory?: ScopeMemory;
 }

@@ -15,7 +15,7 @@ import { writeStep } from './write-step.ts';
 import type { WalkEnd } from '../../mirror/scope/walk-end.ts';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { failureMessage } from '../../db/connection/sql-state.ts';
-import { failing } from './page-decision.ts';
+import { failing, type PageStep } from './page-decision.ts';
 
 type Resolved = Step & { readonly ask: PageAsk | End };
 
@@ -48,7 +48,6 @@ class WalkRun {
   readonly #tally = new WalkTally();
   readonly #proofs: WalkProofs;
   #walk: Walk;
-  #status: number | undefined;
   #parentDeleted = false;
   #ended = false;
 
@@ -81,15 +80,16 @@ class WalkRun {
     } finally {
       // Where the lease is lost, too: what is begun is over for each observer.
       const { outcome = 'interrupted', error } = result ?? {};
+      const { pages, items, inserted, updated } = this.#tally.totals;
       observer.walkEnded({
         scope,
         kind,
         outcome: outcome === 'failed' || outcome === 'interrupted' ? outcome : 'complete',
         error,
-        pages: this.#tally.totals.pages,
-        items: this.#tally.totals.items,
-        inserted: this.#tally.totals.inserted,
-        updated: this.#tally.totals.updated,
+        pages,
+        items,
+        inserted,
+        updated,
         milliseconds: clock.monotonic() - this.#startedTick,
       });
     }
@@ -99,12 +99,13 @@ class WalkRun {
     const { scope } = this.#session;
     let outcome: WalkResult['outcome'];
     let error: Error | undefined;
+    let status: number | undefined;
     try {
       const end = await this.#readAll();
       outcome = this.#parentDeleted ? 'parent-deleted' : end.outcome;
       if (end.outcome === 'failed')
         error = new RequestRefused(end.reason ?? 'the walk failed', end.status ?? 0);
-      this.#status = end.status;
+      ({ status } = end);
     } catch (cause) {
       if (cause instanceof LeaseLost) throw cause;
       outcome = isStopped(cause) ? 'interrupted' : 'failed';
@@ -121,7 +122,7 @@ class WalkRun {
     return {
       outcome,
       error,
-      status: this.#status,
+      status,
       walk: this.#walk,
       seen,
       totals,
@@ -180,7 +181,7 @@ class WalkRun {
   async #isEnough({ walk, memory, ask }: Resolved): Promise<boolean> {
     const { enough } = this.#options;
     if (enough === undefined || ask.type === 'end' || walk.kind !== 'full') return false;
-    return enough({ walk, memory });
+    return enough(walk, memory);
   }
 
   /** A bound counts only after a page that led on, so that bounded readings are never stuck. */
@@ -209,7 +210,7 @@ class WalkRun {
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
     const items = asked.page?.items ?? [];
     this.#tally.add({ pages: asked.page === undefined ? 0 : 1, items: items.length });
-    const taken = {
+    const taken: PageStep = {
       scope,
       obs,
       items,
@@ -220,37 +221,26 @@ class WalkRun {
       totals: this.#tally.totals,
       before: this.#session.memory,
       walk,
-      memory: atEnd.memory ?? memory,
+      memory,
       page,
       served: asked.page?.served,
       end,
-      polledAt: atEnd.polledAt,
-      unbelieved: atEnd.unbelieved ?? [],
-      collection: atEnd.collection,
       gracePeriodMs: this.#context.gracePeriodMs,
       learning: learningOf(this.#session, this.#options.priority, this.#options.isDue),
       lastReadAt: this.#session.lastReadAt,
       early: this.#options.early ?? false,
+      ...atEnd,
     };
     const written = await writeStep(this.#context, this.#session, taken, this.#proofs.reading);
     if (end !== undefined) this.#ended = true;
-    if (written.state === 'parent_deleted') {
+    if (written === undefined) {
       this.#parentDeleted = true;
       return;
     }
     this.#proofs.pageWritten(walk, end, page?.proof ?? null, written);
-    const totals = totalsOf(written.result.counts);
+    const totals = totalsOf(written.counts);
     this.#tally.add(totals);
-    const { inserted = 0, updated = 0, unchanged = 0, quarantined = 0 } = totals;
-    this.#context.observer.pageWritten({
-      scope,
-      kind: walk.kind,
-      items: items.length,
-      inserted,
-      updated,
-      unchanged,
-      quarantined,
-    });
+    this.#context.observer.pageWritten({ scope, kind: walk.kind, items: items.length, ...totals });
   }
 
   /**

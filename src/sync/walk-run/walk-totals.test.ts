@@ -45,7 +45,6 @@ describe('totals', () => {
       quarantined: 32,
       forgotten: 0,
       deferred: 64,
-      conflicts: 128,
     };
     expect(totalsOf(counts)).toEqual({ inserted: 1, updated: 6, unchanged: 24, quarantined: 32 });
   });

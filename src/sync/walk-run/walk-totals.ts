@@ -15,7 +15,7 @@ const COUNTS = Object.keys(NO_WALK_TOTALS) as readonly (keyof WalkTotals)[];
 
 /** Sums of two walks, or of a walk and one more page. */
 export function addTotals(a: ReadTotals, b: Partial<ReadTotals>): ReadTotals {
-  const sums: Record<keyof WalkTotals, number> = { ...NO_WALK_TOTALS };
+  const sums = { ...NO_WALK_TOTALS };
   for (const name of COUNTS) sums[name] = a[name] + (b[name] ?? 0);
   return { ...sums, along: addRows(a.along, b.along) };
 }
@@ -27,7 +27,9 @@ function addRows(a: RowsByCollection, b: RowsByCollection = new Map()): RowsByCo
 }
 
 /** What a page's outcomes add to its walk's totals. */
-export function totalsOf(counts: PageCounts): Partial<WalkTotals> {
+export function totalsOf(
+  counts: PageCounts,
+): Pick<WalkTotals, 'inserted' | 'updated' | 'unchanged' | 'quarantined'> {
   return {
     inserted: counts.inserted,
     updated: counts.updated + counts.undeleted,
@@ -41,23 +43,15 @@ const MOST_SEEN = 50_000;
 
 /** What a walk has read so far, for its result. */
 export class WalkTally {
-  readonly #seen = new Set<string>();
-  #totals: ReadTotals = NO_TOTALS;
-
-  get totals(): ReadTotals {
-    return this.#totals;
-  }
-
+  totals: ReadTotals = NO_TOTALS;
   /** As `WalkResult.seen`. */
-  get seen(): ReadonlySet<string> {
-    return this.#seen;
-  }
+  readonly seen = new Set<string>();
 
   add(more: Partial<ReadTotals>): void {
-    this.#totals = addTotals(this.#totals, more);
+    this.totals = addTotals(this.totals, more);
   }
 
   saw(keys: readonly string[]): void {
-    for (const key of keys) if (this.#seen.size < MOST_SEEN) this.#seen.add(key);
+    for (const key of keys) if (this.seen.size < MOST_SEEN) this.seen.add(key);
   }
 }

@@ -1,43 +1,30 @@
-import type { PageResult } from '../../mirror/page-write.ts';
+import type { ObservedPage } from '../../mirror/page-write.ts';
 import { isCopy } from '../../model/page.ts';
 import { checkpoint } from '../../walk/checkpoint.ts';
 import type { WholeWalk } from '../../walk/memory/pair.ts';
 import { decide, type Decided, type PageStep } from './page-decision.ts';
 import { carryingFreed, type ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
-import { NOT_JUDGED, recordAbsences, type WholeReading } from '../scope/whole-reading.ts';
+import { type Absences, NOT_JUDGED, recordAbsences, type WholeReading } from '../scope/whole-reading.ts';
 
-/** What became of a page. */
-export type WrittenStep =
-  | {
-      readonly state: 'applied';
-      readonly result: Extract<PageResult, { readonly state: 'applied' }>;
-      /** When its request was sent, by the database's clock. */
-      readonly sentAt: Date;
-      /** It ends a whole walk, and the rows that this did not see are suspected or proven gone. */
-      readonly judged: boolean;
-      /** It suspects rows. */
-      readonly raised: boolean;
-      /** It proved rows gone. */
-      readonly proven: boolean;
-      /** Rows are missing that came or changed too lately to be suspected. */
-      readonly overlooks: boolean;
-      /** Everything is mirrored as of its request, once a proof confirms that it is the account's own. */
-      readonly complete: boolean;
-    }
-  | { readonly state: 'parent_deleted' };
+/** What became of a page, and of the rows that it or its walk did not see. */
+export interface WrittenStep extends Absences, Pick<ObservedPage, 'outcomes' | 'counts' | 'sentAt'> {
+  /** Everything is mirrored as of its request, once a proof confirms that it is the account's own. */
+  readonly complete: boolean;
+}
 
 /**
  * Writes a page with its checkpoint, its evidence, its suspects and the budget's slots: one transaction. Then the
  * session goes on with what is committed. After the last page of a whole walk, what that walk proves is recorded.
  * @param whole what the walk has seen, while that may prove something
+ * @returns undefined: its list is deleted
  */
 export async function writeStep(
   context: ReadingContext,
   session: ScopeSession,
   taken: PageStep,
   whole: WholeReading | undefined,
-): Promise<WrittenStep> {
+): Promise<WrittenStep | undefined> {
   const { scope, obs, items, hashes, sentAfter, served, walk, page, end } = taken;
   // The whole scope in one answer needs no second walk like it.
   const snapshot = page?.proof?.kind === 'snapshot';
@@ -55,9 +42,9 @@ export async function writeStep(
       sentAfter,
       // What refused an item may have been taken away.
       again: walk.kind === 'full',
-      ...(page === undefined || page.proof === null ? {} : { proof: page.proof }),
-      ...(page === undefined ? {} : { where: page.place }),
-      ...(isCopy(served) ? { copy: { knownAsOf: session.polledAt } } : {}),
+      proof: page?.proof ?? undefined,
+      where: page?.place,
+      copy: isCopy(served) ? { knownAsOf: session.polledAt } : undefined,
       alsoInTransaction,
       decide: (observed) => {
         ({ sentAt } = observed);
@@ -70,12 +57,13 @@ export async function writeStep(
     }),
   );
   if (walk.kind === 'full') session.fullWalk = end === undefined ? checkpoint(walk) : undefined;
-  if (result.state === 'parent_deleted' || decided === undefined) return { state: 'parent_deleted' };
+  if (result.state === 'parent_deleted' || decided === undefined) return undefined;
 
   session.committed = obs;
   const previous = session.memory.whole;
   session.memory = decided.memory;
   if (end?.outcome === 'complete') session.everComplete = true;
+  const { suspectChange } = result.decision;
   const { polledAt, lastReadAt, learnt, alarms } = result.decision.scope;
   if (polledAt !== undefined) session.polledAt = polledAt;
   if (learnt !== undefined) session.learnt = learnt;
@@ -87,14 +75,13 @@ export async function writeStep(
   if (result.changed !== undefined) context.onChanged(result.changed);
   const { completeAsOf } = decided;
   if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });
-  const { suspectChange } = result.decision;
   const absences =
     whole !== undefined && judges
       ? await recordAbsences(context, scope, whole, present, previous, obs)
       : NOT_JUDGED;
   return {
-    state: 'applied',
-    result,
+    outcomes: result.outcomes,
+    counts: result.counts,
     sentAt,
     judged: snapshot || absences.judged,
     raised: absences.raised || (suspectChange?.add.length ?? 0) > 0,

@@ -51,11 +51,11 @@ const WRITES: readonly [string, Write][] = [
   [
     'an answer that is one object',
     ({ mirror }, fence) =>
-      mirror.applySingle(fence, {
-        collection: 'account',
+      mirror.applyPage(fence, {
+        scope: { userId: fence.userId, collection: 'account', parent: '' },
         obs: 1_000,
         after: 999,
-        item: { source: '{"credits":1}', state: 'finished', key: '', problem: undefined },
+        items: itemsOf('account', '[{"credits":1}]'),
         sentAfter: 0,
         decide: () => ({ scope: {} }),
       }),

@@ -1,11 +1,5 @@
 import type { Db } from '../../../src/db/connection/db.ts';
-import { type DueScopesQuery, dueScopes, type ScopeOrder } from '../../../src/mirror/scope/scope-store.ts';
-
-const DAY = 86_400_000;
-
-export function orderAt(now: string): ScopeOrder {
-  return { now: new Date(now), first: 'changed', longestMs: DAY, priorMs: DAY, unfinishedPriorMs: DAY / 24 };
-}
+import { type DueScopesQuery, dueScopes } from '../../../src/mirror/scope/scope-store.ts';
 
 /** Lists whose items are to be read, in their order, as a pass that takes all asks for them. */
 export async function dueLists(
@@ -20,7 +14,8 @@ export async function dueLists(
     fully: false,
     except: [],
     again: false,
-    order: orderAt('2026-02-01T00:00:00Z'),
+    now: new Date('2026-02-01T00:00:00Z'),
+    first: 'changed',
     resting: 'last',
     announced: 'believed',
     limit: 10,

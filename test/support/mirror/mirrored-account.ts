@@ -169,13 +169,12 @@ export class MirroredAccount {
    */
   async single(json: string, copiedMs?: number): Promise<PageResult> {
     const stored = await openScope(this.database.db, this.scope('account'));
-    const [item] = itemsOf('account', `[${json}]`);
-    if (item === undefined) throw new Error('no item');
-    return this.mirror.applySingle(this.fence, {
-      collection: 'account',
+    return this.mirror.applyPage(this.fence, {
+      scope: this.scope('account'),
       obs: stored.lastObs + 1,
       after: stored.lastObs,
-      item,
+      items: itemsOf('account', `[${json}]`),
+      again: true,
       ...(copiedMs === undefined ? {} : { copy: { knownAsOf: undefined } }),
       sentAfter: NOW - (copiedMs ?? 0),
       decide: () => ({ scope: {} }),

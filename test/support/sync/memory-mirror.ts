@@ -57,7 +57,6 @@ export class MemoryMirror {
           lastObs: 0,
           learnt: NOTHING_LEARNT,
           alarms: NO_ALARMS,
-          liveRows: 0,
           ...this.#scopes.get(scope.collection),
         }),
       dueScopes: () => Promise.resolve([]),
@@ -96,7 +95,7 @@ export class MemoryMirror {
       rows.set(key, { source, changeId: String(this.#changeId), changedAt: at, live: true });
       return known === undefined ? 'inserted' : 'updated';
     });
-    const counts = countOutcomes(outcomes, 0);
+    const counts = countOutcomes(outcomes);
     const sentAt = new Date(at.getTime() - (this.#clock.monotonic() - write.sentAfter));
     const hashes = write.items.map(({ source }) => source);
     const observed = { outcomes, counts, at, sentAt, hashes, missing: [], suspects: [], quarantined: [] };
@@ -111,6 +110,6 @@ export class MemoryMirror {
       ...(fullAt === undefined ? {} : { fullAt }),
       ...(polledAt === undefined ? {} : { polledAt }),
     });
-    return { state: 'applied', outcomes, counts, at, decision, changed: undefined, refused: [] };
+    return { state: 'applied', outcomes, counts, decision, changed: undefined, refused: [] };
   }
 }

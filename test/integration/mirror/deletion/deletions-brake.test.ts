@@ -28,7 +28,6 @@ describe('the brake', () => {
     expect(await account.applyDeletions('research_jobs')).toMatchObject({
       deleted: 0,
       blocked: 5,
-      waiting: 8,
     });
     expect(await quality(account)).toEqual([{ blocked: '5', waiting: '8' }]);
   });

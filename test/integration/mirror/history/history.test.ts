@@ -92,10 +92,10 @@ describe('history', () => {
     const columns = await historyColumns(db, table);
     const scope = account.scope('research_jobs');
     for (const keys of [['1', '2'], ['4']]) {
-      const archive = { table, scope, keys, at: new Date(), op: 'delete', columns } as const;
-      await expect(fenced(db, account.fence, (trx) => archiveRows(trx, archive))).rejects.toThrow(
-        /versions were to be archived/,
+      const archive = fenced(db, account.fence, (trx, at) =>
+        archiveRows(trx, table, scope, keys, at, 'delete', columns),
       );
+      await expect(archive).rejects.toThrow(/versions were to be archived/);
     }
     expect(await versions(account, 'job_id')).toEqual([{ job_id: '2' }]);
   });

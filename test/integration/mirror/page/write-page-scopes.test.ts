@@ -155,7 +155,11 @@ describe('the end of a walk', () => {
       collection: { state: 'failing', failure },
     };
     await account.mirror.endWalk(account.fence, scope, { scope: { failure }, walkEnd }, 1);
-    expect(await account.storedScope('research_jobs')).toMatchObject({ failures: 1, lastErrorAt: at });
+    expect(
+      await account.query(
+        `select failures, last_error_at as at from mirror_sync.scope where _user_id = ${account.fence.userId}`,
+      ),
+    ).toEqual([{ failures: 1, at }]);
     expect(
       await account.query(
         `select f.state, f.last_error, l.error, l.requests from mirror.freshness f

@@ -204,7 +204,7 @@ describe('a page', () => {
       ),
     ).toMatchObject({
       outcomes: ['inserted', 'quarantined', 'quarantined'],
-      counts: { inserted: 1, quarantined: 2, conflicts: 0 },
+      counts: { inserted: 1, quarantined: 2 },
       changed: { changeId: changeId(1) },
     });
     expect(await account.query(`select live_rows from mirror.freshness ${where}`)).toEqual([

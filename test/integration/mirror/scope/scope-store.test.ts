@@ -12,7 +12,7 @@ import {
 import { itemsWith, proveAbsent } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
-import { dueLists, orderAt } from '../../../support/mirror/due-lists.ts';
+import { dueLists } from '../../../support/mirror/due-lists.ts';
 
 const newAccount = testAccounts();
 
@@ -79,7 +79,7 @@ describe('a scope’s row', () => {
     const [one, other] = await Promise.all([openScope(db, scope), openScope(db, scope)]);
     expect(one).toEqual(other);
     expect(one.memory).toEqual({});
-    expect(one).toMatchObject({ scope, dueAt: undefined, lastObs: 0, failures: 0, liveRows: 0 });
+    expect(one).toMatchObject({ scope, dueAt: undefined, lastObs: 0, failures: 0 });
     await expect(openScope(db, { ...scope, userId: '999999' })).rejects.toThrow('account 999999 has no row');
   });
 
@@ -89,13 +89,13 @@ describe('a scope’s row', () => {
     const { db } = account.database;
     await openScope(db, scope);
     const day = (of: number): string => `2026-01-0${of}T00:00:00.000Z`;
-    const columns = ['due_at', 'last_read_at', 'polled_at', 'full_at', 'complete_as_of', 'last_error_at'];
+    const columns = ['due_at', 'last_read_at', 'polled_at', 'full_at'];
     await set(account, Object.fromEntries(columns.map((name, index) => [name, day(index + 1)])), {
       collection: 'watchlist',
     });
     await set(
       account,
-      { last_error: 'no', failures: '3', live_rows: '7', full_walk: '{"cursor":"9"}', memory: '{"a":1}' },
+      { failures: '3', full_walk: '{"cursor":"9"}', memory: '{"a":1}' },
       { collection: 'watchlist' },
     );
     await set(
@@ -117,11 +117,7 @@ describe('a scope’s row', () => {
       lastReadAt: new Date(day(2)),
       polledAt: new Date(day(3)),
       fullAt: new Date(day(4)),
-      completeAsOf: new Date(day(5)),
-      lastErrorAt: new Date(day(6)),
-      lastError: 'no',
       failures: 3,
-      liveRows: 7,
       fullWalk: { cursor: '9' },
       lastObs: 0,
       learnt: { changes: 1.5, announced: 0.5, watchedMs: 60000.25, cost: 2 },
@@ -152,7 +148,7 @@ describe('the scopes that are to be read', () => {
   it('come due ones first, then those not read for a day, then those likely to have changed; deleted lists never', async () => {
     const account = await withLists(1, 2, 3, 4, 5, 6, 7);
     await account.page('list_items', '[{"id":"x","status":"open"}]', { parent: '5' });
-    const order = orderAt('2026-01-06T12:00:00Z');
+    const now = new Date('2026-01-06T12:00:00Z');
     for (const [parent, dueAt, readAt] of [
       ['1', null, '2026-01-05Z'],
       ['2', null, '2026-01-03Z'],
@@ -165,11 +161,11 @@ describe('the scopes that are to be read', () => {
       await set(account, { due_at: dueAt, last_read_at: readAt }, { parent });
     }
     await set(account, { gone_at: '2026-01-09Z' }, { parent: '6' });
-    expect(await due(account, { order })).toEqual(['4', '3', '2', '1', '5']);
+    expect(await due(account, { now })).toEqual(['4', '3', '2', '1', '5']);
     expect(await due(account, { limit: 2 })).toEqual(['4', '3']);
     // List 7 was read since, but by a poll: a pass of full walks does not leave it out.
     expect(await due(account, { fully: true })).toContain('7');
-    expect(await due(account, { except: ['4', '5'], order })).toEqual(['3', '2', '1']);
+    expect(await due(account, { except: ['4', '5'], now })).toEqual(['3', '2', '1']);
     // Whenever they were read.
     await set(account, { due_at: '2026-01-01Z', last_read_at: '2026-01-30Z' }, { parent: '1' });
     expect(await due(account, { limit: 3 })).toEqual(['1', '4', '3']);
@@ -191,7 +187,7 @@ describe('the scopes that are to be read', () => {
 
   it('come for a change of their row only as long as that has meant something, or where they are to be read anyway', async () => {
     const account = await withLists(1, 2, 3, 4, 5);
-    const order = orderAt('2026-02-01T12:00:00Z');
+    const now = new Date('2026-02-01T12:00:00Z');
     for (const [parent, readAt, trueAlarms, falseAlarms] of [
       ['1', '2026-02-01T11:00Z', '0', '8'],
       ['2', '2026-02-01T11:00Z', '0', '8.5'],
@@ -207,12 +203,12 @@ describe('the scopes that are to be read', () => {
       );
     }
     // List 2, whose row was only ever wrong, comes with those that are to be read in any case, by its need.
-    const run = { notReadSince: new Date('2026-02-01T12:00:00Z'), order };
+    const run = { notReadSince: new Date('2026-02-01T12:00:00Z'), now };
     expect(await due(account, run)).toEqual(['1', '3', '4', '5', '2']);
-    const dueOnly = { notReadSince: new Date(0), order };
+    const dueOnly = { notReadSince: new Date(0), now };
     expect(await due(account, dueOnly)).toEqual(['1', '3', '4', '5']);
     expect(await due(account, { ...dueOnly, announced: 'all' })).toEqual(['1', '2', '3', '4', '5']);
-    expect(await due(account, { ...run, order: { ...order, first: 'oldest' } })).toEqual([
+    expect(await due(account, { ...run, first: 'oldest' })).toEqual([
       '4',
       '1',
       '3',
@@ -253,7 +249,7 @@ describe('the scopes that are to be read', () => {
   it('come in the order of the planner', async () => {
     const account = await withLists(...Array.from({ length: 60 }, (_, index) => index + 1));
     const random = seeded(1);
-    const order = orderAt('2026-02-01T00:00:00Z');
+    const now = new Date('2026-02-01T00:00:00Z');
     const lists = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         const sinceMs = index < 5 ? undefined : Math.round(1 + random() * 1.2 * DAY);
@@ -267,7 +263,7 @@ describe('the scopes that are to be read', () => {
         };
         const dueMs = random() < 0.5 ? undefined : 1 + index + Math.round(random() * 1000) * 1000;
         const alarms = { trueAlarms: random() * 5, falseAlarms: random() * 40 };
-        const readAt = sinceMs === undefined ? null : new Date(order.now.getTime() - sinceMs).toISOString();
+        const readAt = sinceMs === undefined ? null : new Date(now.getTime() - sinceMs).toISOString();
         const parent = String(index + 1);
         const stored = {
           last_read_at: readAt,
@@ -275,7 +271,7 @@ describe('the scopes that are to be read', () => {
           announced: String(learnt.announced),
           watched_ms: String(learnt.watchedMs),
           cost: String(learnt.cost),
-          due_at: dueMs === undefined ? null : new Date(order.now.getTime() - dueMs).toISOString(),
+          due_at: dueMs === undefined ? null : new Date(now.getTime() - dueMs).toISOString(),
           true_alarms: String(alarms.trueAlarms),
           false_alarms: String(alarms.falseAlarms),
         };
@@ -288,7 +284,7 @@ describe('the scopes that are to be read', () => {
     const planned = lists.toSorted(
       (a, b) => compareNeeds(a.need, b.need) || compareTexts(a.parent, b.parent),
     );
-    expect(await due(account, { order, limit: 60 })).toEqual(planned.map(({ parent }) => parent));
+    expect(await due(account, { now, limit: 60 })).toEqual(planned.map(({ parent }) => parent));
   });
 });
 
@@ -309,12 +305,8 @@ describe('all lists together', () => {
       values (${account.fence.userId}, 'list_items', '2', '7', now(), false)`.execute(
       account.database.kysely,
     );
-    const { count, requests, need } = await needOfScopes(account.database.db, {
-      userId: account.fence.userId,
-      collection: 'list_items',
-      priorMs: DAY,
-      unfinishedPriorMs: DAY / 24,
-    });
+    const { userId } = account.fence;
+    const { count, requests, need } = await needOfScopes(account.database.db, userId, 'list_items');
     const roots = Math.sqrt((1.5 * 6) / (2 * DAY)) + Math.sqrt((4 * 2) / (DAY / 24));
     expect([count, requests]).toEqual([2, 5.5]);
     expect(need).toBeCloseTo(roots * Math.sqrt((2 + 3) / (2 + 6)), 9);
@@ -322,16 +314,16 @@ describe('all lists together', () => {
 
   it('are read again in one run as long as others are left over, those that need it most before these', async () => {
     const account = await withLists(1, 2, 3);
-    const order = orderAt('2026-02-01T00:01:00Z');
+    const now = new Date('2026-02-01T00:01:00Z');
     const read = { watched_ms: String(DAY) };
     await set(account, { ...read, changes: '900', last_read_at: '2026-02-01T00:00:30Z' }, { parent: '1' });
     await set(account, { ...read, changes: '1', last_read_at: '2026-02-01T00:00:30Z' }, { parent: '2' });
     await set(account, { ...read, changes: '1', last_read_at: '2026-01-31T23:59:00Z' }, { parent: '3' });
-    expect(await due(account, { order })).toEqual(['3']);
-    expect(await due(account, { order, again: true })).toEqual(['1', '3', '2']);
-    expect(await due(account, { order, again: true, except: ['3'] })).toEqual([]);
+    expect(await due(account, { now })).toEqual(['3']);
+    expect(await due(account, { now, again: true })).toEqual(['1', '3', '2']);
+    expect(await due(account, { now, again: true, except: ['3'] })).toEqual([]);
     await set(account, { gone_at: '2026-01-01Z' }, { parent: '3' });
-    expect(await due(account, { order, again: true })).toEqual([]);
+    expect(await due(account, { now, again: true })).toEqual([]);
   });
 });
 
@@ -370,9 +362,6 @@ describe('as of when a collection with parents is whole', () => {
     expect(await complete()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: true });
     await read('3', 3);
     expect(await complete()).toEqual({ least: new Date('2026-01-01T00:00:00Z'), lacking: false });
-    expect((await account.storedScope('list_items', '1')).completeAsOf).toEqual(
-      new Date('2026-01-02T00:00:00Z'),
-    );
     await proveAbsent(account, 'lists', itemsWith('list_id', [1, 3]));
     await account.applyDeletions('lists');
     expect(await complete()).toEqual({ least: new Date('2026-01-02T00:00:00Z'), lacking: false });
