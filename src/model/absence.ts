@@ -25,8 +25,6 @@ export type SuspectKind = AbsenceProof['kind'] | 'pair' | 'returned';
 export interface SuspectedDeletion {
   readonly key: string;
   readonly kind: SuspectKind;
-  /** Observation number of the first proof. */
-  readonly obs: number;
   /** When it was written. */
   readonly at: number;
   /** Its `Date`, by the service's clock; left out where it had none. */

@@ -14,7 +14,6 @@ export function changed(
     next.set(key, {
       key,
       kind,
-      obs: 0,
       at: clock,
       proven: false,
       untrue: false,

@@ -104,8 +104,7 @@ function missingRows(
   const type = keyTypeName(table);
   const columns = hasSuspects
     ? SUSPECT_COLUMNS
-    : sql`null::text as kind, null::bigint as obs, null::timestamptz as at, null::timestamptz as "servedAt",
-        null::boolean as proven`;
+    : sql`null::text as kind, null::timestamptz as at, null::timestamptz as "servedAt", null::boolean as proven`;
   // One look into the primary key for each row: a join without statistics may read all suspects for each.
   const suspects = hasSuspects
     ? sql`left join lateral (

@@ -5,20 +5,16 @@ import type { CollectionName, Scope } from '../../model/collections.ts';
 import { ofScope } from '../table.ts';
 
 /** A suspected deletion as stored: its key and `SUSPECT_COLUMNS`. */
-export interface SuspectRow {
-  readonly key: string;
-  readonly kind: SuspectKind;
-  readonly obs: string;
+export type SuspectRow = Omit<SuspectedDeletion, 'at' | 'servedAt'> & {
   readonly at: Date;
   readonly servedAt: Date | null;
-  readonly proven: boolean;
-}
+};
 
 /** What is read of a suspected deletion besides its key, from the table aliased `c`. */
-export const SUSPECT_COLUMNS = sql`c.kind, c.obs, c.at, c.served_at as "servedAt", c.proven_at is not null as proven`;
+export const SUSPECT_COLUMNS = sql`c.kind, c.at, c.served_at as "servedAt", c.proven_at is not null as proven`;
 
-export function toSuspect({ key, kind, obs, at, servedAt, proven }: SuspectRow): SuspectedDeletion {
-  const known = { key, kind, obs: Number(obs), at: at.getTime(), proven };
+export function toSuspect({ key, kind, at, servedAt, proven }: SuspectRow): SuspectedDeletion {
+  const known = { key, kind, at: at.getTime(), proven };
   return servedAt === null ? known : { ...known, servedAt: servedAt.getTime() };
 }
 

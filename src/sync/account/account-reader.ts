@@ -17,8 +17,7 @@ import { type ReadRequest, readRoot, type RootReading } from './read-root.ts';
 import { readSingle } from './read-single.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
-import type { ScopeSession } from '../scope/scope-session.ts';
-import { SessionPool } from '../scope/session-pool.ts';
+import { SessionPool } from '../scope/scope-session.ts';
 import { type ConfirmOptions, DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
 import { addTotals } from '../walk-run/walk-totals.ts';
 import { whyNotProven } from '../reader/account-source.ts';
@@ -131,15 +130,6 @@ export class AccountReader {
       });
     }
     return readRoot(this.#root, found, request);
-  }
-
-  /** Runs `task` with the scope's session: it may write between the scope's pages, in turn with them. */
-  withSession<T>(
-    scope: Scope,
-    found: ListCollection,
-    task: (session: ScopeSession) => Promise<T>,
-  ): Promise<T> {
-    return this.#root.sessions.use(scope, found, task);
   }
 
   /** The next run of its cron line; undefined: it has none. */

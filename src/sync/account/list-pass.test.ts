@@ -112,12 +112,11 @@ describe('a pass over lists', () => {
 
   it('tries a list that failed once a pass', async () => {
     let tries = 0;
-    const result = await passOverScopes(lists, options, ({ scope: { parent } }) => {
+    await passOverScopes(lists, options, ({ scope: { parent } }) => {
       if (parent === '7') tries += 1;
       else lists.read(parent);
       return Promise.resolve(parent !== '7');
     });
-    expect(result.failed).toBe(1);
     expect(tries).toBe(1);
   });
 

@@ -54,7 +54,7 @@ export async function passOverScopes(
   store: Pick<AccountStore, 'dueScopes'>,
   options: ListPassOptions,
   read: (scope: StoredScope) => Promise<boolean>,
-): Promise<{ readonly read: number; readonly failed: number; readonly leftOver: boolean }> {
+): Promise<{ readonly read: number; readonly leftOver: boolean }> {
   const { lists, fully, announced } = options;
   const notReadSince = options.dueOnly ? unreadSince(options) : options.since;
   const resting: DueScopesBounds['resting'] = options.dueOnly ? 'out' : 'last';
@@ -63,7 +63,6 @@ export async function passOverScopes(
   const spent = new Set<string>();
   const reads = new Map<string, number>();
   let count = 0;
-  let failed = 0;
   let leftOver = false;
   let failure: { readonly error: unknown } | undefined;
   let queue: StoredScope[] = [];
@@ -118,7 +117,6 @@ export async function passOverScopes(
           const well = await read(stored);
           const times = (reads.get(parent) ?? 0) + 1;
           reads.set(parent, times);
-          if (!well) failed += 1;
           if (!well || times > 1) spent.add(parent);
         } finally {
           active.delete(parent);
@@ -143,5 +141,5 @@ export async function passOverScopes(
   while (workers.size > 0) await Promise.all(workers);
   if (failure !== undefined) throw failure.error;
   options.signal.throwIfAborted();
-  return { read: count, failed, leftOver };
+  return { read: count, leftOver };
 }

@@ -9,7 +9,7 @@ import { pollScope, type ScopeReading } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
 import type { DueScopesBounds } from '../reader/account-store.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
-import type { SessionPool } from '../scope/session-pool.ts';
+import type { SessionPool } from '../scope/scope-session.ts';
 import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
 import { isUnknown, type ReadWhole, type WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';

@@ -1,7 +1,7 @@
 import { PRIORITY } from '../../budget/priorities.ts';
 import { childrenOf, type ListCollection, type Scope } from '../../model/collections.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
-import type { SessionPool } from '../scope/session-pool.ts';
+import type { SessionPool } from '../scope/scope-session.ts';
 import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
 import { both, interruptedWalk, pollScope, readAll } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';

@@ -42,7 +42,6 @@ export type Follow = (outcome: Pick<ReadOutcome, 'suspects' | 'fullWalks'>) => v
 
 /** The running account: what its schedule, its commands and its hints ring. */
 export interface AccountService extends Service {
-  readonly reader: AccountReader;
   pollDue(name: CollectionName): void;
   /**
    * The run of that moment is due. Call it again and again until the next run is another: it begins the run at once,
@@ -169,7 +168,6 @@ export function accountService(options: AccountServiceOptions): AccountService {
 
   return {
     ...running,
-    reader,
     pollDue: (name) => ring(name, 'poll'),
     runDue,
   };

@@ -1,11 +1,12 @@
 import type { KeptKeys } from '@research-mirror/runtime/kept-keys';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
-import type { KeyType, Scope } from '../../model/collections.ts';
+import { type KeyType, type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
 import type { Alarms } from '../../plan/alarms.ts';
 import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import type { Checkpoint } from '../../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../../walk/memory/memory.ts';
+import type { AccountStore } from '../reader/account-store.ts';
 import type { BadItems } from './bad-items.ts';
 import type { WholeReading } from './whole-reading.ts';
 
@@ -87,5 +88,40 @@ export class ScopeSession {
   /** Writes something else than a page: no page of the scope is written meanwhile, but a request may be under way. */
   write<T>(task: () => Promise<T>): Promise<T> {
     return this.#writes.run(task);
+  }
+}
+
+/**
+ * One session for each scope that is being read: its readers share it. When the last of them is done, the session is
+ * dropped: ten thousand lists are rows in Postgres, not memory, and after a failure with unknown outcome the next
+ * reader begins with what the database has.
+ */
+export class SessionPool {
+  readonly #store: Pick<AccountStore, 'openScope'>;
+  readonly #open = new Map<string, { readonly session: Promise<ScopeSession>; users: number }>();
+
+  constructor(store: Pick<AccountStore, 'openScope'>) {
+    this.#store = store;
+  }
+
+  /** Runs `task` with the scope's session. @throws what the store or `task` throws */
+  async use<T>(
+    scope: Scope,
+    { keyType }: ListCollection,
+    task: (session: ScopeSession) => Promise<T>,
+  ): Promise<T> {
+    const name = scopeName(scope);
+    const entry = this.#open.get(name) ?? {
+      session: this.#store.openScope(scope).then((stored) => new ScopeSession(stored, keyType)),
+      users: 0,
+    };
+    entry.users += 1;
+    this.#open.set(name, entry);
+    try {
+      return await task(await entry.session);
+    } finally {
+      entry.users -= 1;
+      if (entry.users === 0) this.#open.delete(name);
+    }
   }
 }

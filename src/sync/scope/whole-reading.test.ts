@@ -63,7 +63,7 @@ describe('a whole walk', () => {
     const first = await told(['1', '2', '3']);
     expect(first).toMatchObject({ raised: true, proven: false });
     expect(first.changes[0]?.add).toEqual([{ key: '3', kind: 'pair' }]);
-    const suspect = { key: '3', kind: 'pair', obs: 1, at: 0, proven: false };
+    const suspect = { key: '3', kind: 'pair', at: 0, proven: false };
     const previous = { digest: first.digest, began: 0, ended: BEGAN.getTime() - GRACE_PERIOD };
     const second = await told(['1', '2', '3'], { previous, suspects: [suspect] });
     expect(second).toMatchObject({ raised: false, proven: true });

@@ -23,7 +23,7 @@ function view(parts: Partial<PageView>): PageView {
 }
 
 function suspect(kind: SuspectKind, at = 0, proven = false): SuspectedDeletion {
-  return { key: '7', kind, obs: 1, at, proven };
+  return { key: '7', kind, at, proven };
 }
 
 const missing = [{ key: '7', changedAt: 0 }];
@@ -114,7 +114,6 @@ describe('judging a page', () => {
         fc.record({
           key: fc.constantFrom(...keys),
           kind,
-          obs: fc.constant(1),
           at: time,
           proven: fc.boolean(),
         }),

@@ -8,7 +8,7 @@ const SECOND: WholeWalk = { digest: 'a', began: 70_000, ended: 80_000 };
 const MISSING = [{ key: '7', changedAt: -GRACE_PERIOD }];
 
 function suspect(parts: Partial<SuspectedDeletion> = {}): SuspectedDeletion {
-  return { key: '7', kind: 'pair', obs: 1, at: 10_000, proven: false, ...parts };
+  return { key: '7', kind: 'pair', at: 10_000, proven: false, ...parts };
 }
 
 function judged(
