@@ -1,5 +1,6 @@
 import { type CollectionName, childrenOf, collection } from './collections.ts';
 import { fieldSource, fieldSources } from './json/json-text.ts';
+import { isJson } from './json/jsonb-text.ts';
 import { readKey } from './key.ts';
 
 /** A row or a whole scope that may have changed, as an event or an answer says. */
@@ -37,7 +38,9 @@ export function rowsOfEvent(type: string | undefined, data: string | undefined):
   if (family === undefined || !(type ?? '').includes('.')) return data === undefined ? [] : namedIn(data);
   const { table, fields } = family;
   const named =
-    data === undefined ? undefined : fields.map((field) => keyIn(data, field, table)).find(isKnown);
+    data === undefined
+      ? undefined
+      : fields.map((field) => keyIn(data, field, table)).find((key) => key !== undefined);
   return named === undefined ? [{ collection: table, parent: '', key: '' }] : rowAndChildren(table, named);
 }
 
@@ -69,17 +72,4 @@ function keyIn(source: string, field: string, table: CollectionName): string | u
   if (found.kind === 'single') return undefined;
   const reading = readKey(found.keyType, fieldSource(source, field));
   return 'key' in reading ? reading.key : undefined;
-}
-
-function isJson(source: string): boolean {
-  try {
-    JSON.parse(source);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isKnown<T>(value: T | undefined): value is T {
-  return value !== undefined;
 }

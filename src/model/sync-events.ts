@@ -14,27 +14,21 @@ export interface WalkStarted {
 }
 
 /** What one page's transaction did. */
-export interface PageWritten {
+export interface PageWritten extends Readonly<
+  Record<'items' | 'inserted' | 'updated' | 'unchanged' | 'quarantined', number>
+> {
   readonly scope: Scope;
   readonly kind: WalkKind;
-  readonly items: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly unchanged: number;
-  readonly quarantined: number;
 }
 
-export interface WalkEnded {
+export interface WalkEnded extends Readonly<
+  Record<'pages' | 'items' | 'inserted' | 'updated' | 'milliseconds', number>
+> {
   readonly scope: Scope;
   readonly kind: WalkKind;
   readonly outcome: (typeof WALK_OUTCOMES)[number];
   /** Why it failed; undefined otherwise. */
   readonly error: Error | undefined;
-  readonly pages: number;
-  readonly items: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly milliseconds: number;
 }
 
 export interface SuspectsWait {

@@ -40,8 +40,7 @@ export function takePage<R extends Reading>(
   const items = answer.keys.length;
   const keys = distinctNeighbours(answer.keys);
   const { evidence, keyType, needed } = memory;
-  const observed =
-    keys.length === 0 ? undefined : observeOrder(evidence, keyType, keys, reading, needed);
+  const observed = keys.length === 0 ? undefined : observeOrder(evidence, keyType, keys, reading, needed);
   const known = learn(reading, memory, answer, observed);
   const direction = usableDirection(known);
   const fresh = freshKeys(reading, memory, direction, keys);

@@ -50,12 +50,7 @@ class DeletionRefused extends Error {
 }
 
 /** What one transaction did. */
-interface DeletedPart {
-  /** Rows of the scope's own collection. */
-  readonly deleted: number;
-  /** Rows of other collections that were deleted with these. */
-  readonly along: RowsByCollection;
-  readonly changed: readonly ChangedTable[];
+interface DeletedPart extends Omit<DeletionResult, 'blocked'> {
   /** Proven suspects that are left. */
   readonly left: number;
   readonly blocked: boolean;

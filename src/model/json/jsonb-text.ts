@@ -29,7 +29,7 @@ export function storedBody(body: string, asJson = isJson(body)): StoredBody {
   return { raw, verbatim };
 }
 
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

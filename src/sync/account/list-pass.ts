@@ -1,4 +1,4 @@
-import type { ScopeOrder, StoredScope } from '../../mirror/scope/scope-store.ts';
+import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { ListCollection } from '../../model/collections.ts';
 import { LONGEST_MS } from '../../plan/change-rate.ts';
 import { listsAtOnce, MOST_CHOSEN } from '../../plan/next-reading.ts';
@@ -33,7 +33,7 @@ export interface ListPassOptions {
    */
   readonly again: boolean;
   /** Of the next batch: what goes first where many have changed and many were not read for too long. */
-  readonly first: () => ScopeOrder['first'];
+  readonly first: () => DueScopesBounds['first'];
   readonly signal: AbortSignal;
 }
 

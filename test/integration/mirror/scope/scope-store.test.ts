@@ -208,13 +208,7 @@ describe('the scopes that are to be read', () => {
     const dueOnly = { notReadSince: new Date(0), now };
     expect(await due(account, dueOnly)).toEqual(['1', '3', '4', '5']);
     expect(await due(account, { ...dueOnly, announced: 'all' })).toEqual(['1', '2', '3', '4', '5']);
-    expect(await due(account, { ...run, first: 'oldest' })).toEqual([
-      '4',
-      '1',
-      '3',
-      '5',
-      '2',
-    ]);
+    expect(await due(account, { ...run, first: 'oldest' })).toEqual(['4', '1', '3', '5', '2']);
   });
 
   it('come last, or not at all, while they rest after a failure: twice as long after each, an hour at most', async () => {
