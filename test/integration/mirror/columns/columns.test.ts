@@ -60,7 +60,7 @@ describe('columns for new fields', () => {
       `[{"job_id":2,"started_at":1767322245,"part_id":"x","n":"1"},{"job_id":3,"started_at":"2026-02-30","part_id":1.5},
         {"job_id":4,"part_id":99999999999999999999,"status":7},{"job_id":5,"part_id":5.0}]`,
     );
-    expect(result).toMatchObject({ counts: { inserted: 4, conflicts: 7 } });
+    expect(result).toMatchObject({ counts: { inserted: 4 } });
     const rows = await account.query(
       `select started_at at time zone 'UTC' is not null as at, part_id, n, status, _raw ->> 'part_id' as raw
        from mirror.research_jobs where _user_id = ${account.fence.userId} order by job_id`,

@@ -28,7 +28,7 @@ describe('suspected deletions that two walks show together', () => {
   it('are raised by one whole walk and proven by the next', async () => {
     const account = await withJobs(1, 2);
     await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
-    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', kind: 'pair', obs: 1 }]);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', kind: 'pair' }]);
     await record(account, { prove: ['2'] }, 1);
     expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({ deleted: 1 });
     expect(await liveJobs(account)).toEqual([1]);
