@@ -3,8 +3,7 @@ import { hash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
 import { canonicalText } from '../../model/json/json-text.ts';
-import type { Item, PagePlace } from '../../model/page.ts';
-import type { BadItem } from '../page-write.ts';
+import type { BadItem, PageWrite } from '../page-write.ts';
 import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem, type Unseen } from './plan.ts';
 import { ofScope } from '../table.ts';
 
@@ -71,13 +70,10 @@ export function storableText(source: string, exclude: ReadonlySet<string>): stri
 }
 
 /** What a page shows about items that can't be mirrored. */
-export interface PageQuality {
-  readonly items: readonly Item[];
+export interface PageQuality extends Pick<PageWrite, 'items' | 'where'> {
   readonly bad: readonly BadItem[];
   /** Keys of its items that are mirrored now, unchanged ones too. */
   readonly good: readonly string[];
-  /** The page's place in its list; undefined: not known, or the items are not a page. */
-  readonly where: PagePlace | undefined;
   /** Fields that are never stored. */
   readonly exclude: ReadonlySet<string>;
   /** When the page's request was sent. */

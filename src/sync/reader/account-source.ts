@@ -102,7 +102,7 @@ export class AccountSource implements Api {
       const key = this.#firstGood();
       try {
         const answer = await this.#ownership.asOwner(key, request, (mayStart) =>
-          sendIf(mayStart, request, (given) => key.api.once(given)),
+          sendIf(mayStart, key.api, request),
         );
         return answer === undefined ? undefined : { ...answer, keyHash: key.keyHash };
       } catch (error) {
@@ -218,17 +218,17 @@ export class AccountSource implements Api {
 }
 
 /** Sends a request unless it may not start when its slot is there. @throws Withheld */
-async function sendIf<T>(
+async function sendIf(
   mayStart: () => boolean,
+  api: Api,
   request: OnceRequest,
-  send: (request: OnceRequest) => Promise<T>,
-): Promise<T> {
+): Promise<RawAnswer | undefined> {
   let withheld = false;
   const claim = async (): Promise<boolean> => {
     withheld = !mayStart();
     return !withheld && ((await request.claim?.()) ?? true);
   };
-  const answer = await send({ ...request, claim });
+  const answer = await api.once({ ...request, claim });
   if (withheld) throw new Withheld('not sent: it may not go out now');
   return answer;
 }

@@ -231,7 +231,7 @@ export class DeletionConfirmer {
     read: ReadWhole | undefined,
     options: ConfirmOptions,
   ): Promise<ReadOutcome> {
-    const { store } = this.#context;
+    const { store, mirror, fence, gracePeriodMs } = this.#context;
     const { scope } = session;
     const hasProven = (await store.suspectsOf(scope)).some(({ proven }) => proven);
     const totals = hasProven ? await this.#delete(session, options) : NO_TOTALS;
@@ -239,7 +239,12 @@ export class DeletionConfirmer {
     const left = await store.suspectsOf(scope);
     // A suspect that is younger than the walk counts, too: another reading may have missed what this one missed.
     if (read.conclusive && !read.complete && left.length === 0) {
-      await this.#saveComplete(session, new Date(read.began.getTime() - this.#context.gracePeriodMs));
+      const completeAsOf = new Date(read.began.getTime() - gracePeriodMs);
+      // A collection of lists is complete as of the earliest of them: that is saved when all are read.
+      const collection = scope.parent === '' ? { collection: { completeAsOf } } : {};
+      await session.write(() =>
+        mirror.endWalk(fence, scope, { scope: { completeAsOf }, ...collection }, session.committed),
+      );
     }
     return { ...NOTHING, totals, unproven: left.filter(({ proven }) => !proven).length };
   }
@@ -271,16 +276,6 @@ export class DeletionConfirmer {
     // A stopped reading has no error, but has not been tried.
     signal.throwIfAborted();
     return { ...NOTHING, totals, error, unproven, failed };
-  }
-
-  #saveComplete(session: ScopeSession, completeAsOf: Date): Promise<void> {
-    const { mirror, fence } = this.#context;
-    const { scope } = session;
-    // A collection of lists is complete as of the earliest of them: that is saved when all are read.
-    const collection = scope.parent === '' ? { collection: { completeAsOf } } : {};
-    return session.write(() =>
-      mirror.endWalk(fence, scope, { scope: { completeAsOf }, ...collection }, session.committed),
-    );
   }
 
   /** When a second reading of the scope's rows may be a proof (ms since the epoch, the database's clock). */

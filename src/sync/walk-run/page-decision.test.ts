@@ -159,7 +159,7 @@ describe('what is stored with a page', () => {
       return ['polledAt' in decision.scope, 'polledAt' in (decision.walkEnd?.collection ?? {})];
     };
     const seen = observed('unchanged', 'undeleted', 'unchanged');
-    const returned = { kind: 'returned', obs: 1, at: began - 60_000, proven: false } as const;
+    const returned = { kind: 'returned', at: began - 60_000, proven: false } as const;
     const suspects = [{ ...returned, key: '2' }];
     expect(moved([], seen)).toEqual([true, true]);
     // It was seen on an earlier page, or by an earlier walk; or on this one.
@@ -184,34 +184,14 @@ describe('what is stored with a page', () => {
     const seen = observed('unchanged', 'unchanged', 'unchanged');
     const long = began - 3_600_000;
 
-    it('is a first proof of a row that it does not hold, and nothing of one that came just now', () => {
-      const missing = [
-        { key: '7', changedAt: long },
-        { key: '8', changedAt: began - 59_999 },
-      ];
-      const { decision } = decide({ ...taken, page: snapshot }, { ...seen, missing }, null);
-      expect(decision.suspectChange).toMatchObject({ add: [{ key: '7', kind: 'snapshot' }], prove: [] });
-    });
-
     it('overlooks what it lacks and what came too lately to be doubted', () => {
       const overlooks = (changedAt: number): boolean =>
         decide({ ...taken, page: snapshot }, { ...seen, missing: [{ key: '8', changedAt }] }, null).overlooks;
       expect([overlooks(began - 59_999), overlooks(began - 60_000)]).toEqual([true, false]);
     });
 
-    it('is a second proof when its request was sent the grace period after the first one', () => {
-      const missing = [{ key: '7', changedAt: long }];
-      const prove = (ago: number): readonly string[] | undefined => {
-        const first = { key: '7', kind: 'snapshot', obs: 1, at: began - ago, proven: false } as const;
-        const view = { ...seen, missing, suspects: [first] };
-        return decide({ ...taken, page: snapshot }, view, null).decision.suspectChange?.prove;
-      };
-      expect(prove(60_000)).toEqual(['7']);
-      expect(prove(59_999) ?? []).toEqual([]);
-    });
-
     it('teaches that the scope changes, where it proves a row gone', () => {
-      const first = { key: '7', kind: 'snapshot', obs: 1, at: began - 60_000, proven: false } as const;
+      const first = { key: '7', kind: 'snapshot', at: began - 60_000, proven: false } as const;
       const learning = { ...taken.learning, kind: 'list' } as const;
       const changes = (suspects: ObservedPage['suspects']): number | undefined =>
         decide(
@@ -224,7 +204,7 @@ describe('what is stored with a page', () => {
     });
 
     it('is withdrawn for a row that is there, an item in quarantine too', () => {
-      const suspects = [{ key: '2', kind: 'snapshot', obs: 1, at: long, proven: true }] as const;
+      const suspects = [{ key: '2', kind: 'snapshot', at: long, proven: true }] as const;
       const view = { ...observed('unchanged', 'quarantined', 'unchanged'), suspects };
       const { decision } = decide({ ...taken, page: snapshot }, view, null);
       expect(decision.suspectChange?.withdraw).toEqual(['2']);
@@ -239,7 +219,7 @@ describe('what is stored with a page', () => {
       expect(asOf(observed('unchanged', 'deferred', 'unchanged'))).toBeUndefined();
       // It may have gone right after it came: as of a grace period ago the mirror would have a row too many.
       expect(asOf({ ...seen, missing: [{ key: '7', changedAt: began - 1 }] })).toBeUndefined();
-      const suspect = { kind: 'interval', obs: 1, at: began - 1, proven: false } as const;
+      const suspect = { kind: 'interval', at: began - 1, proven: false } as const;
       expect(asOf({ ...seen, suspects: [{ ...suspect, key: '7' }] })).toBeUndefined();
       expect(asOf({ ...seen, suspects: [{ ...suspect, key: '3' }] })).toEqual(new Date(began - 60_000));
     });

@@ -7,13 +7,10 @@ import type {
 } from '../../model/absence.ts';
 import { isCopy, type Served } from '../../model/page.ts';
 import { isSecondProof } from '../memory/second-proof.ts';
-import type { PageProof } from '../walk.ts';
+import type { TakenPage } from '../walk.ts';
 
 /** A written page, and the rows that it may prove absent. Moments are milliseconds by the database's clock. */
-export interface PageView {
-  readonly proof: PageProof | null;
-  /** The page contradicts the order. */
-  readonly contradiction: boolean;
+export interface PageView extends Pick<TakenPage, 'proof' | 'contradiction'> {
   /** When its request was sent. */
   readonly sentAt: number;
   /** How fresh its answer was; left out: not known. */
