@@ -29,7 +29,6 @@ function account(
   const clock = new VirtualClock();
   const reads: string[] = [];
   const states: string[] = [];
-  const failures: string[] = [];
   const read = async (name: string, what: Reading): Promise<ReadOutcome> => {
     reads.push(`${name} ${what}`);
     return answer(name, what);
@@ -49,7 +48,7 @@ function account(
       states.push(state);
       return onState();
     },
-    onFailure: (what, error) => failures.push(`${what}: ${error.message}`),
+    onFailure: () => {},
     companions,
     ...(hasOthers === undefined ? {} : { hasOthers }),
     clock,
@@ -62,7 +61,7 @@ function account(
     await clock.advance(0);
   };
   const count = (reading: string): number => reads.filter((each) => each === reading).length;
-  return { clock, service, begin, reads, count, states, failures };
+  return { clock, service, begin, reads, count, states };
 }
 
 describe('a running account', () => {
@@ -163,25 +162,6 @@ describe('a running account', () => {
     service.runDue('lists', 'full', new Date(0));
     await clock.advance(0);
     expect(reads).toContain('lists full');
-  });
-
-  it('tries again what failed, later and later, and goes on with the rest', async () => {
-    const error = new TransportError('no route');
-    const { begin, clock, service, reads, count, failures } = account((name, what) =>
-      name === 'lists' && what === 'poll' ? { ...GOOD, error } : GOOD,
-    );
-    await begin();
-    expect(count('lists poll')).toBe(1);
-    await clock.advance(1_999);
-    expect(count('lists poll')).toBe(1);
-    await clock.advance(1);
-    expect(count('lists poll')).toBe(2);
-    await clock.advance(4_000);
-    expect(count('lists poll')).toBe(3);
-    expect(failures).toContain('poll of lists: no route');
-    service.pollDue('list_items');
-    await clock.advance(0);
-    expect(reads.at(-1)).toBe('list_items poll');
   });
 
   it('goes on with a first load within minutes of an outage’s end, however long that was', async () => {

@@ -120,19 +120,28 @@ describe('reading loops', () => {
     },
   );
 
-  it('try again what failed, which holds none of the others up, and keep it as one that waits', async () => {
+  it('try again what failed, later and later, which holds none of the others up, and keep it as one that waits', async () => {
     const { clock, failures, add, run, stop } = loopsOf();
     let broken = true;
     const loop = add('poll', () =>
       broken ? Promise.reject(new Error('no route')) : Promise.resolve(NOTHING),
     );
+    const { loop: other, open } = slowLoop(add);
     const running = run();
     loop.ring();
     await clock.advance(0);
     expect([loop.state, loop.rung]).toEqual(['waits', false]);
+    other.ring();
+    await clock.advance(1_999);
+    expect([open.length, failures.length]).toEqual([1, 1]);
+    await clock.advance(1);
+    expect(failures.length).toBe(2);
     broken = false;
-    await clock.advance(2_000);
-    expect([loop.state, failures]).toEqual(['rests', ['poll: no route']]);
+    await clock.advance(3_999);
+    expect(loop.state).toBe('waits');
+    await clock.advance(1);
+    expect([loop.state, failures]).toEqual(['rests', ['poll: no route', 'poll: no route']]);
+    open[0]?.();
     stop.abort(new Error('over'));
     await expect(running).rejects.toThrow('over');
   });
