@@ -14,13 +14,10 @@ export type CollectionName =
   | 'list_items'
   | 'watchlist';
 
-interface CollectionBase {
+/** A paginated list endpoint. */
+export interface ListCollection {
   /** Name of the collection, of its table in Postgres, and in `MIRROR_COLLECTIONS`. */
   readonly name: CollectionName;
-}
-
-/** A paginated list endpoint. */
-export interface ListCollection extends CollectionBase {
   readonly kind: 'list';
   /** Field of an item that is its cursor ID and its primary key (after `_user_id` and the parent's key). */
   readonly keyField: string;
@@ -40,10 +37,9 @@ export interface ListCollection extends CollectionBase {
 }
 
 /** An endpoint that answers one object: one row an account. */
-export interface SingleCollection extends CollectionBase {
+export interface SingleCollection extends Pick<ListCollection, 'name' | 'route'> {
   readonly kind: 'single';
   readonly path: () => string;
-  readonly route: string;
 }
 
 export type Collection = ListCollection | SingleCollection;
@@ -92,13 +88,10 @@ export function childrenOf(name: string): readonly ListCollection[] {
   );
 }
 
-/** Table and key column of the rows that have a scope of `lists` each. @throws RangeError where it has no parent */
-export function parentsOf(lists: ListCollection): {
-  readonly table: CollectionName;
-  readonly column: string;
-} {
-  if (lists.parent === undefined) throw new RangeError(`${lists.name} has no parent`);
-  return { table: lists.parent.collection, column: lists.parent.column };
+/** The rows that have a scope of `lists` each. @throws RangeError where there are none */
+export function parentsOf({ name, parent }: ListCollection): Required<ListCollection>['parent'] {
+  if (parent === undefined) throw new RangeError(`${name} has no parent`);
+  return parent;
 }
 
 /** What one walk covers: an account's collection, or one list's items. A row of `<schema>_sync.scope`. */

@@ -65,7 +65,7 @@ export async function suspectItemsOfNoList(
     where c._user_id = ${userId}::bigint and c.collection = ${name} and c.proven_at is null
       and c.at <= (
         select k.complete_as_of from ${trx.table('_collections')} as k
-        where k._user_id = ${userId}::bigint and k.collection = ${parents.table})
+        where k._user_id = ${userId}::bigint and k.collection = ${parents.collection})
       and c.parent in (
         select s.parent from ${trx.stateTable('scope')} as s
         where s._user_id = ${userId}::bigint and s.collection = ${name} and s.gone_at is not null)`;

@@ -17,7 +17,7 @@ export async function listsAsOf(
     .selectFrom('_collections')
     .select(['polled_at as polledAt', 'complete_as_of as completeAsOf'])
     .where('_user_id', '=', userId)
-    .where('collection', '=', parentsOf(lists).table)
+    .where('collection', '=', parentsOf(lists).collection)
     .executeTakeFirst();
   const polled = await leastOfScopes(db, userId, lists.name, 'polled_at');
   const complete = await leastOfScopes(db, userId, lists.name, 'complete_as_of');

@@ -273,10 +273,10 @@ export class AccountReader {
     lists: ListCollection,
     { suspects, suspected }: Pick<ListsRead, 'suspects' | 'suspected'>,
   ): Pick<ReadOutcome, 'suspects' | 'fullWalks'> {
-    const { table } = parentsOf(lists);
+    const { collection: parents } = parentsOf(lists);
     return {
-      suspects: [...(suspects ? [lists.name] : []), ...(suspected === 'some' ? [table] : [])],
-      fullWalks: suspected === 'full-needed' ? [table] : [],
+      suspects: [...(suspects ? [lists.name] : []), ...(suspected === 'some' ? [parents] : [])],
+      fullWalks: suspected === 'full-needed' ? [parents] : [],
     };
   }
 }

@@ -218,7 +218,7 @@ export class ListsReader {
       readonly more: Partial<ReadTotals>;
     }
   > {
-    const parents = collection(parentsOf(lists).table);
+    const parents = collection(parentsOf(lists).collection);
     if (unknown.length === 0 || parents.kind !== 'list')
       return { suspected: 'none', refused: undefined, more: {} };
     const before = await this.#suspectLists(parents);

@@ -7,8 +7,7 @@ import { Mutex } from '@research-mirror/runtime/mutex';
 import type { Checkpoint } from '../../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../../walk/memory/memory.ts';
 import type { AccountStore } from '../reader/account-store.ts';
-import type { BadItems } from './bad-items.ts';
-import type { WholeReading } from './whole-reading.ts';
+import type { BadItems, WholeReading } from './whole-reading.ts';
 
 /**
  * One scope while this process reads it: what is remembered between pages, and the order in which pages count

@@ -7,7 +7,7 @@ import { beginFull } from '../../walk/kinds/full.ts';
 import { beginPoll } from '../../walk/kinds/poll.ts';
 import { newMemory } from '../../walk/memory/memory.ts';
 import { countOutcomes } from '../../mirror/rows/classify.ts';
-import { BadItems } from '../scope/bad-items.ts';
+import { BadItems } from '../scope/whole-reading.ts';
 import { decide, type PageStep } from './page-decision.ts';
 import { addTotals, NO_TOTALS } from './walk-totals.ts';
 

@@ -11,7 +11,7 @@ import { isWorthStoring, noteWritten, type ScopeMemory } from '../../walk/memory
 import type { WrittenRow } from '../../walk/memory/order.ts';
 import type { WholeWalk } from '../../walk/memory/pair.ts';
 import type { End, TakenPage, Walk } from '../../walk/walk.ts';
-import type { BadItems } from '../scope/bad-items.ts';
+import type { BadItems } from '../scope/whole-reading.ts';
 import { withoutPolledAt } from '../scope/unbelieved.ts';
 import { type Learning, learntBy } from './learnt-by.ts';
 import { surelyBegan } from './walk-began.ts';

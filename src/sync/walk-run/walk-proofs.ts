@@ -3,11 +3,10 @@ import type { AbsenceProof } from '../../model/absence.ts';
 import { isCopy, type Page } from '../../model/page.ts';
 import { orderGrade } from '../../walk/memory/memory.ts';
 import type { End, Walk } from '../../walk/walk.ts';
-import { BadItems } from '../scope/bad-items.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import type { ReadWhole } from './walk-result.ts';
 import { walkBegan } from './walk-began.ts';
-import { WholeReading } from '../scope/whole-reading.ts';
+import { BadItems, WholeReading } from '../scope/whole-reading.ts';
 import type { WrittenStep } from './write-step.ts';
 
 /** Rows of which a full walk remembers key and content though their order is trusted. */
