@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { messageOf } from '@research-mirror/runtime/message';
-import { InvalidValue } from './invalid.ts';
-import { ALL_SETTINGS, STANDARD_VARIABLES, VARIABLES, type Variable } from './settings.ts';
-import { suggestion } from './suggestion.ts';
+import { InvalidValue, suggestion } from './invalid.ts';
+import { ALL_SETTINGS, type Read, STANDARD_VARIABLES, VARIABLES, type Variable } from './settings.ts';
 import { splitList } from './values/parse-values.ts';
 
 /** Names to values, as `process.env` has them. */
@@ -62,7 +61,7 @@ export class Variables {
   }
 
   /** Notes a wrong value as a problem and goes on with `otherwise`: all problems are found. */
-  read<T>(name: string, parse: (text: string) => T, otherwise: T): T {
+  readonly read: Read = (name, parse, otherwise) => {
     const text = this.texts.get(name);
     if (text === undefined || this.wrong.has(name)) return otherwise;
     try {
@@ -72,7 +71,7 @@ export class Variables {
       this.problem(name, error.message);
       return otherwise;
     }
-  }
+  };
 }
 
 /** A name with our prefix that is not ours is a slip. Unreported, the default would be used without a word. */

@@ -1,4 +1,5 @@
 import { ClassifiedError } from '@research-mirror/runtime/errors';
+import leven from 'leven';
 
 /** Says why a value is not legal. The variable's name and a colon come before it. Never quotes a secret. */
 export class InvalidValue extends Error {
@@ -22,4 +23,13 @@ export class InvalidConfig extends ClassifiedError {
     );
     this.problems = problems;
   }
+}
+
+/** ` (did you mean X?)` for the one of the words nearest to `name`, or '' where none is near. */
+export function suggestion(name: string, words: readonly string[]): string {
+  const [near] = words
+    .map((word) => ({ word, distance: leven(name, word) }))
+    .filter(({ word, distance }) => distance <= Math.max(2, Math.floor(word.length / 4)))
+    .toSorted((a, b) => a.distance - b.distance);
+  return near === undefined ? '' : ` (did you mean ${near.word}?)`;
 }

@@ -9,7 +9,7 @@ import { unkept } from './values/urls.ts';
 export type Need = 'service' | 'database';
 
 /** What commands that talk to the service need. */
-const NOT_SET: Readonly<Record<string, string>> = {
+const REQUIRED = {
   MIRROR_API_URL: 'not set: the address of the service, such as https://api.example.com',
   MIRROR_API_KEY: "not set: a key from the account's page /api-keys (or MIRROR_API_KEY_FILE, a path)",
 };
@@ -23,11 +23,10 @@ export function loadConfig(env: Environment, need: 'service'): ServiceConfig;
 export function loadConfig(env: Environment, need: Need): Config;
 export function loadConfig(env: Environment, need: Need): Config {
   const variables = new Variables(env);
-  const { database, copyTo, pgPort, service, ...values } = valuesOf(SETTINGS, (name, parse, otherwise) => {
-    const problem = need === 'service' && !variables.isSet(name) ? NOT_SET[name] : undefined;
-    if (problem !== undefined) variables.problem(name, problem);
-    return variables.read(name, parse, otherwise);
-  });
+  for (const [name, problem] of Object.entries(need === 'service' ? REQUIRED : {})) {
+    if (!variables.isSet(name)) variables.problem(name, problem);
+  }
+  const { database, copyTo, pgPort, service, ...values } = valuesOf(SETTINGS, variables.read);
   const platform = variables.isSet('MIRROR_WEBHOOK_PORT') ? undefined : platformPort(env);
   const { url, keys } = service;
   const { dataDir, pgBin } = values;
@@ -48,7 +47,7 @@ export function loadConfig(env: Environment, need: Need): Config {
     const problem = 'set without DATABASE_URL: set both, or neither for embedded Postgres';
     variables.problem('DATABASE_URL_DIRECT', problem);
   }
-  refuseSharedPorts(variables, config, platform);
+  refuseSharedPorts(variables, config, platform !== undefined);
   if (variables.problems.length > 0) throw new InvalidConfig(variables.problems);
   return config;
 }
@@ -78,11 +77,7 @@ function platformPort(env: Environment): number | undefined {
 }
 
 /** Refuses two listeners on one port: the second one would fail to start, perhaps when nobody watches. */
-function refuseSharedPorts(
-  variables: Variables,
-  { http, webhook, database }: Config,
-  platform: number | undefined,
-): void {
+function refuseSharedPorts(variables: Variables, { http, webhook, database }: Config, hosted: boolean): void {
   const listeners = [
     { name: 'MIRROR_HTTP_PORT', port: http.port },
     { name: 'MIRROR_WEBHOOK_PORT', port: webhook.publicUrl === undefined ? 0 : webhook.port },
@@ -92,7 +87,7 @@ function refuseSharedPorts(
     const other = listeners.slice(0, index).find((earlier) => earlier.port === port);
     if (other === undefined) continue;
     // The operator set neither the webhook port nor PORT: the problem is of the port that they can choose.
-    if (name === 'MIRROR_WEBHOOK_PORT' && platform === port) {
+    if (name === 'MIRROR_WEBHOOK_PORT' && hosted) {
       variables.problem(other.name, `${port} is what PORT gives to webhook deliveries: choose another one`);
     } else variables.problem(name, `${port} is the port of ${other.name} too: choose another one`);
   }

@@ -195,9 +195,7 @@ export const SETTINGS = {
   },
 } as const satisfies Table;
 
-interface Table {
-  readonly [key: string]: Setting | Readonly<Record<string, Setting>>;
-}
+type Table = Readonly<Record<string, Setting | Readonly<Record<string, Setting>>>>;
 
 /** The values of a table of settings, in its shape. */
 export type ValuesOf<T> = {

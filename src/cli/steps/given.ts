@@ -1,5 +1,5 @@
 import { formatCount } from '@research-mirror/runtime/figures';
-import { suggestion } from '../../config/suggestion.ts';
+import { suggestion } from '../../config/invalid.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
 import { UsageError } from '../terminal/exit-code.ts';
 

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { COLLECTION_NAMES, collection, type CollectionName } from '../../model/collections.ts';
-import { InvalidValue, refuse } from '../invalid.ts';
+import { InvalidValue, refuse, suggestion } from '../invalid.ts';
 import { Secret } from '../secret.ts';
-import { suggestion } from '../suggestion.ts';
 
 // Parsers of single values. They throw InvalidValue, which says what is legal.
 
@@ -115,10 +114,8 @@ export function parseCollections(text: string): readonly CollectionName[] {
 }
 
 /** Parses `collection.field,…`. @param keysToo whether key fields may be named: no row is stored without its key */
-export function parseFields(
-  keysToo: boolean,
-): (text: string) => Readonly<Record<CollectionName, readonly string[]>> {
-  return (text) => {
+export function parseFields(keysToo: boolean) {
+  return (text: string): Readonly<Record<CollectionName, readonly string[]>> => {
     const fields = forEachCollection<string[]>(() => []);
     for (const entry of splitList(text)) {
       const [, before = '', field = ''] =

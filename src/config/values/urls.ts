@@ -1,7 +1,6 @@
 import { SSL_MODES, TLS_PARAMETERS, variableOf } from '../../model/database/tls-parameters.ts';
-import { InvalidValue } from '../invalid.ts';
+import { InvalidValue, suggestion } from '../invalid.ts';
 import { Secret } from '../secret.ts';
-import { suggestion } from '../suggestion.ts';
 
 /**
  * Parses the service's address: `{base_url}` without trailing slash and `/v1`. Every request carries the API key, so
