@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readMigrations } from '../src/db/migrations/migrations.ts';
 import { violations } from './support/rules/sql-rules.ts';
-import { splitStatements } from '../src/db/migrations/run-migrations.ts';
+import { readMigrations, splitStatements } from '../src/db/migrations/run-migrations.ts';
 import { ROOT } from './support/rules/source-files.ts';
 import { allSql, sqlIn } from './support/rules/sql-statements.ts';
 

@@ -1,7 +1,6 @@
 import { moveAccount } from '../app/accounts/move-account.ts';
 import { loadConfig } from '../config/load.ts';
-import { databaseTime } from '../db/connection/database-time.ts';
-import type { Db } from '../db/connection/db.ts';
+import { databaseTime, type Db } from '../db/connection/db.ts';
 import { removeData, retireAccount, takeBack, type Retired } from '../db/accounts/retired-accounts.ts';
 import { listAccounts } from '../db/accounts/stored-accounts.ts';
 import { countOf } from '@research-mirror/runtime/figures';

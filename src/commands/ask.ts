@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { ClassifiedError, DatabaseUnavailable, type Remedy } from '@research-mirror/runtime/errors';
-import type { Db } from '../db/connection/db.ts';
-import { databaseTime } from '../db/connection/database-time.ts';
+import { databaseTime, type Db } from '../db/connection/db.ts';
 import { wake } from '../db/notify/wakeups.ts';
 
 /** How soon (ms) the asker looks first, and how often in the end: a small command is over in a moment. */

@@ -1,7 +1,6 @@
-import type { Db } from '../../db/connection/db.ts';
+import { databaseTime, type Db } from '../../db/connection/db.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { AccountStore, ScheduledRuns } from '../../sync/reader/account-store.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
 import type { NextRuns, Schedule } from './next-runs.ts';
 
 /**

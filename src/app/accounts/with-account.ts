@@ -1,5 +1,5 @@
 import type { Secret } from '../../config/secret.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
+import { databaseTime } from '../../db/connection/db.ts';
 import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import type { Fence } from '../../model/fence.ts';
 import { openAccount, type OpenAccount, type RunnerContext, type AccountContext } from './open-account.ts';

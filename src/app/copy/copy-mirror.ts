@@ -1,6 +1,6 @@
 import { ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
-import { databaseTime } from '../../db/connection/database-time.ts';
+import { databaseTime } from '../../db/connection/db.ts';
 import { type ConnectionOptions, resolveConnection } from '../../db/connection/pool.ts';
 import { quotedName } from '../../db/connection/quoted.ts';
 import {

@@ -7,7 +7,7 @@ import {
   type StoredPause,
   storedPauses,
 } from '../../db/accounts/assignments.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
+import { databaseTime } from '../../db/connection/db.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import type { CollectionName } from '../../model/collections.ts';

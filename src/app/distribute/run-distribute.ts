@@ -10,7 +10,7 @@ import {
   type TableOfAccounts,
   tablesOfAccounts,
 } from '../../db/distribution/citus.ts';
-import { type Retried, retried, type Retrying } from '../../db/migrations/retried.ts';
+import { retried, type Retrying } from '../../db/migrations/retried.ts';
 import { lockMigrations, unknownMigrations } from '../../db/migrations/run-migrations.ts';
 import { remakeFollowers, takeTurn } from '../../mirror/columns/follow-columns.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
@@ -137,11 +137,7 @@ async function longOnesEnd({ db, clock, signal, onStep }: DistributeContext, nam
 }
 
 /** @returns names of the tables that were distributed here */
-async function distribute(
-  context: DistributeContext,
-  tables: string[],
-  shards: number | undefined,
-): Promise<Retried<readonly string[]>> {
+async function distribute(context: DistributeContext, tables: string[], shards: number | undefined) {
   const failure = 'the mirror was not distributed, and nothing was changed';
   const { signal, onStep } = context;
   await longOnesEnd(context, tables);

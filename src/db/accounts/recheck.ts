@@ -26,13 +26,12 @@ export async function recheckIfDue(
 ): Promise<boolean> {
   const { userId } = fence;
   return fenced(db, fence, async (trx, now) => {
-    const account = trx.stateTable('account');
     const { rows } = await trx.sql<{ due: boolean }>`
-      select recheck as due from ${account} where _user_id = ${userId}::bigint`;
+      select recheck as due from ${trx.stateTable('account')} where _user_id = ${userId}::bigint`;
     if (rows[0]?.due !== true) return false;
     await commitDurably(trx);
     await forgetConclusions(trx, userId);
-    await trx.sql`delete from ${trx.stateTable('slot_block')} where _user_id = ${userId}::bigint`;
+    await trx.state.deleteFrom('slot_block').where('_user_id', '=', userId).execute();
     await pauseKeys(trx, userId, keyHashes, now.getTime() + UNANSWERED_MS + WINDOW_MS + GUARD_MS);
     // The service's page size stays: without it a list of one row may look unfinished.
     await trx.sql`
@@ -42,7 +41,7 @@ export async function recheckIfDue(
     await trx.sql`
       update ${trx.table('_collections')} set next_full_at = ${now}::timestamptz
       where _user_id = ${userId}::bigint and collection = any(${[...collections]}::text[])`;
-    await trx.sql`update ${account} set recheck = false where _user_id = ${userId}::bigint`;
+    await trx.state.updateTable('account').set({ recheck: false }).where('_user_id', '=', userId).execute();
     return true;
   });
 }
@@ -67,7 +66,7 @@ async function pauseKeys(
 
 /** Forgets the account's suspected deletions: they may rest on another account's answers. Rows stay as they are. */
 export async function forgetConclusions(trx: Db, userId: string): Promise<void> {
-  await trx.sql`delete from ${trx.stateTable('candidate')} where _user_id = ${userId}::bigint`;
+  await trx.state.deleteFrom('candidate').where('_user_id', '=', userId).execute();
   const counters = SUSPECT_COUNTERS.map(({ column }) => sql.id(column));
   await trx.sql`
     update ${trx.table('_collections')} set ${sql.join(counters.map((counter) => sql`${counter} = 0`))}
@@ -84,9 +83,8 @@ export async function forgetReadings(trx: Db, userId: string, now: Date): Promis
   await trx.sql`
     update ${trx.stateTable('scope')} set memory = '{}', full_walk = null
     where _user_id = ${userId}::bigint`;
-  await trx.sql`
-    update ${trx.table('_collections')} set next_full_at = ${now}::timestamptz
-    where _user_id = ${userId}::bigint`;
+  const dueNow = trx.mirror.updateTable('_collections').set({ next_full_at: now });
+  await dueNow.where('_user_id', '=', userId).execute();
 }
 
 /**

@@ -19,12 +19,10 @@ export function retireAccount(db: Db, userId: string, now: Date): Promise<Retire
     await trx.sql`
       update ${trx.stateTable('account')} set state = 'retired', error = null, owner = null, token = token + 1
       where _user_id = ${userId}::bigint`;
-    await trx.sql`
-      update ${trx.table('_collections')} set paused_at = ${now}::timestamptz
-      where _user_id = ${userId}::bigint and paused_at is null`;
-    await trx.sql`
-      update ${trx.table('submissions')} set state = 'cancelled', done_at = ${now}::timestamptz
-      where _user_id = ${userId}::bigint and state in ('queued', 'held')`;
+    const paused = trx.mirror.updateTable('_collections').set({ paused_at: now });
+    await paused.where('_user_id', '=', userId).where('paused_at', 'is', null).execute();
+    const cancelled = trx.mirror.updateTable('submissions').set({ state: 'cancelled', done_at: now });
+    await cancelled.where('_user_id', '=', userId).where('state', 'in', ['queued', 'held']).execute();
     return state === 'retired' ? 'already' : 'done';
   });
 }
@@ -35,8 +33,7 @@ export function takeBack(db: Db, userId: string): Promise<Retired> {
     const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
     if (state !== 'retired') return 'already';
-    await trx.sql`
-      update ${trx.stateTable('account')} set state = 'active' where _user_id = ${userId}::bigint`;
+    await trx.state.updateTable('account').set({ state: 'active' }).where('_user_id', '=', userId).execute();
     return 'done';
   });
 }

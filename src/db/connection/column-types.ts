@@ -5,23 +5,15 @@ import type { ColumnType } from 'kysely';
  * lost, and `timestamptz` as Date (milliseconds).
  */
 
+export type OrNull<T> = ColumnType<T | null, T | null | undefined, T | null>;
+
+type Digits = string | number | bigint;
 /** bigint: decimal digits; numbers may be written. */
-export type Bigint = ColumnType<string, string | number | bigint, string | number | bigint>;
-export type BigintWithDefault = ColumnType<
-  string,
-  string | number | bigint | undefined,
-  string | number | bigint
->;
-export type BigintOrNull = ColumnType<
-  string | null,
-  string | number | bigint | null | undefined,
-  string | number | bigint | null
->;
-/**
- * jsonb: parsed when read (digits beyond double precision are lost: read `::text` where they matter), text when
- * written.
- */
+export type Bigint = ColumnType<string, Digits, Digits>;
+export type BigintWithDefault = ColumnType<string, Digits | undefined, Digits>;
+export type BigintOrNull = ColumnType<string | null, Digits | null | undefined, Digits | null>;
+
+/** jsonb: parsed when read (where digits beyond double precision matter, read `::text`), text when written. */
 export type Json = ColumnType<unknown, string, string>;
 export type JsonWithDefault = ColumnType<unknown, string | undefined, string>;
 export type JsonOrNull = ColumnType<unknown, string | null | undefined, string | null>;
-export type OrNull<T> = ColumnType<T | null, T | null | undefined, T | null>;

@@ -1,17 +1,6 @@
-import {
-  CompiledQuery,
-  Kysely,
-  PostgresAdapter,
-  PostgresDriver,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  type DatabaseConnection,
-  type PostgresPool,
-  type TransactionSettings,
-} from 'kysely';
+import { type Driver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
 import { Db } from './db.ts';
-import { PIN_SETTINGS } from './pinned-settings.ts';
-import { BEGIN, createPool, resolveConnection, type ConnectionOptions } from './pool.ts';
+import { type Connection, type ConnectionOptions, createPool, resolveConnection } from './pool.ts';
 
 export interface DatabaseOptions extends ConnectionOptions {
   /** MIRROR_SCHEMA. */
@@ -22,96 +11,80 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly bounds?: TransactionBounds;
 }
 
-/** In milliseconds; 0: no bound. `SET LOCAL` in every transaction, so that they work through a pooler. */
-export interface TransactionBounds {
-  readonly statement: number;
-  readonly idle: number;
-}
-
 /**
- * A hung owner blocks its account's row no longer than this (docs/design/ownership.md, "Takeover"). Both are shorter
- * than the 8 s that a stop may take.
+ * In milliseconds; 0: no bound. `SET LOCAL` in every transaction, so that they work through a pooler. A hung owner
+ * blocks its account's row no longer than this (docs/design/ownership.md, "Takeover"). Both are shorter than the 8 s
+ * that a stop may take.
  */
-export const TRANSACTION_BOUNDS: TransactionBounds = { statement: 6_000, idle: 5_000 };
+export const TRANSACTION_BOUNDS = { statement: 6_000, idle: 5_000 };
+export type TransactionBounds = Readonly<typeof TRANSACTION_BOUNDS>;
 
-/** How much longer (ms) the client waits than a statement's bound, for the network. */
+/** How much longer (ms) than a statement's bound its answer is waited for: a network may drop packets unnoticed. */
 const NETWORK_MARGIN = 4_000;
 
-/** An open database. */
-export interface Database {
-  /** Errors of all its queries are classified (sql-state.ts). */
-  readonly db: Db;
-  /** The same connections, past the line for them: for what another process waits for. Short statements only. */
-  readonly urgent: Db;
-  /** `db.kysely`. */
-  readonly kysely: Kysely<unknown>;
-  /**
-   * So many connections more, for what must not wait until one of these is free; where the server refuses them, these
-   * are used. Closed with it.
-   */
-  readonly beside: (max: number) => Db;
-  close(): Promise<void>;
-}
+/** An open database. Errors of all its queries are classified (sql-state.ts). */
+export type Database = Awaited<ReturnType<typeof openDatabase>>;
 
 /**
  * Opens a pool on `url`, after trying one connection.
  * @throws DatabaseUnavailable, Unusable: the message has the remedy, and no password
  */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+export async function openDatabase(options: DatabaseOptions) {
   const { schema, max = 10, bounds = TRANSACTION_BOUNDS } = options;
-  const config = await resolveConnection(options);
-  const answerWithin = bounds.statement === 0 ? 0 : bounds.statement + NETWORK_MARGIN;
-  const dbOf = (pool: PostgresPool): Db =>
-    new Db(
-      new Kysely<unknown>({
-        dialect: {
-          createAdapter: () => new PostgresAdapter(),
-          createDriver: () => new BoundedDriver(pool, bounds),
-          createIntrospector: (db) => new PostgresIntrospector(db),
-          createQueryCompiler: () => new PostgresQueryCompiler(),
-        },
-      }),
-      schema,
-    );
-  const pool = createPool(config, { max, answerWithin });
-  const pools: PostgresPool[] = [pool];
-  const db = dbOf(pool);
+  const config = {
+    ...(await resolveConnection(options)),
+    query_timeout: bounds.statement === 0 ? 0 : bounds.statement + NETWORK_MARGIN,
+  };
+  const dbOf = (connect: () => Promise<Connection>): Db => new Db(kyselyOn(connect, bounds), schema);
+  const pool = createPool({ ...config, max });
+  const pools = [pool];
+  const db = dbOf(pool.connect);
   let closed: Promise<unknown> | undefined;
   return {
     db,
-    urgent: dbOf(pool.urgent),
+    /** The same connections, past the line for them: for what another process waits for. Short statements only. */
+    urgent: dbOf(() => pool.urgent()),
     kysely: db.kysely,
-    beside: (more) => {
-      const other = createPool(config, { max: more, answerWithin, instead: pool.urgent });
+    /**
+     * So many connections more, for what must not wait until one of these is free; where the server refuses them,
+     * these are used. Closed with it.
+     */
+    beside: (more: number): Db => {
+      const other = createPool({ ...config, max: more }, pool.urgent);
       pools.push(other);
-      return dbOf(other);
+      return dbOf(other.connect);
     },
-    // Not by Kysely, which ends only a pool that it has used.
-    close: async () => void (await (closed ??= Promise.all(pools.map((each) => each.end())))),
+    /** Not by Kysely, which ends only a pool that it has used. */
+    close: async (): Promise<void> => {
+      await (closed ??= Promise.all(pools.map((each) => each.end())));
+    },
   };
 }
 
-/** Begins each transaction, and sets its settings and bounds, together with its first statement (pool.ts). */
-class BoundedDriver extends PostgresDriver {
-  readonly #bounds: string;
-
-  constructor(pool: PostgresPool, bounds: TransactionBounds) {
-    super({ pool });
-    this.#bounds =
-      `set local statement_timeout = ${Math.trunc(bounds.statement)}; ` +
-      `set local idle_in_transaction_session_timeout = ${Math.trunc(bounds.idle)}`;
-  }
-
-  override async beginTransaction(
-    connection: DatabaseConnection,
-    settings: TransactionSettings,
-  ): Promise<void> {
-    // Named, since a database or role may have another default: a statement that waited for a lock must see what the
-    // lock's owner committed.
-    const level = settings.isolationLevel ?? 'read committed';
-    const access = settings.accessMode === undefined ? '' : ` ${settings.accessMode}`;
-    await connection.executeQuery(
-      CompiledQuery.raw(`${BEGIN} ${level}${access}; ${PIN_SETTINGS}; ${this.#bounds}`),
-    );
-  }
+/** Kysely whose transactions begin with their settings and bounds. */
+function kyselyOn(connect: () => Promise<Connection>, { statement, idle }: TransactionBounds) {
+  const settings =
+    `set local statement_timeout = ${Math.trunc(statement)}; ` +
+    `set local idle_in_transaction_session_timeout = ${Math.trunc(idle)}`;
+  const driver: Driver = {
+    init: async () => {},
+    acquireConnection: connect,
+    // The level is named, since a database or role may have another default: a statement that waited for a lock must
+    // see what the lock's owner committed.
+    async beginTransaction(connection: Connection, { isolationLevel = 'read committed', accessMode = '' }) {
+      connection.begin(`${isolationLevel} ${accessMode}`, settings);
+    },
+    commitTransaction: (connection: Connection) => connection.commit(),
+    rollbackTransaction: (connection: Connection) => connection.rollback(),
+    releaseConnection: async (connection: Connection) => connection.release(),
+    destroy: async () => {},
+  };
+  return new Kysely<unknown>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => driver,
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
 }

@@ -1,9 +1,6 @@
 import {
   CompiledQuery,
   type Kysely,
-  type KyselyPlugin,
-  type PluginTransformQueryArgs,
-  type PluginTransformResultArgs,
   type QueryExecutor,
   type QueryExecutorProvider,
   type QueryResult,
@@ -72,15 +69,9 @@ export class Db implements QueryExecutorProvider {
    * well or not, what it left under way can send nothing more: it would be outside of the transaction.
    */
   transaction<T>(work: (trx: Db) => Promise<T>): Promise<T> {
-    return this.kysely.transaction().execute(async (trx) => {
-      const end = new TransactionEnd();
-      const kysely = trx.withPlugin(end);
-      try {
-        return await work(new Db(kysely, this.schema, await sendingAtOnce(kysely.getExecutor())));
-      } finally {
-        end.reached = true;
-      }
-    });
+    return this.kysely
+      .transaction()
+      .execute(async (trx) => work(new Db(trx, this.schema, await sendingAtOnce(trx.getExecutor()))));
   }
 
   /** Runs `work` on one snapshot, read-only. */
@@ -98,20 +89,6 @@ export class Db implements QueryExecutorProvider {
   }
 }
 
-/** Lets statements pass until the transaction's work has ended. */
-class TransactionEnd implements KyselyPlugin {
-  reached = false;
-
-  transformQuery({ node }: PluginTransformQueryArgs): PluginTransformQueryArgs['node'] {
-    if (this.reached) throw new RangeError('the transaction has ended');
-    return node;
-  }
-
-  transformResult({ result }: PluginTransformResultArgs): Promise<PluginTransformResultArgs['result']> {
-    return Promise.resolve(result);
-  }
-}
-
 /** Kysely itself sends a transaction's statement when the one before it is answered. */
 async function sendingAtOnce(executor: QueryExecutor): Promise<QueryExecutor> {
   const connection = await executor.provideConnection((own) => Promise.resolve(own));
@@ -125,23 +102,27 @@ export function onlyRow<Row>({ rows }: QueryResult<Row>): Row {
   return row;
 }
 
+/** The time by the database's clock, which all processes share. */
+export async function databaseTime(db: Db): Promise<Date> {
+  return onlyRow(await db.sql<{ now: Date }>`select clock_timestamp() as now`).now;
+}
+
 /** Postgres refuses every statement behind one that failed. */
 const TRANSACTION_FAILED = '25P02';
-
-type Answers<T extends readonly unknown[]> = { -readonly [K in keyof T]: Awaited<T[K]> };
 
 /**
  * Waits for statements of a transaction that were sent together, and for what follows from each, until all are over:
  * none of it is left under way.
  * @throws the error of the first one that failed by itself, not because another one had
  */
-export async function allSent<T extends readonly unknown[]>(...work: T): Promise<Answers<T>> {
+export async function allSent<T extends readonly unknown[]>(
+  ...work: T
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   const settled = await Promise.allSettled(work);
   const errors = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
-  if (errors.length > 0) {
-    throw errors.find((error) => sqlState(error) !== TRANSACTION_FAILED) ?? errors[0];
-  }
-  return settled.map((each) => (each.status === 'fulfilled' ? each.value : undefined)) as Answers<T>;
+  const first = errors.find((error) => sqlState(error) !== TRANSACTION_FAILED);
+  if (first !== undefined) throw first;
+  return Promise.all(work);
 }
 
 /**

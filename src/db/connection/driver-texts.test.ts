@@ -1,6 +1,5 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { CompiledQuery, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
@@ -127,20 +126,6 @@ describe('the texts of the pinned driver', () => {
     expect(await failure(() => ended.query('select 1'))).toEqual(
       says('Client was closed and is not queryable'),
     );
-  });
-
-  it('of a connection that Kysely gave up, since its rollback failed', async () => {
-    const goes = await plays(() => [LET_IN, 'gone']);
-    const pool = new pg.Pool(goes);
-    pool.on('connect', (made) => made.on('error', () => {}));
-    const driver = new PostgresDialect({ pool }).createDriver();
-    await driver.init();
-    const given = await driver.acquireConnection();
-    await driver.rollbackTransaction(given).catch(() => {});
-    expect(await failure(() => given.executeQuery(CompiledQuery.raw('select 1')))).toEqual(
-      says('Postgres connection has been discarded'),
-    );
-    await driver.releaseConnection(given);
   });
 
   it('of TLS and of signing in', async () => {

@@ -55,9 +55,9 @@ describe('readDsn', () => {
   });
 
   it('reads timeouts as libpq does: seconds, two at least', () => {
-    expect(readDsn('postgres://h/d?connect_timeout=1', {}).connectTimeout).toBe(2_000);
-    expect(readDsn('postgres://h/d', { PGCONNECT_TIMEOUT: '7' }).connectTimeout).toBe(7_000);
-    expect(readDsn('postgres://h/d?connect_timeout=0', {}).connectTimeout).toBeUndefined();
+    expect(readDsn('postgres://h/d?connect_timeout=1', {}).connectionTimeoutMillis).toBe(2_000);
+    expect(readDsn('postgres://h/d', { PGCONNECT_TIMEOUT: '7' }).connectionTimeoutMillis).toBe(7_000);
+    expect(readDsn('postgres://h/d?connect_timeout=0', {}).connectionTimeoutMillis).toBeUndefined();
   });
 
   it('quotes no part of a URL that it can’t read', () => {

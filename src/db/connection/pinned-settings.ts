@@ -2,26 +2,23 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import type { Db } from './db.ts';
 
 /**
- * Settings that change how SQL is read or printed, and the values that this program's SQL is written for. A login, a
- * database or a server may have others (docs/design/sql.md, "Settings of the login").
+ * Sets, until the transaction ends, what changes how SQL is read or printed to the values that this program's SQL is
+ * written for. A login, a database or a server may have others (docs/design/sql.md, "Settings of the login").
  */
-const PINNED: Readonly<Record<string, string>> = {
-  standard_conforming_strings: 'on',
-  array_nulls: 'on',
-  transform_null_equals: 'off',
-  quote_all_identifiers: 'off',
-  datestyle: 'ISO, MDY',
-  intervalstyle: 'postgres',
-  timezone: 'UTC',
-  extra_float_digits: '1',
-  bytea_output: 'hex',
-  gin_fuzzy_search_limit: '0',
-  exit_on_error: 'off',
-};
-
-/** Statements that set them until the transaction ends; they go where the transaction begins. */
-export const PIN_SETTINGS = Object.entries(PINNED)
-  .map(([name, value]) => `set local ${name} = '${value}'`)
+export const PIN_SETTINGS = [
+  'standard_conforming_strings = on',
+  'array_nulls = on',
+  'transform_null_equals = off',
+  'quote_all_identifiers = off',
+  "datestyle = 'ISO, MDY'",
+  'intervalstyle = postgres',
+  "timezone = 'UTC'",
+  'extra_float_digits = 1',
+  'bytea_output = hex',
+  'gin_fuzzy_search_limit = 0',
+  'exit_on_error = off',
+]
+  .map((setting) => `set local ${setting}`)
   .join('; ');
 
 /**

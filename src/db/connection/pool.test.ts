@@ -1,9 +1,9 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import type { PostgresPoolClient } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { createPool } from './pool.ts';
+import { type Connection, createPool } from './pool.ts';
 
 let server: Server | undefined;
 const sockets: Socket[] = [];
@@ -40,9 +40,10 @@ async function poolOn(lets: (connection: number) => boolean) {
   const { port } = await new Promise<AddressInfo>((resolve) => {
     server?.listen(0, '127.0.0.1', () => resolve(server?.address() as AddressInfo));
   });
-  const settings = { host: '127.0.0.1', port, user: 'u', database: 'd', connectionTimeoutMillis: 1_500 };
-  const pool = createPool(settings, { max: 3, answerWithin: 5_000 });
-  const beside = createPool(settings, { max: 1, answerWithin: 5_000, instead: pool.urgent });
+  const place = { host: '127.0.0.1', port, user: 'u', database: 'd' };
+  const settings = { ...place, connectionTimeoutMillis: 1_500, query_timeout: 5_000 };
+  const pool = createPool({ ...settings, max: 3 });
+  const beside = createPool({ ...settings, max: 1 }, pool.urgent);
   return { seen, pool, beside };
 }
 
@@ -57,7 +58,7 @@ describe('a pool of three connections', () => {
       client.release();
     };
     const waiting = waits();
-    const urgent = await pool.urgent.connect();
+    const urgent = await pool.urgent();
     got.push('urgent');
     urgent.release();
     for (const client of used) client.release();
@@ -88,12 +89,12 @@ describe('a connection that can’t be made', () => {
   it('is waited out by who waits for the others, whoever tries meanwhile', async () => {
     const { pool } = await poolOn((connection) => connection === 1);
     const working = await pool.connect();
-    const released = (client: PostgresPoolClient): void => client.release();
+    const released = (client: Connection): void => client.release();
     const first = pool.connect().then(released);
-    const most = (): number | undefined => (pool as unknown as { options: { max?: number } }).options.max;
+    const most = (): number | undefined => pool.options.max;
     await eventually('no more connections to be tried', () => most() === 1);
     await eventually('another one to be tried', () => most() === 3);
-    const meanwhile = pool.urgent.connect().then(released);
+    const meanwhile = pool.urgent().then(released);
     await eventually('that to fail', () => most() === 1);
     working.release();
     await expect(Promise.all([first, meanwhile])).resolves.toHaveLength(2);
@@ -124,7 +125,7 @@ describe('a connection that can’t be made', () => {
     const working = await pool.connect();
     isUp = false;
     for (const socket of sockets) socket.destroy();
-    await expect(working.query('select 1', [])).rejects.toThrow(DatabaseUnavailable);
+    await expect(working.executeQuery(CompiledQuery.raw('select 1'))).rejects.toThrow(DatabaseUnavailable);
     const waiting = Array.from({ length: 20 }, () => pool.connect());
     for (const each of await Promise.allSettled(waiting)) expect(each.status).toBe('rejected');
     working.release();
@@ -146,13 +147,17 @@ describe('a connection that the server ends', () => {
     const { port } = await new Promise<AddressInfo>((resolve) => {
       server?.listen(0, '127.0.0.1', () => resolve(server?.address() as AddressInfo));
     });
-    const pool = createPool(
-      { host: '127.0.0.1', port, user: 'u', database: 'd' },
-      { max: 1, answerWithin: 5_000 },
-    );
+    const pool = createPool({
+      host: '127.0.0.1',
+      port,
+      user: 'u',
+      database: 'd',
+      max: 1,
+      query_timeout: 5_000,
+    });
     for (const attempt of [1, 2]) {
       const client = await pool.connect();
-      await expect(client.query('select 1', [])).rejects.toThrow(DatabaseUnavailable);
+      await expect(client.executeQuery(CompiledQuery.raw('select 1'))).rejects.toThrow(DatabaseUnavailable);
       client.release();
       expect(connections).toBe(attempt);
     }

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import type { PostgresPool, PostgresPoolClient } from 'kysely';
+import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
 import { readDsn, systemUser, type PgVariables } from './dsn.ts';
 import { PIN_SETTINGS } from './pinned-settings.ts';
 import { breaksConnection, databaseError, driverProblem, isReadOnlySession, sqlState } from './sql-state.ts';
-import { isDirect, tlsWays } from './tls.ts';
+import { isDirect, type Tls, tlsWays } from './tls.ts';
 
 export interface ConnectionOptions {
   /** A secret: no message shows it. */
@@ -35,130 +35,99 @@ const TRY_AGAIN = 500;
  * @throws DatabaseUnavailable, Unusable
  */
 export async function resolveConnection(options: ConnectionOptions): Promise<pg.ClientConfig> {
-  const dsn = readDsn(options.url, options.variables ?? {});
-  const user = options.as ?? dsn.user ?? systemUser();
+  const { tls, ...given } = readDsn(options.url, options.variables ?? {});
+  const user = options.as ?? given.user ?? systemUser();
   const base: pg.ClientConfig = {
-    host: dsn.host,
-    port: dsn.port,
+    ...given,
     user,
-    password: options.as === undefined ? dsn.password : undefined,
-    database: dsn.database ?? dsn.user ?? user,
-    application_name: dsn.applicationName ?? options.program,
-    connectionTimeoutMillis: dsn.connectTimeout ?? CONNECT_TIMEOUT,
+    password: options.as === undefined ? given.password : undefined,
+    database: given.database ?? given.user ?? user,
+    application_name: given.application_name ?? options.program,
+    connectionTimeoutMillis: given.connectionTimeoutMillis ?? CONNECT_TIMEOUT,
     // Notices within some 20 s that the peer has vanished, even on a connection that only listens.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    ...(dsn.options === undefined ? {} : { options: dsn.options }),
-    sslnegotiation: isDirect(dsn.tls) ? 'direct' : 'postgres',
+    sslnegotiation: isDirect(tls) ? 'direct' : 'postgres',
   };
-  const [first, otherwise] = tlsWays(dsn.tls);
+  const tryOut = async (ssl: Tls): Promise<pg.ClientConfig> => {
+    // A pooler that pools by statement refuses it and hangs up: with more sent behind it, its words may be lost.
+    await onConnection({ ...base, ssl }, (client) => client.query('begin'));
+    return { ...base, ssl };
+  };
+  const [first, otherwise] = tlsWays(tls);
   try {
-    return await tryOut({ ...base, ssl: first }).catch((error: unknown) => {
-      if (otherwise === undefined || !isAboutTls(error)) throw error;
-      return tryOut({ ...base, ssl: otherwise });
+    return await tryOut(first).catch((error: unknown) => {
+      // The server has no TLS, or does not let us in by this way of connecting (pg_hba.conf).
+      const isAboutTls = driverProblem(error) === 'no-tls' || sqlState(error) === '28000';
+      if (otherwise === undefined || !isAboutTls) throw error;
+      return tryOut(otherwise);
     });
   } catch (error) {
     throw databaseError(error);
   }
 }
 
-async function tryOut(config: pg.ClientConfig): Promise<pg.ClientConfig> {
+/** Does `work` on a connection of its own. When that breaks, the statement under way fails, or the next one. */
+export async function onConnection<T>(
+  config: pg.ClientConfig,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
   const client = new pg.Client(config);
   client.on('error', () => {});
   try {
     await client.connect();
-    // A pooler that pools by statement refuses it and hangs up: with more sent behind it, its words may be lost.
-    await client.query('begin');
-    return config;
+    return await work(client);
   } finally {
     await client.end().catch(() => {});
   }
 }
 
-/** Whether the server has no TLS, or does not let us in by this way of connecting (pg_hba.conf: 28000). */
-function isAboutTls(error: unknown): boolean {
-  return driverProblem(error) === 'no-tls' || sqlState(error) === '28000';
-}
-
-export interface PoolOptions {
-  readonly max: number;
-  /**
-   * Milliseconds after which an unanswered statement and its connection are given up: nothing else notices a network
-   * that drops packets. Longer than any statement_timeout.
-   */
-  readonly answerWithin: number;
-  /** Where this pool has no connection and the server refuses one, that one's are used. */
-  readonly instead?: Connections;
-}
-
-/** Connections of a pool for whom its line does not hold. */
-export interface Connections extends PostgresPool {
-  /** @param leave called when the connection is given back, or when there is none */
-  connect(leave?: () => void): Promise<PostgresPoolClient>;
-}
-
 /**
- * A pool for Kysely that classifies errors, and keeps no connection in an unknown state. Who finds every connection in
+ * Connections for Kysely: errors are classified, and no connection is kept in an unknown state. Who finds every one in
  * use waits in line, however long: that the program is busy is no failure of the database. (The time-out of pg's own
  * pool holds for its line, too: a thousand accounts at work failed in turns, and tried again for ever.) Urgent ones do
  * not wait in that line, and of more than two connections one is kept free for them. Where no connection can be made
  * and none works, all who wait get the error. While others work, as where the server has no more of them to give, who
  * got none waits for one of those, as long as a connection may take to be made.
+ * @param instead where this pool has no connection and the server refuses one: the `urgent` of another pool
  */
 export function createPool(
-  config: pg.ClientConfig,
-  { max, answerWithin, instead }: PoolOptions,
-): PostgresPool & { readonly urgent: Connections } {
-  const pool = new pg.Pool({
-    ...config,
-    max,
-    idleTimeoutMillis: IDLE_TIMEOUT,
-    query_timeout: answerWithin,
-    pipeline: true,
-  });
+  config: pg.PoolConfig & { readonly max: number },
+  instead?: (leave: () => void) => Promise<Connection>,
+) {
+  const { max, connectionTimeoutMillis = CONNECT_TIMEOUT } = config;
+  const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_TIMEOUT, pipeline: true });
+  const connections = new Map<pg.PoolClient, Connection>();
+  const line = new Places(max > 2 ? max - 1 : max);
   // The pool replaces an idle connection that breaks; the next query meets the cause.
   pool.on('error', () => {});
-  const endSession: EndSession = (...session) => void pool.query(END_SESSION, session).catch(() => {});
-  const guarded = new Map<pg.PoolClient, GuardedClient>();
-  /** One is read-only for good: so may be others that began before, which are not used again either. */
-  const allBegunSoFar = (): void => {
-    for (const each of guarded.values()) each.isStale = true;
-  };
   // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
   // listener ends the process.
-  pool.on('connect', (client) => {
-    guarded.set(client, new GuardedClient(client, endSession, allBegunSoFar));
-  });
-  pool.on('remove', (client) => guarded.delete(client));
-  const places = new Places(max > 2 ? max - 1 : max);
-  const notStale = async (): Promise<GuardedClient> => {
-    for (;;) {
-      const client = guarded.get(await pool.connect()) as GuardedClient;
-      if (!client.isStale) return client;
-      client.release();
-    }
-  };
-  const take = async (leave: () => void): Promise<PostgresPoolClient> => {
+  pool.on('connect', (client) => connections.set(client, new Connection(client, pool, connections)));
+  pool.on('remove', (client) => connections.delete(client));
+  /** @param leave called when the connection is given back, or when there is none */
+  const urgent = async (leave = (): void => {}): Promise<Connection> => {
     let failure: unknown;
     let until = Infinity;
     for (;;) {
       try {
-        const client = await notStale();
-        client.taken(leave);
-        return client as unknown as PostgresPoolClient;
-      } catch (error) {
-        const working = [...guarded.values()].filter(({ isBroken }) => !isBroken).length;
-        if (working === 0 && instead !== undefined && sqlState(error) !== undefined) {
-          return instead.connect(leave);
+        const connection = connections.get(await pool.connect()) as Connection;
+        if (!connection.isStale) {
+          connection.leave = leave;
+          return connection;
         }
-        if (working === 0) places.refuse(databaseError(error));
+        connection.release();
+      } catch (error) {
+        const working = [...connections.values()].filter(({ isBroken }) => !isBroken).length;
+        if (working === 0 && instead !== undefined && sqlState(error) !== undefined) return instead(leave);
+        if (working === 0) line.refuse(databaseError(error));
         if (working === 0 || systemClock.monotonic() >= until) {
           leave();
           throw databaseError(failure ?? error);
         }
         if (driverProblem(error) !== 'line' && failure === undefined) {
           failure = error;
-          until = systemClock.monotonic() + (config.connectionTimeoutMillis ?? CONNECT_TIMEOUT);
+          until = systemClock.monotonic() + connectionTimeoutMillis;
         }
         // Else each in line would try in vain.
         pool.options.max = working;
@@ -166,9 +135,12 @@ export function createPool(
       }
     }
   };
-  const common = { options: pool.options, end: () => pool.end() };
-  const urgent = { ...common, connect: (leave = (): void => {}) => take(leave) };
-  return { ...common, connect: async () => take(await places.take()), urgent };
+  return {
+    connect: async () => urgent(await line.take()),
+    urgent,
+    end: () => pool.end(),
+    options: pool.options,
+  };
 }
 
 /**
@@ -177,108 +149,96 @@ export function createPool(
  */
 const END_SESSION = `select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
   where pid = $1 and client_port = $2 and usename = current_user`;
-type EndSession = (processID: number, localPort: number) => void;
 
-/** The first statement of a transaction, which is sent together with the next one. */
-export const BEGIN = 'begin isolation level';
-
-/** Before a statement that has no transaction: it gets one, in which the settings hold. */
-const BEGIN_ALONE = `${BEGIN} read committed; ${PIN_SETTINGS}`;
+const BEGIN = 'begin isolation level';
 /** What PostgreSQL refuses in a transaction, and what is to last for the session. */
 const OUTSIDE =
   /^(?:set|vacuum|alter system|create database|drop database|create index concurrently|drop index concurrently) /;
 
-/** The answer of what is not waited for. */
-const NOTHING = { command: '', rowCount: null, rows: [], oid: 0, fields: [] };
-
-/** A connection of the pool as Kysely uses it: without cursors. */
-class GuardedClient {
+/** A connection of the pool as Kysely uses it. */
+export class Connection implements DatabaseConnection {
   readonly #client: pg.PoolClient;
-  readonly #endSession: EndSession;
-  readonly #onReadOnly: () => void;
-  readonly #session: Parameters<EndSession>;
+  readonly #pool: pg.Pool;
+  readonly #ofPool: ReadonlyMap<unknown, Connection>;
+  /** Process and port of the server's session, as pg_stat_activity has them: a Unix socket has no port. */
+  readonly #session: readonly unknown[];
   /** It can't be used any more, as far as known. */
   isBroken = false;
   /** It began when sessions were read-only. */
   isStale = false;
   #isUnanswered = false;
-  #leave = (): void => {};
-  #inTransaction = false;
+  #transaction: 'none' | 'open' | 'ended' = 'none';
   /** A transaction's beginning that was sent, while the next statement is not. */
-  #begun: Promise<pg.QueryResult> | undefined;
+  #begun: Promise<unknown> | undefined;
+  /** Gives up the place of who has the connection now. */
+  leave = (): void => {};
 
-  constructor(client: pg.PoolClient, endSession: EndSession, onReadOnly: () => void) {
+  constructor(client: pg.PoolClient, pool: pg.Pool, ofPool: ReadonlyMap<unknown, Connection>) {
     this.#client = client;
-    this.#endSession = endSession;
-    this.#onReadOnly = onReadOnly;
-    const { processID, connection } = client as unknown as {
-      processID: number;
-      connection: { stream: Partial<Socket> };
-    };
-    // As pg_stat_activity has it: a Unix socket has no port.
-    this.#session = [processID, connection.stream.localPort ?? -1];
+    this.#pool = pool;
+    this.#ofPool = ofPool;
+    const { processID } = client as unknown as { readonly processID: number };
+    this.#session = [processID, (client.connection.stream as Partial<Socket>).localPort ?? -1];
     // It broke while in use: the current statement, or the next one, is rejected with the error.
     client.on('error', () => (this.isBroken = true));
   }
 
-  /** @param leave gives up the place of who has the connection now */
-  taken(leave: () => void): void {
-    this.#leave = leave;
-    this.#inTransaction = false;
+  release(): void {
+    this.#transaction = 'none';
+    this.#client.release(this.isBroken || this.isStale);
+    if (this.#isUnanswered) this.#pool.query(END_SESSION, [...this.#session]).catch(() => {});
+    this.leave();
   }
 
   /**
    * The beginning of a transaction costs no round trip of its own: the next statement is sent with it, and answers for
    * both. (If it fails there is no transaction, but then there is no connection either.)
    */
-  async query(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
-    // It has ended already. Asked, the driver's error would hide the first one.
-    if (this.isBroken && text === 'rollback') return NOTHING;
-    if (text.startsWith(BEGIN)) {
-      this.#inTransaction = true;
-      this.#begun = this.#send(text, parameters);
-      this.#begun.catch(() => {});
-      return NOTHING;
-    }
-    if (!this.#inTransaction && !OUTSIDE.test(text)) return this.#alone(text, parameters);
-    if (text === 'commit' || text === 'rollback') this.#inTransaction = false;
-    const begun = this.#begun;
+  begin(level: string, settings: string): void {
+    this.#transaction = 'open';
+    this.#begun = this.#send(`${BEGIN} ${level}; ${PIN_SETTINGS}; ${settings}`);
+    this.#begun.catch(() => {});
+  }
+
+  async commit(): Promise<void> {
+    this.#transaction = 'ended';
+    await this.#send('commit');
+  }
+
+  async rollback(): Promise<void> {
+    this.#transaction = 'ended';
+    // Else it has ended already, and the driver's error would hide the first one.
+    if (!this.isBroken) await this.#send('rollback');
+  }
+
+  /** A statement that has no transaction gets one, in which the pinned settings hold: three messages, one round trip. */
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    if (this.#transaction === 'ended') throw new RangeError('the transaction has ended');
+    const isAlone = this.#transaction === 'none' && !OUTSIDE.test(sql);
+    const begun = isAlone ? this.#send(`${BEGIN} read committed; ${PIN_SETTINGS}`) : this.#begun;
     this.#begun = undefined;
-    const answer = this.#send(text, parameters);
-    if (begun === undefined) return answer;
-    return (await Promise.all([begun, answer]))[1];
-  }
-
-  /** A statement in a transaction of its own: three messages, one round trip. */
-  async #alone(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
-    const sent = [
-      this.#send(BEGIN_ALONE, []),
-      this.#send(text, parameters),
-      this.#send('commit', []),
-    ] as const;
+    const answer = this.#send(sql, parameters);
+    const sent = [begun ?? answer, answer, isAlone ? this.#send('commit') : answer];
     await Promise.allSettled(sent);
-    return (await Promise.all(sent))[1];
+    await Promise.all(sent);
+    const { rows, rowCount } = await answer;
+    return { rows: rows as Row[], numAffectedRows: BigInt(rowCount ?? 0) };
   }
 
-  async #send(text: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
+  streamQuery(): never {
+    throw new RangeError('nothing is read by a cursor');
+  }
+
+  async #send(text: string, parameters: readonly unknown[] = []): Promise<pg.QueryResult> {
     try {
       const result = (await this.#client.query(text, [...parameters])) as pg.QueryResult | pg.QueryResult[];
       // Of several statements in one text, as at the beginning of a transaction, the last one's result.
-      const last = Array.isArray(result) ? result.at(-1) : result;
-      if (last === undefined) throw new RangeError('a text without a statement');
-      return last;
+      return Array.isArray(result) ? (result.at(-1) as pg.QueryResult) : result;
     } catch (error) {
-      if (breaksConnection(error)) this.isBroken = true;
-      if (isReadOnlySession(error)) this.#onReadOnly();
-      if (driverProblem(error) === 'unanswered') this.#isUnanswered = true;
+      this.isBroken ||= breaksConnection(error) || text === 'rollback';
+      this.#isUnanswered ||= driverProblem(error) === 'unanswered';
+      if (isReadOnlySession(error)) for (const each of this.#ofPool.values()) each.isStale = true;
       throw databaseError(error);
     }
-  }
-
-  release(discard?: boolean): void {
-    this.isBroken ||= discard === true;
-    this.#client.release(this.isBroken || this.isStale);
-    if (this.#isUnanswered) this.#endSession(...this.#session);
-    this.#leave();
   }
 }

@@ -7,15 +7,19 @@ export function sqlState(error: unknown): string | undefined {
   return serverError(error)?.code;
 }
 
-/** Of pg's error of the server. `where` is its context: the functions in which it happened. */
-function serverError(
-  error: unknown,
-): { readonly code: string; readonly where: string | undefined } | undefined {
+/** pg's error of the server. `where` is its context: the functions in which it happened. */
+function serverError(error: unknown): { readonly code: string; readonly where?: string } | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
-    const { code, where } = at as { code?: unknown; where?: string };
-    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in at) return { code, where };
+    const found = at as Error & { readonly code: string; readonly where?: string };
+    if ('severity' in at && /^[0-9A-Z]{5}$/.test(nodeCode(at))) return found;
   }
   return undefined;
+}
+
+/** Of an error of Node's, such as `ECONNREFUSED`, or a SQLSTATE; '' for any other. */
+function nodeCode(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | undefined)?.code;
+  return typeof code === 'string' ? code : '';
 }
 
 /** Whether Postgres refuses a value itself, and always will: a number or text beyond its bounds, or too deep nesting. */
@@ -34,10 +38,7 @@ const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58..
 const OF_THE_WHOLE = /^(53...|25006|58...|XX00[12]|3F000|42P01|42703|42883|42501)$/;
 
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [
-    /^(57014|55P03)$/,
-    'see which session holds the lock that it waited for: pg_stat_activity, pg_blocking_pids()',
-  ],
+  [/^(57014|55P03)$/, 'see which session holds the lock: pg_stat_activity, pg_blocking_pids()'],
   [/^53300$/, 'end sessions that nobody needs, or raise max_connections'],
   // Poolers say most of their own troubles by this code.
   [/^08P01$/, 'a pooler in front of the database must pool by transaction or by session, not by statement'],
@@ -53,55 +54,42 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What an error of the driver means that has neither a code of Node's nor a SQLSTATE. */
-type DriverProblem = keyof typeof MAY_PASS;
+type DriverProblem = 'connection' | 'line' | 'unanswered' | 'tls' | 'no-tls' | 'no-password' | 'sign-in';
 
-/** Whether it may pass: no connection came about, or it broke; of the others somebody has to mend something. */
-const MAY_PASS = {
-  connection: true,
-  /** Each connection of a pool of the driver's was in use for too long. */
-  line: true,
-  /** The answer was given up: the server may still be working on it. */
-  unanswered: true,
-  tls: true,
-  'no-tls': false,
-  'no-password': false,
-  'sign-in': false,
-};
+/** Of these somebody has to mend something. The others may pass: no connection came about, or it broke. */
+const TO_MEND = new Set<DriverProblem | undefined>(['no-tls', 'no-password', 'sign-in']);
 
 /**
- * The texts of pg, pg-pool and Kysely at the pinned versions, which they never translate; each is provoked by a test
+ * The texts of pg and pg-pool at the pinned versions, which they never translate; each is provoked by a test
  * (driver-texts.test.ts). A server's texts are in its own language: they are never looked at. Our words stand beside
- * those that are a riddle.
+ * those that are a riddle. `line`: each connection of a pool of the driver's was in use for too long. `unanswered`: the
+ * answer was given up, and the server may still be working on it.
  */
-const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: (reason: string) => string])[] = [
+const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: string])[] = [
   [/^Connection terminated( unexpectedly| due to connection timeout)?$/, 'connection'],
   [/^timeout expired$/, 'connection'],
+  [/^Client (was closed|has encountered a connection error) and is not queryable$/, 'connection'],
   [/^timeout exceeded when trying to connect$/, 'line'],
   [
     /^Query read timeout$/,
     'unanswered',
-    () =>
-      'no answer came in time: a pooler lets too few sessions through (a program opens 18 at most), the network drops packets, or the server hangs',
+    'no answer came in time: a pooler lets too few sessions through (a program opens 18 at most), the network drops packets, or the server hangs',
   ],
-  [/^Postgres connection has been discarded$/, 'connection'],
-  [/^Client (was closed|has encountered a connection error) and is not queryable$/, 'connection'],
   [
     /^The server does not support SSL connections$/,
     'no-tls',
-    () => 'the database does not speak TLS, but sslmode in DATABASE_URL asks for it',
+    'the database does not speak TLS, but sslmode in DATABASE_URL asks for it',
   ],
   [/^There was an error establishing an SSL connection$/, 'tls'],
   [
     /client password must be a (non-empty )?string$/,
     'no-password',
-    () =>
-      'the database asks for a password, and there is none: put it into DATABASE_URL, PGPASSWORD or ~/.pgpass',
+    'the database asks for a password, and there is none: put it into DATABASE_URL, PGPASSWORD or ~/.pgpass',
   ],
   [
     /^SASL: /,
     'sign-in',
-    (reason) =>
-      `the database's way of signing in can't be used (${reason}): mend password_encryption or pg_hba.conf at the server`,
+    "the database's way of signing in can't be used (REASON): mend password_encryption or pg_hba.conf at the server",
   ],
 ];
 
@@ -122,35 +110,41 @@ export function driverProblem(error: unknown): DriverProblem | undefined {
 export function databaseError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ClassifiedError) return error;
   const state = sqlState(error);
+  if (state === undefined) return connectionError(error);
   // PostgreSQL's own words on its protocol, of which poolers lack the place: a statement asks for values that it was not given.
   if (state === '08P01' && 'routine' in error && error.routine !== undefined) return error;
-  if (state === undefined) {
-    const reason = messageOf(withoutAggregate(error));
-    if (isCertificateProblem(error)) {
-      return new Unusable(
-        `the database's certificate is not trusted (${reason}): set sslrootcert to the file of its authority, or mend sslmode in DATABASE_URL`,
-        { cause: error },
-      );
-    }
-    const [, problem, words] = driverText(error) ?? [];
-    const said = words?.(reason) ?? (isHungUp(error) ? `${HUNG_UP} (${reason})` : reason);
-    // Its own text says less.
-    if (problem !== undefined && !MAY_PASS[problem]) return new Unusable(said);
-    return isConnectionProblem(error)
-      ? new DatabaseUnavailable(`the database can't be reached: ${said}`, { cause: error })
-      : error;
-  }
   const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];
+  const todo = remedy === undefined ? '' : `: ${remedy}`;
   if (PASSING.test(state)) {
-    const todo = remedy === undefined ? '' : `: ${remedy}`;
-    return new DatabaseUnavailable(`the database can't do it now (${serverWords(error)})${todo}`, {
-      cause: error,
-    });
+    const said = `the database can't do it now (${serverWords(error)})${todo}`;
+    return new DatabaseUnavailable(said, { cause: error });
   }
-  return remedy === undefined
-    ? error
-    : new Unusable(`the database refuses (${serverWords(error)}): ${remedy}`, { cause: error });
+  if (remedy === undefined) return error;
+  return new Unusable(`the database refuses (${serverWords(error)})${todo}`, { cause: error });
 }
+
+/** Of an error that the server did not send. What it said before it hung up may be lost with the connection. */
+function connectionError(error: Error): unknown {
+  // Where all addresses of a host failed, Node's error has no message: the first address's error has one.
+  const first: unknown = error instanceof AggregateError && error.message === '' ? error.errors[0] : error;
+  const reason = messageOf(first);
+  if (/CERT|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_/.test(nodeCode(error))) {
+    return new Unusable(
+      `the database's certificate is not trusted (${reason}): set sslrootcert to the file of its authority, or mend sslmode in DATABASE_URL`,
+      { cause: error },
+    );
+  }
+  const [, problem, words] = driverText(error) ?? [];
+  const isHungUp = /^(EPIPE|ECONNRESET)$/.test(nodeCode(first));
+  const said = words?.replace('REASON', () => reason) ?? (isHungUp ? `${HUNG_UP} (${reason})` : reason);
+  // Its own text says less.
+  if (TO_MEND.has(problem)) return new Unusable(said);
+  if (!isConnectionProblem(error)) return error;
+  return new DatabaseUnavailable(`the database can't be reached: ${said}`, { cause: error });
+}
+
+const HUNG_UP =
+  'the connection was ended at its other end, for a reason that stands in the log of the PostgreSQL server, or of a pooler in front of it';
 
 /** Whether Postgres refused it for a reason that concerns the whole database, not a row or a table's own rules. */
 export function concernsWholeDatabase(error: unknown): boolean {
@@ -203,28 +197,8 @@ export function isDatabaseDown(error: unknown): boolean {
 /** Whether it is an error of Node's sockets or resolver, or one that pg makes without a code. */
 function isConnectionProblem(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { code } = error as NodeJS.ErrnoException;
-  if (typeof code === 'string' && /^E[A-Z_]+$/.test(code) && !code.startsWith('ERR_')) return true;
+  if (/^E(?!RR_)[A-Z_]+$/.test(nodeCode(error))) return true;
   if (error instanceof AggregateError) return error.errors.some(isConnectionProblem);
   const problem = driverProblem(error);
-  return problem !== undefined && MAY_PASS[problem];
-}
-
-/** What it said before it did may be lost with the connection. */
-const HUNG_UP =
-  'the connection was ended at its other end, for a reason that stands in the log of the PostgreSQL server, or of a pooler in front of it';
-
-function isHungUp(error: Error): boolean {
-  const { code } = withoutAggregate(error) as NodeJS.ErrnoException;
-  return code === 'EPIPE' || code === 'ECONNRESET';
-}
-
-function isCertificateProblem(error: Error): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return typeof code === 'string' && /CERT|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_/.test(code);
-}
-
-/** Where all addresses of a host failed, Node's error has no message: the first address's error has one. */
-function withoutAggregate(error: Error): unknown {
-  return error instanceof AggregateError && error.message === '' ? (error.errors[0] as unknown) : error;
+  return problem !== undefined && !TO_MEND.has(problem);
 }

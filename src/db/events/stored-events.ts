@@ -1,8 +1,7 @@
-import type { Db } from '../connection/db.ts';
+import { databaseTime, type Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import type { CollectionName } from '../../model/collections.ts';
 import { type HintedRow, rowsOfEvent } from '../../model/hint.ts';
-import { databaseTime } from '../connection/database-time.ts';
 import { addHints } from './hint-store.ts';
 
 /** A row of `events`, as users see it. */

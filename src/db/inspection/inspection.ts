@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Db } from '../connection/db.ts';
-import { migratedParts } from '../migrations/migrations.ts';
+import { migratedParts } from '../migrations/run-migrations.ts';
 
 /** What is in the two schemas, whoever made it, in the form of objects.txt. */
 export async function presentParts(db: Db): Promise<readonly string[]> {

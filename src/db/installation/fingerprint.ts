@@ -1,7 +1,7 @@
 import { type Db, onlyRow } from '../connection/db.ts';
 import { sql, type RawBuilder } from 'kysely';
 import { readDsn, type PgVariables } from '../connection/dsn.ts';
-import { nodeExpression, partsOf, type ServerNode } from '../connection/server-node.ts';
+import { nodeExpression, type ServerNode } from '../connection/server-node.ts';
 
 /**
  * What distinguishes this database from its copies (docs/design/operations-out.md, "On hold"). No restart, pooler,
@@ -40,13 +40,8 @@ export async function observeFingerprint(db: Db, host: string | undefined): Prom
       current_setting('synchronous_commit') <> 'off' as flushed,
       ${await nodeExpression(db)} as node`;
   const { node, ...rest } = onlyRow(found);
-  const { system, timeline } = partsOf(node);
-  return {
-    system: system === '' ? null : system,
-    timeline: timeline === '' ? null : timeline,
-    hosts: host === undefined ? [] : [host],
-    ...rest,
-  };
+  const [system, timeline] = node;
+  return { system, timeline, hosts: host === undefined ? [] : [host], ...rest };
 }
 
 /** In a statement on `installation`: whether database and tables are those of its fingerprint; null without one. */

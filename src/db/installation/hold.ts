@@ -1,5 +1,4 @@
-import { commitDurably, type Db, onlyRow } from '../connection/db.ts';
-import { databaseTime } from '../connection/database-time.ts';
+import { commitDurably, databaseTime, type Db, onlyRow } from '../connection/db.ts';
 import type { KnownNodes } from '../connection/server-node.ts';
 
 /** Since when, and why, submissions that were queued before are not sent, and no webhook is taken over. */
@@ -62,9 +61,7 @@ export async function holdFor(
   const present = onHold(row);
   if (why === undefined) return present;
   if (present === undefined) {
-    await trx.sql`
-      update ${trx.stateTable('installation')} set held_at = ${now}::timestamptz, held_why = ${why}
-      where singleton`;
+    await trx.state.updateTable('installation').set({ held_at: now, held_why: why }).execute();
   }
   for (const userId of await accountsIn(trx, 'queued')) {
     await move(trx, userId, 'queued', 'held');

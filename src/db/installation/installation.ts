@@ -81,11 +81,11 @@ async function observe(db: Db, host: string | undefined) {
   const node = await nodeExpression(db);
   const { rows } = await db.sql<{ node: ServerNode }>`
     select distinct ${node} as node from ${db.stateTable('account')}`;
-  return { fingerprint, nodes: [...new Set([nodeOf(fingerprint), ...rows.map((row) => row.node)])] };
+  return { fingerprint, nodes: [nodeOf(fingerprint), ...rows.map((row) => row.node)] };
 }
 
 function nodeOf({ system, timeline }: Fingerprint): ServerNode {
-  return `${system ?? ''}/${timeline ?? ''}`;
+  return [system, timeline];
 }
 
 async function storeFingerprint(trx: Db, fingerprint: Fingerprint, nodes: KnownNodes): Promise<void> {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type AppliedMigration, isOlder, pendingAfter, readMigrations } from './migrations.ts';
+import { type AppliedMigration, pendingAfter, readMigrations } from './run-migrations.ts';
 import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
 const folder = folderForEach();
@@ -46,6 +46,21 @@ describe('a database that a newer program has migrated', () => {
     );
   });
 
+  it.each([
+    ['0.2.0', '0.10.0', false],
+    ['0.10.0', '0.2.0', true],
+    ['0.2.0', '0.2.0', true],
+    ['1.0.0', '0.9.9', true],
+    ['0.9.9', '1.0.0', false],
+    ['1.0.1', '1.0.2', false],
+  ])('takes %s where %s is the oldest: %s', async (version, oldestProgram, isTaken) => {
+    const asked = pending(version, { ...later, oldestProgram }).then(
+      () => true,
+      () => false,
+    );
+    expect(await asked).toBe(isTaken);
+  });
+
   it('takes none where it does not say which', async () => {
     await expect(pending('9.0.0', { name: '0009_later', oldestProgram: null })).rejects.toThrow(
       'has 0009_later. ',
@@ -65,15 +80,3 @@ describe('a database that a newer program has migrated', () => {
   });
 });
 
-describe('versions', () => {
-  it.each([
-    ['0.2.0', '0.10.0', true],
-    ['0.10.0', '0.2.0', false],
-    ['0.2.0', '0.2.0', false],
-    ['1.0.0', '0.9.9', false],
-    ['0.9.9', '1.0.0', true],
-    ['1.0.1', '1.0.2', true],
-  ])('%s before %s: %s', (one, other, older) => {
-    expect(isOlder(one, other)).toBe(older);
-  });
-});

@@ -1,37 +1,25 @@
-import { type Db, onlyRow } from '../connection/db.ts';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { Unusable } from '@research-mirror/runtime/errors';
-import type { Clock } from '@research-mirror/runtime/clock';
+import { type Db, onlyRow } from '../connection/db.ts';
+import { throwIfMisread } from '../connection/pinned-settings.ts';
 import { distributeNewTables, tablesBefore } from '../distribution/citus.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
-import {
-  type AppliedMigration,
-  type Migration,
-  pendingAfter,
-  readMigrations,
-  throwIfNamesTaken,
-  unknownAmong,
-} from './migrations.ts';
-import { throwIfMisread } from '../connection/pinned-settings.ts';
-import { type Patience, PATIENCE, retried } from './retried.ts';
+import { PATIENCE, retried, type Retrying } from './retried.ts';
 
-export interface MigrateOptions {
+export interface MigrateOptions extends Pick<Retrying, 'clock' | 'patience'> {
   /** Opened with `MIGRATION_BOUNDS`, by DATABASE_URL_DIRECT where there is one. */
   readonly db: Db;
   /** Folder of the numbered files. */
   readonly folder: string;
   /** Of this program: decides on which databases of newer programs it may run. */
   readonly version: string;
-  readonly clock: Clock;
-  /** Default `PATIENCE`. */
-  readonly patience?: Patience;
 }
 
 /** A migration may take long; one that is idle in its transaction hangs. */
 export const MIGRATION_BOUNDS = { statement: 0, idle: 60_000 };
-
-/** The oldest PostgreSQL that is supported, as `server_version_num`. */
-const OLDEST = 150_000;
 
 /** What two programs come to that make the same thing at once; XX000: "tuple concurrently updated". */
 const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
@@ -44,22 +32,24 @@ const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
  *   session's name, where another one keeps a lock
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { db, folder, version } = options;
-  const retrying = {
-    ...options,
-    failure: 'the database could not be brought to this version',
-    raced: MADE_TWICE,
-  };
+  const { folder, version } = options;
   const all = await readMigrations(folder);
-  await checkServer(db);
-  const applied: string[] = [];
+  const failure = 'the database could not be brought to this version';
+  const retrying = { ...options, failure, raced: MADE_TWICE };
+  const done: string[] = [];
   // Asks without the lock first: a database that is up to date is not touched.
-  while (pendingAfter(await appliedMigrations(db), all, db.schema, version).length > 0) {
-    const { value: name } = await retried(retrying, (trx) => applyNext(trx, all, options));
-    if (name !== undefined) applied.push(name);
+  while ((await pendingMigrations(options)).length > 0) {
+    const { value } = await retried(retrying, async (trx) => {
+      await lockMigrations(trx);
+      const [next] = pendingAfter(await appliedMigrations(trx), all, trx.schema, version);
+      if (next !== undefined) await applyMigration(trx, next, folder);
+      return next?.name;
+    });
+    // Else another program was faster.
+    if (value !== undefined) done.push(value);
   }
   await retried(retrying, ensureGrants);
-  return applied;
+  return done;
 }
 
 /**
@@ -68,13 +58,11 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
  * @throws Unusable: an old PostgreSQL, missing rights, names that are taken
  */
 export async function migrateEmpty(trx: Db, folder: string): Promise<boolean> {
-  const all = await readMigrations(folder);
   await checkServer(trx);
   await trx.raw(`set local lock_timeout = ${PATIENCE.lockMs}`);
   await lockMigrations(trx);
   if ((await appliedMigrations(trx)).length > 0) return false;
-  await throwIfNamesTaken(trx, folder);
-  for (const migration of all) await applyMigration(trx, migration);
+  for (const migration of await readMigrations(folder)) await applyMigration(trx, migration, folder);
   return true;
 }
 
@@ -82,32 +70,17 @@ export async function migrateEmpty(trx: Db, folder: string): Promise<boolean> {
  * Names of the migrations that `migrate` would apply; changes nothing.
  * @throws Unusable as `migrate` does
  */
-export async function pendingMigrations(options: Pick<MigrateOptions, 'db' | 'folder' | 'version'>): Promise<string[]> {
+export async function pendingMigrations(options: Omit<MigrateOptions, 'clock'>): Promise<string[]> {
   const { db, folder, version } = options;
-  const all = await readMigrations(folder);
   await checkServer(db);
+  const all = await readMigrations(folder);
   return pendingAfter(await appliedMigrations(db), all, db.schema, version).map(({ name }) => name);
 }
 
 /** Names of the database's migrations that are not in `folder`: a newer program applied them, beside which this one may run. */
 export async function unknownMigrations(db: Db, folder: string): Promise<string[]> {
-  const all = await readMigrations(folder);
-  return unknownAmong(await appliedMigrations(db), all).map(({ name }) => name);
-}
-
-/** Applies the first pending migration, under the lock; undefined: another program was faster. */
-async function applyNext(
-  trx: Db,
-  all: readonly Migration[],
-  { folder, version }: MigrateOptions,
-): Promise<string | undefined> {
-  await lockMigrations(trx);
-  const applied = await appliedMigrations(trx);
-  const [next] = pendingAfter(applied, all, trx.schema, version);
-  if (next === undefined) return undefined;
-  if (applied.length === 0) await throwIfNamesTaken(trx, folder);
-  await applyMigration(trx, next);
-  return next.name;
+  const known = new Set((await readMigrations(folder)).map(({ name }) => name));
+  return (await appliedMigrations(db)).map(({ name }) => name).filter((name) => !known.has(name));
 }
 
 /**
@@ -123,22 +96,22 @@ export async function lockMigrations(trx: Db): Promise<void> {
     select n.nspname as name, c.oid is not null as made from pg_namespace n
       left join pg_class c on c.relnamespace = n.oid and c.relname = 'migration' and n.nspname = ${trx.stateSchema}
     where n.nspname in (${trx.schema}, ${trx.stateSchema})`;
+  const table = trx.stateTable('migration');
   if (rows.some(({ made }) => made)) {
-    await trx.sql`select name from ${trx.stateTable('migration')} order by name limit 1 for no key update`;
+    await trx.sql`select name from ${table} order by name limit 1 for no key update`;
     return;
   }
   const makeSchema = async (schema: string): Promise<unknown> =>
     rows.some(({ name }) => name === schema) || trx.sql`create schema ${sql.id(schema)}`;
   await makeSchema(trx.stateSchema);
-  await trx.sql`create table ${trx.stateTable('migration')} (
+  await trx.sql`create table ${table} (
     name text primary key, checksum text not null, applied_at timestamptz not null, oldest_program text)`;
   await makeSchema(trx.schema);
 }
 
-const CREATE_SCHEMA = /create schema if not exists "\{schema\}(_sync)?";/g;
-
 /** Applies one migration and records it, in a transaction that has the lock. */
-async function applyMigration(trx: Db, next: Migration): Promise<void> {
+async function applyMigration(trx: Db, next: Migration, folder: string): Promise<void> {
+  if (next.name.startsWith('0001_')) await throwIfNamesTaken(trx, folder);
   const table = trx.stateTable('migration');
   // In a mirror of 0.1.0 the table lacks it. Asked first: the change would wait for all who look at the table.
   const { rows } = await trx.sql`select from pg_attribute
@@ -151,7 +124,8 @@ async function applyMigration(trx: Db, next: Migration): Promise<void> {
   const before = await beforeMigration(trx);
   const tables = await tablesBefore(trx);
   // PostgreSQL wants CREATE on the database for it, even of a schema that is there.
-  const text = next.text.replaceAll(CREATE_SCHEMA, '').replaceAll('{schema}', trx.schema);
+  const own = next.text.replaceAll(/create schema if not exists "\{schema\}(_sync)?";/g, '');
+  const text = own.replaceAll('{schema}', trx.schema);
   if (tables === undefined) await trx.raw(text);
   // Citus sends the whole text to the nodes for most changes of a distributed table: they refuse more than one statement.
   else for (const { statement } of splitStatements(text)) await trx.raw(statement);
@@ -159,8 +133,13 @@ async function applyMigration(trx: Db, next: Migration): Promise<void> {
   await distributeNewTables(trx, tables);
 }
 
+/** A file of the migrations' folder: `0001_mirror.sql`. Never edited once it has been released. */
+type Migration = Awaited<ReturnType<typeof readMigrations>>[number];
+/** As the database's table records it. */
+export type AppliedMigration = Omit<Migration, 'text'>;
+
 /** The migrations that the database has. @throws Unusable where the place of their table is taken */
-export async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
+async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
   const place = db.stateSchema;
   // By the catalogue, which also lists a schema that this user may not use.
   const { rows } = await db.sql<{ name: string; owner: string; ours: boolean }>`
@@ -170,24 +149,110 @@ export async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${place} and c.relname in ('migration', 'api_key', 'scope', 'slot_block')`;
   const table = rows.find(({ name }) => name === 'migration');
-  if (table === undefined) {
-    if (rows.length < 3) return [];
+  if (table === undefined && rows.length < 3) return [];
+  if (table?.ours !== true) {
     throw new Unusable(
-      `the table ${place}.migration is missing, and the rest of the mirror is there: bring it back, under its name or ` +
-        'from a backup. Nothing was touched.',
-    );
-  }
-  if (!table.ours) {
-    throw new Unusable(
-      `the table ${place}.migration of ${table.owner} is something else's: it is no list of migrations. Nothing was touched; ` +
-        `set MIRROR_SCHEMA to another name than "${db.schema}", or move it away.`,
+      table === undefined
+        ? `the table ${place}.migration is missing, and the rest of the mirror is there: bring it back, under its name or from a backup. Nothing was touched.`
+        : `the table ${place}.migration of ${table.owner} is something else's: it is no list of migrations. Nothing was touched; ` +
+          `set MIRROR_SCHEMA to another name than "${db.schema}", or move it away.`,
     );
   }
   // As JSON: in a mirror of 0.1.0 the table lacks the column.
   const applied = await db.sql<AppliedMigration>`
     select name, checksum, to_jsonb(m.*) ->> 'oldest_program' as "oldestProgram"
-    from ${sql.id(place, 'migration')} m order by name`;
+    from ${db.stateTable('migration')} m order by name`;
   return applied.rows;
+}
+
+/** The numbered files of `folder` in order, their SQL with `{schema}` where the schema's name goes. */
+export async function readMigrations(folder: string) {
+  const files = (await readdir(folder)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort();
+  return Promise.all(
+    files.map(async (file) => {
+      // A checkout may have changed the line ends.
+      const text = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
+      const checksum = createHash('sha256').update(text).digest('hex');
+      // The oldest program that may run on what it makes; null in files older than that line.
+      const oldestProgram = /^-- oldest program: (\S+)$/m.exec(text)?.[1] ?? null;
+      return { name: file.slice(0, -'.sql'.length), text, checksum, oldestProgram };
+    }),
+  );
+}
+
+/** `objects.txt`: what the migrations add up to, a line each: its kind, its name with `{schema}` for MIRROR_SCHEMA. */
+export async function migratedParts(folder: string): Promise<readonly string[]> {
+  return (await readFile(join(folder, 'objects.txt'), 'utf8')).trimEnd().split('\n');
+}
+
+/**
+ * The migrations that are still to be applied. A newer program may have migrated the database where every migration
+ * that this program does not know allows it: in a rolling upgrade both run side by side.
+ * @param version of this program
+ * @throws Unusable: this program may not run on the database, or other files have made it
+ */
+export function pendingAfter(
+  applied: readonly AppliedMigration[],
+  all: readonly Migration[],
+  schema: string,
+  version: string,
+): readonly Migration[] {
+  const fileOf = (each: AppliedMigration): Migration | undefined =>
+    all.find(({ name }) => name.slice(0, 4) === each.name.slice(0, 4));
+  const changed = applied.find((each) => (fileOf(each)?.checksum ?? each.checksum) !== each.checksum);
+  if (changed !== undefined) {
+    throw new Unusable(
+      `migration ${changed.name} of schema "${schema}" was applied with another text than this program's: ` +
+        'nothing was touched; run the version that made the database, or set MIRROR_SCHEMA to a new schema.',
+    );
+  }
+  const isTooOld = (oldest: string | null): boolean =>
+    oldest === null || version.localeCompare(oldest, 'en', { numeric: true }) < 0;
+  const beyond = applied
+    .filter((each) => fileOf(each) === undefined && isTooOld(each.oldestProgram))
+    .map(({ name, oldestProgram: oldest }) => (oldest === null ? name : `${name} (for ${oldest} and later)`));
+  if (beyond.length > 0) {
+    throw new Unusable(
+      `the database is newer than this program, research-mirror ${version}: its schema "${schema}" has ${beyond.join(', ')}. ` +
+        'Nothing was touched; run a newer version of research-mirror.',
+    );
+  }
+  return all.filter((file) => applied.every((each) => fileOf(each) !== file));
+}
+
+/**
+ * Refuses a schema that has an object which any of the migrations makes, except their own table; it may contain others
+ * (MIRROR_SCHEMA=public). To be called before the first migration.
+ * @throws Unusable: what is in the way, whose it is, and the remedy
+ */
+async function throwIfNamesTaken(trx: Db, folder: string): Promise<void> {
+  const { rows: present } = await trx.sql<{ what: string; key: string }>`
+    with own as (
+      select oid, substr(nspname, length(${trx.schema}) + 1) as suffix from pg_namespace
+      where nspname in (${trx.schema}, ${trx.stateSchema})),
+    object as (
+      select 'pg_class'::regclass as class, c.oid, format('%s.%s', suffix, relname) as key, relowner as owner
+      from pg_class c join own on own.oid = relnamespace
+      union all
+      select 'pg_type'::regclass, t.oid, format('%s.%s', suffix, typname), typowner
+      from pg_type t join own on own.oid = typnamespace where typrelid = 0 and typelem = 0
+      union all
+      select 'pg_proc'::regclass, p.oid, format('%s.%s(%s)', suffix, proname, oidvectortypes(proargtypes)), proowner
+      from pg_proc p join own on own.oid = pronamespace)
+    select format('the %s %s of %s', i.type, i.identity, owner::regrole) as what, key
+    from object, pg_identify_object(class, oid, 0) as i where key !~ '^_sync[.]migration(_pkey)?$' order by 1`;
+  if (present.length === 0) return;
+  // What has a name of its own in its schema.
+  const placed = /^(?:table|view|index|function) \{schema\}(.*)$/;
+  const made = new Set((await migratedParts(folder)).map((part) => placed.exec(part)?.[1]));
+  const clashes = present.filter(({ key }) => made.has(key)).map(({ what }) => what);
+  if (clashes.length === 0) return;
+  const named = clashes.slice(0, 5).join(', ');
+  const more = clashes.length > 5 ? ` and ${clashes.length - 5} more` : '';
+  throw new Unusable(
+    `the place of the mirror is taken by something else: ${named}${more}. Nothing was touched; ` +
+      `set MIRROR_SCHEMA to another name than "${trx.schema}" (the mirror also uses "${trx.schema}_sync"), or move them away.`,
+  );
 }
 
 /** @throws Unusable for a server, a database or a login with which no mirror can be */
@@ -195,15 +260,13 @@ export async function checkServer(db: Db): Promise<void> {
   const found = await db.sql<{ number: number; version: string; encoding: string }>`
     select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
       current_setting('server_encoding') as encoding`;
-  const server = onlyRow(found);
-  if (server.number < OLDEST) {
-    throw new Unusable(
-      `the database is PostgreSQL ${server.version}: research-mirror needs 15 or newer. Nothing was touched.`,
-    );
+  const { number, version, encoding } = onlyRow(found);
+  if (number < 150_000) {
+    throw new Unusable(`the database is PostgreSQL ${version}: research-mirror needs 15 or newer. Nothing was touched.`);
   }
-  if (server.encoding !== 'UTF8') {
+  if (encoding !== 'UTF8') {
     throw new Unusable(
-      `the database's encoding is ${server.encoding}, which can't hold every text of the service: create one with ` +
+      `the database's encoding is ${encoding}, which can't hold every text of the service: create one with ` +
         "encoding 'UTF8' template template0. Nothing was touched.",
     );
   }
@@ -212,16 +275,9 @@ export async function checkServer(db: Db): Promise<void> {
 
 /** Cuts SQL at semicolons outside of quotes, dollar quotes and comments. @returns each statement, and where it begins */
 export function splitStatements(text: string): { readonly at: number; readonly statement: string }[] {
-  const found: { at: number; statement: string }[] = [];
-  const token = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[\s\S]*?\1|;/g;
-  let begin = 0;
-  const take = (end: number): void => {
-    const statement = text.slice(begin, end);
-    const lead = /^(?:\s|--[^\n]*\n)*/.exec(statement)?.[0].length ?? 0;
-    if (statement.length > lead) found.push({ at: begin + lead, statement: statement.slice(lead) });
-    begin = end + 1;
-  };
-  for (const match of text.matchAll(token)) if (match[0] === ';') take(match.index);
-  take(text.length);
-  return found;
+  const part = /(?:--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[\s\S]*?\1|[^;])+/g;
+  return [...text.matchAll(part)].flatMap(({ 0: found, index }) => {
+    const lead = /^(?:\s|--[^\n]*\n)*/.exec(found)?.[0].length ?? 0;
+    return found.length > lead ? [{ at: index + lead, statement: found.slice(lead) }] : [];
+  });
 }

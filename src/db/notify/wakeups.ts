@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { service, type Service } from '@research-mirror/runtime/service';
-import { resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
+import { onConnection, resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
 import { databaseError, isDatabaseDown } from '../connection/sql-state.ts';
 
 export interface WakeupOptions {
@@ -94,9 +94,11 @@ export async function listen(
   });
   try {
     await unlessAborted(signal, client.connect());
-    await client.query(`listen ${client.escapeIdentifier(channelOf(schema))}`);
+    const channel = channelOf(schema);
+    await client.query(`listen ${client.escapeIdentifier(channel)}`);
     const first = new Promise<boolean>((resolve) => client.once('notification', () => resolve(true)));
-    await unlessAborted(signal, notifyOn(config, channelOf(schema)));
+    const notify = onConnection(config, (other) => other.query('select pg_notify($1, $2)', [channel, '']));
+    await unlessAborted(signal, notify);
     if (!(await Promise.race([first, clock.sleep(SELF_TEST, signal).then(() => false)]))) return false;
     if (onHeard === undefined) return true;
     client.on('notification', onHeard);
@@ -107,17 +109,6 @@ export async function listen(
     throw databaseError(error);
   } finally {
     await client.end().catch(() => {});
-  }
-}
-
-async function notifyOn(config: pg.ClientConfig, channel: string): Promise<void> {
-  const client = new pg.Client(config);
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    await client.query('select pg_notify($1, $2)', [channel, '']);
-  } finally {
-    void client.end().catch(() => {});
   }
 }
 

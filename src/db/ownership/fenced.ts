@@ -19,7 +19,7 @@ import {
   type KnownNodes,
   nodeExpression,
   type ServerNode,
-  withUnknownNode,
+  withNode,
 } from '../connection/server-node.ts';
 import type { Kysely } from 'kysely';
 
@@ -268,7 +268,8 @@ async function installationOf(
       left join ${trx.stateTable('installation')} as i on true`;
   const [row] = rows;
   return {
-    nodes: withUnknownNode(row?.nodes ?? {}, node),
+    // A server that was not known is a new worker of Citus.
+    nodes: { ...withNode({}, node), ...row?.nodes },
     floor: BigInt(row?.floor ?? 0),
     recovery: row?.recovery ?? null,
     wentBack: known !== undefined && row?.noticed !== true && (row?.gone === true || from < known.changeId),

@@ -27,11 +27,11 @@ export interface FleetStore {
 }
 
 export function createFleetStore(db: Db, processId: string, self: ProcessIdentity): FleetStore {
-  const setServes = async (serves: readonly string[] | null): Promise<void> => {
-    await db.sql`update ${db.stateTable('process')} set serves = ${serves}::bigint[] where process_id = ${processId}`;
+  const setServes = async (serves: string[] | null): Promise<void> => {
+    await db.state.updateTable('process').set({ serves }).where('process_id', '=', processId).execute();
   };
   return {
-    offer: setServes,
+    offer: (serves) => setServes([...serves]),
     withdraw: () => setServes(null),
     look: async () => {
       const living = await livingProcesses(db, self);

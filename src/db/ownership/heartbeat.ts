@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
-import type { Db } from '../connection/db.ts';
+import { databaseTime, type Db } from '../connection/db.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { RemoteClock } from '@research-mirror/runtime/remote-clock';
 import { service, type Service } from '@research-mirror/runtime/service';
-import { databaseTime } from '../connection/database-time.ts';
 import { AHEAD_MS, hasCome } from './moment-ahead.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 

@@ -41,10 +41,9 @@ export class OwnedAccounts {
    * @returns the accounts that were given up
    */
   async releaseStrays(db: Db, processId: string): Promise<string[]> {
-    const table = db.stateTable('account');
     const worked = [...this.#ends];
-    const { rows } = await db.sql<{ userId: string; token: string }>`
-      select _user_id as "userId", token from ${table} where owner = ${processId}`;
+    const own = db.state.selectFrom('account').select(['_user_id as userId', 'token']);
+    const rows = await own.where('owner', '=', processId).execute();
     const owned = new Set(rows.map(named));
     for (const [fence, end] of worked) if (!owned.has(named(fence))) end();
     const before = this.#strays;
@@ -59,7 +58,7 @@ export class OwnedAccounts {
     if (still.length === 0) return [];
     // One statement for all of them: the next heartbeat waits for it.
     const released = await db.sql<{ userId: string }>`
-      update ${table} set owner = null
+      update ${db.stateTable('account')} set owner = null
       where _user_id = any(${still.map(({ userId }) => userId)}::bigint[]) and owner = ${processId}
         and _user_id::text || ' ' || token::text = any(${still.map(named)}::text[])
       returning _user_id as "userId"`;

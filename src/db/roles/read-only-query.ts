@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { PIN_SETTINGS } from '../connection/pinned-settings.ts';
-import { resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
+import { type ConnectionOptions, onConnection, resolveConnection } from '../connection/pool.ts';
 import { breaksConnection, databaseError } from '../connection/sql-state.ts';
 import type { Duplex } from 'node:stream';
 
@@ -161,7 +161,9 @@ export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOn
   let ended = false;
   const cancel = (): void => {
     ended = true;
-    void (pid === undefined ? client.end() : cancelBackend(config, pid));
+    // At the server, where it would go on after its connection is closed. Else statement_timeout will end it.
+    const stop = (other: pg.Client): Promise<unknown> => other.query('select pg_cancel_backend($1)', [pid]);
+    void (pid === undefined ? client.end() : onConnection(config, stop).catch(() => {}));
   };
   query.signal.addEventListener('abort', cancel, { once: true });
   try {
@@ -269,20 +271,6 @@ const KINDS: ReadonlyMap<number, ResultColumn['kind']> = new Map([
   ...[114, 3802].map((oid) => [oid, 'json'] as const),
   [1184, 'moment'],
 ]);
-
-/** Stops the statement at the server, where it would go on after its connection is closed. */
-async function cancelBackend(config: pg.ClientConfig, pid: number): Promise<void> {
-  const client = new pg.Client(config);
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    await client.query('select pg_cancel_backend($1)', [pid]);
-  } catch {
-    // statement_timeout will end it.
-  } finally {
-    await client.end();
-  }
-}
 
 function classified(error: unknown, timeout: number): unknown {
   if (error instanceof MoreThanReading || error instanceof StatementRefused) return error;

@@ -1,7 +1,7 @@
-import pg from 'pg';
 import { openDatabase } from '../connection/database.ts';
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
+import { onConnection } from '../connection/pool.ts';
 import { quotedText } from '../connection/quoted.ts';
 import { makeRoles } from './roles.ts';
 
@@ -73,19 +73,14 @@ export async function readerUrl(
 
 /** Whether the login exists, with this password, and may read. */
 async function isReader(url: string, schema: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, ssl: false });
-  client.on('error', () => {});
+  const query = `select pg_has_role(oid, 'usage') as reader from pg_roles where rolname = $1`;
   try {
-    await client.connect();
-    const { rows } = await client.query<{ reader: boolean | null }>(
-      `select pg_has_role(oid, 'usage') as reader from pg_roles where rolname = $1`,
-      [`${schema}_reader`],
+    const { rows } = await onConnection({ connectionString: url, ssl: false }, (client) =>
+      client.query<{ reader: boolean | null }>(query, [`${schema}_reader`]),
     );
     return rows[0]?.reader === true;
   } catch {
     // The caller makes it again, and that fails with whatever is wrong.
     return false;
-  } finally {
-    await client.end().catch(() => {});
   }
 }

@@ -1,6 +1,5 @@
 import { type QueryResult, sql } from 'kysely';
-import { databaseTime } from '../connection/database-time.ts';
-import type { Db } from '../connection/db.ts';
+import { databaseTime, type Db } from '../connection/db.ts';
 import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
 import { loadedBlock, loadedLearnt } from '../budget/budget-store.ts';
 import { COLLECTION_COLUMNS } from '../../model/collection-columns.ts';

@@ -49,9 +49,8 @@ export async function readReceivingSnapshot(db: Db, userId: string, readAt: numb
 
 /** Stores that a delivery was verified. It names the secret, as all writes here do: it leaves alone a newer one. */
 export async function storeSuccess(db: Db, userId: string, secret: string, at: Date): Promise<void> {
-  await db.sql`
-    update ${db.stateTable('registration')} set verified_at = ${at}::timestamptz, mismatches = 0
-    where _user_id = ${userId}::bigint and secret = ${secret}`;
+  const success = db.state.updateTable('registration').set({ verified_at: at, mismatches: 0 });
+  await success.where('_user_id', '=', userId).where('secret', '=', secret).execute();
 }
 
 export async function countMismatch(db: Db, userId: string, secret: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Db } from '../connection/db.ts';
+import { databaseTime, type Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import type { Fence } from '../../model/fence.ts';
 import {
@@ -12,7 +12,6 @@ import {
 } from '../../model/webhook/registration.ts';
 import { REGISTRATION_STATES, type RegistrationState } from '../../model/webhook/webhook-secrets.ts';
 import { unannouncedBetween } from './unannounced-changes.ts';
-import { databaseTime } from '../connection/database-time.ts';
 import { fenced } from '../ownership/fenced.ts';
 import { fieldSource } from '../../model/json/json-text.ts';
 import { jsonbText } from '../../model/json/jsonb-text.ts';

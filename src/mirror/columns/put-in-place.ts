@@ -1,6 +1,5 @@
-import type { Db } from '../../db/connection/db.ts';
+import { databaseTime, type Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
-import { databaseTime } from '../../db/connection/database-time.ts';
 import { quotedText } from '../../db/connection/quoted.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { TypeRefused } from '../../model/errors.ts';

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Db } from '../../db/connection/db.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
+import { databaseTime, type Db } from '../../db/connection/db.ts';
 import { collection, COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import { domainOf } from '../../model/domain.ts';
 import { rowsOfAnswer } from '../../model/hint.ts';

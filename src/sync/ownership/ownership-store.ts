@@ -1,7 +1,6 @@
-import type { Db } from '../../db/connection/db.ts';
+import { databaseTime, type Db } from '../../db/connection/db.ts';
 import { otherOwner, otherService, setOrigin, storedIdentity } from '../../db/accounts/account-identity.ts';
 import { rememberMoved, rememberProof, rememberWhy } from '../../db/accounts/api-keys.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { type CompleteScope, saveComplete } from '../../mirror/scope/complete-as-of.ts';
 import { forgetConclusions, forgetReadings } from '../../db/accounts/recheck.ts';

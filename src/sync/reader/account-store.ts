@@ -1,6 +1,5 @@
-import type { Db } from '../../db/connection/db.ts';
+import { databaseTime, type Db } from '../../db/connection/db.ts';
 import { recordFreed } from '../../db/budget/budget-store.ts';
-import { databaseTime } from '../../db/connection/database-time.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { suspectsOf, suspectScopes } from '../../mirror/deletion/stored-suspects.ts';
 import { liveCount, nthNewest, predecessor, unfinishedRows } from '../../mirror/page/known-rows.ts';

@@ -3,7 +3,7 @@ import { accountRunner } from '../../../../src/app/accounts/account-runner.ts';
 import { accountsService, type AccountsService } from '../../../../src/app/accounts/accounts-service.ts';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { pauseKeeper } from '../../../../src/app/daemon/pause-keeper.ts';
-import { databaseTime } from '../../../../src/db/connection/database-time.ts';
+import { databaseTime } from '../../../../src/db/connection/db.ts';
 import { removeData, retireAccount } from '../../../../src/db/accounts/retired-accounts.ts';
 import { ensureAccount, releaseAccount, takeAccount } from '../../../../src/db/ownership/lease.ts';
 import type { Fence } from '../../../../src/model/fence.ts';

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createPool } from '../../../../src/db/connection/pool.ts';
@@ -153,17 +153,16 @@ describe('an open database', () => {
 it('a session whose answer was given up ends at the server, too, with its locks, though no time-out of the server’s ends it', async () => {
   await open.db.sql`create table held (id int)`;
   const { host, port, user, password, database: name } = new pg.Client(open.url);
-  const pool = createPool(
-    { host, port, user, password: password ?? undefined, database: name },
-    { max: 2, answerWithin: 1_500 },
-  );
+  const settings = { host, port, user, password: password ?? undefined, database: name };
+  const pool = createPool({ ...settings, max: 2, query_timeout: 1_500 });
   const holder = new pg.Client(open.url);
   await holder.connect();
   await holder.query('begin; lock table held in access exclusive mode');
   const stuck = await pool.connect();
-  await stuck.query('begin isolation level read committed', []);
-  await stuck.query('select pg_advisory_xact_lock(4711)', []);
-  await expect(stuck.query('select * from held', [])).rejects.toThrow(/no answer came in time/);
+  stuck.begin('read committed', 'set local lock_timeout = 0');
+  const asks = (text: string): Promise<unknown> => stuck.executeQuery(CompiledQuery.raw(text));
+  await asks('select pg_advisory_xact_lock(4711)');
+  await expect(asks('select * from held')).rejects.toThrow(/no answer came in time/);
   stuck.release();
   // Else it has the lock for as long as it waits for the table.
   await eventually('its lock to be free', async () => {

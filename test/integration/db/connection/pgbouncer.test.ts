@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
-import { databaseTime } from '../../../../src/db/connection/database-time.ts';
+import { databaseTime } from '../../../../src/db/connection/db.ts';
 import type { Database } from '../../../../src/db/connection/database.ts';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { createHeartbeat } from '../../../../src/db/ownership/heartbeat.ts';

@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFirstPingStore } from '../../../../src/db/budget/first-ping-store.ts';
-import { migrate, MIGRATION_BOUNDS } from '../../../../src/db/migrations/run-migrations.ts';
-import { readMigrations } from '../../../../src/db/migrations/migrations.ts';
+import { migrate, MIGRATION_BOUNDS, readMigrations } from '../../../../src/db/migrations/run-migrations.ts';
+import { PATIENCE } from '../../../../src/db/migrations/retried.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => other.end());
 
 const bringUp = (attempts: number, from = folder.path): Promise<string[]> =>
-  migrate({ db: open.db, folder: from, version: '0.2.0', clock: systemClock, patience: { attempts, lockMs: 1_500 } });
+  migrate({ db: open.db, folder: from, version: '0.2.0', clock: systemClock, patience: { ...PATIENCE, attempts, lockMs: 1_500 } });
 
 async function second(text: string): Promise<void> {
   await writeFile(join(folder.path, '0002_second.sql'), text);

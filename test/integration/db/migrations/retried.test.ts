@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { type Retried, retried } from '../../../../src/db/migrations/retried.ts';
+import { retried } from '../../../../src/db/migrations/retried.ts';
 import type { Db } from '../../../../src/db/connection/db.ts';
 import { createEmptyDatabase, databaseForEach } from '../../../support/databases/migrated-database.ts';
 
@@ -37,7 +37,7 @@ class Hours implements Clock {
 
 const LOCK_MS = 300;
 
-function run<T>(clock: Clock, attempts: number, work: (trx: Db) => Promise<T>): Promise<Retried<T>> {
+function run<T>(clock: Clock, attempts: number, work: (trx: Db) => Promise<T>) {
   const patience = { attempts, lockMs: LOCK_MS, backOff: 250 };
   const onStep = (words: string): number => steps.push(words);
   return retried({ db: open.db, clock, patience, failure: 'nothing was changed', onStep }, work);
@@ -98,7 +98,7 @@ describe('changes that wait for a lock', () => {
 
   it('end with the signal between two attempts', async () => {
     const stop = new AbortController();
-    const patience = { attempts: 9, lockMs: LOCK_MS };
+    const patience = { attempts: 9, lockMs: LOCK_MS, backOff: 100 };
     const options = { db: open.db, clock: systemClock, signal: stop.signal, patience, failure: 'no' };
     const onStep = (): void => stop.abort(new Error('stopped'));
     await expect(retried({ ...options, onStep }, refused)).rejects.toThrow('stopped');

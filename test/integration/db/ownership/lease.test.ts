@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { sql } from 'kysely';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { databaseTime } from '../../../../src/db/connection/database-time.ts';
+import { databaseTime } from '../../../../src/db/connection/db.ts';
 import type { Database } from '../../../../src/db/connection/database.ts';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
 import { createHeartbeat, type Heartbeat } from '../../../../src/db/ownership/heartbeat.ts';
