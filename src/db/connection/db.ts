@@ -107,9 +107,6 @@ export async function databaseTime(db: Db): Promise<Date> {
   return onlyRow(await db.sql<{ now: Date }>`select clock_timestamp() as now`).now;
 }
 
-/** Postgres refuses every statement behind one that failed. */
-const TRANSACTION_FAILED = '25P02';
-
 /**
  * Waits for statements of a transaction that were sent together, and for what follows from each, until all are over:
  * none of it is left under way.
@@ -120,7 +117,8 @@ export async function allSent<T extends readonly unknown[]>(
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   const settled = await Promise.allSettled(work);
   const errors = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
-  const first = errors.find((error) => sqlState(error) !== TRANSACTION_FAILED);
+  // Postgres refuses every statement behind one that failed.
+  const first = errors.find((error) => sqlState(error) !== '25P02');
   if (first !== undefined) throw first;
   return Promise.all(work);
 }

@@ -8,8 +8,7 @@ export type PgVariables = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads a `postgres://` URL as libpq does: the variables fill what it leaves out, and the driver reads none itself. A
- * host that begins with a slash is a socket's folder, which has no TLS. The names are the driver's; `options`
- * are what the server's session begins with: `-c work_mem=64MB`.
+ * host that begins with a slash is a socket's folder, which has no TLS. `options` begin the server's session.
  * @throws Unusable; the message has no URL, which may contain a password
  */
 export function readDsn(url: string, variables: PgVariables) {

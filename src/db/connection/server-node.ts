@@ -15,13 +15,12 @@ const expressions = new WeakMap<Db['kysely'], Promise<RawBuilder<ServerNode>>>()
  * account's node. (pg_control_checkpoint would be simpler, but lags behind a promotion.)
  */
 export function nodeExpression(db: Db): Promise<RawBuilder<ServerNode>> {
-  let found = expressions.get(db.kysely);
-  if (found === undefined) {
-    found = permittedExpression(db);
-    // After a failure the next call asks again.
-    found.catch(() => expressions.delete(db.kysely));
-    expressions.set(db.kysely, found);
-  }
+  const known = expressions.get(db.kysely);
+  if (known !== undefined) return known;
+  const found = permittedExpression(db);
+  // After a failure the next call asks again.
+  found.catch(() => expressions.delete(db.kysely));
+  expressions.set(db.kysely, found);
   return found;
 }
 

@@ -196,7 +196,6 @@ export function isDatabaseDown(error: unknown): boolean {
 
 /** Whether it is an error of Node's sockets or resolver, or one that pg makes without a code. */
 function isConnectionProblem(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
   if (/^E(?!RR_)[A-Z_]+$/.test(nodeCode(error))) return true;
   if (error instanceof AggregateError) return error.errors.some(isConnectionProblem);
   const problem = driverProblem(error);

@@ -96,15 +96,14 @@ export async function lockMigrations(trx: Db): Promise<void> {
     select n.nspname as name, c.oid is not null as made from pg_namespace n
       left join pg_class c on c.relnamespace = n.oid and c.relname = 'migration' and n.nspname = ${trx.stateSchema}
     where n.nspname in (${trx.schema}, ${trx.stateSchema})`;
-  const table = trx.stateTable('migration');
   if (rows.some(({ made }) => made)) {
-    await trx.sql`select name from ${table} order by name limit 1 for no key update`;
+    await trx.sql`select name from ${trx.stateTable('migration')} order by name limit 1 for no key update`;
     return;
   }
   const makeSchema = async (schema: string): Promise<unknown> =>
     rows.some(({ name }) => name === schema) || trx.sql`create schema ${sql.id(schema)}`;
   await makeSchema(trx.stateSchema);
-  await trx.sql`create table ${table} (
+  await trx.sql`create table ${trx.stateTable('migration')} (
     name text primary key, checksum text not null, applied_at timestamptz not null, oldest_program text)`;
   await makeSchema(trx.schema);
 }
