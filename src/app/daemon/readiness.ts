@@ -14,7 +14,7 @@ import type { Ready } from '../../status/answers.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import { MIGRATIONS } from '../program-files.ts';
 
-export const READ_ONLY =
+const READ_ONLY =
   'the database is read-only (a standby, or default_transaction_read_only): DATABASE_URL must lead to one that can be written';
 
 /** `page`: all that mirrors and submits, besides the other two. */

@@ -1,27 +1,23 @@
-import { access, statfs } from 'node:fs/promises';
-import { userInfo } from 'node:os';
+import { existsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { findBinaries } from '@research-mirror/embedded-postgres/binaries';
 import { databaseFolder } from '@research-mirror/embedded-postgres/embedded-state';
-import { isPortFree, nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
-import { explainFailure } from '@research-mirror/embedded-postgres/start-failure';
+import { isPortFree } from '@research-mirror/embedded-postgres/ports';
 import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
-import { Unusable } from '@research-mirror/runtime/errors';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { DatabaseConfig } from '../../config/config.ts';
-import { databaseTime, type Db, onlyRow } from '../../db/connection/db.ts';
-import { readDsn, systemUser } from '../../db/connection/dsn.ts';
+import { databaseTime, type Db } from '../../db/connection/db.ts';
 import { quotedName } from '../../db/connection/quoted.ts';
 import { concernsWholeDatabase, failureMessage, sqlState } from '../../db/connection/sql-state.ts';
 import { missingRights, tryWriting, whatIsMissing } from '../../db/inspection/inspection.ts';
 import { checkServer, migratedParts } from '../../db/migrations/run-migrations.ts';
 import { listen } from '../../db/notify/wakeups.ts';
 import { groupRoles, mayMakeRoles, roleId } from '../../db/roles/roles.ts';
-import { READ_ONLY } from '../daemon/readiness.ts';
+import { whyReadOnly } from '../daemon/readiness.ts';
 import { MIGRATIONS } from '../program-files.ts';
 import { judgeVersion } from '../releases.ts';
-import { broken, type Check, type CheckFinding, type Findings, ok, shellWord, warning } from './check.ts';
+import { broken, type Check, type CheckFinding, type Findings, ok, warning } from './check.ts';
 import { judgeClock } from './check-service.ts';
 import { clockSkew, type Context } from './context.ts';
 
@@ -31,11 +27,11 @@ const LITTLE_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** A check of a database that is there, with a mirror in it or not. */
 const inside =
-  (look: (db: Db, context: Context) => Promise<Findings>): Check<Context>['run'] =>
+  (look: (db: Db, context: Context) => Promise<Findings>): Check['run'] =>
   async (context) =>
     context.server === 'absent' ? [] : look((await context.database()).db, context);
 
-export const DATABASE_CHECKS: readonly Check<Context>[] = [
+export const DATABASE_CHECKS: readonly Check[] = [
   { name: 'data_folder', run: dataFolder },
   { name: 'disk', after: ['data_folder'], run: disk },
   { name: 'database', after: ['data_folder'], run: reach },
@@ -51,125 +47,67 @@ export const DATABASE_CHECKS: readonly Check<Context>[] = [
 ];
 
 /** The folder itself, or the nearest above it that is there. */
-async function nearestPresent(path: string): Promise<string> {
-  try {
-    await access(path);
-    return path;
-  } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return isMissing ? nearestPresent(dirname(path)) : path;
-  }
+function nearestPresent(path: string): string {
+  return existsSync(path) ? path : nearestPresent(dirname(path));
 }
-
-const roomFor = (folder: string) => ({
-  remedy: 'make room, or set MIRROR_DATA_DIR to a larger disk',
-  command: `df -h ${shellWord(folder)}`,
-});
 
 /** Whether the folder can be written, or made. A file appears in it for a moment. */
 async function dataFolder({ config: { database } }: Context): Promise<Findings> {
   if (database.kind === 'external') return [];
   const { dataDir } = database;
-  const folder = await nearestPresent(dataDir);
-  try {
-    await ensureWritableFolder(folder);
-    return ok(`${dataDir} can be ${folder === dataDir ? 'written' : 'made'}`);
-  } catch (error) {
-    const { code = '' } = (error as Error).cause as NodeJS.ErrnoException;
-    if (code === 'ENOSPC') return broken(messageOf(error), roomFor(folder));
-    if (['EACCES', 'EPERM'].includes(code)) {
-      const [user, place] = [shellWord(userInfo().username), shellWord(folder)];
-      return broken(messageOf(error), {
-        remedy: 'or let this user write it, as root',
-        command: `chown -R ${user} ${place} && chmod u+rwx ${place}`,
-      });
-    }
-    // Of a folder that is there, a mirror may be in it: with another one it would begin again.
-    const command = folder === dataDir ? null : 'export MIRROR_DATA_DIR="$HOME/research-mirror-data"';
-    return broken(messageOf(error), { command });
-  }
+  const folder = nearestPresent(dataDir);
+  await ensureWritableFolder(folder);
+  return ok(`${dataDir} can be ${folder === dataDir ? 'written' : 'made'}`);
 }
 
 async function disk({ config: { database } }: Context): Promise<Findings> {
   if (database.kind === 'external') return [];
-  const folder = await nearestPresent(await databaseFolder(database.dataDir));
+  const folder = nearestPresent(await databaseFolder(database.dataDir));
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const found = `${formatCount(Math.round(free / 1024 / 1024))} MB free for ${folder}`;
   if (free >= LITTLE_BYTES) return ok(found);
-  const room = roomFor(folder);
+  const room = { remedy: 'make room, or set MIRROR_DATA_DIR to a larger disk' };
   return free < FULL_BYTES ? broken(`the disk is full: ${found}`, room) : warning(`only ${found}`, room);
 }
 
 async function reach(context: Context): Promise<CheckFinding> {
   const { database } = context.config;
+  if (database.kind === 'embedded' && context.server === 'absent') {
+    const { pgBin, port } = database;
+    await findBinaries(pgBin);
+    if (port === 0 || (await isPortFree(port))) return ok('none yet: the first start makes it');
+    return broken(`port ${port} is taken by another program: set MIRROR_PG_PORT to a free one`);
+  }
   try {
-    if (database.kind === 'external' || context.server !== 'absent')
-      return ok((await context.database()).words);
-    await findBinaries(database.pgBin);
-    if (database.port === 0 || (await isPortFree(database.port)))
-      return ok('none yet: the first start makes it');
-    throw new Unusable(explainFailure('Address already in use', database.port, ''));
+    return ok((await context.database()).words);
   } catch (error) {
     context.signal.throwIfAborted();
-    const found = messageOf(error);
-    if (database.kind === 'external') return broken(found, mendConnection(database, sqlState(error)));
-    if (!/port \d+ is taken/.test(found)) return broken(found);
-    return broken(found, { command: `export MIRROR_PG_PORT=${await nonEphemeralPort()}` });
+    if (database.kind === 'embedded') return broken(messageOf(error));
+    return broken(messageOf(error), {
+      remedy:
+        'mend DATABASE_URL, or the server there; "research-mirror doctor --sql" prints what makes login, password and database',
+    });
   }
 }
 
-/** @param state SQLSTATE of the refusal; undefined: the server does not answer */
-function mendConnection(
-  { url, variables }: DatabaseConfig & { readonly kind: 'external' },
-  state: string | undefined,
-): Partial<CheckFinding> {
-  const { host, port, user = systemUser(), database = user } = readDsn(url.reveal(), variables());
-  const login = quotedName(user);
-  if (state === undefined)
-    return { remedy: `see that the server runs at ${host}:${port}, and mend host and port in DATABASE_URL` };
-  if (state === '28P01')
-    return {
-      remedy: "or give the user that password, as a DBA, with psql's variable password",
-      sql: `alter role ${login} login password :'password';`,
-    };
-  if (state !== '3D000') return {};
-  const sql = `create database ${quotedName(database)} owner ${login} template template0 encoding 'UTF8';`;
-  return { remedy: 'as a DBA', sql };
+async function version({ config, server, database }: Context): Promise<CheckFinding> {
+  const where = config.database;
+  const isEmbedded = where.kind === 'embedded';
+  const number =
+    isEmbedded && server === 'absent'
+      ? (await findBinaries(where.pgBin)).version.split('.', 2).join('.')
+      : await checkServer((await database()).db);
+  const update = isEmbedded
+    ? 'let MIRROR_PG_BIN name the folder of an up-to-date PostgreSQL of the same major version, or set DATABASE_URL to such a server'
+    : 'update the server';
+  return judgeVersion('PostgreSQL', number, update);
 }
 
-async function version(context: Context): Promise<CheckFinding> {
-  const where = context.config.database;
-  const update =
-    where.kind === 'external'
-      ? 'update the server'
-      : 'let MIRROR_PG_BIN name the folder of an up-to-date PostgreSQL of the same major version, or set DATABASE_URL to such a server';
-  if (where.kind === 'embedded' && context.server === 'absent') {
-    const { version: full } = await findBinaries(where.pgBin);
-    return judgeVersion('PostgreSQL', full.split('.', 2).join('.'), update);
-  }
-  const { db } = await context.database();
-  // Debian's says more: `15.18 (Debian 15.18-0+deb12u1)`. Another encoding than UTF8 needs another database.
-  const { number, sql } = onlyRow(
-    await db.sql<{ number: string; sql: string | null }>`
-      select split_part(current_setting('server_version'), ' ', 1) as number,
-        case when current_setting('server_encoding') <> 'UTF8' then
-          format('create database %I owner %I template template0 encoding ''UTF8'';',
-            current_database() || '_utf8', current_user) end as sql`,
-  );
-  try {
-    await checkServer(db);
-    return judgeVersion('PostgreSQL', number, update);
-  } catch (error) {
-    const remedy = 'make a database beside it, as a DBA, and name that one in DATABASE_URL';
-    return broken(messageOf(error), sql === null ? {} : { remedy, sql });
-  }
-}
-
-async function clock(db: Db, context: Context): Promise<CheckFinding> {
-  const askedAt = context.clock.now();
+async function clock(db: Db, { clock: ours }: Context): Promise<CheckFinding> {
+  const askedAt = ours.now();
   const said = (await databaseTime(db)).getTime();
-  return judgeClock("the database's clock", clockSkew(said, 0, askedAt, context.clock.now()));
+  return judgeClock("the database's clock", clockSkew(said, 0, askedAt, ours.now()));
 }
 
 async function rights(db: Db): Promise<CheckFinding> {
@@ -192,18 +130,13 @@ async function roles(db: Db): Promise<CheckFinding> {
   });
 }
 
-async function migrations({ schema }: Db, context: Context): Promise<CheckFinding> {
-  try {
-    const { length } = await context.pending();
-    if (length === 0) return ok(`schema ${schema} is of this version`);
-    return warning(`schema ${schema} is behind by ${countOf(length, 'migration')}`, {
-      remedy: 'start and sync bring it up by themselves; so does',
-      command: 'research-mirror migrate',
-    });
-  } catch (error) {
-    if (!(error instanceof Unusable)) throw error;
-    return broken(messageOf(error));
-  }
+async function migrations({ schema }: Db, { pending }: Context): Promise<CheckFinding> {
+  const { length } = await pending();
+  if (length === 0) return ok(`schema ${schema} is of this version`);
+  return warning(`schema ${schema} is behind by ${countOf(length, 'migration')}`, {
+    remedy: 'start and sync bring it up by themselves; so does',
+    command: 'research-mirror migrate',
+  });
 }
 
 /** What the migrations made and is gone. */
@@ -267,24 +200,11 @@ export async function foreignObjects(db: Db): Promise<Findings> {
 
 /** Whether the database takes writes, tried. */
 export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Promise<CheckFinding> {
-  const { readOnly, mend } = onlyRow(
-    await db.sql<{ readOnly: boolean; mend: Partial<CheckFinding> }>`
-      select current_setting('transaction_read_only')::boolean as "readOnly", case when pg_is_in_recovery()
-        then json_build_object('remedy', 'it is a standby: set DATABASE_URL to its primary')
-        else json_build_object(
-          'remedy', format('default_transaction_read_only is set (%s): take it away, as a DBA', source),
-          -- The DBA's own session may be read-only, too. ALTER SYSTEM is for no transaction, and needs none.
-          'sql', case when place is null
-            then 'alter system reset default_transaction_read_only; select pg_reload_conf();'
-            else format('begin read write; %s reset default_transaction_read_only; commit;', place) end) end as mend
-      from pg_settings, lateral (select case source
-        when 'user' then format('alter role %I', current_user)
-        when 'database' then format('alter database %I', current_database())
-        when 'database user' then format('alter role %I in database %I', current_user, current_database())
-        end as place) as p
-      where name = 'default_transaction_read_only'`,
-  );
-  if (readOnly) return broken(READ_ONLY, mend);
+  const readOnly = await whyReadOnly(db);
+  if (readOnly !== undefined)
+    return broken(readOnly, {
+      remedy: 'where it is no standby, take default_transaction_read_only away, as a DBA (in psql, \\drds shows where it is set)',
+    });
   // Without its schemas there is no place for a trial.
   const place = await mirror();
   const refusal: unknown = place && (await tryWriting(place).catch((error: unknown) => error));
@@ -296,25 +216,14 @@ export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Pro
 }
 
 /** Whether wake-ups arrive: behind a transaction pooler LISTEN hears nothing. */
-async function pooler(db: Db, context: Context): Promise<Findings> {
-  const { database, schema } = context.config;
-  if (database.kind === 'embedded') return [];
-  const variable = database.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_URL_DIRECT';
-  const { direct: connection } = await context.database();
-  if (await listen({ connection, schema, clock: context.clock }, context.signal))
+async function pooler(_: Db, { config, clock, database, signal }: Context): Promise<Findings> {
+  if (config.database.kind === 'embedded') return [];
+  const variable = config.database.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_URL_DIRECT';
+  const { direct: connection } = await database();
+  if (await listen({ connection, schema: config.schema, clock }, signal))
     return ok(`LISTEN works by ${variable}: the daemon is woken at once`);
-  const { place, name, user } = onlyRow(
-    await db.sql<Record<'place' | 'name' | 'user', string>>`
-      select concat_ws(':', case family(inet_server_addr()) when 4 then host(inet_server_addr())
-          when 6 then format('[%s]', host(inet_server_addr())) else 'localhost' end, coalesce(inet_server_port(), 5432)) as place,
-        current_database() as name, current_user as user`,
-  );
-  const url = Object.assign(new URL(`postgres://${place}`), { username: user, pathname: `/${name}` });
   return warning(
     `${variable} leads through a transaction pooler, where LISTEN hears nothing: the daemon looks each second instead`,
-    {
-      remedy: 'name the way around it, with PGPASSWORD set, or the password in the URL',
-      command: `export DATABASE_URL_DIRECT=${shellWord(url.href)}`,
-    },
+    { remedy: 'set DATABASE_URL_DIRECT to the server behind it' },
   );
 }

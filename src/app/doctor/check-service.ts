@@ -33,7 +33,7 @@ const TLS_REMEDIES: Readonly<Record<string, string>> = {
 };
 
 /** What one ping for each key shows, and with good keys a request for each collection. */
-export const SERVICE_CHECKS: readonly Check<Context>[] = [
+export const SERVICE_CHECKS: readonly Check[] = [
   { name: 'network', run: network },
   { name: 'tls', after: ['network'], run: tls },
   { name: 'base_url', after: ['tls'], run: baseUrl },
@@ -44,7 +44,7 @@ export const SERVICE_CHECKS: readonly Check<Context>[] = [
 ];
 
 /** They rest on what the service and the database have told. */
-export const ACCOUNT_CHECKS: readonly Check<Context>[] = [
+export const ACCOUNT_CHECKS: readonly Check[] = [
   { name: 'accounts', after: ['base_url', 'objects'], run: accounts },
   { name: 'failing', after: ['base_url', 'writable', 'objects'], run: failing },
 ];
@@ -53,24 +53,13 @@ async function network({ config: { service, proxy }, pings }: Context): Promise<
   const { host, protocol } = new URL(service.url);
   const error = (await pings())[0]?.error;
   if (!(error instanceof TransportError) || isTlsProblem(error.code)) return ok(`${host} is reached`);
-  const found = withoutRequest(error);
   const [variable, given] =
     protocol === 'https:' ? (['HTTPS_PROXY', proxy.https] as const) : (['HTTP_PROXY', proxy.http] as const);
-  const by = URL.parse(given ?? '');
-  const runs = error.code === 'ECONNREFUSED' ? 'does the service run at that address? If so, ' : '';
-  const way = 'mend the host in MIRROR_API_URL, or the way there (name server, firewall)';
-  if (by === null)
-    return broken(found, { remedy: `${runs}${way}; where only a proxy leads out, set ${variable}` });
   // undici alone knows whom NO_PROXY excepts.
-  return broken(`${found}, by the proxy ${by.host} (${variable}) unless NO_PROXY excepts the service`, {
-    remedy: `see that the proxy runs, or ${way}; where no proxy is needed`,
-    command: `unset ${variable}`,
+  const by = given === undefined ? '' : `, by the proxy of ${variable} unless NO_PROXY excepts the service`;
+  return broken(`${messageOf(error)}${by}`, {
+    remedy: `does the service run at that address? If so, mend the host in MIRROR_API_URL, or the way there: name server, firewall, proxy (${variable})`,
   });
-}
-
-/** What is wrong with the way there, whatever is asked for. */
-function withoutRequest(error: TransportError): string {
-  return messageOf(error).replace(`GET ${PING}: `, '');
 }
 
 async function tls({ config, pings }: Context): Promise<CheckFinding> {
@@ -79,10 +68,9 @@ async function tls({ config, pings }: Context): Promise<CheckFinding> {
     const isEncrypted = config.service.url.startsWith('https:');
     return ok(isEncrypted ? 'the certificate is trusted' : 'none: the service is at loopback');
   }
-  const found = withoutRequest(error);
   const remedy = TLS_REMEDIES[error.code ?? ''];
-  if (remedy !== undefined) return broken(found, { remedy });
-  return broken(found, {
+  if (remedy !== undefined) return broken(messageOf(error), { remedy });
+  return broken(messageOf(error), {
     remedy: "get the authority's certificate (PEM) from the operator of the service, and name its file",
     command: 'export NODE_EXTRA_CA_CERTS=authority.pem',
   });

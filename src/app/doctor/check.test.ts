@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
+import { Unusable } from '@research-mirror/runtime/errors';
 import { Stopped } from '@research-mirror/runtime/service';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { broken, type Check, ok, runChecks, shellWord } from './check.ts';
+import { broken, type Check, ok, runChecks } from './check.ts';
 
 const boundMs = 1_000;
 const signal = new AbortController().signal;
@@ -56,16 +57,12 @@ describe('checks', () => {
 
   it('say an error, and throw an interruption', async () => {
     const failing = { name: 'a', run: () => Promise.reject(new Error('odd')) };
-    expect(await told([failing])).toEqual(['a unknown: odd']);
+    const refused = { name: 'b', run: () => Promise.reject(new Unusable('mend it')) };
+    expect(await told([failing, refused])).toEqual(['a unknown: odd', 'b broken: mend it']);
     const interrupt = new AbortController();
     const never = { name: 'a', run: () => new Promise<never>(() => {}) };
     const running = runChecks([never], { clock: systemClock, signal: interrupt.signal }, boundMs);
     interrupt.abort(new Stopped('research-mirror'));
     await expect(running).rejects.toBeInstanceOf(Stopped);
   });
-});
-
-it('writes words of a shell so that it takes them as they are', () => {
-  expect(shellWord('/srv/data')).toBe('/srv/data');
-  expect(shellWord("it's $HOME")).toBe(`'it'\\''s $HOME'`);
 });

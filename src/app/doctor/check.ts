@@ -1,5 +1,6 @@
-import type { Clock } from '@research-mirror/runtime/clock';
+import { Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
+import type { Context } from './context.ts';
 
 /**
  * - `ok`: as it should be, or not in use
@@ -17,7 +18,7 @@ export interface CheckFinding {
   readonly remedy: string | null;
   /** What to type into a shell; variables that it exports may go to `.env` instead. */
   readonly command: string | null;
-  /** What to run in psql on the mirror's database, as a user who may. Passwords are psql's variables. */
+  /** What to run in psql on the mirror's database, as a user who may. */
   readonly sql: string | null;
 }
 
@@ -39,11 +40,12 @@ export const unknown = finding('unknown');
 export type Findings = CheckFinding | readonly CheckFinding[];
 
 /** One thing to look at. */
-export interface Check<C> {
+export interface Check<C = Context> {
   /** The same in every version: `rights`. */
   readonly name: string;
   /** Names of earlier checks; where one of them fails, this one is not looked at. */
   readonly after?: readonly string[];
+  /** @throws Unusable: it is broken, and the message has the remedy; anything else: it could not be found out */
   readonly run: (context: C) => Promise<Findings>;
 }
 
@@ -53,7 +55,7 @@ export interface Check<C> {
  * @returns their findings, in the checks' order
  * @throws the reason of the context's signal, which also ends the wait for `boundMs`
  */
-export async function runChecks<C extends { readonly clock: Clock; readonly signal: AbortSignal }>(
+export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
   checks: readonly Check<C>[],
   context: C,
   boundMs: number,
@@ -62,15 +64,17 @@ export async function runChecks<C extends { readonly clock: Clock; readonly sign
     () => unknown(`no answer within ${boundMs / 1000} s`),
     () => unknown('interrupted'),
   );
+  const thrown = (error: unknown): CheckFinding =>
+    (error instanceof Unusable ? broken : unknown)(messageOf(error));
   const looks = new Map<string, Promise<readonly NamedFinding[]>>();
   /** Of a check that failed, or was not looked at: the one that failed. */
   const failed = new Map<string, string>();
   const look = async ({ name, after = [], run }: Check<C>): Promise<readonly NamedFinding[]> => {
-    await Promise.all(after.flatMap((each) => looks.get(each) ?? []));
+    await Promise.all(after.map((each) => looks.get(each)));
     const [cause] = after.flatMap((each) => failed.get(each) ?? []);
     const told =
       cause === undefined
-        ? await Promise.race([run(context).catch((error: unknown) => unknown(messageOf(error))), late])
+        ? await Promise.race([run(context).catch(thrown), late])
         : unknown(`not looked at: ${cause} failed`);
     const findings = [told].flat();
     if (findings.some(({ state }) => state === 'broken' || state === 'unknown'))
@@ -81,9 +85,4 @@ export async function runChecks<C extends { readonly clock: Clock; readonly sign
   const found = (await Promise.all(looks.values())).flat();
   context.signal.throwIfAborted();
   return found;
-}
-
-/** Text as one word of a shell. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

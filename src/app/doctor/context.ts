@@ -81,9 +81,9 @@ export async function openContext(config: ServiceConfig, given: DoctorOptions) {
       const answer = await api.object({ path: PING, route: PING, priority: PRIORITY.POLL, signal });
       const owner = pingedOwner(answer);
       const date = isCopy(answer.served) ? undefined : answer.served?.date;
-      if (date === undefined) return { ...asked, owner };
       // HTTP dates have whole seconds.
-      return { ...asked, owner, skew: clockSkew(date, 1_000, askedAt, clock.now()) };
+      const skew = date === undefined ? {} : { skew: clockSkew(date, 1_000, askedAt, clock.now()) };
+      return { ...asked, owner, ...skew };
     } catch (error) {
       signal.throwIfAborted();
       return { ...asked, error };
@@ -92,13 +92,11 @@ export async function openContext(config: ServiceConfig, given: DoctorOptions) {
 
   /** One for each key, in their order; where the first one finds no service, that one alone. */
   const pings = once(async (): Promise<readonly Ping[]> => {
-    const all: Ping[] = [];
-    const [first, ...others] = config.service.keys.map((key, at) => async () => {
-      all[at] = await ping(at, key);
-    });
-    await first?.();
-    if (isAnswered(all[0]?.error)) await forEachConcurrently(others, AT_A_TIME, (each) => each());
-    return all;
+    const [first, ...others] = config.service.keys.map((key, at) => () => ping(at, key));
+    const all = first === undefined ? [] : [await first()];
+    if (isAnswered(all[0]?.error))
+      await forEachConcurrently(others, AT_A_TIME, async (each) => void all.push(await each()));
+    return all.toSorted((a, b) => a.at - b.at);
   });
 
   const open = async () => {

@@ -19,7 +19,7 @@ const BOUND_MS = 20_000;
 const BOUND_WITH_START_MS = 60_000;
 
 /** Everything that `start` needs, in the order in which it rests on each other. */
-const CHECKS: readonly Check<Context>[] = [
+const CHECKS: readonly Check[] = [
   {
     name: 'configuration',
     run: async ({ config }) => ok(`valid; ${countOf(config.service.keys.length, 'key')}`),

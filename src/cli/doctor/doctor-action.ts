@@ -21,23 +21,22 @@ export async function doctorAction(
     shell.out.write(scriptFor(loadConfig(shell.env, 'database')));
     return EXIT.DONE;
   }
-  const { checks, code } = await lookAround(shell);
+  const checks = await lookAround(shell);
   const text = json ? `${JSON.stringify({ checks }, undefined, 2)}\n` : describeChecks(checks);
   shell.out.write(shell.scrubber.scrub(text));
-  return code;
+  if (checks.some(({ check, state }) => check === 'configuration' && state === 'broken')) return EXIT.USAGE;
+  const has = (state: CheckState): boolean => checks.some((each) => each.state === state);
+  return has('broken') ? EXIT.NO : has('unknown') ? EXIT.FAILED : EXIT.DONE;
 }
 
-async function lookAround(shell: Shell): Promise<{ checks: readonly NamedFinding[]; code: ExitCode }> {
+async function lookAround(shell: Shell): Promise<readonly NamedFinding[]> {
   try {
     const config = loadConfig(shell.env, 'service');
-    const checks = await runDoctor(config, workOptions(shell, config));
-    const has = (state: CheckState): boolean => checks.some((each) => each.state === state);
-    return { checks, code: has('broken') ? EXIT.NO : has('unknown') ? EXIT.FAILED : EXIT.DONE };
+    return await runDoctor(config, workOptions(shell, config));
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error;
     const mend = { remedy: 'mend that variable, in the environment or in .env' };
-    const checks = error.problems.map((problem) => ({ check: 'configuration', ...broken(problem, mend) }));
-    return { checks, code: EXIT.USAGE };
+    return error.problems.map((problem) => ({ check: 'configuration', ...broken(problem, mend) }));
   }
 }
 

@@ -254,11 +254,12 @@ async function throwIfNamesTaken(trx: Db, folder: string): Promise<void> {
   );
 }
 
-/** @throws Unusable for a server, a database or a login with which no mirror can be */
-export async function checkServer(db: Db): Promise<void> {
+/** @returns its version: `15.18` @throws Unusable for a server, a database or a login with which no mirror can be */
+export async function checkServer(db: Db): Promise<string> {
+  // Debian's says more: `15.18 (Debian 15.18-0+deb12u1)`.
   const found = await db.sql<{ number: number; version: string; encoding: string }>`
-    select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
-      current_setting('server_encoding') as encoding`;
+    select current_setting('server_version_num')::int as number, current_setting('server_encoding') as encoding,
+      split_part(current_setting('server_version'), ' ', 1) as version`;
   const { number, version, encoding } = onlyRow(found);
   if (number < 150_000) {
     throw new Unusable(`the database is PostgreSQL ${version}: research-mirror needs 15 or newer. Nothing was touched.`);
@@ -270,6 +271,7 @@ export async function checkServer(db: Db): Promise<void> {
     );
   }
   await throwIfMisread(db);
+  return version;
 }
 
 /** Cuts SQL at semicolons outside of quotes, dollar quotes and comments. @returns each statement, and where it begins */

@@ -31,7 +31,7 @@ export async function searchMirror(db: Db, query: string) {
     const { rows } = await trx.sql<Line>`
       select f.* from (${sql.join(places, sql` union all `)}) as f
       order by f.state is not distinct from 'deleted', f.at desc nulls last`;
-    // A row may be found by its ID and its domain, and removed more than once: the first one stays.
+    // A row may be found by its ID and by its domain.
     const alike = Map.groupBy(rows.map(foundIn), ({ by, userId, row }) => JSON.stringify([by, userId, row]));
     const found = [...alike.values()].flatMap(([first]) => first ?? []);
     return { at, found: found.slice(0, MOST_FOUND), more: found.length > MOST_FOUND };
@@ -52,7 +52,7 @@ export function searchTerms(query: string) {
   };
 }
 
-/** Rows by ID, also what MIRROR_DELETES=hard left of removed ones; and by domain, live and deleted ones by an index each. */
+/** Rows by ID; and by domain, live and deleted ones by an index each. */
 function rowsWith(db: Db, { integer, domain, texts }: SearchTerms): RawBuilder<unknown>[] {
   const [text = null, other = text] = texts;
   return COLLECTIONS.flatMap((entry) => {
@@ -64,18 +64,14 @@ function rowsWith(db: Db, { integer, domain, texts }: SearchTerms): RawBuilder<u
       entry.keyType === 'bigint'
         ? sql`${key} = ${integer}::bigint`
         : sql`(${key} = ${text} or ${key} = ${other})`;
+    const rows = (which: RawBuilder<unknown>): RawBuilder<unknown> =>
+      sql`select ${shown(table)} from ${dataTable(table)} as r where r._user_id = a._user_id and ${which}`;
     const inLists = entry.parent !== undefined;
-    const hasId = inLists ? sql`${isKey} and r.list_id = p.list_id` : isKey;
+    const byId = inEachAccount(db, rows(inLists ? sql`${isKey} and r.list_id = p.list_id` : isKey), inLists);
+    if (domain === null || entry.domainFields === undefined) return [byId];
     const ofDomain = sql`r.${sql.id(DOMAIN_COLUMN)} = ${domain} and r._deleted_at`;
-    const rows = (which: RawBuilder<unknown>, suffix: '' | '_history' = ''): RawBuilder<unknown> =>
-      sql`select ${shown(table, suffix)} from ${dataTable(table, suffix)} as r where r._user_id = a._user_id and ${which}`;
-    const byId = [
-      inEachAccount(db, rows(hasId), inLists),
-      inEachAccount(db, rows(sql`${hasId} and r._op = 'delete'`, '_history'), inLists),
-    ];
-    if (domain === null || entry.domainFields === undefined) return byId;
     const byDomain = [sql`${ofDomain} is null`, sql`${ofDomain} is not null`];
-    return [...byId, ...byDomain.map((which) => inEachAccount(db, rows(which)))];
+    return [byId, ...byDomain.map((which) => inEachAccount(db, rows(which)))];
   });
 }
 
@@ -107,9 +103,7 @@ function othersWith(db: Db, { integer, email, texts }: SearchTerms): RawBuilder<
  */
 function inEachAccount(db: Db, source: RawBuilder<unknown>, inLists = false): RawBuilder<unknown> {
   const lists = sql`cross join lateral (
-    select l.list_id from ${db.table('lists')} as l where l._user_id = a._user_id
-    union
-    select h.list_id from ${db.table('lists_history')} as h where h._user_id = a._user_id and h._op = 'delete') as p`;
+    select l.list_id from ${db.table('lists')} as l where l._user_id = a._user_id) as p`;
   return sql`(select f.* from ${db.stateTable('account')} as a ${inLists ? lists : sql``}
     cross join lateral (${source} limit ${MOST_FOUND + 1}) as f limit ${MOST_FOUND + 1})`;
 }
@@ -169,17 +163,16 @@ interface Line extends Omit<Found, 'row' | 'at'> {
   readonly response: string | null;
 }
 
-/** Columns of `Line`, of a row `r` of the table or of its history; a company's has a domain (docs/tables.md, "Companies"). */
-function shown(table: Table, suffix: '' | '_history' = ''): RawBuilder<unknown> {
+/** Columns of `Line`, of a row `r` of the table; a company's has a domain (docs/tables.md, "Companies"). */
+function shown(table: Table): RawBuilder<unknown> {
   const [user = '', ...key] = keyColumns(table);
   const parts = (key.length === 0 ? [user] : key).map((column) => sql`${sql.id('r', column)}::text`);
   const keyText = sql.join(parts, sql` || ':' || `);
   const domain = 'domainFields' in collection(table.name) ? sql.id('r', DOMAIN_COLUMN) : sql`null`;
-  const gone = suffix === '' ? sql`r._deleted_at` : sql`r._valid_to`;
   return sql`r._user_id::text as "userId", null as by, ${table.name} as collection, ${keyText} as key,
     nullif(concat_ws(', ', left(coalesce(r._raw ->> 'name', r._raw ->> 'email'), 200), ${domain}), '') as name,
-    case when ${gone} is null then left(r._raw ->> 'status', 100) else 'deleted' end as state,
-    coalesce(${gone}, r._changed_at) as at, null as response`;
+    case when r._deleted_at is null then left(r._raw ->> 'status', 100) else 'deleted' end as state,
+    coalesce(r._deleted_at, r._changed_at) as at, null as response`;
 }
 
 /** A submission leads to the row that its answer names, else to its target. */

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import type { CheckState, NamedFinding } from '../../../src/app/doctor/check.ts';
 import { present, type Environment } from './system.ts';
 import { runProgram, type Outcome } from './program.ts';
@@ -45,35 +44,8 @@ export function readExamination({ code, stdout, stderr }: Outcome): Examination 
   };
 }
 
-/**
- * Types the command of a check into a shell.
- * @returns the environment as it leaves it: what it exports and unsets is what an operator would put into `.env`
- */
-export function typed({ command }: NamedFinding, { cwd, env }: DoctorSetting): Promise<Environment> {
-  if (command === null) throw new Error('there is no command to type');
-  const set = { PATH: process.env['PATH'] ?? '', HOME: cwd, ...present(env) };
-  const script = `set -e\n${command}\nenv -0`;
-  return new Promise((resolve, reject) => {
-    execFile('/bin/sh', ['-c', script], { cwd, env: set, encoding: 'utf8' }, (error, stdout) => {
-      if (error !== null) return reject(error);
-      const lines = stdout.split('\0').filter((line) => /^[A-Z]\w*=/i.test(line));
-      const left = lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]);
-      return resolve(
-        Object.fromEntries(
-          left.filter(([name]) => !['PATH', 'HOME', 'PWD', '_'].includes(name ?? '')),
-        ) as Environment,
-      );
-    });
-  });
-}
-
-/** Runs the SQL of a check as a DBA does, each statement by itself, with psql's variables filled in. */
-export async function ran(
-  { sql }: NamedFinding,
-  url: string,
-  variables: Readonly<Record<string, string>> = {},
-): Promise<void> {
+/** Runs the SQL of a check as a DBA does, each statement by itself. */
+export async function ran({ sql }: NamedFinding, url: string): Promise<void> {
   if (sql === null) throw new Error('there is no SQL to run');
-  const filled = sql.replaceAll(/:'(\w+)'/g, (_, name: string) => `'${variables[name] ?? ''}'`);
-  await ask(url, ...filled.split(/;\s*/).filter((each) => each !== ''));
+  await ask(url, ...sql.split(/;\s*/).filter((each) => each !== ''));
 }

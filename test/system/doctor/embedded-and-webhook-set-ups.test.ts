@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { removeTestServer } from '../../support/postgres/postgres.ts';
-import { examine, typed, type DoctorSetting } from '../../support/processes/doctor.ts';
+import { examine, type DoctorSetting } from '../../support/processes/doctor.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 
 /** Whether this user may make a small disk: root may, outside of most containers. */
@@ -66,7 +66,7 @@ describe('doctor says of the embedded Postgres', () => {
     const found = await examine(wrong);
     expect(found.in('broken')).toEqual(['database']);
     expect(found.the('database').found).toMatch(/port \d+ is taken by another program/);
-    const mended = await examine({ ...wrong, env: await typed(found.the('database'), wrong) });
+    const mended = await examine({ ...wrong, env: { ...wrong.env, MIRROR_PG_PORT: '0' } });
     expect(mended).toMatchObject({ code: 0 });
     expect(mended.the('database').found).toBe('none yet: the first start makes it');
     expect(mended.the('server').found).toMatch(/^PostgreSQL 18\.\d+ /);
@@ -92,7 +92,7 @@ describe('doctor says of the embedded Postgres', () => {
     expect(missing.the('configuration').found).toMatch(/^MIRROR_PG_BIN: .* has no postgres: name the folder/);
   });
 
-  it('that its folder can’t be written, and where it could be', async () => {
+  it('that its folder can’t be written', async () => {
     const wrong = setting({ MIRROR_DATA_DIR: '/proc/nowhere', MIRROR_PG_PORT: '0' });
     const found = await examine(wrong);
     expect(found).toMatchObject({ code: 1 });
@@ -100,23 +100,7 @@ describe('doctor says of the embedded Postgres', () => {
     expect(found.the('data_folder').found).toContain(
       "MIRROR_DATA_DIR (/proc) can't hold the embedded database",
     );
-    expect(await examine({ ...wrong, env: await typed(found.the('data_folder'), wrong) })).toMatchObject({
-      code: 0,
-    });
   });
-
-  it.runIf(process.getuid?.() !== 0)(
-    'that its folder is read-only, with the command that opens it',
-    async () => {
-      const folder = join(system.cwd, 'read-only');
-      await mkdir(folder, { mode: 0o555 });
-      const wrong = setting({ MIRROR_DATA_DIR: folder, MIRROR_PG_PORT: '0' });
-      const found = await examine(wrong);
-      expect(found.in('broken')).toEqual(['data_folder']);
-      await typed(found.the('data_folder'), wrong);
-      expect(await examine(wrong)).toMatchObject({ code: 0 });
-    },
-  );
 
   it.runIf(mayMount())('that its disk is full', async () => {
     const folder = join(system.cwd, 'small');
@@ -128,7 +112,6 @@ describe('doctor says of the embedded Postgres', () => {
       expect(found).toMatchObject({ code: 1 });
       expect(found.in('broken')).toEqual(['disk']);
       expect(found.the('disk').found).toMatch(/^the disk is full: 2 MB free for /);
-      expect(await typed(found.the('disk'), wrong)).toMatchObject({ MIRROR_PG_PORT: '0' });
       inShell(`mount -o remount,size=4g ${folder}`);
       expect(await examine(wrong)).toMatchObject({ code: 0 });
     } finally {
@@ -137,10 +120,10 @@ describe('doctor says of the embedded Postgres', () => {
   });
 
   it.runIf(mayMount()).each([
-    ['has no room for a file', 'size=4g,nr_inodes=1', 'ENOSPC', true],
+    ['has no room for a file', 'size=4g,nr_inodes=1', 'ENOSPC'],
     // Another folder would be another mirror.
-    ['is mounted read-only', 'ro', 'EROFS', false],
-  ])('that its folder %s, and names no other one', async (_, options, code, hasCommand) => {
+    ['is mounted read-only', 'ro', 'EROFS'],
+  ])('that its folder %s, and names no other one', async (_, options, code) => {
     const folder = join(system.cwd, code);
     await mkdir(folder);
     inShell(`mount -t tmpfs -o ${options} tmpfs ${folder}`);
@@ -149,7 +132,7 @@ describe('doctor says of the embedded Postgres', () => {
       expect(found.in('broken')).toEqual(['data_folder']);
       expect(found.the('data_folder')).toMatchObject({
         found: expect.stringContaining(code) as string,
-        command: hasCommand ? `df -h ${folder}` : null,
+        command: null,
       });
     } finally {
       inShell(`umount ${folder}`);
@@ -167,7 +150,7 @@ describe('doctor says of the embedded Postgres', () => {
     const taken = await examine(own);
     expect(taken.in('broken')).toEqual(['database']);
     expect(taken.the('database').found).toMatch(/did not start: port \d+ is taken/);
-    expect(await examine({ ...own, env: await typed(taken.the('database'), own) })).toMatchObject({
+    expect(await examine({ ...own, env: { ...own.env, MIRROR_PG_PORT: '0' } })).toMatchObject({
       code: 0,
     });
   });

@@ -21,23 +21,6 @@ function inWords({ by, row, state }: Found): string {
   return `${path}${state === 'deleted' ? ', deleted' : ''}`;
 }
 
-/** Deletes rows as the daemon does in the end. */
-async function remove(account: MirroredAccount, table: string, kept: 'soft' | 'hard'): Promise<void> {
-  const where = `where _user_id = ${account.fence.userId}`;
-  const columns = await account.query<{ name: string }>(`
-    select quote_ident(attname) as name from pg_attribute
-    where attrelid = 'mirror.${table}'::regclass and attnum > 0 and not attisdropped`);
-  const names = columns.map(({ name }) => name).join();
-  await account.query(`
-    insert into mirror.${table}_history (${names}, _valid_from, _valid_to, _op)
-    select ${names}, _changed_at, now(), 'delete' from mirror.${table} ${where}`);
-  await account.query(
-    kept === 'hard'
-      ? `delete from mirror.${table} ${where}`
-      : `update mirror.${table} set _deleted_at = now(), _change_id = _change_id + 1000 ${where}`,
-  );
-}
-
 describe('a search', () => {
   it('finds rows of every table by their ID, over all accounts', async () => {
     const [first, second] = [await make(), await make()];
@@ -81,23 +64,19 @@ describe('a search', () => {
     expect(await found(account, 'earch.example')).toEqual([]);
   });
 
-  it.each(['soft', 'hard'] as const)(
-    'finds rows that are deleted (%s), and shows them as such',
-    async (kept) => {
-      const account = await make({ deletes: kept });
-      const { userId } = account.fence;
-      const job = `9${userId}`;
-      await account.page('research_jobs', `[{"job_id":${job},"domain":"gone-${userId}.example"}]`);
-      await account.page('lists', `[{"list_id":${job}}]`);
-      await account.page('list_items', `[{"id":"it-${userId}"}]`, { parent: job });
-      for (const table of ['research_jobs', 'lists', 'list_items']) await remove(account, table, kept);
-      expect(await found(account, job)).toEqual([`lists/${job}, deleted`, `research_jobs/${job}, deleted`]);
-      expect(await found(account, `it-${userId}`)).toEqual([`list_items/${job}/it-${userId}, deleted`]);
-      // What is removed from its table has no domain to be found by.
-      const byDomain = kept === 'soft' ? [`research_jobs/${job}, deleted`] : [];
-      expect(await found(account, `gone-${userId}.example`)).toEqual(byDomain);
-    },
-  );
+  it('finds rows that are deleted, and shows them as such', async () => {
+    const account = await make();
+    const { userId } = account.fence;
+    const job = `9${userId}`;
+    await account.page('research_jobs', `[{"job_id":${job},"domain":"gone-${userId}.example"}]`);
+    await account.page('lists', `[{"list_id":${job}}]`);
+    await account.page('list_items', `[{"id":"it-${userId}"}]`, { parent: job });
+    for (const table of ['research_jobs', 'lists', 'list_items'])
+      await account.query(`update mirror.${table} set _deleted_at = now() where _user_id = ${userId}`);
+    expect(await found(account, job)).toEqual([`lists/${job}, deleted`, `research_jobs/${job}, deleted`]);
+    expect(await found(account, `it-${userId}`)).toEqual([`list_items/${job}/it-${userId}, deleted`]);
+    expect(await found(account, `gone-${userId}.example`)).toEqual([`research_jobs/${job}, deleted`]);
+  });
 
   it('finds events, submissions and accounts, with the rows that they name', async () => {
     const account = await make();
