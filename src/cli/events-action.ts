@@ -1,5 +1,5 @@
 import type { Db } from '../db/connection/db.ts';
-import { type ReplayProgress, replayAndFollow } from '../app/events/events-replay.ts';
+import { replayAndFollow } from '../app/events/events-replay.ts';
 import type { Config } from '../config/config.ts';
 import { eventTexts, listEvents, type StoredEvent } from '../db/events/stored-events.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
@@ -54,18 +54,9 @@ async function replay(
   json: boolean,
 ): Promise<ExitCode> {
   const progress = new Progress(shell);
-  const line = ({ rows, read }: ReplayProgress): string => `reading again: ${read} of ${rowsAndLists(rows)}`;
-  let report: Awaited<ReturnType<typeof replayAndFollow>>;
-  try {
-    report = await replayAndFollow(config, db, {
-      ids,
-      clock: shell.clock,
-      signal: shell.signal,
-      onProgress: (each) => progress.show(line(each)),
-    });
-  } finally {
-    progress.end();
-  }
+  const report = await replayAndFollow(config, db, ids, shell, (rows, read) =>
+    progress.show(`reading again: ${read} of ${rowsAndLists(rows)}`),
+  ).finally(() => progress.end());
   const { replayed, missing, rows, read, daemon } = report;
   const told = `${countOf(replayed.length, 'event')} taken up again; ${read} of ${rowsAndLists(rows)} read`;
   say(shell, json ? JSON.stringify(report) : told);

@@ -229,22 +229,17 @@ describe('submit without a running daemon', () => {
   it.each([
     ['an operation there is not', ['enrch'], 'there is no operation "enrch" (did you mean enrich?)'],
     ['a missing payload', ['research'], "--data '{}' sends it on purpose"],
-    ['a missing target', ['list_analyze'], '--id: list_analyze needs a target_id: the list_id of a list'],
+    ['a missing target', ['list_analyze'], 'list_analyze needs a target_id: the list_id of a list'],
     ['a target where there is none', ['enrich', ...NOTHING, '--id', '1'], 'enrich takes no target_id'],
     [
       'an account there is not',
       ['enrich', ...NOTHING, '--user', '7'],
-      '--user: account 7 is not mirrored here',
-    ],
-    [
-      'a number that is no account’s',
-      ['enrich', ...NOTHING, '--user', '9'.repeat(19)],
-      'out of range for type bigint',
+      'account 7 is not mirrored here',
     ],
     [
       'a user that is no number',
       ['enrich', ...NOTHING, '--user', 'x'],
-      '--user: must be the account’s number',
+      '--user: "x" is no user_id: a number',
     ],
     ['a payload that is no JSON', ['enrich', '--data', '{'], '--data: is no JSON'],
     [
@@ -256,7 +251,7 @@ describe('submit without a running daemon', () => {
     [
       'a key with another payload',
       ['enrich', ...NOTHING, '--key', 'k'],
-      "--key: idempotency_key 'k' is that of submission",
+      "idempotency_key 'k' is that of submission",
     ],
   ])('%s is wrong usage, and queues nothing', async (_, args, message) => {
     const before = (await rows()).length;

@@ -19,12 +19,10 @@ export class SubmitRefused extends Error {
   override readonly name = 'SubmitRefused';
   /** The request itself is wrong; false: it can't be done at the moment, or not with these settings. */
   readonly wrong: boolean;
-  readonly sqlState: string;
 
-  constructor(error: Error, state: string, wrong: boolean) {
+  constructor(error: Error, wrong: boolean) {
     const { hint } = error as { readonly hint?: string };
     super(hint === undefined ? messageOf(error) : `${messageOf(error)}. ${hint}`, { cause: error });
-    this.sqlState = state;
     this.wrong = wrong;
   }
 }
@@ -67,8 +65,8 @@ async function refusing<T>(call: () => Promise<T>): Promise<T> {
   } catch (error) {
     const state = sqlState(error);
     if (state === undefined || !(error instanceof Error)) throw error;
-    if (state.startsWith('RM')) throw new SubmitRefused(error, state, !NOT_NOW.has(state));
-    if (isRefusedValue(error)) throw new SubmitRefused(error, state, true);
+    if (state.startsWith('RM')) throw new SubmitRefused(error, !NOT_NOW.has(state));
+    if (isRefusedValue(error)) throw new SubmitRefused(error, true);
     throw error;
   }
 }

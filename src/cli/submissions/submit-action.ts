@@ -8,7 +8,7 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { OPERATION_NAMES, TARGETED_OPERATIONS } from '../../model/submission.ts';
 import { isStopped, untilAborted } from '@research-mirror/runtime/service';
 import type { Options } from '../definitions/definition.ts';
-import { chooseFrom } from '../steps/given.ts';
+import { chooseFrom, readUserId } from '../steps/given.ts';
 import { onMirror, type Mirror } from '../steps/mirror.ts';
 import { workOptions } from '../steps/work-options.ts';
 import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
@@ -60,14 +60,6 @@ export async function submitAction(
   );
 }
 
-/** By which option of this command the argument is given that an SQLSTATE of `submit` is about (docs/tables.md). */
-const OPTIONS: ReadonlyMap<string, string> = new Map([
-  ['RM011', '--id'],
-  ['RM012', '--data'],
-  ['RM013', '--user'],
-  ['RM016', '--key'],
-]);
-
 async function readRequest(
   shell: Shell,
   operation: string,
@@ -79,9 +71,7 @@ async function readRequest(
       `--data: ${operation} has no other target than its payload, and an empty one may cost credits all the same; --data '{}' sends it on purpose`,
     );
   }
-  if (user !== undefined && !/^-?\d{1,19}$/.test(user)) {
-    throw new UsageError('--user: must be the account’s number');
-  }
+  if (user !== undefined) readUserId(user, '--user: ');
   const payload = checkPayload(await readData(data ?? '{}', shell.signal));
   return { operation, payload, target: id, userId: user, idempotencyKey: key };
 }
@@ -117,8 +107,7 @@ async function submit(
           'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
         );
       }
-      const option = OPTIONS.get(error.sqlState);
-      throw new UsageError(option === undefined ? error.message : `${option}: ${error.message}`);
+      throw new UsageError(error.message);
     }
     if (id === undefined) throw error;
     progress.end();

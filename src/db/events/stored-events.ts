@@ -51,7 +51,7 @@ export async function eventTexts(db: Db, id: string): Promise<string[]> {
 }
 
 /** An event that was taken up again, and the rows that are due to be read for it. */
-export interface ReplayedEvent {
+interface ReplayedEvent {
   readonly userId: string;
   readonly id: string;
   readonly rows: readonly HintedRow[];

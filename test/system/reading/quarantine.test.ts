@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { QuarantineList } from '../../../src/app/quarantine/quarantine-list.ts';
 import { createSystem, type System } from '../../support/processes/system.ts';
 
 let system: System;
@@ -17,6 +16,11 @@ beforeAll(async () => {
   await system.sync(['--full']);
 });
 afterAll(() => system.close());
+
+interface QuarantineList {
+  readonly items: number;
+  readonly entries: readonly { readonly id: string; readonly key: string | null; readonly reason: string }[];
+}
 
 async function list(...args: string[]): Promise<QuarantineList> {
   const { code, stdout, stderr } = await system.run(['quarantine', 'list', '--json', ...args]);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PageWrite } from '../../../../src/mirror/page-write.ts';
-import { quarantinedTexts } from '../../../../src/app/quarantine/quarantine-list.ts';
+import { quarantinedTexts } from '../../../../src/cli/quarantine-action.ts';
 import { KEPT } from '../../../../src/mirror/quarantine/update-quarantine.ts';
 import { itemHash } from '../../../../src/mirror/quarantine/update-quarantine.ts';
 import { type MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
