@@ -53,23 +53,6 @@ export function outcomeOfAnswer(
   return { state: 'unknown', status, body: text, error, conclusiveInMs: conclusiveInMs(timeoutMs) };
 }
 
-/** The outcome of a submission without an answer. @param retryInMs where nothing was sent */
-export function outcomeOfFailure(
-  error: TransportError,
-  timeoutMs: number,
-  retryInMs: number,
-): SubmissionOutcome {
-  return error.sent
-    ? {
-        state: 'unknown',
-        status: undefined,
-        body: undefined,
-        error: error.message,
-        conclusiveInMs: conclusiveInMs(timeoutMs),
-      }
-    : { state: 'queued', error: error.message, retryInMs };
-}
-
 /**
  * After how long (ms) a look at the service is conclusive: behind a gateway that gave up, it may still be working.
  */
@@ -104,10 +87,8 @@ export interface SendingContext {
 
 /** What became of a submission. */
 export type Sent =
-  /** The service answered. */
-  | { readonly kind: 'answered'; readonly outcome: SubmissionOutcome }
-  /** It may have been sent, and nobody answered. */
-  | { readonly kind: 'lost'; readonly outcome: SubmissionOutcome }
+  /** It was sent, whether the service answered or nobody knows. */
+  | { readonly kind: 'sent'; readonly outcome: SubmissionOutcome }
   /** It was claimed, and certainly not sent. */
   | { readonly kind: 'unsent'; readonly outcome: SubmissionOutcome }
   | { readonly kind: 'not-claimed' }
@@ -168,16 +149,16 @@ export async function sendSubmission(
     const answer = await source.once(request);
     if (answer === undefined) return { kind: 'not-claimed' };
     const good = mayMeanBadKey(answer) ? await ask(() => source.isGood(answer.keyHash, waiting)) : undefined;
-    return { kind: 'answered', outcome: outcomeOfAnswer(answer, good, timeoutMs) };
+    return { kind: 'sent', outcome: outcomeOfAnswer(answer, good, timeoutMs) };
   } catch (error) {
     if (claimed === undefined) throw error;
     if (!(error instanceof TransportError) && written) return { kind: 'left', error };
-    const failure =
-      error instanceof TransportError
-        ? error
-        : new TransportError(`not sent: ${messageOf(error)}`, { cause: error, sent: false });
-    const outcome = outcomeOfFailure(failure, timeoutMs, retryInMs);
-    return { kind: failure.sent ? 'lost' : 'unsent', outcome };
+    if (error instanceof TransportError && error.sent) {
+      const unread = { status: undefined, body: undefined, conclusiveInMs: conclusiveInMs(timeoutMs) };
+      return { kind: 'sent', outcome: { state: 'unknown', error: error.message, ...unread } };
+    }
+    const why = error instanceof TransportError ? error.message : `not sent: ${messageOf(error)}`;
+    return { kind: 'unsent', outcome: { state: 'queued', error: why, retryInMs } };
   }
 }
 

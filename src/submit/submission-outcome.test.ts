@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RawAnswer } from '../api/api.ts';
 import { refusal } from '../api/refusal.ts';
-import { TransportError } from '../model/errors.ts';
-import { outcomeOfAnswer, outcomeOfFailure } from './send-submission.ts';
+import { outcomeOfAnswer } from './send-submission.ts';
 
 const TIMEOUT_MS = 120_000;
 
@@ -77,23 +76,4 @@ describe('an answer', () => {
       });
     },
   );
-});
-
-describe('no answer', () => {
-  it('leaves the outcome unknown, unless provably nothing was sent', () => {
-    const reset = new TransportError('reset');
-    expect(outcomeOfFailure(reset, TIMEOUT_MS, 4_000)).toEqual({
-      state: 'unknown',
-      status: undefined,
-      body: undefined,
-      error: 'reset',
-      conclusiveInMs: TIMEOUT_MS + 90_000,
-    });
-    const refused = new TransportError('refused the connection', { sent: false });
-    expect(outcomeOfFailure(refused, TIMEOUT_MS, 4_000)).toEqual({
-      state: 'queued',
-      error: 'refused the connection',
-      retryInMs: 4_000,
-    });
-  });
 });
