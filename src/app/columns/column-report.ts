@@ -8,7 +8,7 @@ import { shortened } from '../../model/status/report-words.ts';
 const SHOWN = 60;
 
 /** A field of a collection's items, and the column that the mirror made for it. */
-export interface ReportedColumn {
+interface RegisteredField {
   readonly table: string;
   /** Null: the field stays in `_raw`. */
   readonly column: string | null;
@@ -19,45 +19,41 @@ export interface ReportedColumn {
   readonly firstSeenAt: Date;
   /** Values that did not fit so far, over all accounts: NULL in the column, whole in `_raw`. */
   readonly conflicts: number;
-  /** The beginning of one that is still there, as JSON; null: none is, or looking for it takes long. */
+}
+
+/** What values that did not fit show; null: none is there any more, or looking for it takes long. */
+interface Unfit {
+  /** The beginning of one, as JSON. */
   readonly example: string | null;
-  /** A type that would take every value that is there; null: none is known, or counting takes long. */
+  /** A type that would take every value that is there. */
   readonly suggestion: { readonly type: string; readonly values: number } | null;
 }
 
+const NOTHING: Unfit = { example: null, suggestion: null };
 /** How long (ms) the values of one column are looked at: without an end there is neither example nor suggestion. */
 const LOOK_MS = 5_000;
 const BROKEN_OFF = '57014';
 
 /** Every registered field, those with values that did not fit first. */
-export async function reportColumns(db: Db): Promise<readonly ReportedColumn[]> {
-  const { rows } = await db.sql<
-    Omit<ReportedColumn, 'conflicts' | 'example' | 'suggestion'> & { conflicts: string }
-  >`
+export async function reportColumns(db: Db): Promise<readonly (RegisteredField & Unfit)[]> {
+  const { rows } = await db.sql<RegisteredField>`
     select c.collection as table, c.column_name as column, c.field, c.type, c.documented,
-      c.first_seen_at as "firstSeenAt", c.conflicts
+      c.first_seen_at as "firstSeenAt", c.conflicts::float8 as conflicts
     from ${db.table('columns')} as c
     order by (c.conflicts > 0) desc, c.collection, c.column_name nulls last, c.field`;
-  const reported: ReportedColumn[] = [];
+  const reported: (RegisteredField & Unfit)[] = [];
   for (const row of rows) {
-    const conflicts = Number(row.conflicts);
-    const found =
-      conflicts === 0 || row.column === null ? NOTHING : await lookAt(db, row.table, row.column, row);
-    reported.push({ ...row, conflicts, ...found });
+    const { column, conflicts } = row;
+    reported.push({ ...row, ...(conflicts === 0 || column === null ? NOTHING : await lookAt(db, row, column)) });
   }
   return reported;
 }
 
-type Found = Pick<ReportedColumn, 'example' | 'suggestion'>;
-
-const NOTHING: Found = { example: null, suggestion: null };
-
 async function lookAt(
   db: Db,
-  collection: string,
+  { table: collection, field, type, documented }: RegisteredField,
   column: string,
-  { field, type, documented }: Pick<ReportedColumn, 'field' | 'type' | 'documented'>,
-): Promise<Found> {
+): Promise<Unfit> {
   const table = tableOf(db.schema, collection);
   const values = (suffix: string) => sql`
     select t._raw -> ${field}::text as value, t.${sql.id(column)} is null as unfit from ${dataTable(table, suffix)} as t
@@ -65,20 +61,18 @@ async function lookAt(
   try {
     const { rows } = await db.transaction(async (trx) => {
       await trx.sql`select set_config('statement_timeout', ${String(LOOK_MS)}, true)`;
-      return trx.sql<{ kind: string; count: string; example: string | null }>`
-        select jsonb_typeof(v.value) as kind, count(*) as count,
+      return trx.sql<{ kind: string; count: number; example: string | null }>`
+        select jsonb_typeof(v.value) as kind, count(*)::float8 as count,
           min(left(v.value::text, 200)) filter (where v.unfit) as example
         from (${values('')} union all ${values('_history')}) as v group by 1 order by 1`;
     });
     const example = rows.flatMap((row) => row.example ?? [])[0];
-    const suggested = documented ? undefined : typeFor(rows.map(({ kind }) => kind));
-    const count = rows.reduce((sum, row) => sum + Number(row.count), 0);
+    if (example === undefined) return NOTHING;
+    const better = typeFor(rows.map(({ kind }) => kind));
+    const count = rows.reduce((sum, row) => sum + row.count, 0);
     return {
-      example: example === undefined ? null : shortened(example, SHOWN),
-      suggestion:
-        suggested === undefined || suggested === type || example === undefined
-          ? null
-          : { type: suggested, values: count },
+      example: shortened(example, SHOWN),
+      suggestion: documented || better === type ? null : { type: better, values: count },
     };
   } catch (error) {
     if (sqlState(error) !== BROKEN_OFF) throw error;
@@ -87,9 +81,7 @@ async function lookAt(
 }
 
 /** The plainest type that takes every JSON value of these kinds. */
-export function typeFor(kinds: readonly string[]): string | undefined {
-  const [first, ...others] = kinds;
-  if (first === undefined) return undefined;
+function typeFor([kind = '', ...others]: readonly string[]): string {
   if (others.length > 0) return 'jsonb';
-  return { string: 'text', number: 'numeric', boolean: 'boolean' }[first] ?? 'jsonb';
+  return { string: 'text', number: 'numeric', boolean: 'boolean' }[kind] ?? 'jsonb';
 }

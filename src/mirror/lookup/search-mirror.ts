@@ -41,7 +41,7 @@ export async function searchMirror(db: Db, query: string) {
 type SearchTerms = ReturnType<typeof searchTerms>;
 
 /** What the text of a search may be; null: it can't be that. As an ID it is taken with white space around it, and without. */
-export function searchTerms(query: string) {
+function searchTerms(query: string) {
   const text = query.trim();
   const email = /^[^\s@/\0]+@[^\s@/\0]+$/.test(text) ? text : null;
   return {

@@ -4,7 +4,6 @@ import { Db } from '../../../../src/db/connection/db.ts';
 import { readLastDay } from '../../../../src/mirror/lookup/account-details.ts';
 import { latestRows } from '../../../../src/mirror/lookup/search-mirror.ts';
 import { databaseForEach } from '../../../support/databases/migrated-database.ts';
-import { jobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
 const database = databaseForEach();
@@ -21,20 +20,6 @@ class Planned extends Db {
     return statement.execute(this);
   }
 }
-
-it('the latest changes are rows, the newest first, with their keys and what their own columns tell', async () => {
-  const account = await MirroredAccount.make(database, '1', { gracePeriodMs: 0 });
-  await account.observe('lists', JSON.stringify([{ list_id: 7 }]));
-  await account.observe('list_items', JSON.stringify([{ id: 'a:b', note: 'old' }]), { parent: '7' });
-  await account.observe('list_items', JSON.stringify([{ id: 'a:b', note: 'new' }]), { parent: '7' });
-  await account.observe('research_jobs', jobs(17));
-  for (let proof = 0; proof < 2; proof += 1)
-    await account.observe('research_jobs', '[]', { proof: SNAPSHOT });
-  await account.applyDeletions('research_jobs', { accept: true });
-  expect(
-    (await latestRows(database.db, '1')).map(({ row, state }) => `${row?.collection} ${row?.key} ${state}`),
-  ).toEqual(['research_jobs 17 deleted', 'list_items 7:a:b null', 'lists 7 null']);
-});
 
 it('the latest changes are read at the ends of indexes, not the tables', async () => {
   const account = await MirroredAccount.make(database, '2');
@@ -75,11 +60,6 @@ it('the last day has what the account’s walks of a day did, in the half hours 
   expect([changes.length, sum(changes), changes.at(-1)]).toEqual([48, 36, 6]);
   expect([requests.length, sum(requests), requests.at(-1)]).toEqual([48, 108, 8]);
   expect([changes[41], requests[41]]).toEqual([30, 100]);
-});
-
-it('the last day is nothing where no walk ended', async () => {
-  const { changes, requests } = await readLastDay(database.db, '1');
-  expect([changes, requests]).toEqual([Array(48).fill(0), Array(48).fill(0)]);
 });
 
 it('the last day reads the end of an index, not the whole log', async () => {
