@@ -17,7 +17,7 @@ import { countOf, formatSpan, ordinal } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { statusReport } from '../status/collect-status.ts';
 import { broken, type Check, type CheckFinding, type Findings, ok, unknown, warning } from './check.ts';
-import { AT_A_TIME, type Context, isAnswered, PING, type Ping } from './context.ts';
+import { AT_A_TIME, type Context, isAnswered, type Ping } from './context.ts';
 
 /** Good keys, which may have different rights, with which every endpoint is read: so many at most. */
 const READ_WITH = 20;
@@ -31,6 +31,7 @@ const TLS_REMEDIES: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: CLOCK_REMEDY,
   ERR_TLS_CERT_ALTNAME_INVALID: 'set MIRROR_API_URL to one of its names, where that is the service',
 };
+const AUTHORITY = "get the authority's certificate (PEM) from the operator of the service";
 
 /** What one ping for each key shows, and with good keys a request for each collection. */
 export const SERVICE_CHECKS: readonly Check[] = [
@@ -68,12 +69,7 @@ async function tls({ config, pings }: Context): Promise<CheckFinding> {
     const isEncrypted = config.service.url.startsWith('https:');
     return ok(isEncrypted ? 'the certificate is trusted' : 'none: the service is at loopback');
   }
-  const remedy = TLS_REMEDIES[error.code ?? ''];
-  if (remedy !== undefined) return broken(messageOf(error), { remedy });
-  return broken(messageOf(error), {
-    remedy: "get the authority's certificate (PEM) from the operator of the service, and name its file",
-    command: 'export NODE_EXTRA_CA_CERTS=authority.pem',
-  });
+  return broken(messageOf(error), { remedy: TLS_REMEDIES[error.code ?? ''] ?? AUTHORITY });
 }
 
 async function baseUrl({ config, pings }: Context): Promise<CheckFinding> {

@@ -16,7 +16,7 @@ export interface CheckFinding {
   readonly found: string;
   /** What to do, in words. */
   readonly remedy: string | null;
-  /** What to type into a shell; variables that it exports may go to `.env` instead. */
+  /** What to type into a shell. */
   readonly command: string | null;
   /** What to run in psql on the mirror's database, as a user who may. */
   readonly sql: string | null;

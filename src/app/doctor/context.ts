@@ -20,7 +20,7 @@ const REQUEST_LIMITS = { connectMs: 5_000, headersMs: 8_000, totalMs: 10_000 };
 const STATEMENT_BOUNDS = { statement: 5_000, idle: 5_000 };
 /** Keys that are used at a time. */
 export const AT_A_TIME = 5;
-export const PING = '/v1/ping';
+const PING = '/v1/ping';
 
 export interface DoctorOptions extends Omit<DatabaseReach, 'command'> {
   readonly scrub: (text: string) => string;
