@@ -93,7 +93,7 @@ export async function openContext(config: ServiceConfig, given: DoctorOptions) {
   /** One for each key, in their order; where the first one finds no service, that one alone. */
   const pings = once(async (): Promise<readonly Ping[]> => {
     const [first, ...others] = config.service.keys.map((key, at) => () => ping(at, key));
-    const all = first === undefined ? [] : [await first()];
+    const all: Ping[] = first === undefined ? [] : [await first()];
     if (isAnswered(all[0]?.error))
       await forEachConcurrently(others, AT_A_TIME, async (each) => void all.push(await each()));
     return all.toSorted((a, b) => a.at - b.at);
