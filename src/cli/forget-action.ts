@@ -144,7 +144,12 @@ async function keptOut(shell: Shell, db: Db, userId: string | null): Promise<Ans
     from ${db.table('forgotten')} as f where f._user_id = coalesce(${userId}::bigint, f._user_id)
     order by f.forgotten_at desc, f._user_id, f.collection, f.key_hash`;
   const table = formatList(
-    rows.map(({ changeId: _, ...row }) => row),
+    rows.map(({ collection, keyHash, forgottenAt, ...of }) => ({
+      userId: of.userId,
+      collection,
+      keyHash,
+      forgottenAt,
+    })),
     widthOfTerminal(shell.out),
   );
   return { code: EXIT.DONE, json: { rows }, text: `${table}${countOf(rows.length, 'row')}` };

@@ -231,11 +231,7 @@ describe('submit without a running daemon', () => {
     ['a missing payload', ['research'], "--data '{}' sends it on purpose"],
     ['a missing target', ['list_analyze'], 'list_analyze needs a target_id: the list_id of a list'],
     ['a target where there is none', ['enrich', ...NOTHING, '--id', '1'], 'enrich takes no target_id'],
-    [
-      'an account there is not',
-      ['enrich', ...NOTHING, '--user', '7'],
-      'account 7 is not mirrored here',
-    ],
+    ['an account there is not', ['enrich', ...NOTHING, '--user', '7'], 'account 7 is not mirrored here'],
     [
       'a user that is no number',
       ['enrich', ...NOTHING, '--user', 'x'],

@@ -44,7 +44,10 @@ export async function reportColumns(db: Db): Promise<readonly (RegisteredField &
   const reported: (RegisteredField & Unfit)[] = [];
   for (const row of rows) {
     const { column, conflicts } = row;
-    reported.push({ ...row, ...(conflicts === 0 || column === null ? NOTHING : await lookAt(db, row, column)) });
+    reported.push({
+      ...row,
+      ...(conflicts === 0 || column === null ? NOTHING : await lookAt(db, row, column)),
+    });
   }
   return reported;
 }

@@ -203,7 +203,8 @@ export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Pro
   const readOnly = await whyReadOnly(db);
   if (readOnly !== undefined)
     return broken(readOnly, {
-      remedy: 'where it is no standby, take default_transaction_read_only away, as a DBA (in psql, \\drds shows where it is set)',
+      remedy:
+        'where it is no standby, take default_transaction_read_only away, as a DBA (in psql, \\drds shows where it is set)',
     });
   // Without its schemas there is no place for a trial.
   const place = await mirror();

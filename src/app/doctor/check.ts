@@ -70,7 +70,7 @@ export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
   /** Of a check that failed, or was not looked at: the one that failed. */
   const failed = new Map<string, string>();
   const look = async ({ name, after = [], run }: Check<C>): Promise<readonly NamedFinding[]> => {
-    await Promise.all(after.map((each) => looks.get(each)));
+    await Promise.all(after.flatMap((each) => looks.get(each) ?? []));
     const [cause] = after.flatMap((each) => failed.get(each) ?? []);
     const told =
       cause === undefined

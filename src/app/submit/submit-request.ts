@@ -1,4 +1,4 @@
-import type { Db } from '../../db/connection/db.ts';
+import { type Db, onlyRow } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import { isRefusedValue, sqlState } from '../../db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -36,12 +36,10 @@ export async function queueSubmission(
   { operation, payload, target, userId, idempotencyKey }: SubmitRequest,
 ): Promise<string> {
   return refusing(async () => {
-    const { rows } = await db.sql<{ id: string }>`
+    const found = await db.sql<{ id: string }>`
       select ${db.table('submit')}(${operation}, ${payload}::text::jsonb, ${target ?? null},
         ${userId ?? null}::bigint, ${idempotencyKey ?? null}) as id`;
-    const id = rows[0]?.id;
-    if (id === undefined) throw new RangeError('a select of a function gave no row');
-    return id;
+    return onlyRow(found).id;
   });
 }
 
