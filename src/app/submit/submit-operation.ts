@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Config, ServiceConfig } from '../../config/config.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { type InstallationOptions, openInstallation } from '../../db/installation/installation.ts';
@@ -11,7 +10,7 @@ import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { wake } from '../../db/notify/wakeups.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { AccountRetired, KeyRefused, LeaseLost } from '../../model/errors.ts';
-import { OPERATION_NAMES, type OperationName, type SubmissionState } from '../../model/submission.ts';
+import type { SubmissionState } from '../../model/submission.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';
@@ -21,17 +20,9 @@ import { servableKeys } from '../accounts/servable-keys.ts';
 import { submitLoop } from '../accounts/submit-loop.ts';
 import { ownedBy, withAccount } from '../accounts/with-account.ts';
 import { DAEMON, daemonLives } from '../process/daemon-lives.ts';
-import { OPERATIONS } from '../../submit/operations.ts';
 import { asProcess } from '../process/own-process.ts';
 import type { WorkOptions } from '../process/process.ts';
 import { accountMeant, queueSubmission, type SubmitRequest } from './submit-request.ts';
-
-/** How far a submission is. */
-export interface SubmitProgress {
-  readonly submission: StoredSubmission;
-  /** How many submissions are sent before it; 0 unless it is queued. */
-  readonly before: number;
-}
 
 export interface SubmitResult {
   readonly submission: StoredSubmission;
@@ -50,7 +41,7 @@ export interface SubmitOptions extends WorkOptions {
   readonly wait: boolean;
   /** Called with the ID as soon as it is queued. */
   readonly onQueued: (id: string) => void;
-  readonly onProgress: (progress: SubmitProgress) => void;
+  readonly onProgress: (submission: StoredSubmission) => void;
 }
 
 /** How often (ms) the row is looked at. */
@@ -203,8 +194,7 @@ async function followSubmission(
   for (;;) {
     const submission = await presentSubmission(db, id);
     if (isFinal(submission)) return { submission, stuck: undefined };
-    const hasOthers = submission.state === 'queued' && whyStuck !== undefined;
-    onProgress({ submission, before: hasOthers ? await submissionsBefore(db, submission) : 0 });
+    onProgress(submission);
     const stuck = await whyStuck?.(submission.userId);
     if (stuck !== undefined) {
       const last = await presentSubmission(db, id);
@@ -218,22 +208,4 @@ async function presentSubmission(db: Db, id: string): Promise<StoredSubmission> 
   const submission = await findSubmission(db, id);
   if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
   return submission;
-}
-
-/** How many submissions are sent before it: they were queued earlier and share its rate limit. */
-async function submissionsBefore(
-  db: Db,
-  { id, userId, operation }: Pick<StoredSubmission, 'id' | 'userId' | 'operation'>,
-): Promise<number> {
-  const { group } = OPERATIONS[operation as OperationName];
-  const sharing = OPERATION_NAMES.filter((name) => OPERATIONS[name].group === group);
-  const { before } = await db.mirror
-    .selectFrom('submissions')
-    .select(sql<string>`count(*)`.as('before'))
-    .where('_user_id', '=', userId)
-    .where('state', 'in', ['queued', 'sending'])
-    .where('operation', 'in', sharing)
-    .where('submission_id', '<', id)
-    .executeTakeFirstOrThrow();
-  return Number(before);
 }

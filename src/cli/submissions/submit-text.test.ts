@@ -21,16 +21,12 @@ const submission = (changes: Partial<StoredSubmission> = {}): StoredSubmission =
 });
 
 describe('the line of a submission under way', () => {
-  it('says how many are before it, and what it waits for', () => {
-    expect(submittingLine({ submission: submission(), before: 0 })).toBe(
-      'submission 12: queued, the next in its rate limit',
+  it('says what it waits for', () => {
+    expect(submittingLine(submission())).toBe('submission 12: queued');
+    expect(submittingLine(submission({ error: '429: slow down' }))).toBe(
+      'submission 12: queued; 429: slow down',
     );
-    expect(submittingLine({ submission: submission({ error: '429: slow down' }), before: 1_200 })).toBe(
-      'submission 12: queued, 1,200 before it in its rate limit; 429: slow down',
-    );
-    expect(submittingLine({ submission: submission({ state: 'sending' }), before: 0 })).toBe(
-      'submission 12: being sent',
-    );
+    expect(submittingLine(submission({ state: 'sending' }))).toBe('submission 12: being sent');
   });
 });
 

@@ -1,16 +1,11 @@
-import type { SubmitProgress } from '../../app/submit/submit-operation.ts';
 import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
-import { formatCount } from '@research-mirror/runtime/figures';
 import { minute, printable } from '../terminal/text-table.ts';
 
 /** How far a submission is, in one line. */
-export function submittingLine({ submission, before }: SubmitProgress): string {
-  const { id, state, error } = submission;
+export function submittingLine({ id, state, error }: StoredSubmission): string {
   if (state === 'sending') return `submission ${id}: being sent`;
-  const turn = before === 0 ? 'the next' : `${formatCount(before)} before it`;
   // Of one that is queued it says what it waits for, where that is not its turn.
-  const why = error === null ? '' : `; ${printable(error)}`;
-  return `submission ${id}: queued, ${turn} in its rate limit${why}`;
+  return `submission ${id}: queued${error === null ? '' : `; ${printable(error)}`}`;
 }
 
 /**
