@@ -18,12 +18,6 @@ async function ended(...args: string[]): Promise<{ code: number; out: string; er
   return { code, out, err };
 }
 
-/** Names of the commands that a help lists. */
-async function listed(...args: string[]): Promise<string[]> {
-  const { out } = await ended(...args);
-  return [...out.matchAll(/^ {2}([a-z]+) /gm)].map((match) => match[1] ?? '');
-}
-
 describe.each(Object.entries(REMOVED_COMMANDS))('the removed command "%s"', (name, sentence) => {
   const words = name.split(' ');
   const said = { code: 2, out: '', err: `research-mirror: ${sentence}\n` };
@@ -37,19 +31,5 @@ describe.each(Object.entries(REMOVED_COMMANDS))('the removed command "%s"', (nam
     expect(await ended('help', ...words)).toEqual(said);
     const [command = '', ...action] = words;
     expect(await ended(command, '--limit', '5', ...action)).toEqual(said);
-  });
-
-  it('is in no help', async () => {
-    const commands = await listed('--help');
-    expect(commands).toContain('start');
-    const [command = '', action] = words;
-    if (action === undefined) expect(commands).not.toContain(command);
-    else expect((await ended(command, '--help')).out).not.toMatch(new RegExp(`\\b${action}\\b`));
-  });
-
-  it('names commands that there are', async () => {
-    const commands = await listed('--help');
-    const named = [...sentence.matchAll(/"research-mirror (?:help )?([a-z]+)/g)].map((match) => match[1]);
-    for (const each of named) expect(commands).toContain(each);
   });
 });
