@@ -1,8 +1,7 @@
 import { type QueryResult, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { Db } from '../../../../src/db/connection/db.ts';
-import { readLastDay } from '../../../../src/mirror/lookup/account-details.ts';
-import { latestRows } from '../../../../src/mirror/lookup/search-mirror.ts';
+import { latestRows, readLastDay } from '../../../../src/mirror/lookup/search-mirror.ts';
 import { databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
