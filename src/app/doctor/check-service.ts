@@ -46,8 +46,8 @@ export const SERVICE_CHECKS: readonly Check[] = [
 
 /** They rest on what the service and the database have told. */
 export const ACCOUNT_CHECKS: readonly Check[] = [
-  { name: 'accounts', after: ['base_url', 'objects'], run: accounts },
-  { name: 'failing', after: ['base_url', 'writable', 'objects'], run: failing },
+  { name: 'accounts', after: ['base_url', 'objects', 'rights'], run: accounts },
+  { name: 'failing', after: ['base_url', 'writable', 'objects', 'rights'], run: failing },
 ];
 
 async function network({ config: { service, proxy }, pings }: Context): Promise<CheckFinding> {
