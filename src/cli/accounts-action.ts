@@ -1,8 +1,16 @@
-import { moveAccount } from '../app/accounts/move-account.ts';
+import { randomUUID } from 'node:crypto';
+import { hashOfKey } from '../app/accounts/servable-keys.ts';
+import { AccountHeld, withLease } from '../app/accounts/with-account.ts';
 import { loadConfig } from '../config/load.ts';
 import { databaseTime, type Db } from '../db/connection/db.ts';
+import { setOrigin } from '../db/accounts/account-identity.ts';
+import { forgetOwner } from '../db/accounts/api-keys.ts';
+import { forgetReadings } from '../db/accounts/recheck.ts';
 import { removeData, retireAccount, takeBack, type Retired } from '../db/accounts/retired-accounts.ts';
 import { listAccounts } from '../db/accounts/stored-accounts.ts';
+import { fenced } from '../db/ownership/fenced.ts';
+import { ownIdentity } from '../db/ownership/process-identity.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
 import { countOf } from '@research-mirror/runtime/figures';
 import type { Options } from './definitions/definition.ts';
 import { readUserId } from './steps/given.ts';
@@ -11,7 +19,6 @@ import { printList } from './steps/print-list.ts';
 import { EXIT, UsageError, type ExitCode } from './terminal/exit-code.ts';
 import { complain, say, type Shell } from './terminal/shell.ts';
 
-/** What `accounts` does. */
 export async function accountsAction(
   shell: Shell,
   action: string,
@@ -51,19 +58,39 @@ async function list(shell: Shell, db: Db, json: boolean): Promise<ExitCode> {
   });
 }
 
-/** Accepts that an account's service or its keys are others now. */
+/**
+ * Makes the configured service the account's service, and forgets the owners of its keys: the next start asks for
+ * them, and what another owner has becomes another account. Full walks are due.
+ * @throws Unusable while a living process owns it; AccountRetired
+ */
 async function move(shell: Shell, userId: string, json: boolean): Promise<ExitCode> {
   const config = loadConfig(shell.env, 'service');
+  const { url: origin, keys } = config.service;
   return onMirror(shell, 'accounts', { config, which: 'own' }, async ({ db }) => {
-    const moved = await moveAccount(db, config, userId);
-    if (moved === undefined) {
+    const known = db.state.selectFrom('account').select('_user_id').where('_user_id', '=', userId);
+    if ((await known.executeTakeFirst()) === undefined) {
       complain(shell, `there is no account ${userId}: "accounts list" tells them`);
       return EXIT.NO;
     }
-    const { origin, keys } = moved;
-    const asked = countOf(keys.length, 'key');
+    const owner = { urgentDb: db, processId: randomUUID(), identity: await ownIdentity() };
+    const moving = withLease(owner, userId, async (fence) => {
+      await fenced(db, fence, async (trx, now) => {
+        await setOrigin(trx, userId, origin);
+        await forgetReadings(trx, userId, now);
+        const stopped = trx.state.updateTable('account').set({ state: 'active', error: null });
+        await stopped.where('_user_id', '=', userId).execute();
+      });
+      return forgetOwner(db, userId, keys.map(hashOfKey));
+    });
+    const forgotten = await moving.catch((error: unknown) => {
+      throw error instanceof AccountHeld ? new Unusable(`${error.message}: stop it first`) : error;
+    });
+    const asked = countOf(forgotten.length, 'key');
     const told = `account ${userId} is mirrored from ${origin} from now on; whose ${asked} of it may be is asked at the next start`;
-    say(shell, json ? JSON.stringify(moved) : told);
+    say(
+      shell,
+      json ? JSON.stringify({ userId, origin, keys: forgotten.map((hash) => hash.slice(0, 8)) }) : told,
+    );
     return EXIT.DONE;
   });
 }

@@ -44,6 +44,4 @@ export interface DeletionsJudged {
   readonly scope: Scope;
   /** Rows of the scope's own collection. */
   readonly deleted: number;
-  /** Proven deletions of the scope that the brake blocks. */
-  readonly blocked: number;
 }

@@ -1,9 +1,9 @@
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { describe, expect, it } from 'vitest';
 import { sampleDetails, sampleReport } from '../../test/support/processes/status-report.ts';
-import { answersOf, type Sources } from './answers.ts';
+import { answersOf } from './server.ts';
 
-const SOURCES: Sources = {
+const SOURCES: Parameters<typeof answersOf>[0] = {
   status: async () => sampleReport(),
   account: async () => sampleDetails(),
   ready: async () => ({ ok: true }),
@@ -20,26 +20,6 @@ describe('answers', () => {
     expect(asked).toBe(1);
     await clock.advance(1_000);
     expect(await clock.runUntil(answers.report())).toMatchObject({ report: { version: '2' } });
-  });
-
-  it('of an account are read for all who ask within five seconds, one account at a time', async () => {
-    const clock = new VirtualClock();
-    const asked: string[] = [];
-    const account = async (userId: string) => {
-      asked.push(`${userId} from ${clock.monotonic()}`);
-      await clock.sleep(1_000);
-      return sampleDetails();
-    };
-    const answers = answersOf({ ...SOURCES, clock, account });
-    const ask = (...users: string[]) =>
-      clock.runUntil(Promise.all(users.map((user) => answers.account(user))));
-    expect(await ask('1', '2', '1')).toEqual([sampleDetails(), sampleDetails(), sampleDetails()]);
-    await clock.advance(2_000);
-    await ask('1', '2');
-    expect(asked).toEqual(['1 from 0', '2 from 1000']);
-    await clock.advance(1_000);
-    await ask('1', '2');
-    expect(asked).toEqual(['1 from 0', '2 from 1000', '1 from 5000', '2 from 6000']);
   });
 
   it('of an account that can’t be read are none', async () => {

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type LabelValues, Registry } from '@prometheus-io/client';
 import { GAUGE_COLUMNS } from '../model/collection-columns.ts';
-import { COLLECTION_NAMES, COLLECTIONS } from '../model/collections.ts';
+import { COLLECTION_NAMES } from '../model/collections.ts';
 import { DELIVERY_RESULTS, type DeliveryResult } from '../model/webhook/delivery-results.ts';
 import { EVENT_TYPES } from '../model/webhook/event-types.ts';
 import { OPERATION_NAMES, type OperationName, type SubmissionOutcome } from '../model/submission.ts';
@@ -16,7 +16,6 @@ import { PROBLEM_CAUSES } from '../model/status/problem.ts';
 import { KEY_STATES, type StatusReport } from '../model/status/status-report.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
 
-/** An endpoint that may be asked. */
 export interface KnownEndpoint {
   /** The path with `{id}` for IDs. */
   readonly route: string;
@@ -93,7 +92,6 @@ const WALK_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
 
 /** How requests usually end; any other status has its series from its first answer on. */
 const USUAL_STATUSES = '200 201 202 400 401 402 403 404 408 409 422 425 429 500 502 503 504 none'.split(' ');
-/** What an exchange with the service may report. */
 const ERROR_KINDS: readonly (keyof typeof Errors)[] = [
   'TransportError',
   'ServiceError',
@@ -139,12 +137,8 @@ export function createMetrics(version: string, endpoints: readonly KnownEndpoint
   const responseSeconds = histogram('api_response_seconds', { route: routes }, RESPONSE_SECONDS);
   const pages = counter('pages_total', { collection: COLLECTION_NAMES });
   const rows = counter('rows_total', { collection: COLLECTION_NAMES, op: ROW_OPS });
-  const walks = counter('walks_total', { collection: [], kind: [], outcome: [] });
-  for (const { name, kind: of } of COLLECTIONS) {
-    const kinds = WALK_KINDS.filter((kind) => (kind === 'single') === (of === 'single'));
-    const known = { collection: [name], kind: kinds, outcome: WALK_OUTCOMES };
-    for (const labels of combinations(known)) walks.inc(labels, 0);
-  }
+  const known = { collection: COLLECTION_NAMES, kind: WALK_KINDS, outcome: WALK_OUTCOMES };
+  const walks = counter('walks_total', known);
   const walkSeconds = histogram('walk_seconds', { kind: WALK_KINDS }, WALK_SECONDS);
   const deliveries = counter('webhook_deliveries_total', { result: DELIVERY_RESULTS });
   const events = counter('events_total', { type: [...EVENT_TYPES, OTHER_TYPE] });
@@ -172,7 +166,7 @@ export function createMetrics(version: string, endpoints: readonly KnownEndpoint
       walks.inc({ collection: scope.collection, kind, outcome });
       walkSeconds.observe({ kind }, walk.milliseconds / SECONDS);
     },
-    deletionsJudged({ scope: { collection }, deleted }: Pick<DeletionsJudged, 'scope' | 'deleted'>): void {
+    deletionsJudged({ scope: { collection }, deleted }: DeletionsJudged): void {
       rows.inc({ collection, op: 'delete' }, deleted);
     },
     /** @param type of an event that was stored or known */
@@ -275,7 +269,6 @@ function* samplesOf(report: StatusReport | undefined, groups: readonly string[])
   }
 }
 
-/** Prometheus takes moments as seconds since the epoch. */
 function seconds(moment: string | null): number | undefined {
   return moment === null ? undefined : Date.parse(moment) / 1000;
 }

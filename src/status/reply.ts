@@ -2,14 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { HttpReply } from '@research-mirror/runtime/http-listener';
 import type { Html } from './html.ts';
 
-/** What a GET or HEAD asks for. */
 export interface PageQuestion {
   /** As it was sent, without query: decoding it would make a part's slash a new part. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
 
-/** Answers a request. */
 export type Route = (asked: PageQuestion) => Promise<HttpReply>;
 
 /** Of every answer; a page has a policy of its own. */

@@ -1,11 +1,14 @@
 import type { AddressInfo } from 'node:net';
+import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
+import type { Clock } from '@research-mirror/runtime/clock';
 import { httpListener, type HttpReply, type HttpRequest } from '@research-mirror/runtime/http-listener';
 import type { Logger } from '@research-mirror/runtime/logger';
+import { messageOf } from '@research-mirror/runtime/message';
 import { Notes } from '@research-mirror/runtime/notes';
 import type { Service } from '@research-mirror/runtime/service';
+import type { AccountDetails, StatusReport } from '../model/status/status-report.ts';
 import { listenProblem } from '../model/webhook/listen-problem.ts';
 import { isLoopbackHostHeader, isLoopbackName, tokenCheck } from './access.ts';
-import { answersOf, type Sources } from './answers.ts';
 import { raw } from './html.ts';
 import { lookupRoute, type Lookups } from './lookup/lookup-routes.ts';
 import type { Metrics } from './metrics.ts';
@@ -14,7 +17,10 @@ import { statusPage } from './page/status-page.ts';
 import { reportView, wholeAccount } from './page/view.ts';
 import { htmlReply, jsonReply, type PageQuestion, reply } from './reply.ts';
 
-export interface StatusServerOptions extends Sources {
+/** Whether the database is migrated and can be written. */
+export type Ready = { readonly ok: true } | { readonly ok: false; readonly why: string };
+
+export interface StatusServerOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
@@ -23,8 +29,13 @@ export interface StatusServerOptions extends Sources {
    * names in `Host` are answered.
    */
   readonly token: string | undefined;
+  /** Called at most once a second, however many look on, and one at a time while it fails. */
+  readonly status: () => Promise<StatusReport>;
+  readonly account: (userId: string) => Promise<AccountDetails>;
+  readonly ready: () => Promise<Ready>;
   readonly lookups: Lookups;
   readonly metrics: Metrics;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -138,4 +149,47 @@ function questionOf(target: string): PageQuestion | undefined {
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) return undefined;
   const { pathname, searchParams } = new URL(address);
   return { path: pathname, query: searchParams };
+}
+
+/** A report is given to all who ask within this time, in milliseconds. */
+const FRESH_MS = 1_000;
+/** That it is not ready, so long: who starts it waits for nothing else, and asks again and again. */
+const UNREADY_MS = 50;
+/** Every answer is given within this time, in milliseconds: probes of orchestrators wait no longer. */
+const PATIENCE_MS = 4_000;
+
+/** What the routes ask for; never rejects, never hangs. */
+export function answersOf(sources: Pick<StatusServerOptions, 'status' | 'account' | 'ready' | 'clock'>) {
+  const { clock } = sources;
+  const patiently = async <T>(asked: Promise<T>): Promise<T> => {
+    const answered = new AbortController();
+    const late = clock.sleep(PATIENCE_MS, answered.signal).then(() => {
+      throw new Error(`the database did not answer within ${PATIENCE_MS / 1000} s`);
+    });
+    late.catch(() => {});
+    try {
+      return await Promise.race([asked, late]);
+    } finally {
+      answered.abort();
+    }
+  };
+  const status = askedAtMost(clock, sources.status, () => FRESH_MS);
+  const ready = askedAtMost(clock, sources.ready, ({ ok }) => (ok ? FRESH_MS : UNREADY_MS));
+  let last: StatusReport | undefined;
+  return {
+    /** The newest report, and why there is none that is newer; undefined: it is new. */
+    report: async (): Promise<{ readonly report: StatusReport | undefined; readonly why?: string }> => {
+      try {
+        last = await patiently(status());
+        return { report: last };
+      } catch (error) {
+        return { report: last, why: messageOf(error) };
+      }
+    },
+    /** Undefined: it can't be read now. @param userId of an account of the report */
+    account: (userId: string): Promise<AccountDetails | undefined> =>
+      patiently(sources.account(userId)).catch(() => undefined),
+    ready: (): Promise<Ready> =>
+      patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),
+  };
 }

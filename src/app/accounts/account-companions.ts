@@ -1,6 +1,10 @@
 import { quote, serviceMessage } from '../../api/service-message.ts';
+import { TRANSPORT_LIMITS } from '../../api/transport.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
+import { createSubmissionStore } from '../../db/submissions/submission-store.ts';
+import { explainWait, whyCreditsTooLow } from '../../db/submissions/waiting-submissions.ts';
 import { webhookStore } from '../../db/webhook/webhook-store.ts';
+import { submitter } from '../../submit/submitter.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import type { Companion } from '../../sync/loops/account-service.ts';
 import { hintDispatcher } from '../../sync/hints/hint-dispatcher.ts';
@@ -9,22 +13,11 @@ import { readingBudget } from '../../sync/hints/reading-budget.ts';
 import { registrar } from '../../webhooks/registration/registrar.ts';
 import { stateClass } from '../../model/row-state.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
-import { submitLoop } from './submit-loop.ts';
+
+export type AccountCompanions = ReturnType<typeof accountCompanions>;
 
 /** What an account does beside its schedule: reads what events named, sends submissions, keeps its webhook. */
-export interface AccountCompanions {
-  readonly loops: readonly Companion[];
-  /** Each is rung when its loop has something to do. */
-  readonly bells: {
-    readonly hints: Doorbell;
-    readonly submissions: Doorbell;
-    readonly registration: Doorbell;
-    /** Heard when the account is tidied. */
-    readonly filling: Doorbell;
-  };
-}
-
-export function accountCompanions(context: RunnerContext, account: OpenAccount): AccountCompanions {
+export function accountCompanions(context: RunnerContext, account: OpenAccount) {
   const { failures, link, config } = context;
   const { fence, reader, source } = account;
   const dispatcher = hintDispatcher({
@@ -43,11 +36,40 @@ export function accountCompanions(context: RunnerContext, account: OpenAccount):
   return {
     loops: [
       dispatcher.loop,
-      submitLoop(account, context, { bell: submissions }),
+      submitLoop(account, context, submissions),
       registrationLoop(context, account, registration),
     ],
+    // Each is rung when its loop has something to do; `filling` is heard when the account is tidied.
     bells: { hints: dispatcher.bell, submissions, registration, filling: new Doorbell() },
   };
+}
+
+/**
+ * Sends the queued submissions of an account that this process owns, until the signal aborts.
+ * @param only sends this one; left out: all
+ */
+export function submitLoop(
+  { fence, source }: OpenAccount,
+  context: RunnerContext,
+  bell: Doorbell,
+  only?: string,
+): (signal: AbortSignal) => Promise<never> {
+  const { config, db, link, log } = context;
+  const { creditsFloor: floor, enabled } = config.submit;
+  return submitter({
+    source,
+    store: createSubmissionStore({ db, fence, collections: new Set(config.collections), only }),
+    clock: link.clock,
+    whyCreditsTooLow: async () =>
+      floor === undefined ? undefined : whyCreditsTooLow(db, fence.userId, floor),
+    explainWait: (why) => explainWait(db, fence, why),
+    ownsUntil: () => context.ownsUntil(),
+    bell,
+    enabled,
+    timeoutMs: TRANSPORT_LIMITS.totalMs,
+    log,
+    onDone: context.onSubmission,
+  });
 }
 
 function registrationLoop(

@@ -21,7 +21,6 @@ import { correctRuns } from './scheduled-runs.ts';
 import { AccountUnservable } from './servable-keys.ts';
 import { AccountHeld, takeFor, withAccount, withLease } from './with-account.ts';
 
-/** An account that runs. */
 export interface RunningAccount {
   readonly account: OpenAccount;
   readonly service: AccountService;
@@ -223,7 +222,7 @@ function serviceOf(
     collections: config.collections,
     companions: loops,
     starts: context.starts,
-    hasOthers: context.hasOthers,
+    hasOthers: () => context.hasOthers(),
     clock: link.clock,
     random: link.random,
     ping: (stop) => source.ping({ signal: new AbortController().signal, stop }),

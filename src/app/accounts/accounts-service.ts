@@ -3,7 +3,7 @@ import { KeyRefused, ServiceDown } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Mutex } from '@research-mirror/runtime/mutex';
-import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
+import { service, untilAborted } from '@research-mirror/runtime/service';
 import { countOf } from '@research-mirror/runtime/figures';
 import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import { createFleetStore } from '../../db/ownership/fleet-store.ts';
@@ -15,31 +15,22 @@ import { hashOfKey } from './servable-keys.ts';
 import { ownedBy } from './with-account.ts';
 import { refusedKeyWait } from '../../sync/loops/account-service.ts';
 
-/** All accounts of the configured keys. A key that is refused, or can't be asked for, delays no other. */
-export interface AccountsService extends Service {
-  runners(): readonly AccountRunner[];
-  /** Keys whose owner is not known, by short hash, and why. */
-  unknownKeys(): ReadonlyMap<string, string>;
-  /** Whether the owner of every key is known: then there are no other accounts. */
-  allKnown(): boolean;
-  /** Looks at once whether accounts are to be taken or given up: another process has said something. */
-  lookAround(): void;
-}
+export type AccountsService = ReturnType<typeof accountsService>;
 
 /** Longest wait (ms) before the owner of a key is asked for again, where nothing was answered. */
 const LONGEST_WAIT_MS = 60_000;
 
-/** @param onBegun called when an account begins to be read; left out: nobody is told */
-export function accountsService(
-  context: RunnerContext,
-  keys: readonly Secret[],
-  onBegun = (): void => {},
-): AccountsService {
+/**
+ * All accounts of the configured keys. A key that is refused, or can't be asked for, delays no other.
+ * @param onBegun called when an account begins to be read; left out: nobody is told
+ */
+export function accountsService(context: RunnerContext, keys: readonly Secret[], onBegun = (): void => {}) {
   const { log, link } = context;
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();
   const turns = new Mutex();
   const bell = new Doorbell();
+  const all = (): readonly AccountRunner[] => Array.from(runners.values(), ({ runner }) => runner);
   /** How many keys have no known owner; undefined before they are sorted. */
   let strangers: number | undefined;
   let wasShared = false;
@@ -53,13 +44,12 @@ export function accountsService(
       const before = runners.get(userId);
       await before?.runner.stop();
       signal.throwIfAborted();
-      const all = [...(before?.keys ?? []), ...more];
-      const runner = accountRunner(context, userId, all, () => bell.ring(), onBegun);
-      runners.set(userId, { runner, keys: all });
+      const known = [...(before?.keys ?? []), ...more];
+      const runner = accountRunner(context, userId, known, () => bell.ring(), onBegun);
+      runners.set(userId, { runner, keys: known });
       await runner.start();
     });
 
-  /** Asks until the key's owner is known. */
   const find = async (key: Secret, signal: AbortSignal): Promise<void> => {
     const name = hashOfKey(key).slice(0, 8);
     /** Each reason is logged once. */
@@ -96,9 +86,9 @@ export function accountsService(
   const sharing = shareKeeper({
     store: createFleetStore(context.urgentDb, context.processId, context.identity),
     self: context.processId,
-    accounts: () => [...runners.values()].map(({ runner }) => runner),
-    hasOthers: context.hasOthers,
-    interruptedAt: context.interruptedAt,
+    accounts: all,
+    hasOthers: () => context.hasOthers(),
+    interruptedAt: () => context.interruptedAt(),
     bell,
     clock: context.clock,
     onUnavailable: (userId, holder) =>
@@ -129,14 +119,17 @@ export function accountsService(
       if (rejected !== undefined) throw rejected.reason;
       await untilAborted(signal);
     } finally {
-      await Promise.all([sharing.stop(), ...[...runners.values()].map(({ runner }) => runner.stop())]);
+      await Promise.all([sharing.stop(), ...all().map((runner) => runner.stop())]);
     }
   });
   return {
     ...body,
-    runners: () => [...runners.values()].map(({ runner }) => runner),
-    unknownKeys: () => unknown,
+    runners: all,
+    /** Keys whose owner is not known, by short hash, and why. */
+    unknownKeys: (): ReadonlyMap<string, string> => unknown,
+    /** Whether the owner of every key is known: then there are no other accounts. */
     allKnown: () => strangers === 0,
+    /** Looks at once whether accounts are to be taken or given up: another process has said something. */
     lookAround: () => bell.ring(),
   };
 }

@@ -3,30 +3,22 @@ import { knownKeys, rememberKey } from '../../db/accounts/api-keys.ts';
 import { createFirstPingStore, OwnerKnown } from '../../db/budget/first-ping-store.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
+import { PING } from '../../sync/ownership/ownership.ts';
+import { pingedOwner } from '../../sync/ownership/owner-of.ts';
 import { hashOfKey } from './servable-keys.ts';
 import type { AccountContext } from './open-account.ts';
-import { linkKey, pingOwner } from './service-link.ts';
+import { linkKey } from './service-link.ts';
 
 type KeyContext = Pick<AccountContext, 'db' | 'link'>;
 
 /** The keys by owner, as far as earlier runs stored it, and those whose owner has to be asked for. */
-export async function sortKeys(
-  { db }: Pick<KeyContext, 'db'>,
-  keys: readonly Secret[],
-): Promise<{
-  readonly byOwner: ReadonlyMap<string, readonly Secret[]>;
-  readonly unknown: readonly Secret[];
-}> {
+export async function sortKeys({ db }: Pick<KeyContext, 'db'>, keys: readonly Secret[]) {
   const known = new Map(
     (await knownKeys(db, keys.map(hashOfKey))).map(({ keyHash, userId }) => [keyHash, userId]),
   );
-  const byOwner = new Map<string, Secret[]>();
-  const unknown: Secret[] = [];
-  for (const key of keys) {
-    const owner = known.get(hashOfKey(key));
-    if (owner === undefined) unknown.push(key);
-    else byOwner.set(owner, [...(byOwner.get(owner) ?? []), key]);
-  }
+  const byOwner = Map.groupBy(keys, (key) => known.get(hashOfKey(key)) ?? '');
+  const unknown = byOwner.get('') ?? [];
+  byOwner.delete('');
   return { byOwner, unknown };
 }
 
@@ -40,7 +32,8 @@ export async function sortKeys(
 export async function askOwner({ db, link }: KeyContext, key: Secret, stop: AbortSignal): Promise<string> {
   const { keyHash, budget, api } = await linkKey(link, key, createFirstPingStore(db));
   try {
-    const userId = await pingOwner(api, stop);
+    const { signal } = new AbortController();
+    const userId = pingedOwner(await api.object({ ...PING, signal, stop }));
     await rememberKey(db, keyHash, { userId });
     return userId;
   } catch (error) {
@@ -65,15 +58,8 @@ export interface UnknownKey {
  * for, delays no other.
  * @throws the first key's error, when no account is known at all; the signal's reason
  */
-export async function findAccounts(
-  context: AccountContext,
-  signal: AbortSignal,
-): Promise<{
-  readonly accounts: ReadonlyMap<string, readonly Secret[]>;
-  readonly unknownKeys: readonly UnknownKey[];
-}> {
-  const { byOwner, unknown } = await sortKeys(context, context.config.service.keys);
-  const accounts = new Map(byOwner);
+export async function findAccounts(context: AccountContext, signal: AbortSignal) {
+  const { byOwner: accounts, unknown } = await sortKeys(context, context.config.service.keys);
   const unknownKeys: UnknownKey[] = [];
   let first: unknown;
   for (const key of unknown) {

@@ -11,12 +11,7 @@ export interface NextRuns {
 }
 
 /** The cron lines of the configuration. Moments are the database's. */
-export interface Schedule {
-  /** The account's next runs after `now`: both are spread by account. */
-  after(userId: string, name: CollectionName, now: Date): NextRuns;
-  /** No account's next runs are later than these. */
-  latest(name: CollectionName, now: Date): NextRuns;
-}
+export type Schedule = ReturnType<typeof createSchedule>;
 
 /**
  * Many accounts begin within some time after their cron line, not all at its moment: a part of the line's interval, or
@@ -31,7 +26,7 @@ const SPREAD = {
   full: { part: 0.25, longest: 3_600_000 },
 } as const satisfies Readonly<Record<string, Spread>>;
 
-export function createSchedule({ cron }: Pick<Config, 'cron'>): Schedule {
+export function createSchedule({ cron }: Pick<Config, 'cron'>) {
   const lines = new Map<string, CronLine>();
   const line = (expression: string): CronLine | undefined => {
     if (expression === NEVER) return undefined;
@@ -40,14 +35,16 @@ export function createSchedule({ cron }: Pick<Config, 'cron'>): Schedule {
     return known;
   };
   return {
-    after: (userId, name, now) => {
+    /** The account's next runs after `now`: both are spread by account. */
+    after: (userId: string, name: CollectionName, now: Date): NextRuns => {
       const share = shareOf(userId);
       return {
         nextPollAt: nextSpread(line(cron.poll[name]), SPREAD.poll, share, now),
         nextFullAt: nextSpread(line(cron.full[name]), SPREAD.full, share, now),
       };
     },
-    latest: (name, now) => ({
+    /** No account's next runs are later than these. */
+    latest: (name: CollectionName, now: Date): NextRuns => ({
       nextPollAt: latestRun(line(cron.poll[name]), SPREAD.poll, now),
       nextFullAt: latestRun(line(cron.full[name]), SPREAD.full, now),
     }),

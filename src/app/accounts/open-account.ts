@@ -8,9 +8,9 @@ import { mendMoments, recheckIfDue } from '../../db/accounts/recheck.ts';
 import type { TableChange } from '../../db/notify/notifications.ts';
 import { openHistory } from '../../mirror/history/coverage.ts';
 import { createMirror } from '../../mirror/create-mirror.ts';
-import type { Mirror } from '../../mirror/mirror.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
+import type { Heartbeat } from '../../db/ownership/heartbeat.ts';
 import type { ProcessIdentity } from '../../db/ownership/process-identity.ts';
 import type { SubmitterOptions } from '../../submit/submitter.ts';
 import type { RegistrarOptions } from '../../webhooks/registration/registrar.ts';
@@ -20,7 +20,7 @@ import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { AccountReader } from '../../sync/account/account-reader.ts';
 import { AccountSource } from '../../sync/reader/account-source.ts';
-import { createAccountStore, type AccountStore } from '../../sync/reader/account-store.ts';
+import { createAccountStore } from '../../sync/reader/account-store.ts';
 import { Ownership } from '../../sync/ownership/ownership.ts';
 import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
@@ -42,7 +42,6 @@ export interface AccountContext {
   readonly onChanged: (change: TableChange) => void;
   readonly log: Logger;
   readonly schedule: Schedule;
-  /** The accounts that this process works on. */
   readonly owned: OwnedAccounts;
   /** Where long walks remember what they saw. */
   readonly keys: KeyStore;
@@ -53,18 +52,13 @@ export interface AccountContext {
 }
 
 /** What a process gives to the accounts that it runs. */
-export interface RunnerContext extends AccountContext {
+export interface RunnerContext
+  extends AccountContext, Pick<Heartbeat, 'ownsUntil' | 'interruptedAt' | 'hasOthers'> {
   readonly processId: string;
   readonly failures: FailureLog;
   readonly identity: ProcessIdentity;
   /** Accounts are opened, and readings begun, a few at a time. */
   readonly starts: ReadingStarts;
-  /** Monotonic moment until which this process may send for its accounts. */
-  readonly ownsUntil: () => number;
-  /** Monotonic moment at which this process last missed the database: others' heartbeats may be late as well. */
-  readonly interruptedAt: () => number;
-  /** Whether daemons live besides this process, as of a few seconds ago. */
-  readonly hasOthers: () => boolean;
   /** Takes a secret that was learnt while running: no output shows it then. */
   readonly hide: (secret: string) => void;
   readonly onSubmission: SubmitterOptions['onDone'];
@@ -73,24 +67,10 @@ export interface RunnerContext extends AccountContext {
 }
 
 /** An account that this process owns, ready to be read. */
-export interface OpenAccount {
-  readonly fence: Fence;
-  readonly source: AccountSource;
-  readonly store: AccountStore;
-  readonly mirror: Mirror;
-  readonly reader: AccountReader;
-  readonly clock: Clock;
-  readonly keys: KeyStore;
-  /** Stores what the budgets learnt, and releases the account; may be called after the lease was lost, too. */
-  close(): Promise<void>;
-}
+export type OpenAccount = Awaited<ReturnType<typeof openAccount>>;
 
 /** Makes ready what reads an account that this process has taken. Where that fails, the account stays taken. */
-export async function openAccount(
-  context: AccountContext,
-  fence: Fence,
-  keys: readonly Secret[],
-): Promise<OpenAccount> {
+export async function openAccount(context: AccountContext, fence: Fence, keys: readonly Secret[]) {
   const { config, db, link } = context;
   if (await recheckIfDue(db, fence, config.collections, keys.map(hashOfKey))) {
     context.log.warn(`account ${fence.userId}: the database went back: everything is read again`);
@@ -133,7 +113,8 @@ export async function openAccount(
     keys: context.keys,
     mirror,
     reader,
-    close: async () => {
+    /** Stores what the budgets learnt, and releases the account; may be called after the lease was lost, too. */
+    close: async (): Promise<void> => {
       for (const { budget } of all) budget.close(new Error('the account is closed'));
       const flushed = await Promise.allSettled(all.map(({ budget }) => budget.flush()));
       const released = await Promise.allSettled([releaseAccount(context.urgentDb, fence)]);

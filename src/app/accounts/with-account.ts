@@ -57,7 +57,6 @@ export class AccountHeld extends LeaseLost {
 
 export interface UsedAccount {
   readonly userId: string;
-  /** Its keys, as far as known. */
   readonly keys: readonly Secret[];
   readonly signal: AbortSignal;
   /** Takes the account; left out: tries once. */
@@ -89,7 +88,10 @@ export async function withAccount<T>(
     const good = await servableKeys(context, userId, keys);
     account = await noting(() => context.starts.begin(() => openAccount(context, fence, good), signal));
   } catch (error) {
-    await giveBack(context, fence);
+    context.owned.remove(fence);
+    // Where the database is away, it becomes a stray, which a heartbeat gives up.
+    await releaseAccount(context.urgentDb, fence).catch(() => {});
+    await context.onReleased();
     throw error;
   }
   try {
@@ -98,14 +100,6 @@ export async function withAccount<T>(
     beforeClose?.();
     await account.close();
   }
-}
-
-/** Releases an account that was taken and not opened: another daemon may do better, or this one stops. */
-async function giveBack(context: RunnerContext, fence: Fence): Promise<void> {
-  context.owned.remove(fence);
-  // Where the database is away, it becomes a stray, which a heartbeat gives up.
-  await releaseAccount(context.urgentDb, fence).catch(() => {});
-  await context.onReleased();
 }
 
 /**
@@ -125,7 +119,7 @@ export async function withLease<T>(
   }
 }
 
-/** Takes the account for this process. @throws AccountRetired, AccountHeld */
+/** @throws AccountRetired, AccountHeld */
 export async function takeFor({ urgentDb, processId, identity }: Owner, userId: string): Promise<Fence> {
   const taken = await takeAccount(urgentDb, userId, processId, identity);
   if (taken.state === 'owned') throw new AccountHeld(userId, taken.by);

@@ -7,10 +7,8 @@ import {
   type StoredPause,
   storedPauses,
 } from '../../db/accounts/assignments.ts';
-import { databaseTime } from '../../db/connection/db.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
-import type { CollectionName } from '../../model/collections.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { type Service, service } from '@research-mirror/runtime/service';
@@ -23,9 +21,6 @@ import { AccountHeld, withLease } from '../accounts/with-account.ts';
 const LOOK_MS = 5_000;
 /** How often (ms) it stores again what has not changed: a row that others took for a dead process's was removed. */
 const SAVE_AGAIN_MS = 60_000;
-
-/** Since when collections are paused; null: they are not paused any more. */
-type Pauses = ReadonlyMap<CollectionName, Date | null>;
 
 /**
  * Stores what this daemon is asked to mirror, and marks collections as paused that no daemon is asked for: they are
@@ -61,27 +56,27 @@ export function pauseKeeper(
     const wrong = stored.filter(
       ({ userId, collection, paused }) => paused === isAssigned(daemons, userId, collection),
     );
-    if (wrong.length === 0) return;
-    const now = await databaseTime(db);
     for (const [userId, some] of Map.groupBy(wrong, (each) => each.userId)) {
-      const pauses = pausesOf(some, now);
       const runner = runners.find((each) => each.userId === userId);
       const fence = runner?.current()?.account.fence;
       // Where another process owns the account, that one does it.
-      if (fence !== undefined) await store(fence, pauses);
-      else if (runner === undefined) await storeOfNobody(userId, pauses);
+      if (fence !== undefined) await store(fence, some);
+      else if (runner === undefined) await storeOfNobody(userId, some);
     }
   };
 
-  const store = (fence: Fence, pauses: Pauses): Promise<void> =>
+  const store = (fence: Fence, wrong: readonly StoredPause[]): Promise<void> =>
     fenced(db, fence, async (trx, now) => {
-      for (const [name, pausedAt] of pauses) await saveCollection(trx, fence.userId, name, { pausedAt }, now);
+      for (const { collection, paused } of wrong)
+        await saveCollection(trx, fence.userId, collection, { pausedAt: paused ? null : now }, now);
     });
 
-  const storeOfNobody = async (userId: string, pauses: Pauses): Promise<void> => {
+  const storeOfNobody = async (userId: string, wrong: readonly StoredPause[]): Promise<void> => {
     try {
-      await withLease(context, userId, (fence) => store(fence, pauses));
-      log.info(`account ${userId}: no daemon is asked for ${[...pauses.keys()].join(', ')}`);
+      await withLease(context, userId, (fence) => store(fence, wrong));
+      log.info(
+        `account ${userId}: no daemon is asked for ${wrong.map(({ collection }) => collection).join(', ')}`,
+      );
     } catch (error) {
       if (!(error instanceof AccountHeld)) throw error;
     }
@@ -103,8 +98,4 @@ export function pauseKeeper(
       await clock.sleep(LOOK_MS, signal);
     }
   });
-}
-
-function pausesOf(wrong: readonly StoredPause[], now: Date): Pauses {
-  return new Map(wrong.map(({ collection, paused }) => [collection, paused ? null : now]));
 }

@@ -10,7 +10,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { type Service, service } from '@research-mirror/runtime/service';
-import type { Ready } from '../../status/answers.ts';
+import type { Ready } from '../../status/server.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import { MIGRATIONS } from '../program-files.ts';
 

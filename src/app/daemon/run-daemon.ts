@@ -1,7 +1,10 @@
-import { commandService } from '../../commands/carry-out.ts';
+import { commandService } from '../../commands/commands.ts';
 import type { ServiceConfig, Config } from '../../config/config.ts';
 import { NEVER } from '../../config/values/parse-cron.ts';
 import type { Db } from '../../db/connection/db.ts';
+import { createEventSink } from '../../db/events/event-sink.ts';
+import { receivingAccounts } from '../../db/webhook/receiving-accounts.ts';
+import { createWebhookServer } from '../../webhooks/receive/webhook-server.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
 import { createWakeups } from '../../db/notify/wakeups.ts';
@@ -13,11 +16,11 @@ import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
 import { COLLECTIONS } from '../../model/collections.ts';
-import { createMetrics, type KnownEndpoint } from '../../status/metrics.ts';
-import { createStatusServer } from '../../status/server.ts';
-import type { Ready } from '../../status/answers.ts';
+import { createMetrics, type KnownEndpoint, type Metrics } from '../../status/metrics.ts';
+import { createStatusServer, type Ready } from '../../status/server.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
+import type { RunnerContext } from '../accounts/open-account.ts';
 import { accountsService, type AccountsService } from '../accounts/accounts-service.ts';
 import { arrangeLiveViews } from '../../mirror/columns/follow-columns.ts';
 import { readRow } from '../../mirror/lookup/read-row.ts';
@@ -39,7 +42,6 @@ import { SYNC } from '../sync/run-sync.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
 import { problemLog } from './problem-log.ts';
 import { VERIFY } from '../verify/run-verify.ts';
-import { type WebhookListener, webhookListener } from './webhook-listener.ts';
 import { startDueWork, startWaitingWork } from './start-due-work.ts';
 import { workFinder } from './work-finder.ts';
 import type { Exchange } from '../../api/api.ts';
@@ -93,7 +95,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   signal.addEventListener('abort', tellStop, { once: true });
   let mirror: OpenMirror | undefined;
   let accounts: AccountsService | undefined;
-  let listener: WebhookListener | undefined;
+  let listener: ReturnType<typeof webhookListener> | undefined;
   let ownsUntil = (): number => -Infinity;
   let workload: (() => Promise<Workload>) | undefined;
   let arranged: Promise<void> | undefined;
@@ -124,7 +126,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const server = createStatusServer({
     host: config.http.host,
     port: config.http.port,
-    token: await statusToken(config, { hide, log, toTerminal: options.toTerminal }),
+    token: await statusToken(config, hide, log, options.toTerminal),
     metrics,
     clock,
     log,
@@ -157,7 +159,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       onExchange: (exchange) => metrics.requestEnded({ ...exchange, ...endpointOf(exchange) }),
       onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
       onRegistration: (news) => {
-        listener?.registrationChanged(news.userId);
+        listener?.forget(news.userId);
         pollAfterRegistration(config, accounts?.runners() ?? [], news);
       },
       onBeat: (error) => {
@@ -173,7 +175,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
     const { publicUrl } = config.webhook;
     if (publicUrl !== undefined) {
-      listener = await webhookListener(publicUrl, { ...outside, config, mirror, accounts, metrics, writes });
+      listener = webhookListener(publicUrl, context, mirror, accounts, metrics, writes);
     }
     const installation = createInstallation({
       db: mirror.db,
@@ -254,16 +256,61 @@ function whatIsMirrored({ service, collections }: ServiceConfig): string {
   return `${all} of ${countOf(service.keys.length, 'API key')} at ${service.url}`;
 }
 
+/** Connections for deliveries: each delivery needs one for some milliseconds, and has to be answered in a second. */
+const DELIVERY_CONNECTIONS = 4;
+
+/** The listener for deliveries. `forget`: to be called when this process has changed the account's registration. */
+function webhookListener(
+  publicUrl: string,
+  { config, hide, log, link: { clock } }: RunnerContext,
+  mirror: OpenMirror,
+  accounts: AccountsService,
+  metrics: Metrics,
+  writes: WriteHealth,
+) {
+  const db = mirror.beside(DELIVERY_CONNECTIONS);
+  const sink = createEventSink({ db, collections: config.collections, clock });
+  const bellsOf = (userId: string) =>
+    accounts
+      .runners()
+      .find((runner) => runner.userId === userId)
+      ?.current()?.bells;
+  const receiving = receivingAccounts({
+    db,
+    clock,
+    allPinged: () => accounts.allKnown(),
+    hide,
+    onSuspicion: (userId) => bellsOf(userId)?.registration.ring(),
+  });
+  const server = createWebhookServer({
+    ...config.webhook,
+    prefix: new URL(publicUrl).pathname.replace(/\/+$/, ''),
+    accounts: receiving,
+    store: {
+      async store(userId, event) {
+        const outcome = await sink.store(userId, event).catch((error: unknown) => {
+          writes.refused('delivery', error);
+          throw error;
+        });
+        if (outcome === 'stored') writes.wentThrough('delivery');
+        metrics.deliveryJudged(outcome, event.type);
+        return outcome;
+      },
+    },
+    clock,
+    log,
+    onEvent: (userId) => bellsOf(userId)?.hints.ring(),
+    onAnswer: ({ refused }) => {
+      if (refused !== undefined) metrics.deliveryJudged(refused);
+    },
+  });
+  return { server, forget: (userId: string) => receiving.forget(userId) };
+}
+
 /** Waits for the stop, or until a service ends by itself. @throws that service's error */
 async function firstEnd(services: readonly Service[], signal: AbortSignal): Promise<void> {
   const error = await Promise.race([untilAborted(signal), ...services.map((each) => each.ended)]);
   if (error !== undefined && !signal.aborted) throw error;
-}
-
-/** An account of this process. */
-interface PolledAccount {
-  readonly userId: string;
-  current(): { readonly service: Pick<AccountService, 'pollDue'> } | undefined;
 }
 
 /**
@@ -274,7 +321,10 @@ interface PolledAccount {
  */
 export function pollAfterRegistration(
   { collections, cron }: Pick<Config, 'collections' | 'cron'>,
-  accounts: readonly PolledAccount[],
+  accounts: readonly {
+    readonly userId: string;
+    current(): { readonly service: Pick<AccountService, 'pollDue'> } | undefined;
+  }[],
   { userId, renewed, mistrusted }: Pick<RegistrationNews, 'userId' | 'renewed' | 'mistrusted'>,
 ): void {
   const account = accounts.find((each) => each.userId === userId)?.current();

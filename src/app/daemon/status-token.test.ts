@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Secret } from '../../config/secret.ts';
-import { statusToken, type TokenOptions } from './status-token.ts';
+import { statusToken } from './status-token.ts';
 
 let dataDir: string;
 let logged: string[];
@@ -20,14 +20,12 @@ const toTerminal = (line: string): void => void shown.push(line);
 
 function tokenOn(
   host: string,
-  changes: Partial<TokenOptions & { token: Secret; dataDir: string }> = {},
+  changes: { token?: Secret; dataDir?: string; toTerminal?: (line: string) => void } = {},
 ): Promise<string | undefined> {
-  const { token, dataDir: folder = dataDir, ...options } = changes;
+  const { token, dataDir: folder = dataDir, toTerminal: shows } = changes;
   const log = pino({}, { write: (line) => void logged.push(line) });
-  return statusToken(
-    { dataDir: folder, http: { host, port: 0, token } },
-    { hide: (secret) => void hidden.push(secret), log, toTerminal: undefined, ...options },
-  );
+  const hide = (secret: string): void => void hidden.push(secret);
+  return statusToken({ dataDir: folder, http: { host, port: 0, token } }, hide, log, shows);
 }
 
 it('is none on loopback, and elsewhere the configured one', async () => {

@@ -5,30 +5,24 @@ import type { Config } from '../../config/config.ts';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { makeFolder } from '@research-mirror/runtime/make-folder';
 import { messageOf } from '@research-mirror/runtime/message';
-
-const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\[::1\])$/;
-
-export interface TokenOptions {
-  /** Takes a secret: no output shows it from then on. */
-  readonly hide: (secret: string) => void;
-  readonly log: Logger;
-  /** Shows a line to a person; undefined: there is no terminal. */
-  readonly toTerminal: ((line: string) => void) | undefined;
-}
+import { isLoopbackName } from '../../status/access.ts';
 
 /**
  * The token that page, API and metrics ask for: the configured one; none on loopback; elsewhere one that is made
  * once, and kept in the data folder, readable by this user alone. A terminal shows it when it is made; the log never
  * has it, since logs are kept, and read by many.
+ * @param hide takes a secret: no output shows it from then on
+ * @param toTerminal shows a line to a person; undefined: there is no terminal
  */
 export async function statusToken(
-  config: Pick<Config, 'http' | 'dataDir'>,
-  { hide, log, toTerminal }: TokenOptions,
+  { http: { host, token }, dataDir }: Pick<Config, 'http' | 'dataDir'>,
+  hide: (secret: string) => void,
+  log: Logger,
+  toTerminal: ((line: string) => void) | undefined,
 ): Promise<string | undefined> {
-  const { host, token } = config.http;
   if (token !== undefined) return token.reveal();
-  if (LOOPBACK.test(host)) return undefined;
-  const file = join(config.dataDir, 'status-token');
+  if (isLoopbackName(host)) return undefined;
+  const file = join(dataDir, 'status-token');
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (kept !== '') {
     hide(kept);
@@ -39,7 +33,7 @@ export async function statusToken(
   toTerminal?.(`token of the status page: ${made}`);
   hide(made);
   try {
-    await makeFolder(config.dataDir);
+    await makeFolder(dataDir);
     await writeFile(file, `${made}\n`, { mode: 0o600 });
     log.warn(`the status page on ${host} asks for a token, made just now: it is in ${file}`);
   } catch (error) {

@@ -1,5 +1,4 @@
-import { ask } from '../../commands/ask.ts';
-import { commandService, HandedOn, type CommandHandler } from '../../commands/carry-out.ts';
+import { ask, commandService, HandedOn, type CommandHandler } from '../../commands/commands.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
 import { livingHolder } from '../../db/ownership/lease.ts';
@@ -12,8 +11,7 @@ import { findAccounts, type UnknownKey } from '../accounts/find-owners.ts';
 import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
 import { AccountHeld, withAccount } from '../accounts/with-account.ts';
 import { DAEMON } from './daemon-lives.ts';
-import { asProcess } from './own-process.ts';
-import type { WorkOptions } from './process.ts';
+import { asProcess, type WorkOptions } from './process.ts';
 
 /** What a command is asked for: JSON of its row. */
 export interface Asked {

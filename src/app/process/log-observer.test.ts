@@ -79,9 +79,3 @@ it('logs no walk that found nothing, and once an hour what a collection’s read
     'list_items: in 60 min 4 readings found 6 new rows and 3 changed ones',
   ]);
 });
-
-it('logs deletions that the brake blocks when they become others', () => {
-  for (const blocked of [30, 30, 31, 0, 31])
-    observer.deletionsJudged?.({ scope: SCOPE, deleted: 0, blocked });
-  expect(lines.map((line) => /blocks (\d+)/.exec(line)?.[1])).toEqual(['30', '31', '31']);
-});

@@ -1,7 +1,6 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
-import { scopeName } from '../../model/collections.ts';
 import type { FailureLog } from '../failure-log.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 
@@ -10,17 +9,15 @@ const SUMMED_UP_MS = 3_600_000;
 
 /**
  * Logs what happens: pages, walks of single lists, and walks that found nothing, only at level debug; whoever reads many
- * lists sums up which failed, and a line an hour what a collection's readings found. Blocked deletions are a problem, which is logged as such (problem-log.ts).
+ * lists sums up which failed, and a line an hour what a collection's readings found. Blocked deletions are a problem, which
+ * problem-log.ts logs.
  */
 export function logObserver(
   log: Logger,
   failures: FailureLog,
   clock: Pick<Clock, 'monotonic'>,
 ): SyncObserver {
-  /** By account and collection. */
   const sums = new Map<string, { since: number; readings: number; inserted: number; updated: number }>();
-  /** By scope: so many deletions were blocked last. */
-  const blockedLast = new Map<string, number>();
   return {
     pageWritten: ({ scope, ...rest }) => log.debug({ ...scope, ...rest }, 'page written'),
     walkStarted: ({ scope, kind, resumed }) => log.debug({ ...scope, kind, resumed }, 'walk begun'),
@@ -29,19 +26,9 @@ export function logObserver(
         { ...rest, rows },
         `${rest.collection}: ${countOf(rows, 'row')} in doubt, read again in ${formatSpan(milliseconds)}`,
       ),
-    deletionsJudged: ({ scope, deleted, blocked }) => {
+    deletionsJudged: ({ scope, deleted }) => {
       if (deleted > 0)
         log.info({ ...scope, deleted }, `${scope.collection}: ${countOf(deleted, 'row')} deleted`);
-      const name = scopeName(scope);
-      if (blocked > 0 && blocked !== blockedLast.get(name)) {
-        const remedy = `sync ${scope.collection} --full --accept-deletions`;
-        log.info(
-          { ...scope, held: blocked },
-          `${scope.collection}: the brake blocks ${blocked} deletions (${remedy})`,
-        );
-      }
-      if (blocked > 0) blockedLast.set(name, blocked);
-      else blockedLast.delete(name);
     },
     walkEnded: ({ scope, outcome, error, ...rest }) => {
       const fields = { ...scope, ...rest };

@@ -5,26 +5,29 @@ import { type GateNews, ServiceGate } from '../../api/service-gate.ts';
 import { KnownPages } from '../../model/known-pages.ts';
 import { createTransport } from '../../api/transport.ts';
 import type { ServiceConfig } from '../../config/config.ts';
-import { createHeartbeat, type Heartbeat } from '../../db/ownership/heartbeat.ts';
-import { createNotifications, type Notifications } from '../../db/notify/notifications.ts';
+import { createHeartbeat } from '../../db/ownership/heartbeat.ts';
+import { openInstallation } from '../../db/installation/installation.ts';
+import { createNotifications } from '../../db/notify/notifications.ts';
 import { wake } from '../../db/notify/wakeups.ts';
 import { wordsOfStep } from '../../db/ownership/clock-step.ts';
 import { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import { coalesced } from '../../db/notify/coalesced.ts';
-import type { Clock } from '@research-mirror/runtime/clock';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import { keyStore, type KeyStore } from '@research-mirror/runtime/kept-keys';
+import { startAll, stopAll } from '@research-mirror/runtime/service';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { ReadingStarts } from '../../sync/loops/reading-starts.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
-import type { FailureLog } from '../failure-log.ts';
+import { type FailureLog, failureLog } from '../failure-log.ts';
+import { logObserver } from './log-observer.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
 import type { ServiceLink } from '../accounts/service-link.ts';
-import type { OpenMirror } from './open-mirror.ts';
+import { openMirror, type OpenMirror } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 import { astrayKept } from './public-url.ts';
 
@@ -66,7 +69,6 @@ export function walkHeap(setFlags: (flags: string) => void): SyncObserver {
   };
 }
 
-/** What the command line gives to what runs. */
 export interface WorkOptions {
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -75,34 +77,27 @@ export interface WorkOptions {
   readonly scrub: (text: string) => string;
 }
 
-export interface ProcessOptions extends Omit<WorkOptions, 'signal'> {
+/** Who leaves a listener out is told nothing of that. */
+export interface ProcessOptions
+  extends
+    Omit<WorkOptions, 'signal'>,
+    Partial<Pick<RunnerContext, 'onSubmission' | 'onRegistration'>>,
+    Partial<Pick<ServiceLink, 'onExchange'>> {
   /** `start`, `sync`: what others see of this process. */
   readonly command: string;
   readonly config: ServiceConfig;
   readonly mirror: OpenMirror;
   readonly clock: Clock;
   readonly failures: FailureLog;
-  /** A request has ended; left out: nobody is told. */
-  readonly onExchange?: ServiceLink['onExchange'];
-  /** A submission has an outcome; left out: nobody is told. */
-  readonly onSubmission?: RunnerContext['onSubmission'];
-  /** An account's webhook registration has changed; left out: nobody is told. */
-  readonly onRegistration?: RunnerContext['onRegistration'];
-  /** A heartbeat was written, or failed; left out: nobody is told. */
+  /** A heartbeat was written, or failed. */
   readonly onBeat?: ((error?: unknown) => void) | undefined;
   readonly observers: readonly SyncObserver[];
 }
 
-/** What a process that reads accounts consists of: the daemon, or a command's. */
-export interface MirrorProcess {
-  readonly context: RunnerContext;
-  readonly heartbeat: Heartbeat;
-  readonly notifications: Notifications;
-  /** Closes connections to the service. */
-  close(): Promise<void>;
-}
+export type MirrorProcess = Awaited<ReturnType<typeof createProcess>>;
 
-export async function createProcess(options: ProcessOptions): Promise<MirrorProcess> {
+/** What a process that reads accounts consists of: the daemon, or a command's. `close` ends connections to the service. */
+export async function createProcess(options: ProcessOptions) {
   const { config, mirror, clock, log } = options;
   const { publicUrl } = config.webhook;
   const identity = await ownIdentity();
@@ -201,7 +196,40 @@ export async function createProcess(options: ProcessOptions): Promise<MirrorProc
         ),
     },
   };
-  return { context, heartbeat, notifications, close: () => wire.close() };
+  return { context, heartbeat, notifications, close: (): Promise<void> => wire.close() };
+}
+
+/**
+ * Does a command's work as a process that other processes see: with the mirror open, a heartbeat and notifications.
+ * @param command what others see of it: `verify`
+ * @throws what keeps it from being done; errors of `work`
+ */
+export async function asProcess<T>(
+  config: ServiceConfig,
+  command: string,
+  options: WorkOptions,
+  work: (running: MirrorProcess, mirror: OpenMirror) => Promise<T>,
+): Promise<T> {
+  const { signal, ...rest } = options;
+  const outside = { ...rest, command, clock: systemClock };
+  const mirror = await openMirror(config, { ...outside, signal });
+  try {
+    // Whether the database went back is found out before anything is written.
+    await openInstallation({ db: mirror.db, host: undefined, clock: systemClock }, signal);
+    const failures = failureLog(rest.log, systemClock, 'command');
+    const observers = [logObserver(rest.log, failures, systemClock)];
+    const running = await createProcess({ ...outside, config, mirror, failures, observers });
+    const services = [running.heartbeat, running.notifications];
+    await startAll(services);
+    try {
+      return await work(running, mirror);
+    } finally {
+      await stopAll(services);
+      await running.close();
+    }
+  } finally {
+    await mirror.close();
+  }
 }
 
 /**

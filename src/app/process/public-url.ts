@@ -13,24 +13,13 @@ const MOST_BYTES = 200;
 const BOUND_MS = 5_000;
 const COUNTS_MS = 60_000;
 
-/** Where deliveries would go in place of the listener. */
-export interface Astray {
-  readonly found: string;
-  readonly remedy: string;
-}
-
 /**
  * Whether MIRROR_PUBLIC_URL leads to the listener for deliveries, seen from here: the service may come another way.
  * @param place host and port of the listener
  * @param expected what the listener answers
- * @returns undefined where it does
+ * @returns what answers in its place, and the remedy; undefined: it does
  */
-export async function whyAstray(
-  publicUrl: string,
-  place: string,
-  expected: string,
-  signal: AbortSignal,
-): Promise<Astray | undefined> {
+export async function whyAstray(publicUrl: string, place: string, expected: string, signal: AbortSignal) {
   const { host } = new URL(publicUrl);
   let answered: string;
   try {

@@ -4,7 +4,6 @@ import type { Logger } from '@research-mirror/runtime/logger';
 import type { DatabaseConfig } from '../../config/config.ts';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
 
-/** A mirror's database that this program has reached. */
 export interface ReachedDatabase {
   readonly connection: ConnectionOptions;
   /** Past a transaction pooler, where such a way is configured. */

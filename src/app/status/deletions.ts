@@ -19,7 +19,6 @@ export interface SuspectedRows extends Pick<
   readonly why: string | null;
 }
 
-/** Keys that are shown for each cause. */
 const EXAMPLES = 5;
 /** Entries at most: with very many accounts the view data_quality has the rest. */
 const ENTRIES = 100;

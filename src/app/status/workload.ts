@@ -10,7 +10,6 @@ export interface Workload {
   readonly databaseBytes: number;
   /** By account and collection, `42/lists`; nothing is to be done in those that are left out. */
   readonly backlogs: ReadonlyMap<string, Backlog>;
-  /** By account. */
   readonly credits: ReadonlyMap<string, AccountStatus['credits']>;
   /** On transactions that have been open for ten minutes. */
   readonly notes: readonly string[];

@@ -12,16 +12,16 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { AccountRetired, KeyRefused, LeaseLost } from '../../model/errors.ts';
 import type { SubmissionState } from '../../model/submission.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';
 import { findAccounts, sortKeys } from '../accounts/find-owners.ts';
 import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
 import { servableKeys } from '../accounts/servable-keys.ts';
-import { submitLoop } from '../accounts/submit-loop.ts';
+import { submitLoop } from '../accounts/account-companions.ts';
 import { ownedBy, withAccount } from '../accounts/with-account.ts';
 import { DAEMON, daemonLives } from '../process/daemon-lives.ts';
-import { asProcess } from '../process/own-process.ts';
-import type { WorkOptions } from '../process/process.ts';
+import { asProcess, type WorkOptions } from '../process/process.ts';
 import { accountMeant, queueSubmission, type SubmitRequest } from './submit-request.ts';
 
 export interface SubmitResult {
@@ -165,7 +165,7 @@ async function sendOne(
 ): Promise<void> {
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
-  const loop = submitLoop(account, context, { only: id })(signal);
+  const loop = submitLoop(account, context, new Doorbell(), id)(signal);
   try {
     await Promise.race([followSubmission(id, { ...options, signal }), loop]);
   } finally {

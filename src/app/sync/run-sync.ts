@@ -6,19 +6,14 @@ import type { UnknownKey } from '../accounts/find-owners.ts';
 import type { OpenAccount } from '../accounts/open-account.ts';
 import {
   type AccountCommand,
-  type Asked,
   type CommandRun,
   runCommand,
   type RunOptions,
 } from '../process/account-command.ts';
-import { type CollectionPass, noPass, passOver } from './pass.ts';
+import { type AccountPassOptions, type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
 
-interface SyncAsked extends Asked {
-  readonly full: boolean;
-  /** Lifts the brake of deletions; with `full` only. */
-  readonly acceptDeletions: boolean;
-}
+type SyncAsked = Omit<AccountPassOptions, 'signal' | 'clock'>;
 
 export interface SyncReport {
   readonly collections: readonly CollectionPass[];

@@ -52,7 +52,6 @@ export const PROBLEMS = {
 export type ProblemCause = keyof typeof PROBLEMS;
 export const PROBLEM_CAUSES = Object.keys(PROBLEMS) as readonly ProblemCause[];
 
-/** One cause, and everything that it affects. */
 export interface Problem {
   readonly cause: ProblemCause;
   /** What is wrong, without a full stop. */
@@ -61,7 +60,6 @@ export interface Problem {
   readonly since: string | null;
   /** `42`, `42/lists`: accounts and collections; empty: the whole mirror. */
   readonly affects: readonly string[];
-  /** What happens without anybody. */
   readonly byItself: string;
   /** What mends it: a command or what to set. Null: `what` says it. */
   readonly remedy: string | null;

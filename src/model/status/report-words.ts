@@ -16,7 +16,6 @@ import type {
 // What page and `status` say in the same words. Names and messages in them are as others wrote them: whoever prints
 // them escapes them. Moments are seen at `at`, when the report was made.
 
-/** A name, and what is to be said of it. */
 export type Fact = readonly [name: string, words: string];
 
 /** What of an account is no figure of a collection: walks, events, submissions, rate limits. */
@@ -76,7 +75,6 @@ function budgetWords(group: KeyBudgetStatus['groups'][number], at: string): stri
   ].join('; ');
 }
 
-/** A column of the table of collections. */
 export function cellWords({ field, kind, cell }: CellColumn, row: CollectionStatus, at: string): string {
   const value = row[field];
   if (typeof value === 'number') return formatCount(value);
@@ -93,7 +91,6 @@ export function deletionWords(deletion: WaitingDeletion, at: string): string {
   return `${formatCount(rows)} of ${formatCount(liveRows)}, missed since ${age(since, at)}: ${what}; by itself: ${byItself}${when}`;
 }
 
-/** A program that runs on the mirror. */
 export function processWords(
   { processId, command, version, host, pid, startedAt, alive }: ProcessStatus,
   { accounts, at }: Pick<StatusReport, 'accounts' | 'at'>,

@@ -29,7 +29,6 @@ export interface StatusReport {
   readonly schema: string;
   /** The configured keys by what is known of them; null for a command that has none. */
   readonly keys: KeyCounts | null;
-  /** Programs that run on this mirror. */
   readonly processes: readonly ProcessStatus[];
   readonly accounts: readonly AccountStatus[];
   /** The last few errors over all accounts, the newest first, each with account and collection: `42/lists`. */
@@ -60,18 +59,15 @@ export interface ProcessStatus {
   /** `start`, `sync`, … */
   readonly command: string;
   readonly version: string;
-  /** Host name. */
   readonly host: string;
   readonly pid: number;
   readonly startedAt: string;
-  /** Heartbeat fresh. */
   readonly alive: boolean;
 }
 
 export interface AccountStatus {
   /** Decimal digits of a bigint. */
   readonly userId: string;
-  /** As the service says. */
   readonly email: string | null;
   /** `active`, or `stopped`: then `error` says why; `retired`: taken out by an operator. */
   readonly state: 'active' | 'stopped' | 'retired';
@@ -79,7 +75,6 @@ export interface AccountStatus {
   /** `processId` of the program that reads this account. */
   readonly owner: string | null;
   readonly collections: readonly CollectionStatus[];
-  /** Full walks under way. */
   readonly walks: readonly WalkStatus[];
   /** Of keys that another program uses it has what is stored: not what others use, nor what waits. */
   readonly budgets: readonly KeyBudgetStatus[];
@@ -92,7 +87,6 @@ export interface AccountStatus {
   readonly credits: { readonly left: string; readonly burntLastDay: string | null } | null;
 }
 
-/** How an account hears of events. */
 export interface WebhookStatus {
   readonly state: RegistrationState;
   /** Host of the registered URL, ours or not; its path may hold secrets. Null: none is known. */
@@ -148,10 +142,9 @@ export interface WalkStatus {
 export interface KeyBudgetStatus {
   /** First digits of the key's SHA-256. */
   readonly key: string;
-  /** Endpoint groups with requests sent. */
   readonly groups: readonly {
     readonly group: string;
-    /** The service's limit for 60 s. */
+    /** The service's, for 60 s. */
     readonly limit: number;
     /** What this program allows itself of it. */
     readonly size: number;
@@ -159,7 +152,6 @@ export interface KeyBudgetStatus {
     readonly why: string | null;
     readonly until: string | null;
     readonly used: number;
-    /** Requests waiting for a slot. */
     readonly waiting: number;
     /** Requests of others with the same key in the last 60 s. */
     readonly foreignUse: number;
@@ -179,11 +171,9 @@ export interface WaitingDeletion {
   /** How many rows wait, of how many live ones. */
   readonly rows: number;
   readonly liveRows: number;
-  /** When the first of them was missed. */
   readonly since: string;
   /** Why they wait, without a full stop. */
   readonly what: string;
-  /** What happens without anybody. */
   readonly byItself: string;
   /** When that is due, as far as it is known. */
   readonly due: string | null;

@@ -13,7 +13,6 @@ import type {
 } from '../../model/status/status-report.ts';
 import { chip, foundName, moment, type PageColumn, stateChip, table, time } from './page-table.ts';
 
-/** What a page shows. */
 export interface Shown {
   readonly report: StatusReport;
   /** The account whose page it is; undefined: the first page. */
@@ -32,7 +31,6 @@ export function rootOf(userId: string | undefined): string {
 /** The state where there is only an old report. */
 export const NOT_KNOWN = chip('idle', 'not known');
 
-/** Of an account that is not mirrored. */
 export function accountChip(state: 'stopped' | 'retired'): Html {
   return chip(state === 'stopped' ? 'failing' : 'idle', state);
 }
@@ -109,7 +107,6 @@ function columnCell(column: CellColumn, row: CollectionStatus, at: string): Html
   >`;
 }
 
-/** Characters of a key that are shown. */
 const KEY = 48;
 
 /** Rows that look deleted and are still there: why, and who has to do what. */

@@ -58,12 +58,10 @@ export function time(value: string, words: string, at: string): Html {
   return html`<time datetime="${value}">${words} <small>${absolute(value, at)}</small></time>`;
 }
 
-/** @param kind a class of page.css */
 export function chip(kind: string, text: string): Html {
   return html`<span class="chip ${kind}">${text}</span>`;
 }
 
-/** Characters of a row's name that are shown. */
 const NAME = 120;
 
 /** A row that was found, or what names it, with a link to its page. @param root the way to the first page's folder */

@@ -60,7 +60,7 @@ function body(shown: Shown): Html | undefined {
     </footer>`;
 }
 
-/** @returns with a class of page.css */
+/** `state`: a class of page.css. */
 function headline({ report, userId, why }: PageOf): { state: string; words: string; more: Html } {
   if (report !== undefined && userId !== undefined && wholeAccount(report, userId) === undefined) {
     const more = html`<p>No account has this ID. <a href="../">All accounts</a></p>`;
@@ -150,7 +150,6 @@ function tiles(accounts: readonly AccountStatus[], at: string): Html {
   </dl>`;
 }
 
-/** How long credits last, as they went in the last day. */
 function pace({ left, burntLastDay }: NonNullable<AccountStatus['credits']>): string {
   const burnt = Number(burntLastDay);
   if (burntLastDay === null) return 'what a day takes is not known: no history is kept';

@@ -107,7 +107,7 @@ interface Asked {
 
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 
-const PING = { path: '/v1/ping', route: '/v1/ping', priority: PRIORITY.POLL } as const;
+export const PING = { path: '/v1/ping', route: '/v1/ping', priority: PRIORITY.POLL } as const;
 
 /** So many pings in a row may be answered by a cache; then it is an error. */
 const PING_TRIES = 3;

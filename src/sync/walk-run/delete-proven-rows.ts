@@ -15,9 +15,9 @@ export async function deleteProvenRows(
   source.assertOwn();
   const result = await mirror.applyDeletions(fence, scope, { accept, obs: committed });
   for (const table of result.changed) onChanged(table);
-  observer.deletionsJudged({ scope, deleted: result.deleted, blocked: result.blocked });
+  observer.deletionsJudged({ scope, deleted: result.deleted });
   for (const [collection, deleted] of result.along) {
-    observer.deletionsJudged({ scope: { ...scope, collection, parent: '' }, deleted, blocked: 0 });
+    observer.deletionsJudged({ scope: { ...scope, collection, parent: '' }, deleted });
   }
   return result;
 }

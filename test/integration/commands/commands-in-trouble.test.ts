@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask as askFor } from '../../../src/commands/ask.ts';
-import { commandService, type CommandHandler } from '../../../src/commands/carry-out.ts';
+import { ask as askFor, commandService, type CommandHandler } from '../../../src/commands/commands.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { type Service, Stopped } from '@research-mirror/runtime/service';

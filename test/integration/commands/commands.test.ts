@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ask as askAll, CommandFailed } from '../../../src/commands/ask.ts';
-import { commandService, type CommandHandler, HandedOn } from '../../../src/commands/carry-out.ts';
+import {
+  ask as askAll,
+  CommandFailed,
+  commandService,
+  type CommandHandler,
+  HandedOn,
+} from '../../../src/commands/commands.ts';
 import { createWakeups, wake } from '../../../src/db/notify/wakeups.ts';
 import { RequestRefused } from '../../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
