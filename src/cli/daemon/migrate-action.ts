@@ -11,7 +11,6 @@ import { complain, say, type Shell } from '../terminal/shell.ts';
 
 type MigrateOptions = Options<'check' | 'json'>;
 
-/** What `migrate` does. */
 export async function migrateAction(shell: Shell, options: MigrateOptions): Promise<ExitCode> {
   const which = options.check === true ? 'own' : 'own or new';
   return onDatabase(shell, 'migrate', { which, bounds: MIGRATION_BOUNDS, direct: true }, ({ db }) =>

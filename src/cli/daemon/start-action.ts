@@ -5,7 +5,6 @@ import { workOptions } from '../steps/work-options.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { terminalOf, type Shell } from '../terminal/shell.ts';
 
-/** What `start` does. */
 export async function startAction(shell: Shell): Promise<ExitCode> {
   const config = loadConfig(shell.env, 'service');
   try {

@@ -12,12 +12,9 @@ export interface Definition {
   readonly usage?: string;
   /** What it can do where that is several things, the usual one first, each with the options that mean nothing to it. */
   readonly actions?: Readonly<Record<string, readonly string[]>>;
-  /** What they mean, by `[name...]`. */
   readonly arguments?: Readonly<Record<string, string>>;
-  /** What they do, by `--flag <value>`. */
   readonly options?: Readonly<Record<string, string>>;
   readonly examples: readonly (readonly [command: string, does: string])[];
-  /** Loads what is then done. */
   readonly load: () => Promise<Action>;
 }
 

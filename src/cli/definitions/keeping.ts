@@ -1,7 +1,6 @@
 import { flagOf, SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { DEMO, JSON_ON_STDOUT, type Definition } from './definition.ts';
 
-/** What a mirror is set up, looked at and tried with. */
 export const KEEPING: Readonly<Record<string, Definition>> = {
   accounts: {
     summary: 'the accounts that are mirrored here',
@@ -21,7 +20,6 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
     examples: [
       ['research-mirror accounts', 'who is mirrored, and by which keys'],
       ['research-mirror accounts retire 42', 'mirrors it no more; its data stay'],
-      ['research-mirror accounts retire 42 --remove-data', 'and removes its data'],
       ['research-mirror accounts retire 42 --undo', 'takes it back'],
       ['research-mirror accounts move 1001', 'its service has moved to MIRROR_API_URL'],
     ],
@@ -78,7 +76,6 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
     },
     examples: [
       ['research-mirror sql "select * from freshness"', 'what is mirrored, and how fresh'],
-      ['research-mirror sql "select status, count(*) from research_jobs_live group by 1"', 'jobs by state'],
       ['research-mirror sql --vertical "select * from research_jobs limit 1"', 'one row, whole'],
       ['research-mirror sql --json "select * from lists_live" | jq \'.rows[]\'', 'for programs'],
       ['research-mirror sql --csv "select * from lists_live" > lists.csv', 'for spreadsheets'],
@@ -103,10 +100,6 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
     },
     examples: [
       ['research-mirror columns', 'what there is, and what did not fit'],
-      [
-        'research-mirror columns set-type research_jobs.score jsonb --dry-run',
-        'would every value fit? 0 yes, 1 no',
-      ],
       ['research-mirror columns set-type research_jobs.score jsonb', 'do it'],
     ],
     load: async () => (await import('../columns-action.ts')).columnsAction,
@@ -150,7 +143,6 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
     examples: [
       ['research-mirror forget research_jobs 1017 --dry-run', 'what would go'],
       ['research-mirror forget list_items 7:abc 7:def --yes', 'two items of list 7'],
-      ['research-mirror forget --list', 'what is kept out'],
       ['research-mirror forget research_jobs 1017 --undo', 'let it come back'],
     ],
     load: async () => (await import('../forget-action.ts')).forgetAction,

@@ -8,7 +8,6 @@ const COLLECTIONS = {
 };
 const RUNNING_DEMO = { '--demo': "the demo's mirror, while it runs" };
 
-/** What mirrors, and what tells how it goes. */
 export const MIRRORING: Readonly<Record<string, Definition>> = {
   start: {
     summary: 'the daemon: mirror, and keep the mirror current',
@@ -38,7 +37,6 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
     },
     examples: [
       ['research-mirror sync', 'what is new, of all collections'],
-      ['research-mirror sync lists list_items --full', 'everything of these two'],
       ['research-mirror sync lists --full --accept-deletions', 'when most lists were deleted on purpose'],
       ['research-mirror sync --json | jq .requests', 'for scripts'],
     ],
@@ -60,7 +58,6 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
     },
     examples: [
       ['research-mirror verify', 'everything'],
-      ['research-mirror verify lists list_items', 'these two'],
       ["research-mirror verify --json | jq '.collections[].discrepancies'", 'for scripts'],
     ],
     load: async () => (await import('../sync/verify-action.ts')).verifyAction,
@@ -102,7 +99,6 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
         'research-mirror submit bulk_research --data @companies.json --key 2026-03',
         'once, however often it is run',
       ],
-      ['research-mirror submissions', 'what is queued, and what came of it'],
     ],
     load: async () => (await import('../submissions/submit-action.ts')).submitAction,
   },
@@ -124,7 +120,6 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
     examples: [
       ['research-mirror submissions', 'what is queued, and what came of it'],
       ['research-mirror submissions list --state unknown', 'what may have taken effect'],
-      ['research-mirror submissions list --show 12', 'the answer to one'],
       ['research-mirror submissions cancel 12 13', 'take back what was not sent'],
       ['research-mirror submissions release', 'after a restore, once it is safe'],
     ],
@@ -146,7 +141,6 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
     },
     examples: [
       ['research-mirror events', 'what came last'],
-      ['research-mirror events list --type list.failed --limit 10', 'the last failures of lists'],
       ['research-mirror events list --show evt_1', 'one of them, verbatim'],
       ['research-mirror events replay evt_1 evt_2', 'read again what these name'],
     ],

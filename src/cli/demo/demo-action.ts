@@ -5,9 +5,13 @@ import { loadConfig } from '../../config/load.ts';
 import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { isStopped } from '@research-mirror/runtime/service';
-import type { Sandbox } from '@research-mirror/sandbox/start-sandbox';
-import { DEMO_KEY, demoConfig, keptPort, portOf, SERVICE_PORT } from '../steps/demo-folder.ts';
-import { DEMO_USER, startDemoService } from './demo-service.ts';
+import { type Sandbox, startSandbox } from '@research-mirror/sandbox/start-sandbox';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { isPortFree } from '@research-mirror/embedded-postgres/ports';
+import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { readOrCreate } from '@research-mirror/runtime/read-or-create';
+import { DEMO_KEY, demoConfig, keptPort, portOf, SERVICE_PORT, unreadable } from '../steps/demo-folder.ts';
 import { demoFolder } from '../steps/mirror.ts';
 import { workOptions } from '../steps/work-options.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
@@ -18,7 +22,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 // What is prepared in the demo, so that its features show: an item that can't be mirrored, a list that is deleted once
-// it was mirrored, a delivery that nobody signed.
+// it was mirrored.
 
 /** Name of a file in the demo's folder: the list that was deleted there. */
 const DELETED_LIST = 'deleted-list';
@@ -36,32 +40,11 @@ async function deleteOneList(controlUrl: string, folder: string): Promise<void> 
   await mutate(controlUrl, { op: 'delete', collection: 'lists', id: String(id) });
 }
 
-/**
- * Sends what a stranger might: a delivery without signature. Until the daemon knows its accounts it asks for it again.
- * @param pause between two attempts; ends them by throwing
- */
-async function sendUnsigned(webhookUrl: string, pause: () => Promise<void>): Promise<void> {
-  for (;;) {
-    const answer = await fetch(webhookUrl, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"id":"evt_forged","type":"research.completed","data":{"job_id":1}}',
-    });
-    await answer.arrayBuffer();
-    if (answer.status === 400) return;
-    await pause();
-  }
-}
-
 async function mutate(controlUrl: string, mutation: Readonly<Record<string, string>>): Promise<void> {
   const answer = await fetch(`${controlUrl}/mutations`, { method: 'POST', body: JSON.stringify([mutation]) });
   await answer.arrayBuffer();
 }
 
-/** Between two attempts to be refused, milliseconds. */
-const RETRY_MS = 500;
-
-/** What `demo` does. */
 export async function demoAction(shell: Shell): Promise<ExitCode> {
   const config = loadConfig(shell.env, 'database');
   const folder = demoFolder(config);
@@ -108,12 +91,7 @@ async function runDemo(
   progress.say(`starting: emulated service, embedded Postgres in ${shortPath(config.dataDir)}, daemon …`);
   await runDaemon(config, {
     ...workOptions(shell, config),
-    onReady: () => {
-      progress.say(welcome(lines, config.dataDir));
-      const pause = (): Promise<void> => shell.clock.sleep(RETRY_MS, shell.signal);
-      // What is only shown may fail: the demo goes on without.
-      sendUnsigned(`${config.webhook.publicUrl}/webhooks/${DEMO_USER}`, pause).catch(() => {});
-    },
+    onReady: () => progress.say(welcome(lines, config.dataDir)),
     onProgress: (each) => {
       sums.set(each.collection, each);
       progress.show(progressLine([...sums.values()]));
@@ -139,7 +117,6 @@ async function ofDemo(config: Config, folder: string, sandbox: Sandbox): Promise
   };
 }
 
-/** Where the demo of this folder is. */
 async function addressLines(folder: string): Promise<string> {
   const at = async (name: Parameters<typeof portOf>[1]): Promise<string> =>
     `http://127.0.0.1:${await portOf(folder, name)}`;
@@ -160,8 +137,8 @@ function welcome(addresses: string, dataDir: string): string {
     '    npx research-mirror events',
     '    npx research-mirror verify research_jobs watchlist    (some seconds; all of it: some minutes)',
     '',
-    '  Prepared in it: a service that is two weeks old, an item that can’t be mirrored (quarantine), a delivery that',
-    '  nobody signed (refused: see below), and a list that the service deletes once it is mirrored',
+    '  Prepared in it: a service that is two weeks old, an item that can’t be mirrored (quarantine), and a list that the',
+    '  service deletes once it is mirrored',
     '  (sql "select list_id, _deleted_at from lists"; two minutes).',
     '',
     `  Ctrl-C ends it; the next demo goes on with its data, or anew once ${shortPath(dataDir)} is removed.`,
@@ -169,7 +146,6 @@ function welcome(addresses: string, dataDir: string): string {
   ].join('\n');
 }
 
-/** What this run has mirrored. */
 function progressLine(sums: readonly PassProgress[]): string {
   const rows = sums.reduce((sum, { inserted }) => sum + inserted, 0);
   const changes = sums.reduce((sum, { updated }) => sum + updated, 0);
@@ -178,4 +154,82 @@ function progressLine(sums: readonly PassProgress[]): string {
   );
   const which = parts.length === 0 ? '' : ` (${parts.join(' · ')})`;
   return `mirrored: ${countOf(rows, 'new row')}${which}, ${countOf(changes, 'change')}`;
+}
+
+const DEMO_USER = 1001;
+
+/** A service that has been used for two weeks, by people who research companies that are on their lists. */
+const WORLD: Partial<SandboxOptions> = {
+  ageDays: 14,
+  overlap: 0.5,
+  jobCredits: 1,
+  newJobsPerMinute: 3,
+  newBulkJobsPerMinute: 0.05,
+  newListsPerMinute: 0.02,
+  newListItemsPerMinute: 3,
+  newWatchEntriesPerMinute: 0.1,
+  scoreChangesPerMinute: 3,
+  failedShare: 0.08,
+  retriedShare: 0.25,
+  stuckShare: 0.005,
+};
+
+/** What listens on the port and says nothing for so long is no demo, milliseconds. */
+const PATIENCE = 10_000;
+
+/**
+ * Starts the demo's emulated service: the same one at each start, as to its world, what was asked of it, and where it
+ * is. Another world would change every row of the mirror, one without our webhook looks as if another program had
+ * removed it, and at another address it would be refused as another service. All is kept beside the database.
+ * @returns undefined where another demo of this folder runs
+ * @throws Unusable where something else has the port
+ */
+async function startDemoService(folder: string, shell: Shell): Promise<Sandbox | undefined> {
+  await ensureWritableFolder(folder);
+  if (existsSync(join(folder, 'epoch'))) {
+    throw new Unusable(`${shortPath(folder)} is of research-mirror 0.1: begin anew by removing it`);
+  }
+  const world = await worldOf(folder, shell);
+  const port = await portOf(folder, SERVICE_PORT);
+  if (!(await isPortFree(port))) {
+    if (await isDemo(port, shell.signal)) return undefined;
+    throw new Unusable(
+      `something else uses port ${port}, at which the demo's mirror knows its service (${shortPath(join(folder, SERVICE_PORT))}): ` +
+        `stop what uses it, or begin anew by removing the folder ${shortPath(folder)}`,
+    );
+  }
+  // Looked for only now: while another demo runs, this port of it is taken, too.
+  const controlPort = await keptPort(folder, 'control-port');
+  const keys = `${DEMO_KEY}=${DEMO_USER}`;
+  const memory = join(folder, 'service-memory');
+  return startSandbox({ ...world, port, controlPort, keys, memory }, shell.clock);
+}
+
+const WORLD_FILE = 'world.json';
+
+/** As the first start made it. */
+async function worldOf(folder: string, shell: Shell): Promise<Partial<SandboxOptions>> {
+  const world = await readOrCreate(join(folder, WORLD_FILE), () =>
+    JSON.stringify({ ...WORLD, epoch: new Date(shell.clock.now()).toISOString() }),
+  );
+  try {
+    return JSON.parse(world) as Partial<SandboxOptions>;
+  } catch {
+    throw unreadable(folder, WORLD_FILE, 'JSON');
+  }
+}
+
+/** Whether a demo's service answers there. It is asked once: each request counts in the rate limit of its account. */
+async function isDemo(port: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/ping`, {
+      headers: { authorization: `Bearer ${DEMO_KEY}` },
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
+    });
+    return ((await response.json()) as { user_id?: unknown } | null)?.user_id === DEMO_USER;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
 }

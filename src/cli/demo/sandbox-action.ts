@@ -5,7 +5,6 @@ import { untilAborted } from '@research-mirror/runtime/service';
 import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** What `sandbox` does. */
 export async function sandboxAction(
   shell: Shell,
   options: Readonly<Record<string, string | boolean | undefined>>,

@@ -13,15 +13,12 @@ import { reachMirror } from '../steps/mirror.ts';
 import { UsageError } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** A query for somebody who may only read. */
 interface AskedQuery {
   /** The command that asks: `sql`. */
   readonly command: string;
-  /** One statement. */
   readonly text: string;
   /** Milliseconds. */
   readonly timeout: number;
-  /** The demo's mirror, even where there is another one. */
   readonly demo: boolean;
 }
 

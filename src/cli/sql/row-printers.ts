@@ -3,7 +3,6 @@ import type { ResultColumn, RowReceiver } from '../../db/roles/read-only-query.t
 import { widthOfTerminal, type Shell, type Terminal } from '../terminal/shell.ts';
 import { formatRecords, formatTable, widthOfTitles } from '../terminal/text-table.ts';
 
-/** Prints a query's answer. */
 export interface RowPrinter extends RowReceiver {
   /** The answer is complete, or as long as it was wanted. */
   end(): void;

@@ -10,7 +10,6 @@ import { csvRows, jsonRows, tableRows } from './row-printers.ts';
 
 const FORMATS = ['csv', 'json', 'vertical'] as const;
 
-/** What `sql` does. */
 export async function sqlAction(
   shell: Shell,
   text: string,

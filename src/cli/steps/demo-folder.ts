@@ -6,7 +6,9 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { readOrCreate } from '@research-mirror/runtime/read-or-create';
 import type { Config, ServiceConfig } from '../../config/config.ts';
 import { Secret } from '../../config/secret.ts';
-import { shortPath } from '../terminal/shell.ts';
+import { loadConfig } from '../../config/load.ts';
+import { type Shell, shortPath } from '../terminal/shell.ts';
+import { demoFolder } from './mirror.ts';
 
 // What a demo keeps in its folder, beside its database: the same addresses at each start.
 
@@ -41,14 +43,12 @@ export function unreadable(folder: string, name: string, what: string): Unusable
 }
 
 /** Where the demo of this folder has its service. Undefined: none runs. */
-export async function runningDemo(folder: string): Promise<string | undefined> {
+async function runningDemo(folder: string): Promise<string | undefined> {
   if (!existsSync(join(folder, SERVICE_PORT))) return undefined;
+  const port = await portOf(folder, SERVICE_PORT);
   // Both of the service's: one may be another program's since.
-  const [port, ...others] = [
-    await portOf(folder, SERVICE_PORT),
-    await portOf(folder, 'control-port'),
-  ] as const;
-  const free = await Promise.all([port, ...others].map((each) => isPortFree(each)));
+  const both = [port, await portOf(folder, 'control-port')];
+  const free = await Promise.all(both.map((each) => isPortFree(each)));
   return free.includes(true) ? undefined : `http://127.0.0.1:${port}`;
 }
 
@@ -60,4 +60,30 @@ export function demoConfig(config: Config, folder: string, serviceUrl: string): 
     database: { kind: 'embedded', dataDir: folder, pgBin: config.pgBin, port: 0 },
     service: { url: serviceUrl, keys: [new Secret(DEMO_KEY)] },
   };
+}
+
+/**
+ * The configuration of a command that asks the service: the user's own, or that of a demo that runs beside where the
+ * user has configured neither account nor database, or asks for it.
+ * @throws InvalidConfig; Unusable where a demo is asked for and none runs
+ */
+export async function serviceConfig(shell: Shell, demo: boolean): Promise<ServiceConfig> {
+  let config: Config;
+  try {
+    config = loadConfig(shell.env, 'database');
+  } catch {
+    // What is wrong is told all at once.
+    return loadConfig(shell.env, 'service');
+  }
+  const own = config.service !== undefined || config.database.kind === 'external';
+  if (own && !demo) return loadConfig(shell.env, 'service');
+  const folder = demoFolder(config);
+  const running = await runningDemo(folder);
+  if (running !== undefined) {
+    if (!demo)
+      shell.err.write('(this is about the demo, which runs here: no account of yours is configured)\n');
+    return demoConfig(config, folder, running);
+  }
+  if (demo) throw new Unusable('no demo runs here: "research-mirror demo"');
+  return loadConfig(shell.env, 'service');
 }

@@ -24,10 +24,11 @@ export interface Mirror {
   readonly db: Db;
   /** Past a pooler, where there is such a way. */
   readonly direct: ConnectionOptions;
+  /** For people, without password: `embedded Postgres, port 54329`. */
+  readonly words: string;
 }
 
 interface MirrorOptions {
-  /** The demo's mirror, even where there is another one. */
   readonly demo?: boolean | undefined;
   readonly which?: Which;
   readonly config?: Config;
@@ -70,12 +71,12 @@ export async function onDatabase<T>(
   }: MirrorOptions,
   work: (mirror: Mirror) => Promise<T>,
 ): Promise<T> {
-  const { connection, direct, leave } = await reachMirror(shell, config, command, which);
+  const { connection, direct, words, leave } = await reachMirror(shell, config, command, which);
   try {
     const way = isDirect ? direct : connection;
     const database = await openDatabase({ ...way, schema: config.schema, max: 2, bounds });
     try {
-      return await work({ config, db: database.db, direct });
+      return await work({ config, db: database.db, direct, words });
     } finally {
       await database.close();
     }

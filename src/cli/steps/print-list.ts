@@ -6,12 +6,10 @@ import { formatList } from '../terminal/text-table.ts';
 /** A row of a list for people: its cells by title. */
 export type Row = Readonly<Record<string, string | null>>;
 
-/** What a command lists. */
 interface List {
   /** The answer of `--json`; undefined: the list is for people. */
   readonly json: string | undefined;
   readonly rows: readonly Row[];
-  /** Said of none. */
   readonly none: string;
   /** Stands below the table. */
   readonly below: string;
@@ -30,7 +28,6 @@ export function printList(shell: Shell, { json, rows, none, below }: List): Exit
 
 /** What a command lists, the newest first. */
 interface Newest<Each> {
-  /** How many are wanted. */
   readonly limit: number;
   /** `event` */
   readonly noun: string;

@@ -20,7 +20,6 @@ import { complain, say, type Shell } from '../terminal/shell.ts';
 import { minute } from '../terminal/text-table.ts';
 import { endLine, responseText, submissionJson } from './submit-text.ts';
 
-/** What `submissions` does. */
 export async function submissionsAction(
   shell: Shell,
   action: string,

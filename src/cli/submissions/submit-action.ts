@@ -42,7 +42,6 @@ async function readData(given: string, signal: AbortSignal): Promise<string> {
   }
 }
 
-/** What `submit` does. */
 export async function submitAction(
   shell: Shell,
   operation: string,

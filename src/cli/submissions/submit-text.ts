@@ -1,7 +1,6 @@
 import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { minute, printable } from '../terminal/text-table.ts';
 
-/** How far a submission is, in one line. */
 export function submittingLine({ id, state, error }: StoredSubmission): string {
   if (state === 'sending') return `submission ${id}: being sent`;
   // Of one that is queued it says what it waits for, where that is not its turn.

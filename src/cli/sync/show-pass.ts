@@ -1,43 +1,53 @@
 import type { UnknownKey } from '../../app/accounts/find-owners.ts';
 import type { CollectionProgress, RunOptions } from '../../app/process/account-command.ts';
-import type { Config } from '../../config/config.ts';
+import type { ServiceConfig } from '../../config/config.ts';
+import type { CollectionName } from '../../model/collections.ts';
 import { formatCount } from '@research-mirror/runtime/figures';
+import type { Options } from '../definitions/definition.ts';
+import { serviceConfig } from '../steps/demo-folder.ts';
+import { chooseCollections } from '../steps/given.ts';
 import { workOptions } from '../steps/work-options.ts';
 import { SET_A_KEY } from '../terminal/exit-code.ts';
 import { Progress } from '../terminal/progress.ts';
 import { complain, type Shell, widthOfTerminal } from '../terminal/shell.ts';
 import { formatList } from '../terminal/text-table.ts';
 
-/** A pass over the accounts of the configured keys, and how it is shown. */
-export interface ShownPass<Each, Report> {
-  readonly run: (options: RunOptions<Each>) => Promise<Report>;
-  /** How far it is, in one line: of the newest state of each account's collection. */
-  readonly line: (states: Iterable<Each>) => string;
-  /** The report on stdout is JSON; else it is what `describe` says. */
-  readonly json: boolean;
-  readonly describe: (report: Report, width: number | undefined) => string;
-}
-
-/** Runs the pass and shows how far it is, then prints its report, and on stderr the keys whose account is not known. */
+/**
+ * Runs a pass over the accounts of the configured keys, or of a demo, and shows how far it is, then prints its report,
+ * and on stderr the keys whose account is not known.
+ * @param line how far it is: of the newest state of each account's collection
+ */
 export async function showPass<
   Each extends CollectionProgress,
   Report extends {
     readonly collections: readonly { readonly error: string | null }[];
     readonly unknownKeys: readonly UnknownKey[];
   },
->(shell: Shell, config: Config, { run, line, json, describe }: ShownPass<Each, Report>): Promise<Report> {
+>(
+  shell: Shell,
+  names: readonly string[],
+  { json = false, demo = false }: Options<'json' | 'demo'>,
+  run: (
+    config: ServiceConfig,
+    options: RunOptions<Each>,
+    collections: readonly CollectionName[],
+  ) => Promise<Report>,
+  line: (states: Iterable<Each>) => string,
+  describe: (report: Report, width: number | undefined) => string,
+): Promise<Report> {
+  const chosen = chooseCollections(names);
+  const config = await serviceConfig(shell, demo);
   const progress = new Progress(shell);
   const states = new Map<string, Each>();
   let report: Report;
   progress.show(line([]));
   try {
-    report = await run({
-      ...workOptions(shell, config),
-      onProgress: (each) => {
-        states.set(`${each.userId}/${each.collection}`, each);
-        progress.show(line(states.values()));
-      },
-    });
+    const onProgress = (each: Each): void => {
+      states.set(`${each.userId}/${each.collection}`, each);
+      progress.show(line(states.values()));
+    };
+    const options = { ...workOptions(shell, config), onProgress };
+    report = await run(config, options, chosen ?? config.collections);
   } finally {
     progress.end();
   }

@@ -1,11 +1,9 @@
 import type { CollectionPass } from '../../app/sync/pass.ts';
 import { runSync, type SyncReport } from '../../app/sync/run-sync.ts';
 import { problemLine } from '../../model/status/problem.ts';
-import { blockedDeletions, groupProblems, staleRows } from '../../app/status/problems.ts';
+import { blockedDeletions, type FoundProblem, groupProblems, staleRows } from '../../app/status/problems.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import type { Options } from '../definitions/definition.ts';
-import { chooseCollections } from '../steps/given.ts';
-import { serviceConfig } from '../steps/service-config.ts';
 import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
 import { complain, type Shell } from '../terminal/shell.ts';
 import { passTable, showPass } from './show-pass.ts';
@@ -36,29 +34,23 @@ export function readingLine(passes: Iterable<PassProgress>): string {
   return `reading: ${parts.length === 0 ? '…' : parts.join(' · ')}`;
 }
 
-/** What `sync` does. */
 export async function syncAction(
   shell: Shell,
   names: string[],
-  {
-    full = false,
-    acceptDeletions = false,
-    json = false,
-    demo = false,
-  }: Options<'full' | 'acceptDeletions' | 'json' | 'demo'>,
+  options: Options<'full' | 'acceptDeletions' | 'json' | 'demo'>,
 ): Promise<ExitCode> {
+  const { full = false, acceptDeletions = false } = options;
   if (acceptDeletions && !full) {
     throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');
   }
-  const chosen = chooseCollections(names);
-  const config = await serviceConfig(shell, demo);
-  const collections = chosen ?? config.collections;
-  const report = await showPass(shell, config, {
-    run: (options) => runSync(config, options, { collections, full, acceptDeletions }),
-    line: readingLine,
-    json,
-    describe: (done, width) => describe(done, width, full),
-  });
+  const report = await showPass(
+    shell,
+    names,
+    options,
+    (config, run, collections) => runSync(config, run, { collections, full, acceptDeletions }),
+    readingLine,
+    (done, width) => describe(done, width, full),
+  );
   if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
     return EXIT.FAILED;
   }
@@ -73,18 +65,15 @@ export async function syncAction(
 function whatIsOpen(pass: CollectionPass): string[] {
   const { userId, collection, held, refused, stale, unproven, liveRows, complete } = pass;
   const where = `${userId}/${collection}`;
-  if (held > 0) {
-    const blocked = blockedDeletions(userId, { collection, heldDeletions: held, liveRows });
-    return groupProblems([blocked]).map((problem) => problemLine(problem, 0));
-  }
+  const found: FoundProblem[] = [];
+  if (held > 0) found.push(blockedDeletions(userId, { collection, heldDeletions: held, liveRows }));
+  if (stale > 0) found.push(staleRows(userId, { collection, staleRows: stale }));
+  const lines = groupProblems(found).map((problem) => problemLine(problem, 0));
   if (refused > 0) {
     const rows = `${countOf(refused, 'row')} that ${refused === 1 ? 'is' : 'are'} gone`;
-    return [`${where}: Postgres refuses to delete ${rows}: "research-mirror status" says which, and why`];
+    lines.push(`${where}: Postgres refuses to delete ${rows}: "research-mirror status" says which, and why`);
   }
-  if (stale > 0) {
-    const refusedRows = staleRows(userId, { collection, staleRows: stale });
-    return groupProblems([refusedRows]).map((problem) => problemLine(problem, 0));
-  }
+  if (lines.length > 0) return lines;
   if (unproven > 0) {
     const rows = countOf(unproven, 'row');
     return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];

@@ -8,8 +8,7 @@ import {
 } from '../../app/verify/run-verify.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import type { Options } from '../definitions/definition.ts';
-import { chooseCollections, readCount } from '../steps/given.ts';
-import { serviceConfig } from '../steps/service-config.ts';
+import { readCount } from '../steps/given.ts';
 import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { printable } from '../terminal/text-table.ts';
@@ -19,26 +18,24 @@ import { passTable, showPass } from './show-pass.ts';
 const MOST_SAMPLED = 10_000;
 /** Discrepancies of a collection that are printed for people; `--json` has more. */
 const PRINTED = 20;
-/** Differing fields of a row that are printed. */
 const PRINTED_FIELDS = 5;
 
-/** What `verify` does. */
 export async function verifyAction(
   shell: Shell,
   names: string[],
-  { sample: size, json = false, demo = false }: Options<'json' | 'demo', 'sample'>,
+  options: Options<'json' | 'demo', 'sample'>,
 ): Promise<ExitCode> {
-  const chosen = chooseCollections(names);
+  const { sample: size } = options;
   const sample =
     size === undefined ? null : { rows: readCount('--sample', size, MOST_SAMPLED), seed: randomInt(2 ** 31) };
-  const config = await serviceConfig(shell, demo);
-  const collections = chosen ?? config.collections;
-  const report = await showPass(shell, config, {
-    run: (options) => runVerify(config, options, { collections, sample }),
-    line: verifyingLine,
-    json,
-    describe: describeVerification,
-  });
+  const report = await showPass(
+    shell,
+    names,
+    options,
+    (config, run, collections) => runVerify(config, run, { collections, sample }),
+    verifyingLine,
+    describeVerification,
+  );
   if (report.equal) return EXIT.DONE;
   // That something differs is certain, whatever else could not be read.
   return unlikeIn(report) > 0 ? EXIT.NO : EXIT.FAILED;

@@ -40,7 +40,6 @@ export class OutputClosed extends Stopped {
 /** What helps where the service refuses a key, or does not say whose it is. */
 export const SET_A_KEY = 'set a good MIRROR_API_KEY';
 
-/** What a command's failure means for whoever called the program. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (isStopped(error)) return EXIT.INTERRUPTED;
   if (error instanceof InvalidConfig || error instanceof UsageError) return EXIT.USAGE;

@@ -11,7 +11,6 @@ export interface Terminal {
   readonly writableNeedDrain?: boolean;
   once?(event: 'drain', listener: () => void): unknown;
   readonly isTTY?: boolean;
-  /** Width in characters, of a terminal. */
   readonly columns?: number;
 }
 
@@ -19,7 +18,6 @@ export interface Terminal {
 export interface Shell {
   /** With `.env` already added. */
   readonly env: Environment;
-  /** Answers. */
   readonly out: Terminal;
   /** Everything else: progress, messages, logs. */
   readonly err: Terminal;

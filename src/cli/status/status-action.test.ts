@@ -7,7 +7,7 @@ import {
   sampleWebhook,
 } from '../../../test/support/processes/status-report.ts';
 import { PAGE_STATES } from '../../../test/browser/page-states.ts';
-import { describeStatus } from './status-text.ts';
+import { describeStatus } from './status-action.ts';
 
 it('the table of an account says when what comes next begins, and of what should have begun that it is due', () => {
   const row = (nextPollAt: string | null, nextFullAt: string | null): string | undefined => {
