@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { countOf } from '@research-mirror/runtime/figures';
 import { copyMirror, CopyRefused, ofTarget } from '../app/copy/copy-mirror.ts';
-import { reachDatabase } from '../app/process/reach-database.ts';
+import { reachDatabase } from '../app/process/open-mirror.ts';
 import type { Config, DatabaseConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Options } from './definitions/definition.ts';

@@ -1,7 +1,7 @@
 import { createHistogram } from 'node:perf_hooks';
 import { Registry } from '@prometheus-io/client';
 import { describe, expect, it } from 'vitest';
-import { collectProcessMetrics, lagIn } from './process-metrics.ts';
+import { collectProcessMetrics, lagIn } from './metrics.ts';
 
 describe('the lag of the event loop', () => {
   it('is what timers are late, without the wait between two samples', () => {

@@ -9,7 +9,7 @@ import { pruneLog } from '../../mirror/scope/prune-log.ts';
 import { AccountMoved, AccountRetired, LeaseLost, refusesKey } from '../../model/errors.ts';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
-import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
+import { service, untilAborted } from '@research-mirror/runtime/service';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { SharedAccount } from '../fleet/share-keeper.ts';
@@ -27,11 +27,7 @@ export interface RunningAccount {
   readonly bells: AccountCompanions['bells'];
 }
 
-/** An account in the daemon: taken at its turn, run while this process owns it, waiting again after that. */
-export interface AccountRunner extends Service, SharedAccount {
-  /** What runs now; undefined while another process owns the account. */
-  current(): RunningAccount | undefined;
-}
+export type AccountRunner = ReturnType<typeof accountRunner>;
 
 /** Waits (ms) before a failed account is opened again: doubling, since others may have it meanwhile. */
 const BROKEN_MS = 5_000;
@@ -46,6 +42,7 @@ const CLOCK_AHEAD_MS = 3_600_000;
 const PRUNE_MS = 3_600_000;
 
 /**
+ * An account in the daemon: taken at its turn, run while this process owns it, waiting again after that.
  * @param onStanding called when the sharing has to look at the account
  * @param onBegun called when it begins to be read: what came due before was nobody's
  */
@@ -55,12 +52,12 @@ export function accountRunner(
   keys: readonly Secret[],
   onStanding: () => void,
   onBegun: () => void,
-): AccountRunner {
+) {
   const { log, link } = context;
   const turn = new Doorbell();
-  let current: ReturnType<AccountRunner['current']>;
+  let current: RunningAccount | undefined;
   // Until its keys were judged, others are not to count on this daemon.
-  let standing: ReturnType<AccountRunner['standing']> = 'unable';
+  let standing: ReturnType<SharedAccount['standing']> = 'unable';
   let worksSince = Number.POSITIVE_INFINITY;
   /** How often in a row the account could not be opened, and all its keys were refused while other daemons live. */
   let failures = 0;
@@ -172,6 +169,7 @@ export function accountRunner(
   return {
     ...body,
     userId,
+    /** What runs now; undefined while another process owns the account. */
     current: () => current,
     standing: () => standing,
     take: () => turn.ring(),

@@ -28,15 +28,14 @@ import { newestRows, readAccountDetails, searchMirror } from '../../mirror/looku
 import { failureLog } from '../failure-log.ts';
 import { accountsOfDaemon, commandHandler } from '../process/account-command.ts';
 import { logObserver } from '../process/log-observer.ts';
-import { type OpenMirror, openMirrorPatiently } from '../process/open-mirror.ts';
+import { type OpenMirror, openMirrorPatiently, type WorkOptions } from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
 import { pauseKeeper } from './pause-keeper.ts';
-import { createProcess, type WorkOptions } from '../process/process.ts';
+import { createProcess } from '../process/process.ts';
 import { DAEMON } from '../process/daemon-lives.ts';
 import { programVersion } from '../program-files.ts';
 import { readiness, WriteHealth } from './readiness.ts';
-import { statusReport } from '../status/collect-status.ts';
-import { readWorkload, type Workload } from '../status/workload.ts';
+import { readWorkload, statusReport, type Workload } from '../status/collect-status.ts';
 import { statusToken } from './status-token.ts';
 import { SYNC } from '../sync/run-sync.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
@@ -114,7 +113,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     const unready = now?.ok === false ? now.why : undefined;
     const read = (): Promise<Workload> => readWorkload(db, config);
     workload ??= askedAtMost(clock, read, () => WORKLOAD_EVERY_MS, Infinity);
-    return statusReport({ config, db, words, accounts, workload, unready });
+    return statusReport({ config, db, words, accounts, workload: await workload(), unready });
   };
 
   const lookUp = async <T>(work: (db: Db) => Promise<T>): Promise<T> => {

@@ -12,7 +12,7 @@ import { pingedOwner } from '../../sync/ownership/owner-of.ts';
 import { type EmbeddedState, embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { hashOfKey } from '../accounts/servable-keys.ts';
-import { type DatabaseReach, reachDatabase } from '../process/reach-database.ts';
+import { type DatabaseReach, reachDatabase } from '../process/open-mirror.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
 
 /** Milliseconds, of requests and of statements: a user waits for the answer. */

@@ -11,7 +11,8 @@ import { findAccounts, type UnknownKey } from '../accounts/find-owners.ts';
 import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
 import { AccountHeld, withAccount } from '../accounts/with-account.ts';
 import { DAEMON } from './daemon-lives.ts';
-import { asProcess, type WorkOptions } from './process.ts';
+import type { WorkOptions } from './open-mirror.ts';
+import { asProcess } from './process.ts';
 
 /** What a command is asked for: JSON of its row. */
 export interface Asked {

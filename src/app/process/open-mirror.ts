@@ -1,15 +1,77 @@
 import type { Db } from '../../db/connection/db.ts';
-import type { Config } from '../../config/config.ts';
+import type { Config, DatabaseConfig } from '../../config/config.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../db/migrations/run-migrations.ts';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { Logger } from '@research-mirror/runtime/logger';
+import { type EmbeddedServer, startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { messageOf } from '@research-mirror/runtime/message';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
-import { reachDatabase, type DatabaseReach } from './reach-database.ts';
+
+export interface ReachedDatabase {
+  readonly connection: ConnectionOptions;
+  /** Past a transaction pooler, where such a way is configured. */
+  readonly direct: ConnectionOptions;
+  /** The embedded server; undefined where the database is DATABASE_URL's. */
+  readonly server: EmbeddedServer | undefined;
+  /** For people, without password: `embedded Postgres, port 54329`. */
+  readonly words: string;
+  /** Closes the connection; an embedded server that no other program uses stops. */
+  readonly leave: () => Promise<void>;
+}
+
+/** What the command line gives to what runs. */
+export interface WorkOptions {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Takes a secret that was learnt while running: no output shows it then. */
+  readonly hide: (secret: string) => void;
+  readonly scrub: (text: string) => string;
+}
+
+export interface DatabaseReach extends Omit<WorkOptions, 'scrub'> {
+  /** `start`: the database's own lists of connections show `research-mirror start`. */
+  readonly command: string;
+  readonly clock: Clock;
+}
+
+/**
+ * Says how to connect to the database; the embedded server is started when it does not run.
+ * @param folder where the embedded database is, for people; left out: not said
+ * @throws Unusable; the signal's reason
+ */
+export async function reachDatabase(
+  database: DatabaseConfig,
+  { command, log, clock, signal, hide }: DatabaseReach,
+  folder?: string,
+): Promise<ReachedDatabase> {
+  const program = `research-mirror ${command}`;
+  if (database.kind === 'external') {
+    const connection = { url: database.url.reveal(), variables: database.variables(), program };
+    const direct = { ...connection, url: (database.directUrl ?? database.url).reveal() };
+    const words = 'the Postgres of DATABASE_URL';
+    return { connection, direct, server: undefined, words, leave: () => Promise.resolve() };
+  }
+  const { dataDir, pgBin, port } = database;
+  const server = await startEmbedded({
+    dataDir,
+    pgBin,
+    port: port === 0 ? 'free' : port,
+    program,
+    log,
+    clock,
+    signal,
+  });
+  hide(new URL(server.url).password);
+  const connection = { url: server.url, program };
+  const words = `embedded Postgres${folder === undefined ? '' : ` in ${folder}`}, port ${server.port}`;
+  return { connection, direct: connection, server, words, leave: () => server.stop() };
+}
 
 /** The mirror's database, reached and brought to this version. */
-export interface OpenMirror {
+export interface OpenMirror extends Pick<ReachedDatabase, 'direct' | 'words'> {
   /** For pages, walks and reports. */
   readonly db: Db;
   /** The same connections, past the line for them: for what another process waits for. */
@@ -20,10 +82,6 @@ export interface OpenMirror {
   readonly viewersDb: Db;
   /** So many more, for what must not wait until a page's connection is free. */
   readonly beside: (connections: number) => Db;
-  /** Unpooled where DATABASE_URL_DIRECT says so: for LISTEN. */
-  readonly direct: ConnectionOptions;
-  /** For people, without password: `embedded Postgres, port 54329`. */
-  readonly words: string;
   close(): Promise<void>;
 }
 

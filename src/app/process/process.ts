@@ -27,7 +27,7 @@ import { logObserver } from './log-observer.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
 import { createSchedule } from '../accounts/next-runs.ts';
 import type { ServiceLink } from '../accounts/service-link.ts';
-import { openMirror, type OpenMirror } from './open-mirror.ts';
+import { openMirror, type OpenMirror, type WorkOptions } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 import { astrayKept } from './public-url.ts';
 
@@ -67,14 +67,6 @@ export function walkHeap(setFlags: (flags: string) => void): SyncObserver {
       judge();
     },
   };
-}
-
-export interface WorkOptions {
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-  /** Takes a secret that was learnt while running: no output shows it then. */
-  readonly hide: (secret: string) => void;
-  readonly scrub: (text: string) => string;
 }
 
 /** Who leaves a listener out is told nothing of that. */

@@ -21,7 +21,8 @@ import { servableKeys } from '../accounts/servable-keys.ts';
 import { submitLoop } from '../accounts/account-companions.ts';
 import { ownedBy, withAccount } from '../accounts/with-account.ts';
 import { DAEMON, daemonLives } from '../process/daemon-lives.ts';
-import { asProcess, type WorkOptions } from '../process/process.ts';
+import type { WorkOptions } from '../process/open-mirror.ts';
+import { asProcess } from '../process/process.ts';
 import { accountMeant, queueSubmission, type SubmitRequest } from './submit-request.ts';
 
 export interface SubmitResult {

@@ -8,7 +8,7 @@ import {
   type StatementRefused,
 } from '../../db/roles/read-only-query.ts';
 import { readerUrl, sqlLogin, sqlLoginByHand } from '../../db/roles/sql-login.ts';
-import type { ReachedDatabase } from '../../app/process/reach-database.ts';
+import type { ReachedDatabase } from '../../app/process/open-mirror.ts';
 import { reachMirror } from '../steps/mirror.ts';
 import { UsageError } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jsonRows, type RowPrinter } from './row-printers.ts';
+import { jsonRows, type RowPrinter } from './sql-action.ts';
 
 describe('jsonRows', () => {
   const printed = (print: (rows: RowPrinter) => void): string => {

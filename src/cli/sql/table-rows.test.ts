@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ResultColumn } from '../../db/roles/read-only-query.ts';
-import { tableRows } from './row-printers.ts';
+import { tableRows } from './sql-action.ts';
 
 /** @param columns of the terminal; undefined: it is none */
 function terminal(columns?: number) {

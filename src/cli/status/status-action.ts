@@ -1,8 +1,7 @@
 import { whyReadOnly } from '../../app/daemon/readiness.ts';
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { unreadyDatabase } from '../../app/status/problems.ts';
-import { reportWithoutTables, statusReport } from '../../app/status/collect-status.ts';
-import { readWorkload, type Workload } from '../../app/status/workload.ts';
+import { readWorkload, reportWithoutTables, statusReport } from '../../app/status/collect-status.ts';
 import { whatIsMissing } from '../../db/inspection/inspection.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import { CELL_COLUMNS } from '../../model/collection-columns.ts';
@@ -42,7 +41,7 @@ async function readStatus({ config, db, words }: Mirror, now: Date): Promise<Sta
   const missing = await whatIsMissing(db, MIGRATIONS, false);
   if (missing !== undefined) return reportWithoutTables(config, words, now, unreadyDatabase(missing));
   const unready = await whyReadOnly(db);
-  const workload = (): Promise<Workload> => readWorkload(db, config);
+  const workload = await readWorkload(db, config);
   return statusReport({ config, db, words, accounts: undefined, workload, unready });
 }
 

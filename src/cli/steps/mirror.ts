@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { embeddedState, type EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { reachDatabase, type ReachedDatabase } from '../../app/process/reach-database.ts';
+import { reachDatabase, type ReachedDatabase } from '../../app/process/open-mirror.ts';
 import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import type { Config, DatabaseConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase, TRANSACTION_BOUNDS, type TransactionBounds } from '../../db/connection/database.ts';
 import type { Db } from '../../db/connection/db.ts';
-import type { ConnectionOptions } from '../../db/connection/pool.ts';
 import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
 import { shortPath, type Shell } from '../terminal/shell.ts';
 import { workOptions } from './work-options.ts';
@@ -19,13 +18,9 @@ import { workOptions } from './work-options.ts';
 type Which = 'likely' | 'own' | 'own or new' | 'demo';
 
 /** A mirror's database as a command asks it by itself. */
-export interface Mirror {
+export interface Mirror extends Pick<ReachedDatabase, 'direct' | 'words'> {
   readonly config: Config;
   readonly db: Db;
-  /** Past a pooler, where there is such a way. */
-  readonly direct: ConnectionOptions;
-  /** For people, without password: `embedded Postgres, port 54329`. */
-  readonly words: string;
 }
 
 interface MirrorOptions {

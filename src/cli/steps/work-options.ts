@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { createLogger } from '@research-mirror/runtime/logger';
-import type { WorkOptions } from '../../app/process/process.ts';
+import type { WorkOptions } from '../../app/process/open-mirror.ts';
 import { hasColour, isInteractive, type Shell } from '../terminal/shell.ts';
 
 /**

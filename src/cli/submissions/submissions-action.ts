@@ -18,7 +18,7 @@ import { printNewest, type Row } from '../steps/print-list.ts';
 import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
 import { complain, say, type Shell } from '../terminal/shell.ts';
 import { minute } from '../terminal/text-table.ts';
-import { endLine, responseText, submissionJson } from './submit-text.ts';
+import { endLine, responseText, submissionJson } from './submit-action.ts';
 
 export async function submissionsAction(
   shell: Shell,

@@ -3,7 +3,7 @@ import { SubmitRefused, type SubmitRequest } from '../../app/submit/submit-reque
 import { isFinal, submitOperation, type SubmitResult } from '../../app/submit/submit-operation.ts';
 import { loadConfig } from '../../config/load.ts';
 import { currentHold } from '../../db/installation/hold.ts';
-import { findSubmission } from '../../db/submissions/stored-submissions.ts';
+import { findSubmission, type StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { OPERATION_NAMES, TARGETED_OPERATIONS } from '../../model/submission.ts';
 import { isStopped, untilAborted } from '@research-mirror/runtime/service';
@@ -14,7 +14,7 @@ import { workOptions } from '../steps/work-options.ts';
 import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
 import { Progress } from '../terminal/progress.ts';
 import { say, type Shell } from '../terminal/shell.ts';
-import { endLine, responseText, submissionJson, submittingLine } from './submit-text.ts';
+import { minute, printable } from '../terminal/text-table.ts';
 import { createReadStream } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -185,4 +185,52 @@ export function repeatedField(text: string): string | undefined {
     }
   }
   return undefined;
+}
+
+export function submittingLine({ id, state, error }: StoredSubmission): string {
+  if (state === 'sending') return `submission ${id}: being sent`;
+  // Of one that is queued it says what it waits for, where that is not its turn.
+  return `submission ${id}: queued${error === null ? '' : `; ${printable(error)}`}`;
+}
+
+/**
+ * How a submission ended, in one line.
+ * @param held why it is held, where it is
+ */
+export function endLine(submission: StoredSubmission, held: string | undefined): string {
+  const { id, state, responseStatus, error, conclusiveAt } = submission;
+  const what = `submission ${id}`;
+  const answer = responseStatus === null ? '' : ` (${responseStatus})`;
+  const why = error === null ? '' : `: ${printable(error)}`;
+  switch (state) {
+    case 'accepted':
+      return `${what}: accepted${answer}`;
+    case 'rejected':
+      return `${what}: rejected${answer}${why}`;
+    case 'unknown': {
+      const from =
+        conclusiveAt === null ? '' : `; from ${minute(conclusiveAt)} UTC on, what the service lists tells`;
+      return `${what}: outcome unknown${answer}${why}. Never retry: it may have taken effect${from}`;
+    }
+    case 'cancelled':
+      return `${what}: cancelled`;
+    case 'held':
+      return `${what}: held: ${held ?? 'the database was restored or copied'}; "research-mirror submissions release" sends it`;
+    case 'queued':
+    case 'sending':
+      return `${what}: ${state}`;
+  }
+}
+
+/** The answer's body as the service sent it; undefined where there is none. */
+export function responseText({ response }: StoredSubmission): string | undefined {
+  if (response === null) return undefined;
+  // A body that is no JSON is kept as a JSON string.
+  return response.startsWith('"') ? (JSON.parse(response) as string) : response;
+}
+
+/** As a JSON object; the response stands in it as it came, digit by digit. */
+export function submissionJson({ response, ...rest }: StoredSubmission, more: object = {}): string {
+  const text = JSON.stringify({ ...rest, ...more });
+  return `${text.slice(0, -1)},"response":${response ?? 'null'}}`;
 }

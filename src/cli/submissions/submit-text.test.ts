@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
-import { endLine, responseText, submissionJson, submittingLine } from './submit-text.ts';
+import { endLine, responseText, submissionJson, submittingLine } from './submit-action.ts';
 
 const submission = (changes: Partial<StoredSubmission> = {}): StoredSubmission => ({
   id: '12',

@@ -1,7 +1,7 @@
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { sql } from 'kysely';
 import { beforeAll, expect, it } from 'vitest';
-import { oldTransactions, readWorkload } from '../../../../src/app/status/workload.ts';
+import { oldTransactions, readWorkload } from '../../../../src/app/status/collect-status.ts';
 import type { Config } from '../../../../src/config/config.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { createLoginRole } from '../../../support/postgres/login-role.ts';
