@@ -6,7 +6,7 @@ import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
 import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../../../src/model/errors.ts';
 import { NO_TOTALS } from '../../../../src/sync/walk-run/walk-totals.ts';
 import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
-import { deleteAllBut, jobs, proveAbsent } from '../../../support/mirror/deleting.ts';
+import { jobs, proveAbsent } from '../../../support/mirror/deleting.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -259,34 +259,4 @@ describe('a commit that is not answered', () => {
     });
     expect(one).toBe(1);
   });
-});
-
-describe('a list that is very large', () => {
-  it('goes in transactions of a bounded number of rows, its own row with the last of them', async () => {
-    await account.observe('lists', '[{"list_id":1},{"list_id":2}]');
-    // By SQL: 120,000 items as pages would take minutes.
-    const { userId } = account.fence;
-    await account.page('list_items', '[{"id":"i0"}]', { parent: '2' });
-    await account.query(`
-      insert into mirror.list_items (_user_id, list_id, id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
-      select _user_id, list_id, 'i' || n, _first_seen_at, _changed_at, _change_id - n, _hash, _raw
-      from mirror.list_items, generate_series(1, 60000) as n where _user_id = ${userId};
-      update mirror_sync.scope set live_rows = 60001 where _user_id = ${userId} and collection = 'list_items';
-      update mirror._collections set live_rows = 60001 where _user_id = ${userId} and collection = 'list_items'`);
-    const deletion = await deleteAllBut(account, 'lists', '[{"list_id":1}]', { accept: true });
-    expect(deletion).toMatchObject({ deleted: 1, along: new Map([['list_items', 60_001]]) });
-    const log = await account.query<{ deleted: string; list_id: string | null }>(
-      `select list_id, deleted from mirror.sync_log where _user_id = ${userId} order by walk_id`,
-    );
-    expect(log.map(({ list_id, deleted }) => [list_id, Number(deleted)])).toEqual([
-      ['2', 50_000],
-      ['2', 10_001],
-      [null, 1],
-    ]);
-    expect(
-      await account.query(
-        `select 1 from mirror.list_items where _user_id = ${userId} and _deleted_at is null limit 1`,
-      ),
-    ).toEqual([]);
-  }, 120_000);
 });

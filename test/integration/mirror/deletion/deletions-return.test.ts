@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { changedRows, sortPage } from '../../../../src/mirror/rows/classify.ts';
-import { EVERY_FIELD } from '../../../../src/mirror/rows/content-hash.ts';
-import { contradicting } from '../../../../src/mirror/deletion/deferred.ts';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
-import { tableOf } from '../../../../src/mirror/table.ts';
 import { deleteAllBut, falling, jobs, liveJobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
-import { changeId, itemsOf, type MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { changeId, type MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
@@ -34,8 +30,11 @@ const outcomeOf = async (account: MirroredAccount, items: string, sentAgo = 0): 
 };
 
 describe('a deleted row', () => {
-  it('that is seen too soon is a suspected return until a page is sent the grace period after its deletion', async () => {
-    const account = await newAccount();
+  it.each([
+    ['soft', 'undeleted'],
+    ['hard', 'inserted'],
+  ] as const)('that is seen too soon is a suspected return until a page is sent the grace period after its deletion (%s)', async (deletes, back) => {
+    const account = await newAccount({ deletes });
     await account.observe('research_jobs', job('a'));
     await deleteAllBut(account, 'research_jobs', '[]');
     expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
@@ -44,8 +43,9 @@ describe('a deleted row', () => {
     expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
     await account.age(20_000);
     expect(await outcomeOf(account, job('a'), 15_000)).toEqual(['deferred']);
-    expect(await current(account)).toEqual([{ status: 'a', live: false, id: changeId(2) }]);
-    expect(await outcomeOf(account, job('a'))).toEqual(['undeleted']);
+    const marked = deletes === 'soft' ? [{ status: 'a', live: false, id: changeId(2) }] : [];
+    expect(await current(account)).toEqual(marked);
+    expect(await outcomeOf(account, job('a'))).toEqual([back]);
     expect(await account.suspects('research_jobs')).toEqual([]);
   });
 });
@@ -122,37 +122,6 @@ describe('a row with the content of a superseded version', () => {
   });
 });
 
-describe('the grace period', () => {
-  it.each([
-    ['ends with the millisecond at which it is over', 0, 0],
-    ['is not over a millisecond before', -1, 2],
-  ])('%s', async (_, ms, deferred) => {
-    const account = await newAccount();
-    await account.observe('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2}]');
-    await account.observe('research_jobs', job('b'));
-    const [version] = await account.query<{ at: Date }>(
-      `select _valid_to as at from mirror.research_jobs_history where _user_id = ${account.fence.userId}`,
-    );
-    const at = version?.at ?? new Date(0);
-    const items = itemsOf('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2}]');
-    const stored = new Map([
-      ['1', { hash: '00', deletedAt: undefined }],
-      ['2', { hash: '00', deletedAt: at }],
-    ]);
-    const changed = changedRows(sortPage(items, EVERY_FIELD, () => undefined).keyed, stored);
-    const early = await contradicting(
-      account.database.db,
-      at,
-      new Date(at.getTime() + ms),
-      { table: tableOf('mirror', 'research_jobs'), history: true, hard: false, gracePeriodMs: 0 },
-      { scope: account.scope('research_jobs') },
-      changed,
-      stored,
-    );
-    expect(early.size).toBe(deferred);
-  });
-});
-
 describe('rows whose last change lies ahead, since the database’s clock went back', () => {
   const HOUR = 3_600_000;
 
@@ -194,16 +163,5 @@ describe('with MIRROR_DELETES=hard', () => {
     expect(
       await account.query(`select live_rows, deleted_rows from mirror.freshness where _user_id = ${user}`),
     ).toEqual([{ live_rows: '1', deleted_rows: '0' }]);
-  });
-
-  it('a row that is seen too soon is a suspected return, and inserted when it is seen later', async () => {
-    const account = await newAccount({ deletes: 'hard' });
-    await account.observe('research_jobs', job('a'));
-    await deleteAllBut(account, 'research_jobs', '[]');
-    expect(await outcomeOf(account, job('b'))).toEqual(['deferred']);
-    expect(await current(account)).toEqual([]);
-    await account.age(account.gracePeriodMs);
-    expect(await outcomeOf(account, job('b'))).toEqual(['inserted']);
-    expect(await account.suspects('research_jobs')).toEqual([]);
   });
 });

@@ -1,49 +1,170 @@
 import { describe, expect, it } from 'vitest';
+import { NO_SUSPECTS, type SuspectChange } from '../../../../src/model/absence.ts';
+import { suspectScopes } from '../../../../src/mirror/deletion/stored-suspects.ts';
+import { predecessor } from '../../../../src/mirror/page/known-rows.ts';
+import { liveKeysMissing } from '../../../../src/mirror/deletion/missing-rows.ts';
+import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import {
   falling,
   itemsWith,
   jobs,
   suspectKeys,
   liveJobs,
-  proveAbsent,
   oldJobs,
+  proveAbsent,
   SNAPSHOT,
 } from '../../../support/mirror/deleting.ts';
-import { changeId } from '../../../support/mirror/mirrored-account.ts';
+import { changeId, type MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
 const withJobs = oldJobs(newAccount);
 
-describe('a row that the service does not have any more', () => {
-  it('is deleted by two proofs, the grace period apart', async () => {
-    const account = await withJobs(1, 2, 3);
-    await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
-    expect(await account.suspects('research_jobs')).toMatchObject([
-      { key: '2', kind: 'snapshot', proven: false },
-    ]);
-    const nothing = { deleted: 0, along: new Map(), blocked: 0, changed: [] };
-    expect(await account.applyDeletions('research_jobs')).toEqual(nothing);
-    await account.age(account.gracePeriodMs);
-    await account.observe('research_jobs', jobs(1, 3), { proof: SNAPSHOT });
-    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', proven: true }]);
-    expect(await account.applyDeletions('research_jobs')).toEqual({
-      deleted: 1,
-      along: new Map(),
-      blocked: 0,
-      changed: [{ table: 'research_jobs', userId: account.fence.userId, changeId: changeId(4) }],
-    });
-    const rows = await account.query(`
-      select job_id, _deleted_at is not null as deleted, _deleted_at = _changed_at as moved, _change_id
-      from mirror.research_jobs where _user_id = ${account.fence.userId} order by job_id`);
-    expect(rows).toEqual([
-      { job_id: '1', deleted: false, moved: null, _change_id: changeId(1) },
-      { job_id: '2', deleted: true, moved: true, _change_id: changeId(4) },
-      { job_id: '3', deleted: false, moved: null, _change_id: changeId(3) },
-    ]);
-    expect(await account.suspects('research_jobs')).toEqual([]);
+describe('suspected deletions that two walks show together', () => {
+  const pair = (change: Partial<SuspectChange>): SuspectChange => ({ ...NO_SUSPECTS, ...change });
+  const record = (account: MirroredAccount, change: Partial<SuspectChange>, obs: number) =>
+    account.mirror.recordSuspects(account.fence, account.scope('research_jobs'), pair(change), obs);
+
+  it('are raised by one whole walk and proven by the next', async () => {
+    const account = await withJobs(1, 2);
+    await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', kind: 'pair' }]);
+    await record(account, { prove: ['2'] }, 1);
+    expect(await account.applyDeletions('research_jobs', { accept: true })).toMatchObject({ deleted: 1 });
+    expect(await liveJobs(account)).toEqual([1]);
   });
 
+  it('are replaced by what one answer suspects, which needs two proofs again', async () => {
+    const account = await withJobs(1, 2);
+    await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
+    await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
+    expect(await account.suspects('research_jobs')).toMatchObject([{ kind: 'snapshot', proven: false }]);
+  });
+
+  it('are out of date when a later page is written: it may have seen the rows', async () => {
+    const account = await withJobs(1, 2);
+    await account.observe('research_jobs', jobs(2));
+    await expect(record(account, { add: [{ key: '2', kind: 'pair' }] }, 1)).rejects.toBeInstanceOf(
+      Superseded,
+    );
+    expect(await suspectKeys(account)).toEqual([]);
+  });
+
+  it('rest on the live rows that a walk did not see', async () => {
+    const account = await newAccount();
+    await account.observe('watchlist', itemsWith('id', ['1', '10', '9', 'a']));
+    await account.age(account.gracePeriodMs);
+    await account.observe('watchlist', itemsWith('id', ['new']));
+    const seen = new Set(['10', 'x']);
+    const { db } = account.database;
+    const missing = await liveKeysMissing(db, account.scope('watchlist'), (key) => seen.has(key));
+    // One that came too lately to be suspected is missing, too: the walk did not see everything.
+    expect(missing.map(({ key }) => key)).toEqual(['1', '9', 'a', 'new']);
+  });
+
+  it('are found over more rows than one statement reads', async () => {
+    const account = await newAccount();
+    await account.query(`
+      insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
+      select ${account.fence.userId}, n, now(), now() - interval '1 hour', n, '', '{}' from generate_series(1, 25000) n`);
+    const { db } = account.database;
+    const scope = account.scope('research_jobs');
+    const gone = await liveKeysMissing(db, scope, (key) => Number(key) % 10_000 !== 0);
+    expect(gone.map(({ key }) => key)).toEqual(['10000', '20000']);
+  });
+});
+
+describe('a page that very many rows are missing from', () => {
+  it.each([
+    ['research_jobs', 41_000, 'job_id', '{"job_id":0}'],
+    ['watchlist', 21_000, 'id', '{"id":"x"}'],
+  ] as const)(
+    'suspects all of %s, more than one statement reads, each once',
+    async (name, rows, key, item) => {
+      const account = await newAccount();
+      await account.observe(name, `[${item}]`);
+      await account.query(`
+      insert into mirror.${name} (_user_id, ${key}, _first_seen_at, _changed_at, _change_id, _hash, _raw)
+      select ${account.fence.userId}, n, now(), now() - interval '1 hour', n, '', '{}' from generate_series(1, ${rows}) n`);
+      for (let proof = 1; proof <= 2; proof += 1) {
+        await account.observe(name, `[${item}]`, { proof: SNAPSHOT });
+        const suspects = await account.suspects(name);
+        expect(suspects).toHaveLength(rows);
+        expect(suspects.filter(({ proven }) => proven)).toHaveLength(proof === 1 ? 0 : rows);
+        await account.age(account.gracePeriodMs);
+      }
+    },
+  );
+});
+
+describe('suspected deletions', () => {
+  it('are listed by scope: since when, of what kind, how many', async () => {
+    const account = await newAccount();
+    await account.observe('lists', itemsWith('list_id', [1, 2]));
+    for (const parent of ['1', '2']) {
+      await account.observe('list_items', itemsWith('id', ['a', 'b', 'c']), { parent });
+    }
+    await account.age(account.gracePeriodMs);
+    const { db } = account.database;
+    const scopes = () => suspectScopes(db, account.fence.userId, 'list_items');
+    expect(await scopes()).toEqual([]);
+    await account.observe('list_items', itemsWith('id', ['a', 'c']), { parent: '2', proof: SNAPSHOT });
+    await account.age(account.gracePeriodMs);
+    await account.observe('list_items', itemsWith('id', ['a']), { parent: '1', proof: SNAPSHOT });
+    await account.observe('list_items', itemsWith('id', ['a']), { parent: '2', proof: SNAPSHOT });
+    const [first, second] = await scopes();
+    expect(first).toMatchObject({ scope: { parent: '1' }, kinds: ['snapshot'], waiting: 2, proven: 0 });
+    expect(second).toMatchObject({ scope: { parent: '2' }, kinds: ['snapshot'], waiting: 1, proven: 1 });
+    const [latest] = (await account.suspects('list_items', '2')).toSorted((a, b) => b.at - a.at);
+    expect(second?.lastSuspectedAt).toEqual(new Date(latest?.at ?? 0));
+  });
+
+  it('are not used to begin a page at', async () => {
+    const account = await withJobs(1, 2, 3, 4);
+    await account.observe('research_jobs', jobs(4, 1), { proof: falling(null, 1) });
+    const { db } = account.database;
+    const scope = account.scope('research_jobs');
+    expect(await predecessor(db, scope, 'falling', '1', 1)).toBe('4');
+    expect(await predecessor(db, scope, 'rising', '4', 1)).toBe('1');
+    expect(await predecessor(db, scope, 'falling', '1', 5)).toBe('4');
+  });
+
+  it('of an item in one list are nothing to an item with the same ID in another', async () => {
+    const account = await newAccount();
+    await account.observe('lists', itemsWith('list_id', [1, 2]));
+    const seen = async (parent: string, ...ids: readonly string[]): Promise<void> => {
+      await account.age(account.gracePeriodMs);
+      await account.observe('list_items', itemsWith('id', ids), { parent, proof: SNAPSHOT });
+    };
+    const suspected = async (): Promise<string[]> =>
+      Promise.all(
+        ['1', '2'].map(async (parent) =>
+          (await account.suspects('list_items', parent))
+            .map(({ key, proven }) => `${key}${proven ? '!' : ''}`)
+            .toSorted()
+            .join(' '),
+        ),
+      );
+    for (const parent of ['1', '2']) await seen(parent, 'a', 'b', 'c');
+
+    await seen('1', 'b', 'c');
+    await seen('2', 'a', 'b');
+    expect(await suspected()).toEqual(['a', 'c']);
+    // The second proof of c in this list, and the first of a.
+    await seen('2', 'b');
+    expect(await suspected()).toEqual(['a', 'a c!']);
+    expect(await account.applyDeletions('list_items', { parent: '2' })).toMatchObject({ deleted: 1 });
+
+    // A sighting withdraws the suspicion in that list alone.
+    await seen('2', 'a', 'b');
+    expect(await suspected()).toEqual(['a', '']);
+    const live = await account.query<{ item: string }>(`select list_id || id as item from mirror.list_items
+      where _user_id = ${account.fence.userId} and _deleted_at is null order by 1`);
+    expect(live.map(({ item }) => item).join(' ')).toBe('1a 1b 1c 2a 2b');
+  });
+});
+
+describe('a row that the service does not have any more', () => {
   it('is deleted with what was stored of it among unfinished rows and in quarantine', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1,"status":"open"},{"job_id":2,"status":"open"}]');
