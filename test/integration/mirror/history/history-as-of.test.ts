@@ -4,7 +4,6 @@ import { sqlState } from '../../../../src/db/connection/sql-state.ts';
 import { followColumns } from '../../../../src/mirror/columns/follow-columns.ts';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
-import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
 const scene = accountsWithHistory();
@@ -156,41 +155,6 @@ describe('<table>_as_of', () => {
     );
   });
 
-  it('gives from the very moment of a change on what came then, and just before it what was before', () =>
-    inOwnDatabase(async (own) => {
-      const account = await MirroredAccount.make(own, '1', { gracePeriodMs: 0 });
-      await sql`insert into other._collections (_user_id, collection, mirrored_from, history_from)
-        values (1, 'research_jobs', '-infinity', '-infinity')`.execute(own.kysely);
-      const moments: string[] = [];
-      const noteMoment = async (): Promise<void> => {
-        const rows = await account.query<{ at: string }>(
-          'select _changed_at::text as at from other.research_jobs where job_id = 1',
-        );
-        moments.push(rows[0]?.at ?? '');
-        // The next change comes in a later millisecond.
-        await sql`select pg_sleep(0.005)`.execute(own.kysely);
-      };
-      for (const status of ['a', 'b', 'c']) {
-        await account.page('research_jobs', `[{"job_id":1,"status":"${status}"}]`);
-        await noteMoment();
-      }
-      for (let proof = 1; proof <= 2; proof += 1) {
-        await account.observe('research_jobs', '[]', { proof: { kind: 'snapshot' } });
-      }
-      await account.applyDeletions('research_jobs', { accept: true });
-      await noteMoment();
-      const asOfMoment = async (moment: string, ago: string): Promise<unknown[]> =>
-        (
-          await account.query<{ status: string }>(
-            `select status from other.research_jobs_as_of('${moment}'::timestamptz - interval '${ago}')`,
-          )
-        ).map(({ status }) => status);
-      const exactly = await Promise.all(moments.map((moment) => asOfMoment(moment, '0')));
-      expect(exactly).toEqual([['a'], ['b'], ['c'], []]);
-      const before = await Promise.all(moments.map((moment) => asOfMoment(moment, '1 microsecond')));
-      expect(before).toEqual([[], ['a'], ['b'], ['c']]);
-    }));
-
   it('is the table for each moment from now on, also where the database’s clock has gone back', async () => {
     await scene.first.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
     await scene.first.page('research_jobs', '[{"job_id":1,"status":"b"}]');
@@ -208,6 +172,24 @@ describe('<table>_as_of', () => {
     expect(await statuses('clock_timestamp()')).toEqual([{ status: 'b' }, { status: 'a' }]);
     await scene.first.query('delete from mirror.research_jobs');
     await scene.first.query('delete from mirror.research_jobs_history');
+  });
+
+  it('takes the conditions of a query into table and history: a job comes by its key, the check runs once', async () => {
+    const jobs = (a: number) => JSON.stringify(Array.from({ length: 200 }, (_, n) => ({ job_id: n + 1, a })));
+    for (const a of [1, 2]) await scene.first.page('research_jobs', jobs(a));
+    await scene.first.query('analyze mirror.research_jobs, mirror.research_jobs_history');
+    const plan = await scene.database.db.transaction(async (trx) => {
+      await trx.sql`set local enable_seqscan = off`;
+      const { rows } = await trx.sql<{ 'QUERY PLAN': string }>`
+        explain select * from mirror.research_jobs_as_of(now() - interval '1 day') where _user_id = 1 and job_id = 1`;
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    });
+    expect(plan.match(/\w+ Scan using \w+|(?:Seq|Function|Bitmap \w+) Scan/g)).toEqual([
+      'Index Scan using research_jobs_pkey',
+      'Index Scan using research_jobs_history_pkey',
+    ]);
+    expect(plan).toContain('One-Time Filter');
+    await scene.first.query('delete from mirror.research_jobs; delete from mirror.research_jobs_history');
   });
 
   it('gives columns that came later, in a session that used it before, too', async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { databaseForEach } from '../../../support/databases/migrated-database.ts';
-import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
 // These tests change tables by hand: each has a database of its own.
 const own = databaseForEach();
@@ -10,62 +10,6 @@ beforeEach(async () => {
 });
 
 describe('columns for new fields', () => {
-  it('come to the table, its history and both views at once', async () => {
-    await account.page('lists', '[{"list_id":1,"name":"a"}]');
-    await account.page('lists', '[{"list_id":1,"name":"b","size":5}]');
-    await account.page('lists', '[{"list_id":1,"name":"b","size":6,"colour":"red"}]');
-    expect(
-      await account.query(
-        'select name, size, colour, _is_current from mirror.lists_versions order by _change_id',
-      ),
-    ).toEqual([
-      { name: 'a', size: null, colour: null, _is_current: false },
-      { name: 'b', size: '5', colour: null, _is_current: false },
-      { name: 'b', size: '6', colour: 'red', _is_current: true },
-    ]);
-    expect(await account.query('select name, size, colour from mirror.lists_live')).toHaveLength(1);
-    expect(
-      await account.query(`
-        select c.relname, col_description(c.oid, a.attnum) as comment from pg_attribute a join pg_class c on c.oid = a.attrelid
-        where a.attname = 'colour' and c.relkind = 'r' order by 1`),
-    ).toEqual([
-      { relname: 'lists', comment: 'Field "colour" of the items.' },
-      { relname: 'lists_history', comment: 'Field "colour" of the items.' },
-    ]);
-  });
-
-  it('that came late are filled in history, too, batch by batch, and no version is touched otherwise', async () => {
-    const raw = await MirroredAccount.make(own, '1', { schemaDrift: 'raw', gracePeriodMs: 0 });
-    const page = (n: number) =>
-      `[${Array.from({ length: 700 }, (_, id) => `{"job_id":${id},"size":${id === 7 ? '"big"' : id},"n":${n}}`).join()}]`;
-    await raw.page('research_jobs', page(1));
-    await raw.page('research_jobs', page(2));
-    await account.page('research_jobs', '[{"job_id":5000,"size":5}]');
-    // Archived while its row is not filled yet.
-    await account.page('research_jobs', '[{"job_id":3,"size":4,"n":3}]');
-    const stamps = `select job_id, _change_id, _valid_from, _valid_to, _op from mirror.research_jobs_history order by 1, 2`;
-    const before = await account.query(stamps);
-    expect(before).toHaveLength(701);
-    while (await account.mirror.backfill(account.fence)) {
-      // A version that is archived in between comes with its value, or is filled with the others.
-      await account.page('research_jobs', '[{"job_id":9,"size":9,"n":9}]');
-    }
-    expect(
-      await account.query(
-        stamps.replace(' order', ` where not (job_id = 9 and _change_id > ${changeId(700)}) order`),
-      ),
-    ).toEqual(before);
-    expect(
-      await account.query(`
-        select count(*) filter (where size = (_raw ->> 'size')::numeric) as filled, count(*) as of
-        from mirror.research_jobs_history where job_id <> 7`),
-    ).toEqual([{ filled: '701', of: '701' }]);
-    expect(await account.query('select size from mirror.research_jobs_history where job_id = 7')).toEqual([
-      { size: null },
-    ]);
-    expect(await account.query('select 1 from mirror_sync.backfill')).toEqual([]);
-  });
-
   it('do not disturb columns that somebody made in history alone, or dropped there', async () => {
     await account.query('alter table mirror.lists_history add column size text');
     await account.page('lists', '[{"list_id":1,"size":1,"name":"a"}]');

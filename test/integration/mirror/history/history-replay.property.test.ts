@@ -6,7 +6,7 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 /**
  * Whatever happens to the rows, the mirror as of every moment at which it changed is the mirror as it was then, in
- * all columns, compared with a replay in memory.
+ * all columns, and just before it what it was before, compared with a replay in memory.
  */
 
 const newAccount = testAccounts({ gracePeriodMs: 0 });
@@ -87,14 +87,21 @@ it.each(['soft', 'hard'] as const)(
         const columns = ['job_id', 'n', ...(added?.names ?? [])];
         const plain = (item: Record<string, unknown>) =>
           Object.fromEntries(columns.map((name) => [name, name in item ? String(item[name]) : null]));
-        for (const [at, rows] of states) {
+        /** The mirror as of a moment, beside what it was then. */
+        const compare = async (at: string, rows: readonly Record<string, unknown>[]): Promise<void> => {
           const known = await account.query<{ _raw: unknown; _deleted_at: unknown }>(`
-            select ${columns.join()}, _raw, _deleted_at from mirror.research_jobs_as_of('${at}') where _user_id = ${run} order by job_id`);
+            select ${columns.join()}, _raw, _deleted_at from mirror.research_jobs_as_of(${at}) where _user_id = ${run} order by job_id`);
           const wanted = rows.toSorted((a, b) => Number(a['job_id']) - Number(b['job_id']));
           expect({ at, rows: known }).toEqual({
             at,
             rows: wanted.map((item) => ({ ...plain(item), _raw: item, _deleted_at: null })),
           });
+        };
+        let before: Record<string, unknown>[] | undefined;
+        for (const [at, rows] of states) {
+          if (before !== undefined) await compare(`timestamptz '${at}' - interval '1 microsecond'`, before);
+          await compare(`'${at}'`, rows);
+          before = rows;
         }
         const doubled = await account.query(`
           select job_id, _change_id from mirror.research_jobs_versions where _user_id = ${run}
