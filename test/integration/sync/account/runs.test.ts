@@ -54,12 +54,10 @@ function nextOfLine(name: CollectionName): number {
 describe('the runs of lists', () => {
   it('follow each other where one lasts until the next, half a second more than its line’s interval', async () => {
     await create();
-    const begun = Date.now();
+    const until = nextOfLine('list_items');
     await account.query(
       `update mirror._collections set next_poll_at = clock_timestamp() - interval '1 second'`,
     );
-    const line = account.parts.schedule.after(String(account.sandbox.userId), 'list_items', new Date(begun));
-    const until = line.nextPollAt?.getTime() ?? Number.NaN;
     // One list is read; meanwhile the line's next moment passes.
     account.onRequest = (path) => {
       if (path.startsWith('/v1/lists/')) ahead = until + 500 - Date.now();
@@ -121,5 +119,45 @@ describe('the runs of lists', () => {
     const stored = await account.query(row);
     await account.current.reader.readDue('list_items', new AbortController().signal);
     expect(await account.query(row)).toEqual(stored);
+  });
+});
+
+describe('a poll before its line’s run', () => {
+  /** Polls as scheduled. Rows of polls in the log then, and how long (ms) after the last poll the next one is due. */
+  async function polled(): Promise<{ rows: number; nextAfterMs: number }> {
+    const { signal } = new AbortController();
+    const poll = { what: 'poll', scheduled: true, signal } as const;
+    expect((await account.current.reader.read('research_jobs', poll)).error).toBeUndefined();
+    const [row] = await account.query<{ rows: number; nextAfterMs: number }>(`
+      select (select count(*)::int from mirror.sync_log where collection = 'research_jobs' and kind = 'poll') as rows,
+        extract(epoch from next_poll_at - polled_at)::float8 * 1000 as "nextAfterMs"
+      from mirror._collections where collection = 'research_jobs'`);
+    return row ?? { rows: Number.NaN, nextAfterMs: Number.NaN };
+  }
+
+  it('is logged where it finds something, and moves freshness in any case', async () => {
+    await create(3);
+    await account.read('research_jobs', 'full');
+    // As after hours in which it changed each few seconds.
+    await account.query(
+      `update mirror_sync.scope set changes = 1e6, watched_ms = 3e7 where collection = 'research_jobs'`,
+    );
+    await account.reopen();
+    // Just after a run of the line.
+    ahead = MINUTE;
+    ahead = nextOfLine('research_jobs') - Date.now();
+    const first = await polled();
+    expect(first).toMatchObject({ rows: 1 });
+    expect(first.nextAfterMs).toBeLessThan(20_000);
+    const [job] = await account.query<{ id: string }>('select max(job_id) as id from mirror.research_jobs');
+    await account.query(
+      `update mirror._collections set polled_at = 'epoch' where collection = 'research_jobs'`,
+    );
+    const second = await polled();
+    expect(second.rows).toBe(1);
+    expect(second.nextAfterMs).toBeLessThan(20_000);
+    const change = { op: 'update', collection: 'research_jobs', fields: { note: 'changed' } } as const;
+    await account.sandbox.control.mutate({ ...change, id: job?.id ?? '' });
+    expect((await polled()).rows).toBe(2);
   });
 });
