@@ -7,6 +7,7 @@ import { LeaseLost } from '../../../src/model/errors.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import { NO_TOTALS } from '../../../src/sync/walk-run/walk-totals.ts';
 import { itemsOf } from '../../support/mirror/mirrored-account.ts';
+import { rowsWith } from '../../support/mirror/search-everything.ts';
 import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
 import { createTestProcess } from '../../support/processes/test-process.ts';
 
@@ -23,47 +24,37 @@ const AT = new Date('2026-01-01T00:00:00Z');
 const NOTHING = { keyHash: 'k', blocks: [], learnt: [] };
 const LOST = /has another owner now: this process writes nothing more for it/;
 
+const scopeOf = ({ userId }: Fence) => ({ userId, collection: 'lists', parent: '' }) as const;
+const PAGE = { obs: 1_000, after: 999, sentAfter: 0, decide: () => ({ scope: {} }) };
+const BLOCK = { group: 'other', blockId: 9, size: 1, validForMs: 10_000 } as const;
+
 const WRITES: readonly [string, Write][] = [
   [
     'a page',
     ({ mirror }, fence) =>
       mirror.applyPage(fence, {
-        scope: { userId: fence.userId, collection: 'lists', parent: '' },
-        obs: 1_000,
-        after: 999,
+        ...PAGE,
+        scope: scopeOf(fence),
         items: itemsOf('lists', '[{"list_id":1}]'),
-        sentAfter: 0,
-        decide: () => ({ scope: {} }),
       }),
   ],
   [
     'an unchanged page',
-    ({ mirror }, fence) =>
-      mirror.applyPage(fence, {
-        scope: { userId: fence.userId, collection: 'lists', parent: '' },
-        obs: 1_000,
-        after: 999,
-        items: [],
-        sentAfter: 0,
-        decide: () => ({ scope: {} }),
-      }),
+    ({ mirror }, fence) => mirror.applyPage(fence, { ...PAGE, scope: scopeOf(fence), items: [] }),
   ],
   [
     'an answer that is one object',
     ({ mirror }, fence) =>
       mirror.applyPage(fence, {
+        ...PAGE,
         scope: { userId: fence.userId, collection: 'account', parent: '' },
-        obs: 1_000,
-        after: 999,
         items: itemsOf('account', '[{"credits":1}]'),
-        sentAfter: 0,
-        decide: () => ({ scope: {} }),
       }),
   ],
   [
     'the end of a walk',
     ({ mirror }, fence) => {
-      const scope = { userId: fence.userId, collection: 'lists', parent: '' } as const;
+      const scope = scopeOf(fence);
       const walkEnd = { scope, kind: 'poll', startedAt: AT, outcome: 'failed', totals: NO_TOTALS } as const;
       return mirror.endWalk(fence, scope, { scope: { failure: { message: 'late', at: AT } }, walkEnd }, 999);
     },
@@ -71,17 +62,13 @@ const WRITES: readonly [string, Write][] = [
   [
     'rows in doubt',
     ({ mirror }, fence) => {
-      const scope = { userId: fence.userId, collection: 'lists', parent: '' } as const;
       const change = { ...NO_SUSPECTS, add: [{ key: '1', kind: 'pair' }] } as const;
-      return mirror.recordSuspects(fence, scope, change, 999);
+      return mirror.recordSuspects(fence, scopeOf(fence), change, 999);
     },
   ],
   [
     'deletions',
-    ({ mirror }, fence) => {
-      const scope = { userId: fence.userId, collection: 'lists', parent: '' } as const;
-      return mirror.applyDeletions(fence, scope, { accept: true, obs: 999 });
-    },
+    ({ mirror }, fence) => mirror.applyDeletions(fence, scopeOf(fence), { accept: true, obs: 999 }),
   ],
   ['freshness', ({ store }) => store.saveCollection('lists', { state: 'failing' })],
   ['the account’s state', ({ store }) => store.saveState('stopped', 'late')],
@@ -92,31 +79,18 @@ const WRITES: readonly [string, Write][] = [
   ],
   [
     'a reservation',
-    (_, fence) =>
-      createBudgetStore(account.database.db, fence).reserve(
-        'k',
-        { group: 'other', blockId: 9, size: 1, validForMs: 10_000 },
-        NOTHING,
-      ),
+    (_, fence) => createBudgetStore(account.database.db, fence).reserve('k', BLOCK, NOTHING),
   ],
   [
     'freed slots',
-    (_, fence) =>
-      createBudgetStore(account.database.db, fence).record({
-        ...NOTHING,
-        learnt: [{ group: 'other', learnt: { contacted: true } }],
-      }),
+    (_, fence) => {
+      const learnt = [{ group: 'other', learnt: { contacted: true } }] as const;
+      return createBudgetStore(account.database.db, fence).record({ ...NOTHING, learnt });
+    },
   ],
 ];
 
-/** Every table that has rows of an account, with all that is in it. */
-async function everything(): Promise<unknown> {
-  const tables = await account.query<{ name: string }>(`
-    select format('%I.%I', table_schema, table_name) as name from information_schema.tables
-    where table_schema in ('mirror', 'mirror_sync') and table_type = 'BASE TABLE' order by 1`);
-  const rows = tables.map(({ name }) => `select '${name}' as at, to_jsonb(t) as row from ${name} as t`);
-  return account.query(`${rows.join(' union all ')} order by 1, 2`);
-}
+const everything = async (): Promise<string[]> => (await rowsWith(account.database.db, '')).toSorted();
 
 describe('a process that lost the account', () => {
   it.each(WRITES)('writes nothing more of it: %s', async (_, write) => {

@@ -4,6 +4,7 @@ import { NO_SUSPECTS } from '../../../src/model/absence.ts';
 import { NO_TOTALS } from '../../../src/sync/walk-run/walk-totals.ts';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
+import { rowsWith } from '../../support/mirror/search-everything.ts';
 
 const database = testDatabase();
 
@@ -72,12 +73,7 @@ describe('everything that a page makes true', () => {
       $$ begin raise 'the disk is full'; end $$;
       create constraint trigger refuse after update on mirror_sync.scope deferrable initially deferred
       for each row execute function refuse()`);
-    const everything = (): Promise<unknown> =>
-      account.query(
-        TABLES.map(
-          (name) => `select '${name}' as at, to_jsonb(t) as row from ${name} as t where _user_id = 2`,
-        ).join(' union all ') + ' order by 1, 2',
-      );
+    const everything = async (): Promise<string[]> => (await rowsWith(database.db, '')).toSorted();
     const before = await everything();
     const late = account.page(
       'lists',

@@ -8,9 +8,9 @@ import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
 import { suspectScopes } from '../../../../src/mirror/deletion/stored-suspects.ts';
 import { ClockStepped } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
-import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { installed } from '../../../support/databases/installed.ts';
+import { heldClock } from './held-clock.ts';
 import { shadowClock } from '../../../support/clocks/shadowed-clock.ts';
 import { dueLists } from '../../../support/mirror/due-lists.ts';
 
@@ -171,21 +171,14 @@ describe('a step of the clock under an owner', () => {
     const ended: string[] = [];
     accounts.add(SEVEN, () => void ended.push('7'));
     const steps: number[] = [];
-    const beats: (() => void)[] = [];
+    const { clock, asleep, next } = heldClock();
     const heartbeat = createHeartbeat({
       db,
       processId: 'owner',
       identity: await ownIdentity(),
       command: 'start',
       version: '0.0.0',
-      clock: {
-        ...systemClock,
-        sleep: (_, signal) =>
-          new Promise((resolve, reject) => {
-            beats.push(resolve);
-            signal?.addEventListener('abort', () => reject(signal.reason as Error));
-          }),
-      },
+      clock,
       log: { info: () => {}, warn: () => {} },
       onClockStep: (byMs) => {
         steps.push(Math.round(byMs / 60_000));
@@ -193,20 +186,15 @@ describe('a step of the clock under an owner', () => {
       },
     });
     await heartbeat.start();
-    const beat = async (): Promise<void> => {
-      const before = beats.length;
-      beats.at(-1)?.();
-      await eventually('a heartbeat', () => beats.length > before);
-    };
-    await eventually('the first heartbeat', () => beats.length > 0);
-    await beat();
+    await asleep();
+    await next();
     expect(steps).toEqual([]);
     await step(-3_600_000);
-    await beat();
+    await next();
     await eventually('the end of the work', () => ended.length > 0);
     expect({ steps, ended }).toEqual({ steps: [-60], ended: ['7'] });
     await step(0);
-    await beat();
+    await next();
     expect(steps).toEqual([-60, 60]);
     // Its moments moved with the clock, both times.
     await eventually('the second end', () => ended.length > 1);

@@ -7,6 +7,7 @@ import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../../../src/mod
 import { NO_TOTALS } from '../../../../src/sync/walk-run/walk-totals.ts';
 import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { jobs, proveAbsent } from '../../../support/mirror/deleting.ts';
+import { rowsWith } from '../../../support/mirror/search-everything.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -49,15 +50,8 @@ async function cutCommit(account: MirroredAccount): Promise<void> {
   }
 }
 
-const stored = async (account: MirroredAccount): Promise<unknown> =>
-  account.query(
-    ['mirror.research_jobs', 'mirror._collections', 'mirror_sync.scope', 'mirror_sync.candidate']
-      .map(
-        (name) =>
-          `select '${name}' as at, to_jsonb(t) as row from ${name} as t where _user_id = ${account.fence.userId}`,
-      )
-      .join(' union all ') + ' order by 1, 2',
-  );
+const stored = async ({ database }: MirroredAccount): Promise<string[]> =>
+  (await rowsWith(database.db, '')).toSorted();
 
 type Write = (account: MirroredAccount) => Promise<unknown>;
 
@@ -67,36 +61,25 @@ const WRITES: readonly (readonly [string, Write])[] = [
   ['a page that changes nothing', (account) => account.page('research_jobs', jobs(1), { obs: 3, after: 2 })],
   [
     'suspected deletions',
-    ({ mirror, fence }) =>
-      mirror.recordSuspects(
-        fence,
-        { userId: fence.userId, collection: 'research_jobs', parent: '' },
-        { ...NO_SUSPECTS, add: [{ key: '1', kind: 'pair' }] },
-        2,
-      ),
+    (account) => {
+      const change = { ...NO_SUSPECTS, add: [{ key: '1', kind: 'pair' }] } as const;
+      return account.mirror.recordSuspects(account.fence, account.scope('research_jobs'), change, 2);
+    },
   ],
   [
     'the end of a walk that completes it',
-    ({ mirror, fence }) => {
-      const scope = { userId: fence.userId, collection: 'research_jobs', parent: '' } as const;
-      const walkEnd = {
-        scope,
-        kind: 'full',
-        startedAt: AT,
-        outcome: 'completed',
-        totals: NO_TOTALS,
-      } as const;
-      return mirror.endWalk(fence, scope, { scope: { completeAsOf: AT }, walkEnd }, 2);
+    (account) => {
+      const scope = account.scope('research_jobs');
+      const walk = { scope, kind: 'full', startedAt: AT, outcome: 'completed', totals: NO_TOTALS } as const;
+      return account.mirror.endWalk(account.fence, scope, { scope: { completeAsOf: AT }, walkEnd: walk }, 2);
     },
   ],
   [
     'deletions',
-    ({ mirror, fence }) =>
-      mirror.applyDeletions(
-        fence,
-        { userId: fence.userId, collection: 'research_jobs', parent: '' },
-        { accept: true, obs: 2 },
-      ),
+    ({ mirror, fence }) => {
+      const scope = { userId: fence.userId, collection: 'research_jobs', parent: '' } as const;
+      return mirror.applyDeletions(fence, scope, { accept: true, obs: 2 });
+    },
   ],
 ];
 

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import { createInstallation } from '../../../../src/db/installation/installation-service.ts';
 import { openInstallation } from '../../../../src/db/installation/installation.ts';
-import { systemClock } from '@research-mirror/runtime/clock';
 import { installed } from '../../../support/databases/installed.ts';
+import { heldClock } from './held-clock.ts';
 import { shadowClock } from '../../../support/clocks/shadowed-clock.ts';
 
 const scene = installed();
@@ -55,28 +55,19 @@ describe('a step of the clock ahead', () => {
   const lookAfter = async (wallMs: number) => {
     const step = await shadowClock(scene.database.url);
     const { db } = await scene.opened(scene.database.url);
-    const waits: (() => void)[] = [];
+    const held = heldClock();
     let wall = Date.now();
     const service = createInstallation({
       ...options({ db }),
       log: { warn: () => {}, info: () => {} },
-      clock: {
-        ...systemClock,
-        now: () => wall,
-        sleep: (_, signal) =>
-          new Promise((resolve, reject) => {
-            waits.push(resolve);
-            signal?.addEventListener('abort', () => reject(signal.reason as Error));
-          }),
-      },
+      clock: { ...held.clock, now: () => wall },
     });
     await service.start();
-    await until(() => waits.length === 1);
+    await held.asleep();
     await queue();
     await step(3_600_000);
     wall += wallMs;
-    waits.at(-1)?.();
-    await until(() => waits.length === 2);
+    await held.next();
     const claimed = await storeOf(7, { db }).claim('1');
     await service.stop();
     return { hold: service.hold()?.why, isSent: claimed !== undefined };
@@ -124,41 +115,26 @@ describe('a hold', () => {
 
   it('is logged once by the service that writes signs of life, and its end as well', async () => {
     const said: string[] = [];
-    const waits: (() => void)[] = [];
+    const { clock, waits, asleep, next } = heldClock();
     const service = createInstallation({
       ...options(),
       log: { warn: (line) => said.push(line), info: (line) => said.push(line) },
-      clock: {
-        ...systemClock,
-        sleep: (ms, signal) =>
-          new Promise((resolve, reject) => {
-            expect(ms).toBe(4_000);
-            waits.push(resolve);
-            signal?.addEventListener('abort', () => reject(signal.reason as Error));
-          }),
-      },
+      clock,
     });
-    /** A minute passes: the database is looked at each 4 s, and a sign of life is written at its end. */
-    const minute = async (): Promise<void> => {
-      for (const end = waits.length + 15; waits.length < end;) {
-        const before = waits.length;
-        waits.at(-1)?.();
-        await until(() => waits.length > before);
-      }
-    };
     await service.start();
-    await until(() => waits.length === 1);
+    await asleep();
     expect(service.hold()).toBeUndefined();
     await queue();
     await silence(11 * 60);
-    waits.at(-1)?.();
     // What it wrote is not there any more: it is noticed at the next look, not at the next minute.
-    await until(() => service.hold() !== undefined);
+    await next();
+    expect(service.hold()).toBeDefined();
     expect(await states()).toEqual(['held']);
     await releaseSubmissions(scene.database.db);
-    await until(() => waits.length === 2);
-    await minute();
+    // A minute passes: the database is looked at each 4 s, and a sign of life is written at its end.
+    for (let looks = 0; looks < 15; looks += 1) await next();
     expect(service.hold()).toBeUndefined();
+    expect(new Set(waits)).toEqual(new Set([4_000]));
     await service.stop();
     expect(said).toEqual([
       expect.stringMatching(/^what was queued is held: .*research-mirror submissions release/) as string,
@@ -166,7 +142,3 @@ describe('a hold', () => {
     ]);
   });
 });
-
-async function until(done: () => boolean): Promise<void> {
-  while (!done()) await run('select 1');
-}

@@ -10,6 +10,7 @@ import { DatabaseWentBack, LeaseLost } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { installed } from '../../../support/databases/installed.ts';
+import { heldClock } from './held-clock.ts';
 
 const scene = installed();
 const { run, open, options, queue, states } = scene;
@@ -103,26 +104,18 @@ describe('a database that went back', () => {
   });
 
   it('is noticed by a daemon within 4 s, without a write', async () => {
-    const waits: (() => void)[] = [];
+    const { clock, waits, asleep, next } = heldClock();
     const warned: string[] = [];
     const service = createInstallation({
       ...options(),
       log: { warn: (line) => warned.push(line), info: () => {} },
-      clock: {
-        ...options().clock,
-        sleep: (ms, signal) =>
-          new Promise((resolve, reject) => {
-            expect(ms).toBe(4_000);
-            waits.push(resolve);
-            signal?.addEventListener('abort', () => reject(signal.reason as Error));
-          }),
-      },
+      clock,
     });
     await service.start();
+    await asleep();
     await promote();
-    while (waits.length < 1) await run('select 1');
-    waits[0]?.();
-    while (waits.length < 2) await run('select 1');
+    await next();
+    expect(waits).toEqual([4_000, 4_000]);
     await service.stop();
     expect(await marks()).toHaveLength(1);
     expect(warned).toEqual([]); // nothing is at stake

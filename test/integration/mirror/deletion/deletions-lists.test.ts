@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import { deleteAllBut, itemsWith, proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
+import { rowsWith } from '../../../support/mirror/search-everything.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
@@ -82,22 +83,7 @@ describe('a list that is deleted', () => {
       $$ begin raise 'the disk is full' using errcode = '53100'; end $$;
       create constraint trigger refuse after update on mirror.lists deferrable initially deferred
       for each row execute function refuse()`);
-    const everything = (): Promise<unknown> =>
-      account.query(
-        [
-          'mirror.lists',
-          'mirror.list_items',
-          'mirror.list_items_history',
-          'mirror.sync_log',
-          'mirror._collections',
-          'mirror_sync.scope',
-          'mirror_sync.candidate',
-          'mirror_sync.deletions',
-          'mirror_sync.account',
-        ]
-          .map((name) => `select '${name}' as at, to_jsonb(t) as row from ${name} as t`)
-          .join(' union all ') + ' order by 1, 2',
-      );
+    const everything = async (): Promise<string[]> => (await rowsWith(own.db, '')).toSorted();
     const before = await everything();
     await expect(account.applyDeletions('lists')).rejects.toThrow('53100');
     expect(await everything()).toEqual(before);

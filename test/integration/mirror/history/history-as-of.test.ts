@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { sqlState } from '../../../../src/db/connection/sql-state.ts';
 import { followColumns } from '../../../../src/mirror/columns/follow-columns.ts';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
+import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
@@ -221,14 +222,7 @@ describe('<table>_as_of', () => {
   it('may be called by readers, by nobody else', async () => {
     await scene.database.kysely.transaction().execute(async (trx) => {
       await sql`set local role mirror_reader`.execute(trx);
-      for (const name of [
-        'account',
-        'research_jobs',
-        'bulk_research_jobs',
-        'lists',
-        'list_items',
-        'watchlist',
-      ]) {
+      for (const name of COLLECTION_NAMES) {
         await sql`savepoint each`.execute(trx);
         await sql`select * from ${sql.id('mirror', `${name}_as_of`)}('2001-01-01Z')`
           .execute(trx)

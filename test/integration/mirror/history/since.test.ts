@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import { createMigratedDatabase, testDatabase } from '../../../support/databases/migrated-database.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { createReaderLogin } from '../../../support/postgres/reader-login.ts';
@@ -73,14 +74,7 @@ describe('<table>_since', () => {
     const login = await createReaderLogin(database.url);
     const client = new pg.Client({ connectionString: login.url });
     await client.connect();
-    for (const table of [
-      'account',
-      'research_jobs',
-      'bulk_research_jobs',
-      'lists',
-      'list_items',
-      'watchlist',
-    ])
+    for (const table of COLLECTION_NAMES)
       expect(
         (await client.query(`select * from mirror.${table}_since('{"1": 0}', 10)`)).fields.length,
       ).toBeGreaterThan(5);

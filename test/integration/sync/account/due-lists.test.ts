@@ -54,7 +54,7 @@ describe('a list that is due', () => {
     };
     const hinted = { whole: true, keys: [], known: new Set<string>() };
     const { signal } = new AbortController();
-    const more = { hinted, requests: 1, priority: 40, signal };
+    const more = { hinted, requests: 1, priority: 40, signal } as const;
     await account.current.reader.readHinted('list_items', { parent, ...more });
   }
 
