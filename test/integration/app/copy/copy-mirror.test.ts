@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CopyRefused } from '../../../../src/app/copy/copy-mirror.ts';
 import { openInstallation } from '../../../../src/db/installation/installation.ts';
 import { currentHold, releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import { COPIED_TABLES, LEFT_BEHIND } from '../../../../src/db/copy/copied-tables.ts';
+import type { Database } from '../../../../src/db/connection/database.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import {
   createMigratedDatabase,
@@ -15,7 +16,7 @@ import {
 import { copyTo, rowsOf } from '../../../support/mirror/copied-mirror.ts';
 import { setType } from '../../../support/mirror/setting-type.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
-import { createTestDatabase } from '../../../support/postgres/postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
 
 const source = testDatabase();
@@ -26,6 +27,10 @@ const OWN = /"my_sum": \d+, /g;
 const SECRET = 'whsec_never_in_a_copy';
 
 beforeAll(() => fill(source));
+
+/** As a daemon opens it. */
+const opened = ({ db }: Pick<Database, 'db'>) =>
+  openInstallation({ db, host: undefined, clock: systemClock, submit: { enabled: true, maxQueued: 7 } });
 
 /** Rows of every kind, with values that are easily lost: backslashes, tabs, line ends, `\.`, nulls, every digit. */
 async function fill(database: MigratedDatabase): Promise<void> {
@@ -73,29 +78,23 @@ async function fill(database: MigratedDatabase): Promise<void> {
   const account = await MirroredAccount.make(database, '2');
   await account.page('lists', '[{"list_id": 9, "name": "", "later": 1}]');
   await setType(database.db, 'lists.later', 'jsonb');
-  await openInstallation({
-    db: database.db,
-    host: undefined,
-    clock: systemClock,
-    submit: { enabled: true, maxQueued: 7 },
-  });
+  await opened(database);
 }
 
+let place: TestDatabase;
+beforeEach(async () => {
+  place = await createTestDatabase();
+});
+afterEach(() => place.drop());
+
 /** A copy of the mirror, while `work` lasts. */
-async function inCopy(
-  work: (copy: Pick<MigratedDatabase, 'db' | 'kysely' | 'url'>) => Promise<void>,
-): Promise<void> {
-  const place = await createTestDatabase();
+async function inCopy(work: (copy: Database) => Promise<void>): Promise<void> {
+  await copyTo(source, place);
+  const database = await openTestDatabase(place.url);
   try {
-    await copyTo(source, place);
-    const database = await openTestDatabase(place.url);
-    try {
-      await work({ ...database, url: place.url });
-    } finally {
-      await database.close();
-    }
+    await work(database);
   } finally {
-    await place.drop();
+    await database.close();
   }
 }
 
@@ -135,7 +134,6 @@ describe('a copy', () => {
     await inOwnDatabase(async ({ url, kysely }) => {
       const type = 'create domain other.own_type as text';
       await sql`${sql.raw(type)}; alter table other.lists add column mine other.own_type`.execute(kysely);
-      const place = await createTestDatabase();
       await expect(copyTo({ url }, place, { schema: 'other' })).rejects.toThrow(
         /your column "other"\."lists"\.mine: make its type there first/,
       );
@@ -145,7 +143,6 @@ describe('a copy', () => {
       await copyTo({ url }, place, { schema: 'other' });
       expect((await database.db.sql`select mine from other.lists`).rows).toEqual([]);
       await database.close();
-      await place.drop();
     });
   });
 
@@ -194,13 +191,7 @@ describe('a copy', () => {
       expect(accounts).toEqual(accounts.map(() => ({ owner: null, token: '2', recheck: true })));
       expect(await releaseSubmissions(db)).toBe(2);
       // Known from then on: the first daemon finds nothing more to hold.
-      const judged = await openInstallation({
-        db,
-        host: undefined,
-        clock: systemClock,
-        submit: { enabled: true, maxQueued: 7 },
-      });
-      expect(judged.hold).toBeUndefined();
+      expect((await opened({ db })).hold).toBeUndefined();
       expect((await db.sql`select from ${db.table('recoveries')}`).rows).toHaveLength(1);
     });
   });
@@ -221,12 +212,10 @@ describe('a copy', () => {
       await sql`insert into other_sync.migration (name, checksum, applied_at) values ('9999_of_tomorrow', 'x', now())`.execute(
         kysely,
       );
-      const place = await createTestDatabase();
       await expect(copyTo({ url }, place, { schema: 'other' })).rejects.toThrow(
         /newer than this program \(9999_of_tomorrow\)/,
       );
       await untouched(place.url);
-      await place.drop();
     });
   });
 
@@ -236,14 +225,11 @@ describe('a copy', () => {
     await expect(copyTo(source, { url: nowhere.href })).rejects.toThrow(
       /^the target: the database can't be reached/,
     );
-    const place = await createTestDatabase();
     await expect(copyTo({ url: nowhere.href }, place)).rejects.toThrow(/^the database can't be reached/);
     await untouched(place.url);
-    await place.drop();
   });
 
   it('is not there at all where it ends early, and can be made again', async () => {
-    const place = await createTestDatabase();
     const stop = new AbortController();
     const gone = copyTo(source, place, {
       signal: stop.signal,
@@ -254,7 +240,6 @@ describe('a copy', () => {
     await expect(gone).rejects.toThrow('stopped');
     await untouched(place.url);
     await copyTo(source, place);
-    await place.drop();
   });
 });
 

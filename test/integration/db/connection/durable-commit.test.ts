@@ -18,14 +18,20 @@ import { takeSubmissions } from '../../../support/submissions/stored-submissions
 
 type Act = (account: EventAccount, db: Db) => Promise<unknown>;
 
+const BLOCK = { group: 'other', blockId: 1, size: 5, validForMs: 10_000 } as const;
+const NOTHING = { keyHash: 'k', blocks: [], learnt: [] };
+const NOT_TO_BE_ENDED = { close: () => Promise.resolve(), drop: () => Promise.resolve() };
+const storeOf = ({ fence }: EventAccount, db: Db) =>
+  createSubmissionStore({ db, fence, collections: new Set() });
+
 /** What the world outside hears of, and the table whose row tells it. */
 const ACTS: readonly (readonly [string, string, Act])[] = [
   ['an event that is answered', 'other.events', (account, db) => account.store(envelope('evt_1'), db)],
   [
     'a claim before its submission is sent',
     'other.submissions',
-    async ({ fence }, db) => {
-      const store = createSubmissionStore({ db, fence, collections: new Set() });
+    async (account, db) => {
+      const store = storeOf(account, db);
       const [queued] = await store.queued(1);
       expect(await store.claim(queued?.id ?? '')).toBeDefined();
     },
@@ -33,8 +39,8 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
   [
     'what came of a submission',
     'other.submissions',
-    async ({ fence }, db) => {
-      const store = createSubmissionStore({ db, fence, collections: new Set() });
+    async (account, db) => {
+      const store = storeOf(account, db);
       const [{ id } = { id: '' }] = await store.queued(1);
       await store.claim(id);
       await db.sql`truncate public.seen_mode`;
@@ -49,37 +55,18 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
   [
     'slots before requests are sent under them',
     'other_sync.slot_block',
-    async ({ fence }, db) => {
-      const block = { group: 'other', blockId: 1, size: 5, validForMs: 10_000 } as const;
-      const nothing = { keyHash: 'k', blocks: [], learnt: [] };
-      await createBudgetStore(db, fence).reserve('k', block, nothing);
-    },
+    ({ fence }, db) => createBudgetStore(db, fence).reserve('k', BLOCK, NOTHING),
   ],
   [
     'the slot of a ping by a key whose owner nobody knows',
     'other_sync.first_ping',
-    async (_, db) => {
-      const block = { group: 'other', blockId: 1, size: 1, validForMs: 10_000 } as const;
-      await createFirstPingStore(db).reserve('k', block, {
-        keyHash: 'k',
-        blocks: [],
-        learnt: [],
-      });
-    },
+    (_, db) => createFirstPingStore(db).reserve('k', { ...BLOCK, size: 1 }, NOTHING),
   ],
   [
     'a sighting that withdraws a suspicion',
     'other_sync.scope',
     async ({ fence: { userId } }, db) => {
-      const database = {
-        kysely: db.kysely,
-        db,
-        urgent: db,
-        beside: () => db,
-        url: '',
-        close: () => Promise.resolve(),
-        drop: () => Promise.resolve(),
-      };
+      const database = { kysely: db.kysely, db, urgent: db, beside: () => db, url: '', ...NOT_TO_BE_ENDED };
       const account = await MirroredAccount.make(database, userId, { gracePeriodMs: 0 });
       await account.observe('research_jobs', jobs(1, 2));
       await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });

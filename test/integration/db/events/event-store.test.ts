@@ -17,6 +17,10 @@ beforeEach(() => {
 });
 afterAll(() => other.close());
 
+/** What two processes receive, all at the same time. */
+const atOnce = (bodies: readonly string[]): Promise<string[]> =>
+  Promise.all(bodies.map((body, at) => account.store(body, at % 2 === 0 ? scene.database.db : other.db)));
+
 describe('an event', () => {
   it('is stored whole, with every digit, and makes due what it names', async () => {
     const body =
@@ -34,17 +38,6 @@ describe('an event', () => {
       },
     ]);
     expect(await account.hints()).toEqual(['research_jobs//9007199254740993/1']);
-  });
-
-  it('is stored once, whoever receives it again, and hints once', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        account.store(envelope('evt_1'), index % 2 === 0 ? scene.database.db : other.db),
-      ),
-    );
-    expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
-    expect(await account.events()).toHaveLength(1);
-    expect(await account.hints()).toEqual(['research_jobs//7/1']);
   });
 
   it('that reuses the ID of another one is an event of its own, and hints; its repetition is known', async () => {
@@ -65,11 +58,7 @@ describe('an event', () => {
     await scene.database.db.sql`delete from mirror.events where _user_id = ${account.userId}`;
     expect(await account.store(envelope('evt_1'))).toBe('known');
     const reused = envelope('evt_1', { type: 'research.failed' });
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        account.store(reused, index % 2 === 0 ? scene.database.db : other.db),
-      ),
-    );
+    const answers = await atOnce(Array.from({ length: 20 }, () => reused));
     expect(answers.filter((answer) => answer === 'stored')).toHaveLength(1);
     expect(await account.events()).toMatchObject([{ type: 'research.failed' }]);
   });
@@ -86,32 +75,13 @@ describe('an event', () => {
     expect(await account.store(envelope('evt_2', { data: { job_id: 9 } }))).toBe('known');
   });
 
+  const of = (data: string): string => `{"id":"evt_1","data":${data}}`;
   it.each([
-    [
-      'white space and order of fields',
-      '{"id":"evt_1","data":{"a":1,"b":[2]}}',
-      '{ "data": {"b": [2], "a": 1}, "id": "evt_1" }',
-      1,
-    ],
-    ['an escape', '{"id":"evt_1","data":"\\u00e9"}', '{"id":"evt_1","data":"é"}', 1],
-    [
-      'a digit',
-      '{"id":"evt_1","data":{"a":9007199254740992}}',
-      '{"id":"evt_1","data":{"a":9007199254740993}}',
-      2,
-    ],
-    [
-      'a character that jsonb can’t hold',
-      '{"id":"evt_1","data":"\\u0000"}',
-      '{"id":"evt_1","data":"\\ufffd"}',
-      2,
-    ],
-    [
-      'a number that Postgres can’t hold',
-      '{"id":"evt_1","data":1e400000}',
-      '{"id":"evt_1","data":2e400000}',
-      2,
-    ],
+    ['white space and order of fields', of('{"a":1,"b":[2]}'), '{ "data": {"b": [2], "a": 1}, "id": "evt_1" }', 1],
+    ['an escape', of('"\\u00e9"'), of('"é"'), 1],
+    ['a digit', of('{"a":9007199254740992}'), of('{"a":9007199254740993}'), 2],
+    ['a character that jsonb can’t hold', of('"\\u0000"'), of('"\\ufffd"'), 2],
+    ['a number that Postgres can’t hold', of('1e400000'), of('2e400000'), 2],
   ])('whose body differs from the one before by %s', async (_, one, again, events) => {
     await account.store(one);
     expect(await account.store(again)).toBe(events === 1 ? 'known' : 'stored');
@@ -128,9 +98,7 @@ describe('an event', () => {
     const bodies = Array.from({ length: 200 }, (_, index) =>
       envelope(`evt_${index}`, { type: 'list.analyzed', data: { list_id: index % 3 } }),
     );
-    const answers = await Promise.all(
-      bodies.map((body, index) => account.store(body, index % 2 === 0 ? scene.database.db : other.db)),
-    );
+    const answers = await atOnce(bodies);
     expect(new Set(answers)).toEqual(new Set(['stored']));
     expect(await account.events()).toHaveLength(200);
     expect(await account.hints()).toHaveLength(6);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createFleetStore } from '../../../../src/db/ownership/fleet-store.ts';
-import { createHeartbeat, type Heartbeat } from '../../../../src/db/ownership/heartbeat.ts';
+import { createHeartbeat, type Heartbeat, type HeartbeatOptions } from '../../../../src/db/ownership/heartbeat.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import { ownIdentity, type ProcessIdentity } from '../../../../src/db/ownership/process-identity.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
@@ -22,17 +22,10 @@ async function put(
     '${startedTicks}', now(), clock_timestamp() + interval '12 s' - interval '${seconds} s')`);
 }
 
-function heartbeat(processId: string): Heartbeat {
+function heartbeat(processId: string, more: Partial<HeartbeatOptions> = {}): Heartbeat {
   const log = { info: () => {}, warn: () => {} };
-  return createHeartbeat({
-    db: scene.database.db,
-    processId,
-    identity: own,
-    clock: systemClock,
-    log,
-    command: 'start',
-    version: '0.0.0',
-  });
+  const common = { db: scene.database.db, processId, identity: own, clock: systemClock, log };
+  return createHeartbeat({ ...common, command: 'start', version: '0.0.0', ...more });
 }
 
 it('sees who lives, how fresh, what each serves, and which accounts have which owner', async () => {
@@ -96,14 +89,8 @@ it('a heartbeat tells when its process was asleep, or missed the database', asyn
   let sleptMs = 0;
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + sleptMs };
   const beats = { count: 0 };
-  const heartbeat = createHeartbeat({
-    db: scene.database.db,
-    processId: 'self',
-    identity: own,
+  const beating = heartbeat('self', {
     clock,
-    log: { info: () => {}, warn: () => {} },
-    command: 'start',
-    version: '0.0.0',
     durations: { beatEvery: 100, validFor: 60_000, trustedFor: 50_000 },
     afterBeat: async () => void (beats.count += 1),
   });
@@ -111,26 +98,26 @@ it('a heartbeat tells when its process was asleep, or missed the database', asyn
     const before = beats.count;
     return eventually('two heartbeats', () => beats.count >= before + 2);
   };
-  await heartbeat.start();
+  await beating.start();
   await beaten();
-  expect(heartbeat.interruptedAt()).toBe(Number.NEGATIVE_INFINITY);
+  expect(beating.interruptedAt()).toBe(Number.NEGATIVE_INFINITY);
 
   sleptMs = 100_000;
   const woken = clock.monotonic();
-  expect(heartbeat.interruptedAt()).toBeGreaterThanOrEqual(woken);
+  expect(beating.interruptedAt()).toBeGreaterThanOrEqual(woken);
   await beaten();
-  const asleep = heartbeat.interruptedAt();
+  const asleep = beating.interruptedAt();
   expect(asleep).toBeGreaterThanOrEqual(woken);
   await beaten();
-  expect(heartbeat.interruptedAt()).toBe(asleep);
+  expect(beating.interruptedAt()).toBe(asleep);
 
   await run('alter table mirror_sync.process rename to away');
-  await eventually('a failure', () => heartbeat.interruptedAt() > asleep);
+  await eventually('a failure', () => beating.interruptedAt() > asleep);
   await run('alter table mirror_sync.away rename to process');
   const back = clock.monotonic();
   await beaten();
-  expect(heartbeat.interruptedAt()).toBeGreaterThanOrEqual(back);
-  await heartbeat.stop();
+  expect(beating.interruptedAt()).toBeGreaterThanOrEqual(back);
+  await beating.stop();
 });
 
 it('a process gives up accounts that name it while it does not work on them, at the second look', async () => {

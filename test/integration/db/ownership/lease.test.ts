@@ -22,7 +22,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { LeaseLost } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
-import { systemClock } from '@research-mirror/runtime/clock';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { openTestDatabase, testDatabase } from '../../../support/databases/migrated-database.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { sessionsWaiting } from '../../../support/postgres/sessions-waiting.ts';
@@ -51,21 +51,16 @@ afterEach(async () => {
   await database.db.sql`delete from mirror_sync.account; delete from mirror_sync.process`;
 });
 
-async function alive(processId: string, identity = ELSEWHERE): Promise<Heartbeat> {
+function heartbeatOf(processId: string, identity: ProcessIdentity, clock: Clock = systemClock): Heartbeat {
   const log = { info: () => {}, warn: () => {} };
-  const heartbeat = createHeartbeat({
-    db: database.db,
-    processId,
-    identity,
-    clock: systemClock,
-    log,
-    command: 'start',
-    version: '0.0.0',
-  });
+  const common = { db: database.db, processId, identity, clock, log };
+  const heartbeat = createHeartbeat({ ...common, command: 'start', version: '0.0.0' });
   heartbeats.push(heartbeat);
-  await heartbeat.start();
   return heartbeat;
 }
+
+const alive = (processId: string, identity = ELSEWHERE): Promise<void> =>
+  heartbeatOf(processId, identity).start();
 
 const take = (processId: string): Promise<TakeResult> => takeAccount(database.db, USER, processId, own);
 
@@ -206,16 +201,7 @@ describe('the fence', () => {
 describe('the heartbeat', () => {
   it('lets the process count itself alive for less time than others do, counted from its beginning', async () => {
     const clock = new VirtualClock();
-    const log = { info: () => {}, warn: () => {} };
-    const heartbeat = createHeartbeat({
-      db: database.db,
-      processId: 'V',
-      identity: own,
-      clock,
-      log,
-      command: 'start',
-      version: '0.0.0',
-    });
+    const heartbeat = heartbeatOf('V', own, clock);
     expect(heartbeat.ownsUntil()).toBe(-Infinity);
     await heartbeat.start();
     expect(heartbeat.ownsUntil()).toBe(clock.monotonic() + 10_000);
@@ -230,21 +216,14 @@ describe('the heartbeat', () => {
   });
 });
 
+const run = async (text: string): Promise<object[]> =>
+  (await database.db.sql<object>`${sql.raw(text)}`).rows;
+
 /** The database's own words that a statement waits, or that none is left. */
-function untilSomebodyWaitsForALock(): Promise<unknown> {
-  const run = async (text: string): Promise<object[]> =>
-    (await database.db.sql<object>`${sql.raw(text)}`).rows;
-  return eventually('somebody who waits for a lock', async () => (await sessionsWaiting(run)) > 0, 10_000, 5);
-}
-const untilNobodyIsInATransaction = (): Promise<unknown> =>
-  eventually(
-    'the end of all transactions',
-    async () => {
-      const { rows } = await database.db.sql`
-        select from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`;
-      return rows.length === 0;
-    },
-    10_000,
-    5,
-  );
+const untilSomebodyWaitsForALock = (): Promise<unknown> =>
+  eventually('somebody who waits for a lock', async () => (await sessionsWaiting(run)) > 0, 10_000, 5);
+const untilNobodyIsInATransaction = (): Promise<unknown> => {
+  const open = `select from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`;
+  return eventually('the end of all transactions', async () => (await run(open)).length === 0, 10_000, 5);
+};

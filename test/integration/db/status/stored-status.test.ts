@@ -32,13 +32,10 @@ describe('the stored status', () => {
     await run(`
       insert into mirror_sync.rate_group (_user_id, key_hash, rate_group, learnt)
       values (2, 'k', 'other', '{"contacted": true}'), (2, 'k', 'all', '{"ceiling": {"limit": 12, "until": 1}}')`);
+    const blocks = [{ group: 'other', blockId: 1, size: 5 }];
+    const learnt = [{ group: 'all' }, { group: 'other', learnt: { contacted: true } }];
     expect((await readStoredStatus(database.db)).budgets).toMatchObject([
-      {
-        userId: '2',
-        keyHash: 'k',
-        blocks: [{ group: 'other', blockId: 1, size: 5 }],
-        learnt: [{ group: 'all' }, { group: 'other', learnt: { contacted: true } }],
-      },
+      { userId: '2', keyHash: 'k', blocks, learnt },
     ]);
   });
 
@@ -54,14 +51,8 @@ describe('the stored status', () => {
       values (1, 'lists', '7', now(), now()), (1, 'lists', '8', now(), now() + interval '1 minute'),
         (1, 'lists', '9', now(), now() + interval '1 day')`);
     const { webhook } = await account('1');
-    expect(webhook).toEqual({
-      state: 'registered',
-      host: 'mirror.example.com:8443',
-      error: null,
-      renewedSince: null,
-      lastEventAt: '2026-01-02T00:00:00.000Z',
-      hintsWaiting: 3,
-    });
+    const told = { lastEventAt: '2026-01-02T00:00:00.000Z', hintsWaiting: 3, error: null, renewedSince: null };
+    expect(webhook).toEqual({ state: 'registered', host: 'mirror.example.com:8443', ...told });
     const renewedAfter = async (registered: string, replaced: string) => {
       await run(`update mirror_sync.registration set registered_at = now() - interval '${registered}',
         replaced_at = array[now() - interval '${replaced}', now() - interval '3 days'] where _user_id = 1`);
@@ -91,13 +82,8 @@ describe('the stored status', () => {
         (1, 'enrich', '{}', 'unknown', now(), now() - interval '23 hours'),
         (1, 'enrich', '{}', 'rejected', now(), now() - interval '25 hours'),
         (2, 'enrich', '{}', 'held', now(), null)`);
-    expect((await account('1')).submissions).toEqual({
-      ...NO_SUBMISSIONS,
-      queued: 2,
-      sending: 1,
-      accepted: 1,
-      unknown: 1,
-    });
+    const open = { ...NO_SUBMISSIONS, queued: 2, sending: 1 };
+    expect((await account('1')).submissions).toEqual({ ...open, accepted: 1, unknown: 1 });
     expect((await account('2')).submissions).toEqual({ ...NO_SUBMISSIONS, held: 1 });
   });
 
@@ -139,17 +125,11 @@ describe('the stored status', () => {
       { collection: 'lists', liveRows: 5e9, polledAt: '2026-01-01T00:00:00.250Z', completeAsOf: null },
     ]);
     expect(collections[0]).not.toHaveProperty('userId');
-    const walk = { pages: 0, items: 0 };
+    const begun = { collection: 'list_items', listId: '7', startedAt: '2026-03-01T12:00:00.123Z' };
+    const unknown = { collection: 'lists', listId: null, startedAt: '1970-01-01T00:00:00.000Z' };
     expect(walks).toEqual([
-      {
-        ...walk,
-        collection: 'list_items',
-        listId: '7',
-        startedAt: '2026-03-01T12:00:00.123Z',
-        pages: 3,
-        items: 12,
-      },
-      { ...walk, collection: 'lists', listId: null, startedAt: '1970-01-01T00:00:00.000Z' },
+      { ...begun, pages: 3, items: 12 },
+      { ...unknown, pages: 0, items: 0 },
     ]);
   });
 });

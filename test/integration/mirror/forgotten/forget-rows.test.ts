@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { forgetRows, rememberRows, type Forgetting } from '../../../../src/app/forget/forget-rows.ts';
 import { storeEvent } from '../../../../src/db/events/event-store.ts';
 import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
-import { collection, type CollectionName, type ListCollection } from '../../../../src/model/collections.ts';
+import { collection, type ListCollection } from '../../../../src/model/collections.ts';
 import { LeaseLost } from '../../../../src/model/errors.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { itemsOf, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
@@ -19,25 +19,18 @@ beforeEach(async () => {
 });
 
 const SECRET = 'Ada Lovelace of Ockham';
+type Name = 'research_jobs' | 'lists' | 'list_items';
 
-function listOf(name: CollectionName): ListCollection {
-  const found = collection(name);
-  if (found.kind === 'single') throw new RangeError(name);
-  return found;
-}
+const listOf = (name: Name): ListCollection => collection(name) as ListCollection;
 
 async function forget(
-  name: CollectionName,
+  name: Name,
   keys: readonly string[],
   { parent = '', dryRun = false } = {},
 ): Promise<Forgetting> {
-  const done = await forgetRows(database.db, {
-    userId: account.fence.userId,
-    list: listOf(name),
-    rows: keys.map((key) => ({ parent, key })),
-    dryRun,
-    monotonic: () => 0,
-  });
+  const rows = keys.map((key) => ({ parent, key }));
+  const asked = { userId: String(user), list: listOf(name), rows, dryRun, monotonic: () => 0 };
+  const done = await forgetRows(database.db, asked);
   if (done === undefined) throw new Error('no account');
   return done;
 }
@@ -52,9 +45,17 @@ async function run<T>(text: string): Promise<T[]> {
   return (await sql<T>`${sql.raw(text)}`.execute(database.kysely)).rows;
 }
 
+/** Rows of the account's, each as its values joined by `/`. */
+async function rowsOf(columns: string, table: string, more = ''): Promise<string[]> {
+  const rows = await run<{ row: string }>(
+    `select concat_ws('/', ${columns}) as row from ${table} where _user_id = ${user} ${more} order by 1`,
+  );
+  return rows.map(({ row }) => row);
+}
+
 async function store(body: object): Promise<string> {
   const event = eventOf(JSON.stringify(body));
-  return storeEvent(database.db, account.fence.userId, event, event.rows);
+  return storeEvent(database.db, String(user), event, event.rows);
 }
 
 /** Job 7 with all that may name it: a version, an event, an item in quarantine, submissions. */
@@ -90,142 +91,92 @@ describe('a row that is forgotten', () => {
     const would = await forget('research_jobs', ['7'], { dryRun: true });
     expect((await rowsWith(database.db, SECRET)).length).toBeGreaterThan(6);
     const done = await forget('research_jobs', ['7']);
-    expect(done.rows).toEqual([
-      {
-        parent: '',
-        key: '7',
-        rows: 1,
-        versions: 1,
-        events: 2,
-        quarantined: 1,
-        submissions: 2,
-        already: false,
-        unknown: false,
-      },
-    ]);
+    const counts = { rows: 1, versions: 1, events: 2, quarantined: 1, submissions: 2 };
+    expect(done.rows).toEqual([{ parent: '', key: '7', ...counts, already: false, unknown: false }]);
     expect(would.rows).toEqual(done.rows);
     expect(await rowsWith(database.db, SECRET)).toEqual([]);
 
-    expect(await run(`select job_id from mirror.research_jobs where _user_id = ${user}`)).toEqual([
-      { job_id: '8' },
+    expect(await rowsOf('job_id', 'mirror.research_jobs')).toEqual(['8']);
+    expect(await rowsOf('id', 'mirror.events')).toEqual(['e3']);
+    expect(await rowsOf('operation, state, payload', 'mirror.submissions')).toEqual([
+      'research/accepted/{}',
+      'research/queued/{"who": "somebody else"}',
+      'sequence/cancelled/{}',
     ]);
-    expect(await run(`select id from mirror.events where _user_id = ${user}`)).toEqual([{ id: 'e3' }]);
-    expect(
-      await run(
-        `select operation, state, payload from mirror.submissions where _user_id = ${user} order by submission_id`,
-      ),
-    ).toEqual([
-      { operation: 'sequence', state: 'cancelled', payload: {} },
-      { operation: 'research', state: 'accepted', payload: {} },
-      { operation: 'research', state: 'queued', payload: { who: 'somebody else' } },
-    ]);
-    expect(
-      await run(`select live_rows, waiting_deletions, next_full_at is not null as due from mirror._collections
-        where _user_id = ${user} and collection = 'research_jobs'`),
-    ).toEqual([{ live_rows: '1', waiting_deletions: '0', due: true }]);
-    expect(
-      await run(`select live_rows, memory, full_walk from mirror_sync.scope where _user_id = ${user}
-        and collection = 'research_jobs'`),
-    ).toEqual([{ live_rows: '1', memory: { limit: { a: 1 } }, full_walk: null }]);
+    const jobs = `and collection = 'research_jobs'`;
+    const counters = 'live_rows, waiting_deletions, next_full_at is not null';
+    expect(await rowsOf(counters, 'mirror._collections', jobs)).toEqual(['1/0/t']);
+    const scope = 'live_rows, memory, full_walk is null';
+    expect(await rowsOf(scope, 'mirror_sync.scope', jobs)).toEqual(['1/{"limit": {"a": 1}}/t']);
   });
 
   it('is taken from a daemon that has it in memory, and its hash stands in the watermark’s order', async () => {
     await fill();
-    const [before] = await run<{ id: string }>(
-      `select change_id as id from mirror_sync.account where _user_id = ${user}`,
-    );
+    const [before = ''] = await rowsOf('change_id', 'mirror_sync.account');
     const { changeId } = await forget('research_jobs', ['7', '8']);
     await expect(account.page('research_jobs', '[{"job_id": 9}]')).rejects.toThrow(LeaseLost);
     const hash = (id: number) => `sha256(convert_to('research_jobs:' || ${user} || ':' || ${id}, 'UTF8'))`;
-    const recorded = await run<{ id: string }>(
-      `select _change_id as id from mirror.forgotten where _user_id = ${user} and key_hash in (${hash(7)}, ${hash(8)}) order by 1`,
-    );
+    const hashes = `and key_hash in (${hash(7)}, ${hash(8)})`;
+    const recorded = await rowsOf('_change_id', 'mirror.forgotten', hashes);
     expect(recorded).toHaveLength(2);
-    expect(BigInt(recorded[0]?.id ?? 0)).toBeGreaterThan(BigInt(before?.id ?? 0));
-    expect(recorded[1]?.id).toBe(changeId);
+    expect(BigInt(recorded[0] ?? 0)).toBeGreaterThan(BigInt(before));
+    expect(recorded[1]).toBe(changeId);
     await owned();
     await account.page('research_jobs', '[{"job_id": 9}]');
-    const [row] = await run<{ id: string }>(
-      `select _change_id as id from mirror.research_jobs where _user_id = ${user}`,
-    );
-    expect(BigInt(row?.id ?? 0)).toBeGreaterThan(BigInt(changeId ?? 0));
+    const [id = ''] = await rowsOf('_change_id', 'mirror.research_jobs');
+    expect(BigInt(id)).toBeGreaterThan(BigInt(changeId ?? 0));
   });
 
   it('is brought back by no page, event or second try, and is counted', async () => {
     await fill();
     await forget('research_jobs', ['7']);
     await owned();
-    const page = await account.page(
-      'research_jobs',
-      `[{"job_id": 9}, {"job_id": 7, "person": "${SECRET}"}, {"job_id": 7, "person": "${SECRET}"}, {"job_id": 8, "status": "a"}]`,
-    );
-    expect(page).toMatchObject({
+    const secret = `{"job_id": 7, "person": "${SECRET}"}`;
+    const page = `[{"job_id": 9}, ${secret}, ${secret}, {"job_id": 8, "status": "a"}]`;
+    expect(await account.page('research_jobs', page)).toMatchObject({
       outcomes: ['inserted', 'forgotten', 'forgotten', 'unchanged'],
       counts: { inserted: 1, forgotten: 2, unchanged: 1, quarantined: 0 },
     });
     // One that can't be mirrored, as a full walk would try it again.
-    expect(
-      await account.page('research_jobs', `[{"job_id": 7, "person": "${SECRET}", "score": 1e200000}]`, {
-        again: true,
-      }),
-    ).toMatchObject({ outcomes: ['forgotten'] });
-    expect(await store({ id: 'e4', type: 'research.completed', data: { job_id: 7, who: SECRET } })).toBe(
-      'stored',
-    );
-    expect(await store({ id: 'e4', type: 'research.completed', data: { job_id: 7, who: SECRET } })).toBe(
-      'known',
-    );
-    expect(await run(`select * from mirror_sync.hint where _user_id = ${user} and key = '7'`)).toEqual([]);
+    const bad = `[{"job_id": 7, "person": "${SECRET}", "score": 1e200000}]`;
+    expect(await account.page('research_jobs', bad, { again: true })).toMatchObject({
+      outcomes: ['forgotten'],
+    });
+    const event = { id: 'e4', type: 'research.completed', data: { job_id: 7, who: SECRET } };
+    expect([await store(event), await store(event)]).toEqual(['stored', 'known']);
+    expect(await rowsOf('key', 'mirror_sync.hint', `and key = '7'`)).toEqual([]);
     expect(await rowsWith(database.db, SECRET)).toEqual([]);
-    expect(
-      await run(
-        `select collection, forgotten_rows from mirror.data_quality where _user_id = ${user} and forgotten_rows > 0`,
-      ),
-    ).toEqual([{ collection: 'research_jobs', forgotten_rows: '1' }]);
+    const quality = 'collection, forgotten_rows';
+    const counted = await rowsOf(quality, 'mirror.data_quality', 'and forgotten_rows > 0');
+    expect(counted).toEqual(['research_jobs/1']);
   });
 
   it('is no difference to verify', async () => {
     await fill();
     await forget('research_jobs', ['7']);
-    const unequal = await compareItems(
-      database.db,
-      account.scope('research_jobs'),
-      itemsOf('research_jobs', '[{"job_id": 7}, {"job_id": 99}]'),
-      { ignore: new Set(), exclude: new Set() },
-    );
-    expect(unequal.map(({ key, kind }) => [key, kind])).toEqual([
-      ['7', 'forgotten'],
-      ['99', 'missing'],
-    ]);
+    const items = itemsOf('research_jobs', '[{"job_id": 7}, {"job_id": 99}]');
+    const rules = { ignore: new Set<string>(), exclude: new Set<string>() };
+    const unequal = await compareItems(database.db, account.scope('research_jobs'), items, rules);
+    expect(unequal.map(({ key, kind }) => `${key} ${kind}`)).toEqual(['7 forgotten', '99 missing']);
   });
 
   it('comes again once it is taken back', async () => {
     await fill();
     await forget('research_jobs', ['7']);
-    const named = { userId: account.fence.userId, list: listOf('research_jobs') };
-    expect(
-      await rememberRows(database.db, {
-        ...named,
-        rows: [
-          { parent: '', key: '7' },
-          { parent: '', key: '5' },
-        ],
-      }),
-    ).toEqual([true, false]);
+    const rows = ['7', '5'].map((key) => ({ parent: '', key }));
+    const taken = { userId: String(user), list: listOf('research_jobs'), rows };
+    expect(await rememberRows(database.db, taken)).toEqual([true, false]);
     await owned();
     expect(await account.page('research_jobs', '[{"job_id": 7}]')).toMatchObject({ outcomes: ['inserted'] });
   });
 
   it('of which nothing is here is not recorded; one that was forgotten stays so', async () => {
     await fill();
-    expect((await forget('research_jobs', ['12345'])).rows).toMatchObject([
-      { unknown: true, already: false },
-    ]);
-    await forget('research_jobs', ['7']);
-    expect((await forget('research_jobs', ['7'])).rows).toMatchObject([{ unknown: false, already: true }]);
-    expect(await run(`select count(*)::int as n from mirror.forgotten where _user_id = ${user}`)).toEqual([
-      { n: 1 },
-    ]);
+    const again = async (key: string) => (await forget('research_jobs', [key])).rows;
+    expect(await again('12345')).toMatchObject([{ unknown: true, already: false }]);
+    await again('7');
+    expect(await again('7')).toMatchObject([{ unknown: false, already: true }]);
+    expect(await rowsOf('1', 'mirror.forgotten')).toHaveLength(1);
     const options = { list: listOf('lists'), rows: [], dryRun: false, monotonic: () => 0 };
     expect(await forgetRows(database.db, { ...options, userId: '999' })).toBeUndefined();
   });
@@ -234,52 +185,38 @@ describe('a row that is forgotten', () => {
 describe('a list that is forgotten', () => {
   const items = (word: string) =>
     `[{"id": "i1", "name": "${word} one"}, {"id": "i2", "name": "${word} two"}, {"name": "${word} three"}]`;
-
-  it('takes its items with it, which no reading of the list brings back', async () => {
+  beforeEach(async () => {
     await account.page('lists', `[{"list_id": 5, "name": "${SECRET}"}, {"list_id": 6}]`);
     await account.page('list_items', items(SECRET), { parent: '5' });
     await account.page('list_items', items('other'), { parent: '6' });
+  });
+
+  it('takes its items with it, which no reading of the list brings back', async () => {
     await run(`insert into mirror.sync_log select _user_id, 1, 'list_items', 5, 'full', now(), now(), 'completed', 0,0,0,0,0,0,0,0,0,
       'list_items/5: ${SECRET}' from mirror_sync.account where _user_id = ${user}`);
     const { rows } = await forget('lists', ['5']);
     expect(rows).toMatchObject([{ rows: 3, versions: 0, quarantined: 1 }]);
     expect(await rowsWith(database.db, SECRET)).toEqual([]);
     await owned();
-    expect(await account.page('list_items', items(SECRET), { parent: '5' })).toEqual({
-      state: 'parent_deleted',
-    });
-    expect(await account.page('lists', `[{"list_id": 5, "name": "${SECRET}"}]`)).toMatchObject({
-      outcomes: ['forgotten'],
-    });
+    const late = await account.page('list_items', items(SECRET), { parent: '5' });
+    expect(late).toEqual({ state: 'parent_deleted' });
+    const list = await account.page('lists', `[{"list_id": 5, "name": "${SECRET}"}]`);
+    expect(list).toMatchObject({ outcomes: ['forgotten'] });
     expect(await rowsWith(database.db, SECRET)).toEqual([]);
-    expect(
-      await run(`select live_rows from mirror._collections where _user_id = ${user} order by collection`),
-    ).toEqual([{ live_rows: '2' }, { live_rows: '1' }]);
+    const live = await rowsOf('collection, live_rows', 'mirror._collections');
+    expect(live).toEqual(['list_items/2', 'lists/1']);
   });
 
   it('is another thing than one of its items', async () => {
-    await account.page('lists', '[{"list_id": 5}, {"list_id": 6}]');
-    await account.page('list_items', items(SECRET), { parent: '5' });
-    await account.page('list_items', items('other'), { parent: '6' });
-    await store({
-      id: 'l5',
-      type: 'list.updated',
-      data: { list_id: 5, item: { id: 'i1', name: `${SECRET} one` } },
-    });
-    expect((await forget('list_items', ['i1'], { parent: '5' })).rows).toMatchObject([
-      { rows: 1, events: 1 },
-    ]);
+    const item = { id: 'i1', name: `${SECRET} one` };
+    await store({ id: 'l5', type: 'list.updated', data: { list_id: 5, item } });
+    const { rows } = await forget('list_items', ['i1'], { parent: '5' });
+    expect(rows).toMatchObject([{ rows: 1, events: 1 }]);
     expect(await rowsWith(database.db, `${SECRET} one`)).toEqual([]);
     await owned();
     expect(await account.page('list_items', items(SECRET), { parent: '5' })).toMatchObject({
       outcomes: ['forgotten', 'unchanged', 'quarantined'],
     });
-    expect(
-      await run(`select list_id, id from mirror.list_items where _user_id = ${user} order by 1, 2`),
-    ).toEqual([
-      { list_id: '5', id: 'i2' },
-      { list_id: '6', id: 'i1' },
-      { list_id: '6', id: 'i2' },
-    ]);
+    expect(await rowsOf('list_id, id', 'mirror.list_items')).toEqual(['5/i2', '6/i1', '6/i2']);
   });
 });
