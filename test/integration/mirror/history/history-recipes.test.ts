@@ -2,6 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { deleteAllBut } from '../../../support/mirror/deleting.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
 
 const all = await recipes();
@@ -18,10 +19,7 @@ beforeAll(async () => {
     `"technologies":["Go"],"url":"https://a.example","created_at":"2026-01-01T00:00:00Z","completed_at":"2026-01-01T00:01:00Z"}`;
   await account.page('research_jobs', `[${job(1, 'queued')},${job(2, 'queued')}]`);
   await account.page('research_jobs', `[${job(1, 'completed')}]`);
-  const proof = { proof: { kind: 'snapshot' } } as const;
-  await account.observe('research_jobs', `[${job(1, 'completed')}]`, proof);
-  await account.observe('research_jobs', `[${job(1, 'completed')}]`, proof);
-  await account.applyDeletions('research_jobs', { accept: true });
+  await deleteAllBut(account, 'research_jobs', `[${job(1, 'completed')}]`, { accept: true });
   await account.page('lists', '[{"list_id":1,"name":"l"}]');
   await account.page('list_items', '[{"id":"a","name":"i","score":1}]', { parent: '1' });
   await account.page('watchlist', '[{"id":"w","url":"https://a.example","score":1}]');

@@ -1,21 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { fenced } from '../../../../src/db/ownership/fenced.ts';
-import { archiveRows } from '../../../../src/mirror/history/archive.ts';
-import { historyColumns } from '../../../../src/mirror/history/archive.ts';
+import { archiveRows, historyColumns } from '../../../../src/mirror/history/archive.ts';
 import { tableOf } from '../../../../src/mirror/table.ts';
-import type { CollectionName } from '../../../../src/model/collections.ts';
 import { changeId, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
+import { deleteAllBut } from '../../../support/mirror/deleting.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts({ gracePeriodMs: 0 });
-
-/** Deletes what a snapshot of the whole scope does not have any more. */
-async function reduceTo(account: MirroredAccount, name: CollectionName, left: string): Promise<void> {
-  const proof = { proof: { kind: 'snapshot' } } as const;
-  await account.observe(name, left, proof);
-  await account.observe(name, left, proof);
-  await account.applyDeletions(name, { accept: true });
-}
 
 const versions = (account: MirroredAccount, columns = 'job_id, status, _change_id, _op') =>
   account.query(
@@ -30,18 +21,10 @@ describe('history', () => {
     const changed = '[{"job_id":1,"status":"b"},{"job_id":2,"status":"a"},{"job_id":3,"status":"a"}]';
     await account.page('research_jobs', changed);
     await account.page('research_jobs', changed);
+    const image = { job_id: '1', status: 'a', _op: 'update' };
     expect(
       await versions(account, 'job_id, status, _raw, _change_id, _op, _valid_from < _valid_to as lasted'),
-    ).toEqual([
-      {
-        job_id: '1',
-        status: 'a',
-        _raw: { job_id: 1, status: 'a' },
-        _change_id: changeId(1),
-        _op: 'update',
-        lasted: true,
-      },
-    ]);
+    ).toEqual([{ ...image, _raw: { job_id: 1, status: 'a' }, _change_id: changeId(1), lasted: true }]);
   });
 
   it('of a row has no gap and no overlap, except for the time of a deletion', async () => {
@@ -49,7 +32,7 @@ describe('history', () => {
     await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
     await account.page('research_jobs', '[{"job_id":1,"status":"b"}]');
     await account.page('research_jobs', '[{"job_id":1,"status":"c"}]');
-    await reduceTo(account, 'research_jobs', '[]');
+    await deleteAllBut(account, 'research_jobs', '[]', { accept: true });
     await account.page('research_jobs', '[{"job_id":1,"status":"c"}]');
     await account.page('research_jobs', '[{"job_id":1,"status":"d"}]');
     const chain = await account.query(`
@@ -86,7 +69,7 @@ describe('history', () => {
   it('is archived for all rows, or the transaction ends: one that is missing or deleted has no version', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
-    await reduceTo(account, 'research_jobs', '[{"job_id":1},{"job_id":3}]');
+    await deleteAllBut(account, 'research_jobs', '[{"job_id":1},{"job_id":3}]', { accept: true });
     const { db } = account.database;
     const table = tableOf(db.schema, 'research_jobs');
     const columns = await historyColumns(db, table);
@@ -104,7 +87,7 @@ describe('history', () => {
     const account = await newAccount({ history: false });
     await account.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"a"}]');
     await account.page('research_jobs', '[{"job_id":1,"status":"b"}]');
-    await reduceTo(account, 'research_jobs', '[{"job_id":1,"status":"b"}]');
+    await deleteAllBut(account, 'research_jobs', '[{"job_id":1,"status":"b"}]', { accept: true });
     expect(await versions(account)).toEqual([]);
   });
 });
@@ -139,7 +122,7 @@ describe('a field that is never stored (MIRROR_EXCLUDE_FIELDS)', () => {
     const before = await newAccount();
     const page = '[{"bulk_job_id":1,"n":1,"secret":"hidden"},{"bulk_job_id":2,"n":1,"secret":"hidden"}]';
     await before.page('bulk_research_jobs', page);
-    await reduceTo(before, 'bulk_research_jobs', '[{"bulk_job_id":1,"n":1,"secret":"hidden"}]');
+    await deleteAllBut(before, 'bulk_research_jobs', '[{"bulk_job_id":1,"n":1,"secret":"hidden"}]', { accept: true });
     const account = await MirroredAccount.make(before.database, before.fence.userId, excluding);
     expect(
       await account.page('bulk_research_jobs', '[{"bulk_job_id":1,"n":1,"secret":"hidden"}]'),

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import { createMigratedDatabase, testDatabase } from '../../../support/databases/migrated-database.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { deleteAllBut } from '../../../support/mirror/deleting.ts';
 import { createReaderLogin } from '../../../support/postgres/reader-login.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
 
@@ -21,12 +22,8 @@ const jobs = (...ids: readonly (number | string)[]): string =>
   `[${ids.map((id) => (typeof id === 'number' ? `{"job_id":${id}}` : id)).join()}]`;
 
 /** The account has these jobs, and no others. */
-async function only(account: MirroredAccount, page: string): Promise<void> {
-  const proof = { proof: { kind: 'snapshot' } } as const;
-  await account.observe('research_jobs', page, proof);
-  await account.observe('research_jobs', page, proof);
-  await account.applyDeletions('research_jobs', { accept: true });
-}
+const only = (account: MirroredAccount, page: string): Promise<unknown> =>
+  deleteAllBut(account, 'research_jobs', page, { accept: true });
 
 async function since(marks: Record<string, string>, atMost = 'null'): Promise<string[]> {
   const rows = await one.query<{ text: string }>(

@@ -3,6 +3,7 @@ import { readRow } from '../../../../src/mirror/lookup/read-row.ts';
 import { lookupSnapshot } from '../../../../src/mirror/lookup/search-mirror.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import type { RowStory } from '../../../../src/model/lookup/lookup.ts';
+import { deleteAllBut } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -15,6 +16,13 @@ function read(
 ): Promise<RowStory | undefined> {
   return readRow(account.database.db, { userId: account.fence.userId, collection, key });
 }
+
+/** Its readings are due. */
+const schedule = (account: MirroredAccount, name: CollectionName): Promise<unknown> =>
+  account.query(`
+    insert into mirror._collections (_user_id, collection, next_poll_at, next_full_at)
+    values (${account.fence.userId}, '${name}', now() + interval '1 min', now() + interval '1 h')
+    on conflict (_user_id, collection) do update set next_poll_at = excluded.next_poll_at, next_full_at = excluded.next_full_at`);
 
 /** The timeline, the oldest first. */
 const told = (row: RowStory | undefined): string[] =>
@@ -55,21 +63,15 @@ it('what the daemon has still to do about a row is told, and is no row by itself
   const account = await make({ gracePeriodMs: 0 });
   const { userId } = account.fence;
   await account.observe('lists', '[{"list_id":1,"name":"a"}]');
-  await account.query(`
-    insert into mirror._collections (_user_id, collection, next_poll_at, next_full_at)
-    values (${userId}, 'lists', now() + interval '1 min', now() + interval '1 h')
-    on conflict (_user_id, collection) do update set next_poll_at = excluded.next_poll_at, next_full_at = excluded.next_full_at`);
+  await schedule(account, 'lists');
   await account.query(`
     insert into mirror_sync.hint (_user_id, collection, key, hinted_at, due_at)
     values (${userId}, 'lists', '1', now(), now() + interval '1 s'), (${userId}, 'lists', '2', now(), now())`);
   await account.observe('lists', '[]', { proof: { kind: 'snapshot' } });
   const row = await read(account, 'lists', '1');
   expect(told(row)).toEqual(['mirrored', 'suspected', 'hinted', 'next_poll', 'next_full']);
-  expect(row?.timeline.find(({ what }) => what === 'suspected')?.more).toEqual({
-    kind: 'snapshot',
-    proven: false,
-    refused: null,
-  });
+  const suspected = row?.timeline.find(({ what }) => what === 'suspected');
+  expect(suspected?.more).toEqual({ kind: 'snapshot', proven: false, refused: null });
   expect(await read(account, 'lists', '2')).toBeUndefined();
 });
 
@@ -77,12 +79,8 @@ it('a row that is removed is shown as it was, as far as its history is kept', as
   const account = await make({ deletes: 'hard', gracePeriodMs: 0 });
   await account.observe('watchlist', '[{"id":"w","n":1}]');
   await account.observe('watchlist', '[{"id":"w","n":2}]');
-  for (let n = 0; n < 2; n += 1) await account.observe('watchlist', '[]', { proof: { kind: 'snapshot' } });
-  await account.applyDeletions('watchlist', { accept: true });
-  await account.query(`
-    insert into mirror._collections (_user_id, collection, next_poll_at, next_full_at)
-    values (${account.fence.userId}, 'watchlist', now() + interval '1 min', now() + interval '1 h')
-    on conflict (_user_id, collection) do update set next_poll_at = excluded.next_poll_at, next_full_at = excluded.next_full_at`);
+  await deleteAllBut(account, 'watchlist', '[]', { accept: true });
+  await schedule(account, 'watchlist');
   const row = await read(account, 'watchlist', 'w');
   expect(row?.state).toBe('deleted');
   expect(told(row)).toEqual(['mirrored', 'changed n: 1 → 2', 'deleted']);
@@ -94,11 +92,8 @@ it('a row that is only named is absent', async () => {
   await account.query(`
     insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
     values (${account.fence.userId}, 'evt', now(), '{}', 'research_jobs', '5')`);
-  expect(await read(account, 'research_jobs', '5')).toMatchObject({
-    state: 'absent',
-    columns: [],
-    raw: null,
-  });
+  const absent = { state: 'absent', columns: [], raw: null };
+  expect(await read(account, 'research_jobs', '5')).toMatchObject(absent);
 });
 
 it('all of it is bounded: the newest entries, the beginning of long values', async () => {

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openHistory } from '../../../../src/mirror/history/coverage.ts';
 import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
+import { deleteAllBut } from '../../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 import { createReaderLogin } from '../../../support/postgres/reader-login.ts';
@@ -51,20 +52,15 @@ describe('mirror.row_story', () => {
       from (values (1, 'mine', '{"data":{"job_id":17}}', now() - interval '1 h'),
         (2, 'a list of the same number', '{"list_id":17}', now() - interval '2 h'),
         (3, 'another', '{"job_id":18}', now())) as x (n, k, response, at)`);
-    await account.page(
-      'research_jobs',
-      '[{"job_id":17,"status":"queued","created_at":"2020-01-01T00:00:00.5Z"}]',
-    );
+    const item = '"job_id":17,"created_at":"2020-01-01T00:00:00.5Z"';
+    await account.page('research_jobs', `[{${item},"status":"queued"}]`);
     await account.query(`
       insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
         inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
       select ${userId}, n, c, k, now() - interval '1 min', now() + interval '1 min', 'done', 1, 1, i, u, 0, 0, 0, 1, 0
       from (values (1, 'research_jobs', 'poll', 1, 0), (2, 'research_jobs', 'full', 0, 1), (3, 'lists', 'full', 1, 1))
         as x (n, c, k, i, u)`);
-    await account.page(
-      'research_jobs',
-      '[{"job_id":17,"status":"done","score":1.0,"created_at":"2020-01-01T00:00:00.5Z"}]',
-    );
+    await account.page('research_jobs', `[{${item},"status":"done","score":1.0}]`);
     await account.query(`
       insert into mirror.events (_user_id, id, type, received_at, _raw, _collection, _key) values
         (${userId}, 'evt_1', 'research.completed', (select _first_seen_at from mirror.research_jobs where _user_id = ${userId}),
@@ -113,10 +109,9 @@ describe('mirror.row_story', () => {
     const account = await make({ gracePeriodMs: 0 });
     await openHistory(account.database.db, account.fence, ['lists'], true);
     await account.observe('lists', '[{"list_id":1,"name":"a"}]');
-    for (let n = 0; n < 2; n += 1) await account.observe('lists', '[]', { proof: { kind: 'snapshot' } });
-    await account.applyDeletions('lists', { accept: true });
+    await deleteAllBut(account, 'lists', '[]', { accept: true });
     expect(await story(account, 'lists', '1')).toEqual(['mirrored', 'deleted deletion 1']);
-    for (let n = 0; n < 2; n += 1) await account.observe('lists', '[{"list_id":1,"name":"a"}]');
+    await account.observe('lists', '[{"list_id":1,"name":"a"}]');
     expect(await story(account, 'lists', '1')).toEqual(['mirrored', 'deleted deletion 1', 'undeleted']);
   });
 
@@ -126,16 +121,11 @@ describe('mirror.row_story', () => {
       await account.observe('watchlist', '[{"id":"w","n":1}]');
       await account.observe('watchlist', '[{"id":"w","n":2}]');
       // Without history nobody knows which field changed, nor anything of a removed row.
-      expect(await story(account, 'watchlist', 'w')).toEqual([
-        'mirrored',
-        history ? 'changed n: 1 → 2' : 'changed',
-      ]);
-      for (let n = 0; n < 2; n += 1)
-        await account.observe('watchlist', '[]', { proof: { kind: 'snapshot' } });
-      await account.applyDeletions('watchlist', { accept: true });
-      expect(await story(account, 'watchlist', 'w')).toEqual(
-        history ? ['mirrored', 'changed n: 1 → 2', 'deleted deletion 1'] : [],
-      );
+      const came = ['mirrored', history ? 'changed n: 1 → 2' : 'changed'];
+      expect(await story(account, 'watchlist', 'w')).toEqual(came);
+      await deleteAllBut(account, 'watchlist', '[]', { accept: true });
+      const left = history ? [...came, 'deleted deletion 1'] : [];
+      expect(await story(account, 'watchlist', 'w')).toEqual(left);
     }
   });
 
@@ -159,12 +149,8 @@ describe('mirror.row_story', () => {
 
   it('gives so many superseded versions as are asked for, the newest, and when the row came', async () => {
     for (let n = 1; n <= 5; n += 1) await account.page('watchlist', `[{"id":"w","n":${n}}]`);
-    expect(await story(account, 'watchlist', 'w', 2)).toEqual([
-      'mirrored',
-      'changed n: 2 → 3',
-      'changed n: 3 → 4',
-      'changed n: 4 → 5',
-    ]);
+    const changes = ['changed n: 2 → 3', 'changed n: 3 → 4', 'changed n: 4 → 5'];
+    expect(await story(account, 'watchlist', 'w', 2)).toEqual(['mirrored', ...changes]);
   });
 
   it('is for a row that has a version in quarantine, whatever names it there', async () => {
@@ -177,11 +163,8 @@ describe('mirror.row_story', () => {
       await account.page(collection, `[{${id},"n":1}]`, { parent });
       await account.page(collection, `[{${id},"n":1e200000}]`, { parent });
       const key = { account: userId, lists: '7', list_items: '7:a:b' }[collection];
-      const [mirrored, quarantined] = await story(account, collection, key);
-      expect([mirrored, quarantined]).toEqual([
-        'mirrored',
-        expect.stringMatching(/^quarantined .*overflows/),
-      ]);
+      const overflows = expect.stringMatching(/^quarantined .*overflows/) as string;
+      expect((await story(account, collection, key)).slice(0, 2)).toEqual(['mirrored', overflows]);
     }
   });
 

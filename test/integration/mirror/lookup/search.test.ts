@@ -32,28 +32,18 @@ describe('a search', () => {
       await account.page('watchlist', '[{"id":"700"}]');
     }
     for (const account of [first, second]) {
-      expect((await found(account, ' 0700 ')).toSorted()).toEqual([
-        'bulk_research_jobs/700',
-        'lists/700',
-        'research_jobs/700',
-      ]);
-      expect((await found(account, '700')).toSorted()).toEqual([
-        'bulk_research_jobs/700',
-        'list_items/700/700',
-        'lists/700',
-        'research_jobs/700',
-        'watchlist/700',
-      ]);
+      const rows = ['bulk_research_jobs/700', 'lists/700', 'research_jobs/700'];
+      expect((await found(account, ' 0700 ')).toSorted()).toEqual(rows);
+      const items = ['list_items/700/700', 'watchlist/700'];
+      expect((await found(account, '700')).toSorted()).toEqual([...rows, ...items].toSorted());
     }
     expect((await search(first, '701')).found).toEqual([]);
   });
 
   it('finds companies by their domain, however it is typed, and each row of them', async () => {
     const account = await make();
-    await account.page(
-      'research_jobs',
-      '[{"job_id":1,"url":"https://www.search.example/"},{"job_id":2,"url":"other.example"}]',
-    );
+    const jobs = '[{"job_id":1,"url":"https://www.search.example/"},{"job_id":2,"url":"other.example"}]';
+    await account.page('research_jobs', jobs);
     await account.page('lists', '[{"list_id":7}]');
     await account.page('list_items', '[{"id":"a","domain":"search.example"}]', { parent: '7' });
     await account.page('watchlist', '[{"id":"search.example","website":"search.example"}]');
@@ -130,22 +120,11 @@ describe('a search', () => {
 
   it('finds nothing by what no ID can be, and says when there is more', async () => {
     const account = await make();
-    for (const query of [
-      'a\0b',
-      'a\0@b.example',
-      '\ud800',
-      '%',
-      '',
-      ' ',
-      '9'.repeat(400),
-      'x'.repeat(1024),
-    ]) {
+    const impossible = ['a\0b', 'a\0@b.example', '\ud800', '%', '', ' ', '9'.repeat(400), 'x'.repeat(1024)];
+    for (const query of impossible) {
       expect((await search(account, query)).found).toEqual([]);
     }
-    const jobs = Array.from({ length: MOST_FOUND + 1 }, (_, n) => ({
-      job_id: n + 1,
-      domain: 'many.example',
-    }));
+    const jobs = Array.from({ length: MOST_FOUND + 1 }, (_, n) => ({ job_id: n + 1, domain: 'many.example' }));
     await account.page('research_jobs', JSON.stringify(jobs));
     expect(await search(account, 'many.example')).toMatchObject({ more: true });
     await account.query(

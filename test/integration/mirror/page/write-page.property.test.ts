@@ -11,17 +11,7 @@ const newAccount = testAccounts({ gracePeriodMs: 0 });
 const item = fc
   .record({
     key: fc.integer({ min: 1, max: 12 }),
-    value: fc.constantFrom(
-      '1',
-      '2',
-      '"a"',
-      '"b\\u0000"',
-      'null',
-      '[1]',
-      '{"x":{"y":1}}',
-      '9007199254740993',
-      'true',
-    ),
+    value: fc.constantFrom(...VALUES),
     status: fc.constantFrom('"open"', '"failed"', '"completed"', 'null', '5'),
     swapped: fc.boolean(),
     bad: fc.constantFrom('', '', '', '', '', ',"n":1e200000'),
@@ -32,17 +22,13 @@ const item = fc
       : `{"job_id":${key}, "status":${status} ,"value": ${value}${bad}}`,
   );
 const page = fc.array(item, { maxLength: 12 });
+const keyOf = (each: string): string => String((JSON.parse(each) as { job_id: number }).job_id);
 
 /** What `_raw` has of an item, as a text that is equal for equal items. */
 function normal(text: string): string {
-  const parsed = JSON.parse(text.replaceAll('9007199254740993', '"9007199254740993"')) as Record<
-    string,
-    unknown
-  >;
-  return JSON.stringify(Object.entries(parsed).toSorted(([a], [b]) => (a < b ? -1 : 1))).replaceAll(
-    '\\u0000',
-    '\ufffd',
-  );
+  const parsed = JSON.parse(text.replaceAll('9007199254740993', '"9007199254740993"')) as Record<string, unknown>;
+  const fields = Object.entries(parsed).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(fields).replaceAll('\\u0000', '\ufffd');
 }
 
 interface StoredRow {
@@ -63,32 +49,25 @@ describe('after any sequence of pages', () => {
           const text = `[${items.join()}]`;
           const before = new Map((await stored(account)).map((row) => [row.job_id, row._change_id]));
           const result = await account.page('research_jobs', text);
-          const seen = new Map(
-            items.map((each) => [String((JSON.parse(each) as { job_id: number }).job_id), each]),
-          );
           const expected = new Map(last);
-          for (const [key, each] of seen) if (!each.includes('1e200000')) expected.set(key, each);
+          for (const [key, each] of new Map(items.map((each) => [keyOf(each), each]))) {
+            if (!each.includes('1e200000')) expected.set(key, each);
+          }
 
           const rows = await stored(account);
-          expect(rows.map((row) => [row.job_id, normal(row._raw)])).toEqual(
-            [...expected]
-              .map(([key, each]) => [key, normal(each)])
-              .toSorted(([a], [b]) => Number(a) - Number(b)),
+          expect(new Map(rows.map((row) => [row.job_id, normal(row._raw)]))).toEqual(
+            new Map([...expected].map(([key, each]) => [key, normal(each)])),
           );
           for (const row of rows) {
             const status = (JSON.parse(expected.get(row.job_id) ?? '{}') as { status: unknown }).status;
             expect(row.status).toBe(typeof status === 'string' ? status : null);
-            const same =
-              last.has(row.job_id) &&
-              normal(last.get(row.job_id) ?? '') === normal(expected.get(row.job_id) ?? '');
-            if (same) expect(row._change_id).toBe(before.get(row.job_id));
-            else expect(BigInt(row._change_id)).toBeGreaterThan(greatest);
+            const [was, is] = [last.get(row.job_id), expected.get(row.job_id) ?? '{}'];
+            if (was !== undefined && normal(was) === normal(is)) {
+              expect(row._change_id).toBe(before.get(row.job_id));
+            } else expect(BigInt(row._change_id)).toBeGreaterThan(greatest);
           }
           expect(new Set(rows.map((row) => row._change_id)).size).toBe(rows.length);
-          greatest = rows.reduce(
-            (most, row) => (BigInt(row._change_id) > most ? BigInt(row._change_id) : most),
-            greatest,
-          );
+          for (const row of rows) if (BigInt(row._change_id) > greatest) greatest = BigInt(row._change_id);
           expect(result).toMatchObject({ state: 'applied' });
           if (result.state === 'applied') {
             expect(Object.values(result.counts).reduce((a, b) => a + b, 0)).toBe(items.length);
@@ -100,14 +79,11 @@ describe('after any sequence of pages', () => {
           `select live_rows from mirror.freshness where _user_id = ${account.fence.userId}`,
         );
         expect(Number(live[0]?.live_rows ?? 0)).toBe(last.size);
-        const warm = [...last]
-          .filter(([, each]) => /"status": ?("open"|"failed"|5)/.test(each))
-          .map(([key]) => key);
-        expect(
-          await account.query(
-            `select key from mirror_sync.unsettled where _user_id = ${account.fence.userId} order by key::bigint`,
-          ),
-        ).toEqual(warm.toSorted((a, b) => Number(a) - Number(b)).map((key) => ({ key })));
+        const warm = [...last].filter(([, each]) => /"status": ?("open"|"failed"|5)/.test(each));
+        const unfinished = await account.query<{ key: string }>(
+          `select key from mirror_sync.unsettled where _user_id = ${account.fence.userId}`,
+        );
+        expect(new Set(unfinished.map(({ key }) => key))).toEqual(new Set(warm.map(([key]) => key)));
       }),
       { numRuns: runs(12, 60) },
     );

@@ -1,12 +1,4 @@
 import { Db } from '../../../../src/db/connection/db.ts';
-import {
-  type KyselyPlugin,
-  type PluginTransformQueryArgs,
-  type PluginTransformResultArgs,
-  type QueryResult,
-  type RootOperationNode,
-  type UnknownRow,
-} from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseWentBack } from '../../../../src/model/errors.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
@@ -15,20 +7,6 @@ import { changeId, itemsOf, MirroredAccount, noFields } from '../../../support/m
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
-
-/** Counts the statements that go through Kysely. */
-class StatementCounter implements KyselyPlugin {
-  statements = 0;
-
-  transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
-    this.statements += 1;
-    return node;
-  }
-
-  transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
-    return Promise.resolve(result);
-  }
-}
 
 interface Row {
   readonly job_id: string;
@@ -46,8 +24,10 @@ const jobs = (account: MirroredAccount): Promise<Row[]> =>
   );
 
 let account: MirroredAccount;
+let user: string;
 beforeEach(async () => {
   account = await newAccount();
+  user = account.fence.userId;
 });
 
 describe('a page', () => {
@@ -80,47 +60,56 @@ describe('a page', () => {
     expect(after.map(({ xmin }, index) => xmin === before[index]?.xmin)).toEqual([true, false, true]);
   });
 
+  /** Where rows lie: a write gives a row another place, a lock leaves its transaction in xmax. */
+  const places = (...tables: readonly string[]): Promise<unknown[]> =>
+    account.query(
+      tables
+        .map((name) => `select ctid::text, xmin::text, xmax::text from ${name} where _user_id = ${user}`)
+        .join(' union all '),
+    );
+
   it('that is unchanged writes the scope’s row and nothing else', async () => {
     const page = `[${Array.from({ length: 500 }, (_, id) => `{"job_id":${id},"status":"open"}`).join()}]`;
     await account.page('research_jobs', page);
-    // A write gives a row another place, a lock leaves its transaction in xmax.
-    const where = `where _user_id = ${account.fence.userId}`;
-    const versions = `
-      select ctid::text, xmin::text, xmax::text from mirror.research_jobs ${where} union all
-      select ctid::text, xmin::text, xmax::text from mirror._collections ${where} union all
-      select ctid::text, xmin::text, xmax::text from mirror_sync.unsettled ${where} union all
-      select ctid::text, xmin::text, 'locked by the fence' from mirror_sync.account ${where}`;
-    const before = await account.query(versions);
+    const all = () =>
+      Promise.all([
+        places('mirror.research_jobs', 'mirror._collections', 'mirror_sync.unsettled'),
+        // Locked by the fence.
+        account.query(`select ctid::text, xmin::text from mirror_sync.account where _user_id = ${user}`),
+      ]);
+    const before = await all();
     const result = await account.page('research_jobs', page);
     expect(result).toMatchObject({ counts: { unchanged: 500 }, changed: undefined });
-    expect(before).toHaveLength(500 + 1 + 500 + 1);
-    expect(await account.query(versions)).toEqual(before);
+    expect(before.flat()).toHaveLength(500 + 1 + 500 + 1);
+    expect(await all()).toEqual(before);
   });
 
   it('that is unchanged writes nothing more when it proves absent again what is suspected already', async () => {
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
     await proveAbsent(account, 'research_jobs', '[{"job_id":1}]');
-    const where = `where _user_id = ${account.fence.userId}`;
-    const versions = `
-      select ctid::text, xmin::text, xmax::text from mirror.research_jobs ${where} union all
-      select ctid::text, xmin::text, xmax::text from mirror_sync.candidate ${where} union all
-      select ctid::text, xmin::text, xmax::text from mirror._collections ${where}`;
-    const before = await account.query(versions);
+    const all = () => places('mirror.research_jobs', 'mirror_sync.candidate', 'mirror._collections');
+    const before = await all();
     expect(before).toHaveLength(2 + 1 + 1);
     await account.observe('research_jobs', '[{"job_id":1}]', { proof: SNAPSHOT });
-    expect(await account.query(versions)).toEqual(before);
+    expect(await all()).toEqual(before);
   });
 
   it('that is unchanged costs five round trips: begin, fence, read, checkpoint, commit; one more for what it proves', async () => {
-    const counter = new StatementCounter();
+    let sent = 0;
     const { database, fence } = await newAccount();
-    const counted = { ...database, db: new Db(database.kysely.withPlugin(counter), 'mirror') };
-    const account = await MirroredAccount.make(counted, fence.userId);
+    const counting = database.kysely.withPlugin({
+      transformQuery: ({ node }) => {
+        sent += 1;
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    const account = await MirroredAccount.make({ ...database, db: new Db(counting, 'mirror') }, fence.userId);
     const page = '[{"job_id":1},{"job_id":2}]';
     const statements = async (more: Parameters<MirroredAccount['observe']>[2] = {}): Promise<number> => {
-      counter.statements = 0;
+      sent = 0;
       expect(await account.observe('research_jobs', page, more)).toMatchObject({ counts: { unchanged: 2 } });
-      return counter.statements;
+      return sent;
     };
     await account.page('research_jobs', page);
     // The plugin sees no begin and no commit.
@@ -150,19 +139,13 @@ describe('a page', () => {
       account.page('research_jobs', '[{"job_id":1,"status":"old"},{"job_id":2}]', { obs: 5, after: 0 }),
     ).rejects.toBeInstanceOf(Superseded);
     expect(await jobs(account)).toMatchObject([{ status: 'new' }]);
-    const unknown = account.mirror.applyPage(account.fence, {
-      scope: account.scope('watchlist'),
-      obs: 1,
-      after: 0,
-      items: itemsOf('watchlist', '[{"id":"a"}]'),
-      sentAfter: 0,
-      decide: () => ({ scope: {} }),
-    });
+    const first = { obs: 1, after: 0, sentAfter: 0, decide: () => ({ scope: {} }) };
+    const items = itemsOf('watchlist', '[{"id":"a"}]');
+    const page = { ...first, scope: account.scope('watchlist'), items };
     // Whoever reads a scope has made its row: where that is missing, the database went back.
+    const unknown = account.mirror.applyPage(account.fence, page);
     await expect(unknown).rejects.toBeInstanceOf(DatabaseWentBack);
-    expect(
-      await account.query(`select 1 from mirror.watchlist where _user_id = ${account.fence.userId}`),
-    ).toEqual([]);
+    expect(await account.query(`select 1 from mirror.watchlist where _user_id = ${user}`)).toEqual([]);
   });
 
   it('suspects rows from when it is written, however long ago its request was sent', async () => {
@@ -195,20 +178,14 @@ describe('a page', () => {
        check (_user_id <> ${account.fence.userId} or _raw ->> 'note' <> 'bad')`,
     );
     const item = (id: number, note: string): string => `{"job_id":${id},"status":"open","note":"${note}"}`;
-    expect(
-      await account.page(
-        'research_jobs',
-        `[${[item(1, 'good'), item(2, 'bad'), '{"job_id":3,"status":5,"note":"bad"}'].join()}]`,
-      ),
-    ).toMatchObject({
+    const items = [item(1, 'good'), item(2, 'bad'), '{"job_id":3,"status":5,"note":"bad"}'];
+    expect(await account.page('research_jobs', `[${items.join()}]`)).toMatchObject({
       outcomes: ['inserted', 'quarantined', 'quarantined'],
       counts: { inserted: 1, quarantined: 2 },
       changed: { changeId: changeId(1) },
     });
-    expect(await account.query(`select live_rows from mirror.freshness ${where}`)).toEqual([
-      { live_rows: '1' },
-    ]);
-    expect(await account.query(`select key from mirror_sync.unsettled ${where}`)).toEqual([{ key: '1' }]);
+    const stored = `select live_rows, (select array_agg(key) from mirror_sync.unsettled ${where}) as unfinished from mirror.freshness ${where}`;
+    expect(await account.query(stored)).toEqual([{ live_rows: '1', unfinished: ['1'] }]);
     const refused = await account.page('research_jobs', `[${item(4, 'bad')}]`);
     expect(refused).toMatchObject({ outcomes: ['quarantined'], changed: undefined });
     await account.query('alter table mirror.research_jobs drop constraint theirs');
@@ -225,10 +202,11 @@ describe('fields that settings name', () => {
     const same = await account.page('research_jobs', '[{"job_id":1,"status":"a","views":2,"secret":"t4"}]');
     expect(same).toMatchObject({ outcomes: ['unchanged'] });
     await account.page('research_jobs', '[{"job_id":1,"status":"b","views":3,"secret":"s3"}]');
-    const [row] = await account.query<{ views: string; _raw: unknown }>(
-      `select views, _raw from mirror.research_jobs where _user_id = ${account.fence.userId}`,
-    );
-    expect(row).toEqual({ views: '3', _raw: { job_id: 1, status: 'b', views: 3 } });
+    expect(
+      await account.query(
+        `select views, _raw from mirror.research_jobs where _user_id = ${account.fence.userId}`,
+      ),
+    ).toEqual([{ views: '3', _raw: { job_id: 1, status: 'b', views: 3 } }]);
     expect(await account.query(`select 1 from mirror.columns where field = 'secret'`)).toEqual([]);
   });
 });
@@ -248,10 +226,11 @@ describe('the account', () => {
     await account.single(
       `{"object":"account","user_id":1,"email":"a@b.example","credits":${credits},"plan":"x"}`,
     );
-    const [row] = await account.query<{ credits: string | null; email: string; raw: string }>(
-      `select credits, email, _raw ->> 'plan' as raw from mirror.account where _user_id = ${account.fence.userId}`,
-    );
-    expect(row).toEqual({ credits: stored, email: 'a@b.example', raw: 'x' });
+    expect(
+      await account.query(
+        `select credits, email, _raw ->> 'plan' as raw from mirror.account where _user_id = ${user}`,
+      ),
+    ).toEqual([{ credits: stored, email: 'a@b.example', raw: 'x' }]);
   });
 
   it('is one row, written again only when it differs', async () => {
