@@ -12,8 +12,13 @@ import { earlier } from '../../support/postgres/earlier.ts';
 let account: TestAccount;
 afterEach(() => account.close());
 
-const create = async (switches: Partial<SandboxOptions> = {}): Promise<void> => {
+/** An account, of which these collections are mirrored. */
+const create = async (
+  switches: Partial<SandboxOptions> = {},
+  ...mirrored: readonly CollectionName[]
+): Promise<void> => {
   account = await createFrozenAccount(switches);
+  for (const name of mirrored) await account.read(name, 'full');
 };
 
 /** So that a poll has no refresh behind it: a full walk that begins before it is sure to end after it. */
@@ -55,6 +60,23 @@ async function interrupted(what: 'full' | 'poll', requests: number): Promise<voi
 
 const jobsOf = (path: string): boolean => path.startsWith('/v1/research?');
 
+/** A full walk, within which a poll begins before the request after so many. @returns when that was */
+async function polledWithinFull(requests: number): Promise<number> {
+  let poll: Promise<unknown> | undefined;
+  let begun = 0;
+  const sent = account.asked.length + requests;
+  const walks = account.walks.length;
+  account.onRequest = () => {
+    if (poll !== undefined || account.asked.length < sent) return;
+    begun = Date.now();
+    poll = account.read('research_jobs', 'poll');
+  };
+  await account.read('research_jobs', 'full');
+  await poll;
+  expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'full']);
+  return begun;
+}
+
 describe('polled_at of a collection', () => {
   it('says nothing before the first load has ended, whatever polls brought meanwhile', async () => {
     await create();
@@ -84,8 +106,7 @@ describe('polled_at of a collection', () => {
 
   it('stays while the refresh after a poll fails, though the poll itself was good', async () => {
     // Jobs for ever under way, more than the poll's overlap passes.
-    await create({ jobs: 600, stuckShare: 1 });
-    await account.read('research_jobs', 'full');
+    await create({ jobs: 600, stuckShare: 1 }, 'research_jobs');
     const before = await polledAt();
     const walks = account.walks.length;
     cutOff((path) => jobsOf(path) && account.walks.length > walks);
@@ -100,8 +121,7 @@ describe('polled_at of a collection', () => {
   });
 
   it('is that of the interrupted poll where a poll only goes on with it', async () => {
-    await create({ order: 'rising' });
-    await account.read('research_jobs', 'full');
+    await create({ order: 'rising' }, 'research_jobs');
     await interrupted('poll', 2);
     const begun = Date.now();
     await account.read('research_jobs', 'poll');
@@ -110,41 +130,20 @@ describe('polled_at of a collection', () => {
   });
 
   it('does not go back when a full walk ends that began before the last poll', async () => {
-    await create({ jobs: 2_400 });
-    await account.read('research_jobs', 'full');
+    await create({ jobs: 2_400 }, 'research_jobs');
     await confirmAll();
-    let poll: Promise<unknown> | undefined;
-    let begun = 0;
-    account.onRequest = () => {
-      if (poll !== undefined) return;
-      begun = Date.now();
-      poll = account.read('research_jobs', 'poll');
-    };
-    const walks = account.walks.length;
-    await account.read('research_jobs', 'full');
-    await poll;
-    expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'full']);
+    const begun = await polledWithinFull(0);
     expect(await polledAt()).toBeGreaterThanOrEqual(begun);
   });
 
   it('goes back to a full walk’s beginning when that walk finds the order broken, on which polls relied', async () => {
     // Its last page holds other items, too.
-    await create({ jobs: 2_990 });
-    await account.read('research_jobs', 'full');
+    await create({ jobs: 2_990 }, 'research_jobs');
     await confirmAll();
     const truth = await account.sandbox.control.truth({ collection: 'research_jobs' });
     const [top, last] = [truth[0], truth.at(-1)].map(
       (text) => (JSON.parse(text ?? '') as { job_id: number }).job_id,
     );
-    let poll: Promise<unknown> | undefined;
-    let begun = 0;
-    const sent = account.asked.length;
-    const walks = account.walks.length;
-    account.onRequest = () => {
-      if (poll !== undefined || account.asked.length < sent + 3) return;
-      begun = Date.now();
-      poll = account.read('research_jobs', 'poll');
-    };
     // At the list's end stands an item whose ID is greater than that of all others.
     await account.sandbox.control.mutate({
       op: 'insert',
@@ -152,9 +151,7 @@ describe('polled_at of a collection', () => {
       id: String(Number(last) - 1),
       source: `{"job_id":${Number(top) + 1_000_000},"status":"completed"}`,
     });
-    await account.read('research_jobs', 'full');
-    await poll;
-    expect(account.walks.slice(walks).map(({ kind }) => kind)).toEqual(['poll', 'full']);
+    const begun = await polledWithinFull(3);
     expect(await polledAt()).toBeLessThan(begun);
     const [scope] = await account.query<{ contradicted: boolean }>(
       `select (memory->'evidence'->>'contradicted')::boolean as contradicted from mirror_sync.scope where collection = 'research_jobs'`,
@@ -176,9 +173,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     ['research_jobs', 'job_id = (select max(job_id) from mirror.research_jobs)'],
     ['list_items', '(list_id, id) = (select list_id, id from mirror.list_items order by 1, 2 limit 1)'],
   ] as const)('stays, and moves with the next poll after it is: %s', async (name, row) => {
-    await create();
-    await account.read('lists', 'full');
-    await account.read(name, 'full');
+    await create({}, 'lists', name);
     await account.read('lists', 'poll');
     await account.read(name, 'poll');
     const before = Date.now();
@@ -201,8 +196,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
   });
 
   it('moves where no page showed it again in ten grace periods: the one that did was stale', async () => {
-    await create();
-    await account.read('research_jobs', 'full');
+    await create({}, 'research_jobs');
     const before = await polledAt();
     // A row that the service does not have: no page proves it absent, since none begins before it.
     await account.query(`
@@ -215,8 +209,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
   });
 
   it('stays for the account, whose one row may be stale', async () => {
-    await create();
-    await account.read('account', 'full');
+    await create({}, 'account');
     const before = await polledAt('account');
     // What the service says now was superseded a moment ago, as far as the mirror knows.
     await account.query(`
@@ -244,8 +237,7 @@ describe('polled_at of list_items', () => {
 
   /** An account of which a pass failed at the first list. @returns the first two */
   const cutOffAtFirst = async (): Promise<readonly [string, string]> => {
-    await create();
-    await account.read('lists', 'full');
+    await create({}, 'lists');
     const [first = '', second = ''] = await lists();
     cutOff(itemsOf(first));
     await account.read('list_items', 'poll');

@@ -36,26 +36,16 @@ describe('an outcome', () => {
   });
 
   it('keeps the service’s words in an error, and a body that is no JSON as a string', async () => {
-    const rejected = {
-      state: 'rejected',
-      status: 402,
-      body: 'no credits left',
-      error: 'no \0 credits',
-    } as const;
-    expect(await finished(rejected)).toMatchObject({
+    const words = { body: 'no credits left', error: 'no \0 credits' };
+    expect(await finished({ state: 'rejected', status: 402, ...words })).toMatchObject({
       state: 'rejected',
       response_status: 402,
       text: '"no credits left"',
       error: 'no \uFFFD credits',
     });
-  });
-
-  it('can be a body with a number beyond numeric', async () => {
-    expect(await finished(accepted('{"a":1e999999}'))).toMatchObject({
-      state: 'accepted',
-      text: '"{\\"a\\":1e999999}"',
-      _verbatim: null,
-    });
+    // A number beyond numeric.
+    const stored = { state: 'accepted', text: '"{\\"a\\":1e999999}"', _verbatim: null };
+    expect(await finished(accepted('{"a":1e999999}'))).toMatchObject(stored);
   });
 
   it('can be a body that is nested more deeply than PostgreSQL goes', async () => {
@@ -64,19 +54,9 @@ describe('an outcome', () => {
   });
 
   it('is unknown until a moment from which looking is conclusive', async () => {
-    const row = await finished({
-      state: 'unknown',
-      status: undefined,
-      body: undefined,
-      error: 'no answer',
-      conclusiveInMs: 90_000,
-    });
-    expect(row).toMatchObject({
-      state: 'unknown',
-      response_status: null,
-      response: null,
-      error: 'no answer',
-    });
+    const none = { status: undefined, body: undefined, error: 'no answer' };
+    const row = await finished({ state: 'unknown', ...none, conclusiveInMs: 90_000 });
+    expect(row).toMatchObject({ state: 'unknown', response_status: null, response: null, error: 'no answer' });
     expect(Number(row?.['_conclusive_at']) - Number(row?.['done_at'])).toBe(90_000);
   });
 
@@ -181,10 +161,8 @@ describe('what an earlier owner was sending', () => {
     const id = await queue();
     await scene.store.claim(id);
     await age(100_000);
-    const other = { userId: String(scene.user + 1_000), owner: 'first', token: '1' };
-    await run(
-      `insert into mirror_sync.account (_user_id, owner, token, created_at) values (${other.userId}, 'first', 1, now())`,
-    );
+    await scene.nextAccount();
+    const other = scene.fence;
     expect(await storeOf(other).recover(TIMEOUT, [])).toBeUndefined();
     expect(await state(id)).toBe('sending');
   });

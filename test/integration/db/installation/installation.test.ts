@@ -4,8 +4,9 @@ import type { Database } from '../../../../src/db/connection/database.ts';
 import { currentHold, releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import type { InstallationOptions } from '../../../../src/db/installation/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
+import { migrateTo } from '../../../support/databases/migrated-database.ts';
 import { createTestDatabase, serverUrl, type TestDatabase } from '../../../support/postgres/postgres.ts';
+import { ask } from '../../../support/postgres/on-connection.ts';
 import { installed } from '../../../support/databases/installed.ts';
 
 const scene = installed();
@@ -18,11 +19,8 @@ describe('a database that was here before', () => {
     await run(
       `insert into mirror_sync.own_url (_user_id, url, registered_at) values (7, 'https://x', now())`,
     );
-    expect(await Promise.all([open(), open(), open(await opened(scene.database.url))])).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    const again = [open(), open(), open(await opened(scene.database.url))];
+    expect(await Promise.all(again)).toEqual([undefined, undefined, undefined]);
     expect(await states()).toEqual(['queued']);
   });
 
@@ -53,13 +51,8 @@ describe('a database that was here before', () => {
       const meagre = await opened(url.href);
       expect(await open(meagre)).toBeUndefined();
       const [row] = await run('select fingerprint from mirror_sync.installation');
-      expect(row).toMatchObject({
-        fingerprint: {
-          system: expect.any(String) as string,
-          timeline: expect.any(String) as string,
-          directory: expect.any(String) as string,
-        },
-      });
+      const text = expect.any(String) as string;
+      expect(row).toMatchObject({ fingerprint: { system: text, timeline: text, directory: text } });
     } finally {
       for (const each of alsoOpen.splice(0)) await each.close();
       await run('drop owned by test_meagre; drop role test_meagre');
@@ -78,32 +71,18 @@ describe('a copy', () => {
   async function template(): Promise<Database> {
     await scene.database.close();
     const name = `${new URL(scene.database.url).pathname.slice(1)}_copy`;
-    const server = await openTestDatabase(await serverUrl());
-    try {
-      await server.db.sql`create database ${sql.id(name)} template ${sql.id(name.replace('_copy', ''))}`;
-    } finally {
-      await server.close();
-    }
+    const server = await serverUrl();
+    await ask(server, `create database ${name} template ${name.replace('_copy', '')}`);
     const url = new URL(scene.database.url);
     url.pathname = `/${name}`;
-    copies.push({ url: url.href, drop: () => dropDatabase(name) });
+    const drop = async (): Promise<void> => void (await ask(server, `drop database ${name} with (force)`));
+    copies.push({ url: url.href, drop });
     Object.assign(scene.database, await opened(scene.database.url));
     return opened(url.href);
   }
 
-  async function dropDatabase(name: string): Promise<void> {
-    const server = await openTestDatabase(await serverUrl());
-    await server.db.sql`drop database ${sql.id(name)} with (force)`;
-    await server.close();
-  }
-
-  const DUMPED = [
-    'mirror_sync.account',
-    'mirror_sync.installation',
-    'mirror_sync.own_url',
-    'mirror_sync.process',
-    'mirror.submissions',
-  ];
+  const STATE = ['account', 'installation', 'own_url', 'process'].map((name) => `mirror_sync.${name}`);
+  const DUMPED = [...STATE, 'mirror.submissions'];
 
   async function dump(): Promise<ReadonlyMap<string, unknown>> {
     const dumped = new Map<string, unknown>();
@@ -194,22 +173,18 @@ describe('a copy', () => {
 
 describe('a database at another host', () => {
   const AT = (host: string): Partial<InstallationOptions> => ({ host });
-  /** A process that began before the last beat; `beats`: it goes on while the other one waits. */
-  async function elder(): Promise<void> {
-    await run(`insert into mirror_sync.process (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
-      values ('elder', 'start', '0', 'h', 'm', 1, '1', now() - interval '1 h', now() + interval '12 s')`);
-  }
+  /** A process; one that began before the last beat was here before. */
+  const putProcess = (id: string, began: string): Promise<unknown> =>
+    run(`insert into mirror_sync.process (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
+      values ('${id}', 'start', '0', 'h', 'm', 1, '1', now() + interval '${began}', now() + interval '12 s')`);
   const waits: number[] = [];
   /** Time passes at once; the process beats after its fourth second. */
   const clock = (processId: string | undefined): InstallationOptions['clock'] => ({
     ...systemClock,
     sleep: async (ms) => {
       waits.push(ms);
-      if (waits.length === 4) {
-        await run(
-          `update mirror_sync.process set alive_until = now() + interval '16 s' where process_id = '${processId ?? ''}'`,
-        );
-      }
+      const beat = `update mirror_sync.process set alive_until = now() + interval '16 s'`;
+      if (waits.length === 4) await run(`${beat} where process_id = '${processId ?? ''}'`);
     },
   });
   beforeEach(async () => {
@@ -228,7 +203,7 @@ describe('a database at another host', () => {
   });
 
   it('is the same where a process that was here before goes on', async () => {
-    await elder();
+    await putProcess('elder', '-1 h');
     expect(await open(scene.database, { ...AT('10.0.0.7'), clock: clock('elder') })).toBeUndefined();
     expect(waits).toHaveLength(4);
     // From now on without a look.
@@ -237,9 +212,8 @@ describe('a database at another host', () => {
   });
 
   it('is held where the rows of processes were copied, and only newcomers go on', async () => {
-    await elder();
-    await run(`insert into mirror_sync.process (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
-      values ('newcomer', 'start', '0', 'h', 'm', 2, '1', now() + interval '1 s', now() + interval '12 s')`);
+    await putProcess('elder', '-1 h');
+    await putProcess('newcomer', '1 s');
     expect(await open(scene.database, { ...AT('branch.example'), clock: clock('newcomer') })).toBeDefined();
     expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(13_000);
   });
