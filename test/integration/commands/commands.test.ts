@@ -165,12 +165,13 @@ const query = (text: string): Promise<unknown> => sql.raw(text).execute(database
 /** Such changes of commands fail. @returns ends that */
 async function refuse(
   what: 'delete' | 'update',
-  when = 'true',
+  when = '',
   how = `raise 'the database is in trouble'`,
 ): Promise<() => Promise<unknown>> {
   await query(`
     create function refuse() returns trigger language plpgsql set search_path = '' as $$ begin ${how}; end $$;
-    create trigger refuse before ${what} on mirror_sync.command for each row when (${when}) execute function refuse()`);
+    create trigger refuse before ${what} on mirror_sync.command ${when === '' ? '' : `for each row when (${when})`}
+      execute function refuse()`);
   return () => query('drop trigger refuse on mirror_sync.command');
 }
 const READ_ONLY = 'raise read_only_sql_transaction';

@@ -77,10 +77,7 @@ const WRITES: readonly [string, Write][] = [
     'old rows of the log, removed',
     (_, fence) => pruneLog(account.database.db, fence, 0, new AbortController().signal),
   ],
-  [
-    'a reservation',
-    (_, fence) => createBudgetStore(account.database.db, fence).reserve('k', BLOCK, NOTHING),
-  ],
+  ['a reservation', (_, fence) => createBudgetStore(account.database.db, fence).reserve('k', BLOCK, NOTHING)],
   [
     'freed slots',
     (_, fence) => {

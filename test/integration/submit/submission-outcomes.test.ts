@@ -56,7 +56,12 @@ describe('an outcome', () => {
   it('is unknown until a moment from which looking is conclusive', async () => {
     const none = { status: undefined, body: undefined, error: 'no answer' };
     const row = await finished({ state: 'unknown', ...none, conclusiveInMs: 90_000 });
-    expect(row).toMatchObject({ state: 'unknown', response_status: null, response: null, error: 'no answer' });
+    expect(row).toMatchObject({
+      state: 'unknown',
+      response_status: null,
+      response: null,
+      error: 'no answer',
+    });
     expect(Number(row?.['_conclusive_at']) - Number(row?.['done_at'])).toBe(90_000);
   });
 

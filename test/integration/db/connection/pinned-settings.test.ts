@@ -78,7 +78,17 @@ describe('settings of a login or a database', () => {
   });
 
   it('leave a literal what it is', async () => {
-    const texts = ['a', `it's`, 'back\\slash', `a\\'; drop table victim; --`, '\\\\', `\\''`, '"', '$$', 'ü\n\t'];
+    const texts = [
+      'a',
+      `it's`,
+      'back\\slash',
+      `a\\'; drop table victim; --`,
+      '\\\\',
+      `\\''`,
+      '"',
+      '$$',
+      'ü\n\t',
+    ];
     const url = await serverUrl();
     for (const value of ['on', 'off']) {
       const [found] = await ask(

@@ -77,7 +77,12 @@ describe('an event', () => {
 
   const of = (data: string): string => `{"id":"evt_1","data":${data}}`;
   it.each([
-    ['white space and order of fields', of('{"a":1,"b":[2]}'), '{ "data": {"b": [2], "a": 1}, "id": "evt_1" }', 1],
+    [
+      'white space and order of fields',
+      of('{"a":1,"b":[2]}'),
+      '{ "data": {"b": [2], "a": 1}, "id": "evt_1" }',
+      1,
+    ],
     ['an escape', of('"\\u00e9"'), of('"é"'), 1],
     ['a digit', of('{"a":9007199254740992}'), of('{"a":9007199254740993}'), 2],
     ['a character that jsonb can’t hold', of('"\\u0000"'), of('"\\ufffd"'), 2],

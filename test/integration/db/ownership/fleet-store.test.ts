@@ -2,7 +2,11 @@ import { expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createFleetStore } from '../../../../src/db/ownership/fleet-store.ts';
-import { createHeartbeat, type Heartbeat, type HeartbeatOptions } from '../../../../src/db/ownership/heartbeat.ts';
+import {
+  createHeartbeat,
+  type Heartbeat,
+  type HeartbeatOptions,
+} from '../../../../src/db/ownership/heartbeat.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import { ownIdentity, type ProcessIdentity } from '../../../../src/db/ownership/process-identity.ts';
 import type { Fence } from '../../../../src/model/fence.ts';

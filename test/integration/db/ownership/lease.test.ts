@@ -216,8 +216,7 @@ describe('the heartbeat', () => {
   });
 });
 
-const run = async (text: string): Promise<object[]> =>
-  (await database.db.sql<object>`${sql.raw(text)}`).rows;
+const run = async (text: string): Promise<object[]> => (await database.db.sql<object>`${sql.raw(text)}`).rows;
 
 /** The database's own words that a statement waits, or that none is left. */
 const untilSomebodyWaitsForALock = (): Promise<unknown> =>

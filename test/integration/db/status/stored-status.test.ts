@@ -51,7 +51,12 @@ describe('the stored status', () => {
       values (1, 'lists', '7', now(), now()), (1, 'lists', '8', now(), now() + interval '1 minute'),
         (1, 'lists', '9', now(), now() + interval '1 day')`);
     const { webhook } = await account('1');
-    const told = { lastEventAt: '2026-01-02T00:00:00.000Z', hintsWaiting: 3, error: null, renewedSince: null };
+    const told = {
+      lastEventAt: '2026-01-02T00:00:00.000Z',
+      hintsWaiting: 3,
+      error: null,
+      renewedSince: null,
+    };
     expect(webhook).toEqual({ state: 'registered', host: 'mirror.example.com:8443', ...told });
     const renewedAfter = async (registered: string, replaced: string) => {
       await run(`update mirror_sync.registration set registered_at = now() - interval '${registered}',

@@ -180,8 +180,8 @@ describe('a list that is deleted', () => {
     await account.page('list_items', items(1), { parent: '2' });
     await account.query(`
       insert into mirror.list_items (_user_id, list_id, id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
-      select _user_id, list_id, 'i' || n, _first_seen_at, _changed_at, _change_id - n, _hash, _raw
-      from mirror.list_items, generate_series(1, 60000) as n where _user_id = ${user};
+      select _user_id, list_id, 'i' || nth, _first_seen_at, _changed_at, _change_id - nth, _hash, _raw
+      from mirror.list_items, generate_series(1, 60000) as nth where _user_id = ${user};
       update mirror_sync.scope set live_rows = 60001 where _user_id = ${user} and collection = 'list_items';
       update mirror._collections set live_rows = 60001 where _user_id = ${user} and collection = 'list_items'`);
     expect(await deleteAllBut(account, 'lists', lists(1), { accept: true })).toMatchObject({

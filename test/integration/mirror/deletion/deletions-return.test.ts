@@ -33,21 +33,24 @@ describe('a deleted row', () => {
   it.each([
     ['soft', 'undeleted'],
     ['hard', 'inserted'],
-  ] as const)('that is seen too soon is a suspected return until a page is sent the grace period after its deletion (%s)', async (deletes, back) => {
-    const account = await newAccount({ deletes });
-    await account.observe('research_jobs', job('a'));
-    await deleteAllBut(account, 'research_jobs', '[]');
-    expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
-    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
-    await account.age(account.gracePeriodMs - 20_000);
-    expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
-    await account.age(20_000);
-    expect(await outcomeOf(account, job('a'), 15_000)).toEqual(['deferred']);
-    const marked = deletes === 'soft' ? [{ status: 'a', live: false, id: changeId(2) }] : [];
-    expect(await current(account)).toEqual(marked);
-    expect(await outcomeOf(account, job('a'))).toEqual([back]);
-    expect(await account.suspects('research_jobs')).toEqual([]);
-  });
+  ] as const)(
+    'that is seen too soon is a suspected return until a page is sent the grace period after its deletion (%s)',
+    async (deletes, back) => {
+      const account = await newAccount({ deletes });
+      await account.observe('research_jobs', job('a'));
+      await deleteAllBut(account, 'research_jobs', '[]');
+      expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
+      expect(await account.suspects('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
+      await account.age(account.gracePeriodMs - 20_000);
+      expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
+      await account.age(20_000);
+      expect(await outcomeOf(account, job('a'), 15_000)).toEqual(['deferred']);
+      const marked = deletes === 'soft' ? [{ status: 'a', live: false, id: changeId(2) }] : [];
+      expect(await current(account)).toEqual(marked);
+      expect(await outcomeOf(account, job('a'))).toEqual([back]);
+      expect(await account.suspects('research_jobs')).toEqual([]);
+    },
+  );
 });
 
 describe('a deleted row that a stale page showed', () => {

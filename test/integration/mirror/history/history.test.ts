@@ -122,7 +122,9 @@ describe('a field that is never stored (MIRROR_EXCLUDE_FIELDS)', () => {
     const before = await newAccount();
     const page = '[{"bulk_job_id":1,"n":1,"secret":"hidden"},{"bulk_job_id":2,"n":1,"secret":"hidden"}]';
     await before.page('bulk_research_jobs', page);
-    await deleteAllBut(before, 'bulk_research_jobs', '[{"bulk_job_id":1,"n":1,"secret":"hidden"}]', { accept: true });
+    await deleteAllBut(before, 'bulk_research_jobs', '[{"bulk_job_id":1,"n":1,"secret":"hidden"}]', {
+      accept: true,
+    });
     const account = await MirroredAccount.make(before.database, before.fence.userId, excluding);
     expect(
       await account.page('bulk_research_jobs', '[{"bulk_job_id":1,"n":1,"secret":"hidden"}]'),

@@ -124,7 +124,10 @@ describe('a search', () => {
     for (const query of impossible) {
       expect((await search(account, query)).found).toEqual([]);
     }
-    const jobs = Array.from({ length: MOST_FOUND + 1 }, (_, n) => ({ job_id: n + 1, domain: 'many.example' }));
+    const jobs = Array.from({ length: MOST_FOUND + 1 }, (_, n) => ({
+      job_id: n + 1,
+      domain: 'many.example',
+    }));
     await account.page('research_jobs', JSON.stringify(jobs));
     expect(await search(account, 'many.example')).toMatchObject({ more: true });
     await account.query(

@@ -7,6 +7,8 @@ import { runs } from '../../../support/effort.ts';
 // Contents come back at once here: no page counts as stale.
 const newAccount = testAccounts({ gracePeriodMs: 0 });
 
+const VALUES = String.raw`1 2 "a" "b\u0000" null [1] {"x":{"y":1}} 9007199254740993 true`.split(' ');
+
 /** An item as text: few keys, few contents, in several spellings, some of them hostile. */
 const item = fc
   .record({
@@ -26,7 +28,10 @@ const keyOf = (each: string): string => String((JSON.parse(each) as { job_id: nu
 
 /** What `_raw` has of an item, as a text that is equal for equal items. */
 function normal(text: string): string {
-  const parsed = JSON.parse(text.replaceAll('9007199254740993', '"9007199254740993"')) as Record<string, unknown>;
+  const parsed = JSON.parse(text.replaceAll('9007199254740993', '"9007199254740993"')) as Record<
+    string,
+    unknown
+  >;
   const fields = Object.entries(parsed).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify(fields).replaceAll('\\u0000', '\ufffd');
 }
