@@ -1,17 +1,11 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { inOwnDatabase, openTestDatabase } from '../../../support/databases/migrated-database.ts';
+import { lines } from '../../../support/mirror/lines.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
-
-const columnTypes = (account: MirroredAccount, table: string) =>
-  account.query<{ name: string; type: string }>(
-    `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
-     where attrelid = 'mirror.${table}'::regclass and attnum > 0 and not attisdropped and attname not like '\\_%'
-     order by attnum`,
-  );
 
 describe('columns for new fields', () => {
   it('come with the page that first has the field, and have the type of its values', async () => {
@@ -21,11 +15,12 @@ describe('columns for new fields', () => {
       `[{"bulk_job_id":1,"name":"n","created_at":"2026-01-02","rowCount":5,"rate":0.5,"done":false,"parts":[1],"nothing":null},
         {"bulk_job_id":2,"order":"x","ctid":1,"_raw":2,"":3,"updated_at":"not yet","owner_id":null}]`,
     );
-    const columns = await columnTypes(account, 'bulk_research_jobs');
-    const suffixed = /_[0-9a-f]{6}$/;
-    expect(
-      columns.filter(({ name }) => !suffixed.test(name)).map(({ name, type }) => `${name} ${type}`),
-    ).toEqual([
+    const columns = await lines(
+      account,
+      `select attname, format_type(atttypid, atttypmod) from pg_attribute where attnum > 0 and not attisdropped
+       and attrelid = 'mirror.bulk_research_jobs'::regclass and attname not like '\\_%' order by attnum`,
+    );
+    expect(columns.filter((each) => !/_[0-9a-f]{6} /.test(each))).toEqual([
       'bulk_job_id bigint',
       'created_at timestamp with time zone',
       'done boolean',
@@ -35,18 +30,10 @@ describe('columns for new fields', () => {
       'updated_at text',
       'row_count bigint',
     ]);
-    expect(columns.filter(({ name }) => /^(order|ctid|raw|field)_[0-9a-f]{6}$/.test(name))).toHaveLength(4);
-    const [row] = await account.query(
-      `select name, created_at, row_count, rate, done, parts from mirror.bulk_research_jobs_live where bulk_job_id = 1`,
-    );
-    expect(row).toEqual({
-      name: 'n',
-      created_at: new Date('2026-01-02T00:00:00Z'),
-      row_count: '5',
-      rate: '0.5',
-      done: false,
-      parts: [1],
-    });
+    expect(columns.filter((each) => /^(order|ctid|raw|field)_[0-9a-f]{6} /.test(each))).toHaveLength(4);
+    const values = `select name, created_at at time zone 'UTC' = '2026-01-02', row_count, rate, done, parts
+      from mirror.bulk_research_jobs_live where bulk_job_id = 1`;
+    expect(await lines(account, values)).toEqual(['n true 5 0.5 false 1']);
   });
 
   it('are NULL for a value that does not fit, which is counted and whole in _raw', async () => {
@@ -61,32 +48,18 @@ describe('columns for new fields', () => {
         {"job_id":4,"part_id":99999999999999999999,"status":7},{"job_id":5,"part_id":5.0}]`,
     );
     expect(result).toMatchObject({ counts: { inserted: 4 } });
-    const rows = await account.query(
-      `select started_at at time zone 'UTC' is not null as at, part_id, n, status, _raw ->> 'part_id' as raw
-       from mirror.research_jobs where _user_id = ${account.fence.userId} order by job_id`,
-    );
-    expect(rows).toEqual([
-      { at: true, part_id: '1', n: '1', status: null, raw: '1' },
-      { at: false, part_id: null, n: null, status: null, raw: 'x' },
-      { at: false, part_id: null, n: null, status: null, raw: '1.5' },
-      { at: false, part_id: null, n: null, status: null, raw: '99999999999999999999' },
-      { at: false, part_id: '5', n: null, status: null, raw: '5.0' },
+    const where = `where _user_id = ${account.fence.userId}`;
+    const values = `select started_at is not null, part_id, n, status, _raw ->> 'part_id' as raw from mirror.research_jobs ${where} order by job_id`;
+    expect(await lines(account, values)).toEqual([
+      'true 1 1 - 1',
+      'false - - - x',
+      'false - - - 1.5',
+      'false - - - 99999999999999999999',
+      'false 5 - - 5.0',
     ]);
-    expect(
-      await account.query(
-        `select field, conflicts from mirror.columns where collection = 'research_jobs' and conflicts > 0 order by 1`,
-      ),
-    ).toEqual([
-      { field: 'n', conflicts: '1' },
-      { field: 'part_id', conflicts: '3' },
-      { field: 'started_at', conflicts: '2' },
-      { field: 'status', conflicts: '1' },
-    ]);
-    expect(
-      await account.query(
-        `select field_conflicts from mirror.data_quality where _user_id = ${account.fence.userId}`,
-      ),
-    ).toEqual([{ field_conflicts: '7' }]);
+    const conflicts = `select field, conflicts from mirror.columns where collection = 'research_jobs' and conflicts > 0 order by 1`;
+    expect(await lines(account, conflicts)).toEqual(['n 1', 'part_id 3', 'started_at 2', 'status 1']);
+    expect(await lines(account, `select field_conflicts from mirror.data_quality ${where}`)).toEqual(['7']);
   });
 
   it('keep microseconds and zones of times', async () => {
@@ -101,11 +74,8 @@ describe('columns for new fields', () => {
       'watchlist',
       '[{"id":"a","seen_at":"2026-01-02T03:04:05.123456+02:00"},{"id":"b","seen_at":"2026-01-02 03:04:05"}]',
     );
-    expect(
-      await account.query(
-        `select to_char(seen_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') as at from mirror.watchlist order by id`,
-      ),
-    ).toEqual([{ at: '2026-01-02 01:04:05.123456' }, { at: '2026-01-02 03:04:05.000000' }]);
+    const seen = `select to_char(seen_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') from mirror.watchlist order by id`;
+    expect(await lines(account, seen)).toEqual(['2026-01-02 01:04:05.123456', '2026-01-02 03:04:05.000000']);
     await tokyo.close();
   });
 
@@ -115,22 +85,12 @@ describe('columns for new fields', () => {
       const fields = Array.from({ length: 400 }, (_, index) => `"f${index}":${index}`);
       await account.page('lists', `[{"list_id":1,${fields.join()}}]`);
       await account.page('lists', `[{"list_id":2,${fields.join()},"late":1}]`);
-      expect(
-        await account.query(
-          `select count(*) from pg_attribute where attrelid = 'other.lists'::regclass and attnum > 0`,
-        ),
-      ).toEqual([{ count: '300' }]);
-      expect(
-        await account.query(
-          `select _raw ->> 'f399' as f, _raw ->> 'late' as late from other.lists order by list_id`,
-        ),
-      ).toEqual([
-        { f: '399', late: null },
-        { f: '399', late: '1' },
-      ]);
-      expect(
-        await account.query(`select 1 from other.columns where field = 'late' and column_name is null`),
-      ).toHaveLength(1);
+      const count = `select count(*) from pg_attribute where attrelid = 'other.lists'::regclass and attnum > 0`;
+      expect(await lines(account, count)).toEqual(['300']);
+      const raw = `select _raw ->> 'f399' as f, _raw ->> 'late' as late from other.lists order by list_id`;
+      expect(await lines(account, raw)).toEqual(['399 -', '399 1']);
+      const late = `select column_name from other.columns where field = 'late'`;
+      expect(await lines(account, late)).toEqual(['-']);
     });
   });
 });
@@ -146,26 +106,17 @@ describe('the view of live rows', () => {
       await account.query(`comment on view other.list_items_live is 'ours'`);
       await account.page('lists', '[{"list_id":4}]');
       await account.page('list_items', '[{"id":"a:b","company":"Acme"}]', { parent: '4' });
-      expect(await account.query(`select _key, _list_key, company from other.list_items_live`)).toEqual([
-        { _key: '1:4:a:b', _list_key: '1:4', company: 'Acme' },
-      ]);
-      expect(await account.query('select * from public.mine')).toEqual([
-        { _key: '1:4:a:b', _list_key: '1:4' },
-      ]);
-      expect(
-        await account.query(
-          `select has_table_privilege('${role}', 'other.list_items_live', 'select') as may,
-             obj_description('other.list_items_live'::regclass) as comment`,
-        ),
-      ).toEqual([{ may: true, comment: 'ours' }]);
-      expect(
-        await account.query(
-          `select attrelid::regclass::text as view, col_description(attrelid, attnum) as comment from pg_attribute
-           where attname = 'company' and attrelid::regclass::text ~ '(live|versions)$' order by 1`,
-        ),
-      ).toEqual([
-        { view: 'other.list_items_live', comment: 'Field "company" of the items.' },
-        { view: 'other.list_items_versions', comment: 'Field "company" of the items.' },
+      const row = 'select _key, _list_key, company from other.list_items_live';
+      expect(await lines(account, row)).toEqual(['1:4:a:b 1:4 Acme']);
+      expect(await lines(account, 'select * from public.mine')).toEqual(['1:4:a:b 1:4']);
+      const kept = `select has_table_privilege('${role}', 'other.list_items_live', 'select'),
+        obj_description('other.list_items_live'::regclass)`;
+      expect(await lines(account, kept)).toEqual(['true ours']);
+      const comments = `select attrelid::regclass::text, col_description(attrelid, attnum) from pg_attribute
+        where attname = 'company' and attrelid::regclass::text ~ '(live|versions)$' order by 1`;
+      expect(await lines(account, comments)).toEqual([
+        'other.list_items_live Field "company" of the items.',
+        'other.list_items_versions Field "company" of the items.',
       ]);
       await account.query(`drop owned by ${role}`);
       await account.query(`drop role ${role}`);
@@ -183,14 +134,8 @@ describe('MIRROR_SCHEMA_DRIFT', () => {
       );
       await raw.page('research_jobs', `[${items.join()}]`);
       const table = 'other.research_jobs';
-      expect(
-        await raw.query(
-          `select field, column_name, type from other.columns where field in ('at', 'size') order by 1`,
-        ),
-      ).toEqual([
-        { field: 'at', column_name: null, type: 'timestamptz' },
-        { field: 'size', column_name: null, type: 'numeric' },
-      ]);
+      const known = `select field, column_name, type from other.columns where field in ('at', 'size') order by 1`;
+      expect(await lines(raw, known)).toEqual(['at - timestamptz', 'size - numeric']);
       const account = await MirroredAccount.make(own, '1');
       await account.page('research_jobs', '[{"job_id":5000,"size":5}]');
       const stamps = `select job_id, _change_id, _changed_at from ${table} order by job_id`;
@@ -201,17 +146,13 @@ describe('MIRROR_SCHEMA_DRIFT', () => {
       while (await restarted.mirror.backfill(account.fence)) batches += 1;
       expect(batches).toBeGreaterThan(4);
       expect(await account.query(stamps)).toEqual(before);
-      expect(
-        await account.query(
-          `select count(*) filter (where size = (_raw ->> 'size')::numeric) as sizes,
-             count(*) filter (where at = (_raw ->> 'at')::timestamp at time zone 'UTC') as times
-           from ${table} where job_id <> 7`,
-        ),
-      ).toEqual([{ sizes: '1200', times: '1199' }]);
-      expect(await account.query(`select size from ${table} where job_id = 7`)).toEqual([{ size: null }]);
-      expect(await account.query(`select conflicts from other.columns where field = 'size'`)).toEqual([
-        { conflicts: '1' },
-      ]);
+      const filled = `select count(*) filter (where size = (_raw ->> 'size')::numeric) as sizes,
+          count(*) filter (where at = (_raw ->> 'at')::timestamp at time zone 'UTC') as times
+        from ${table} where job_id <> 7`;
+      expect(await lines(account, filled)).toEqual(['1200 1199']);
+      expect(await lines(account, `select size from ${table} where job_id = 7`)).toEqual(['-']);
+      const conflicts = `select conflicts from other.columns where field = 'size'`;
+      expect(await lines(account, conflicts)).toEqual(['1']);
       expect(await account.mirror.backfill(account.fence)).toBe(false);
     });
   });

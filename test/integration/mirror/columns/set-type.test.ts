@@ -8,6 +8,7 @@ import { copiedColumns } from '../../../../src/db/copy/copied-columns.ts';
 import { TypeRefused } from '../../../../src/model/errors.ts';
 import { databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { DbWhere } from '../../../support/mirror/db-where.ts';
+import { lines } from '../../../support/mirror/lines.ts';
 import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 import { setType } from '../../../support/mirror/setting-type.ts';
 
@@ -106,10 +107,8 @@ describe('a column that gets another type', () => {
     // What was said first is counted, and what pages wrote since the columns changed places.
     const unfit = [...(told?.unfit.values() ?? [])].reduce((sum, count) => sum + count, 0);
     expect(unfit).toBeGreaterThan(3_190);
-    const [{ conflicts } = { conflicts: 0 }] = await account.query<{ conflicts: number }>(
-      `select conflicts::int from mirror.columns where column_name = 'score'`,
-    );
-    expect(conflicts).toBeGreaterThanOrEqual(unfit);
+    const counted = `select conflicts from mirror.columns where column_name = 'score'`;
+    expect(Number((await lines(account, counted))[0])).toBeGreaterThanOrEqual(unfit);
   });
 
   it('keeps what readers built on: order, grants, options, comments', async () => {
@@ -136,17 +135,13 @@ describe('a column that gets another type', () => {
       await setType(own.db, 'research_jobs.score', 'jsonb');
       await setType(own.db, 'research_jobs.completed_at', 'text');
       expect(await shape()).toEqual(before);
-      expect(
-        await account.query('select latest_score, last_researched_at::text as at from mirror.companies'),
-      ).toEqual([{ latest_score: null, at: '2026-01-02 03:04:05+00' }]);
+      const company = 'select latest_score, last_researched_at::text from mirror.companies';
+      expect(await lines(account, company)).toEqual(['- 2026-01-02 03:04:05+00']);
       await setType(own.db, 'research_jobs.score', 'numeric');
-      expect(await account.query('select latest_score from mirror.companies')).toEqual([
-        { latest_score: '1' },
-      ]);
+      expect(await lines(account, 'select latest_score from mirror.companies')).toEqual(['1']);
       await run(`update mirror._collections set mirrored_from = '2020-01-01', history_from = '2020-01-01'`);
-      expect(
-        await account.query(`select score, completed_at from mirror.research_jobs_as_of(now())`),
-      ).toEqual([{ score: '1', completed_at: '2026-01-02T03:04:05Z' }]);
+      const asOf = 'select score, completed_at from mirror.research_jobs_as_of(now())';
+      expect(await lines(account, asOf)).toEqual(['1 2026-01-02T03:04:05Z']);
     } finally {
       await run(`drop owned by r_${account.fence.userId}_retype; drop role r_${account.fence.userId}_retype`);
     }
@@ -299,13 +294,9 @@ describe('a change that is broken off', () => {
     const items = Array.from({ length: 1_200 }, (_, index) => ({ job_id: index, score: index }));
     await account.page('research_jobs', JSON.stringify(items));
     const stop = new AbortController();
-    const watched = whileFilled(() => {
-      stop.abort(new Error('stop'));
-      return Promise.resolve();
-    });
-    await expect(setType(watched, 'research_jobs.score', 'text', { signal: stop.signal })).rejects.toThrow(
-      'stop',
-    );
+    const watched = whileFilled(async () => stop.abort(new Error('stop')));
+    const stopped = setType(watched, 'research_jobs.score', 'text', { signal: stop.signal });
+    await expect(stopped).rejects.toThrow('stop');
     expect(await secondColumns()).toEqual([]);
     await run(`alter table mirror.research_jobs add column _set_type_9_99 text;
       alter table mirror.research_jobs_history add column _set_type_9_99 text; select mirror_sync.make_as_of()`);
@@ -328,9 +319,8 @@ describe('a change that is broken off', () => {
     await expect(setType(interrupted, 'research_jobs.score', 'text')).rejects.toThrow(
       'another "columns set-type" of research_jobs has begun',
     );
-    expect(
-      await account.query(`select type, conflicts from mirror.columns where column_name = 'score'`),
-    ).toEqual([{ type: 'jsonb', conflicts: '0' }]);
+    const column = `select type, conflicts from mirror.columns where column_name = 'score'`;
+    expect(await lines(account, column)).toEqual(['jsonb 0']);
     expect(await account.query('select score from mirror.research_jobs')).toEqual([{ score: 1 }]);
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import { deleteAllBut, itemsWith, proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
+import { lines } from '../../../support/mirror/lines.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
@@ -26,15 +27,14 @@ async function twoLists(options: Partial<MirrorOptions> = {}): Promise<MirroredA
   return account;
 }
 
-const liveItems = (account: MirroredAccount): Promise<unknown[]> =>
-  account.query(`
-    select list_id, id from mirror.list_items
-    where _user_id = ${account.fence.userId} and _deleted_at is null order by 1, 2`);
+const liveItems = (account: MirroredAccount): Promise<readonly string[]> =>
+  lines(
+    account,
+    `select list_id, id from mirror.list_items
+     where _user_id = ${account.fence.userId} and _deleted_at is null order by 1, 2`,
+  );
 
-const OF_LIST_1 = [
-  { list_id: '1', id: 'i0' },
-  { list_id: '1', id: 'i1' },
-];
+const OF_LIST_1 = ['1 i0', '1 i1'];
 
 describe('a list that is deleted', () => {
   it('takes its items along, and none of other lists', async () => {
@@ -50,26 +50,13 @@ describe('a list that is deleted', () => {
     expect(await liveItems(account)).toEqual(OF_LIST_1);
     const user = account.fence.userId;
     // Deleted at the same moment, in the same transaction as the list.
-    expect(
-      await account.query(`
-        select distinct i._deleted_at = l._deleted_at as same_time, i.xmin = l.xmin as same_transaction
-        from mirror.list_items i join mirror.lists l using (_user_id, list_id)
-        where i._user_id = ${user} and list_id = 2`),
-    ).toEqual([{ same_time: true, same_transaction: true }]);
-    expect(
-      await account.query(`
-        select collection, live_rows, deleted_rows from mirror.freshness where _user_id = ${user} order by 1`),
-    ).toEqual([
-      { collection: 'list_items', live_rows: '2', deleted_rows: '2' },
-      { collection: 'lists', live_rows: '1', deleted_rows: '1' },
-    ]);
-    expect(
-      await account.query(`
-        select collection, list_id, deleted from mirror.sync_log where _user_id = ${user} order by walk_id`),
-    ).toEqual([
-      { collection: 'list_items', list_id: '2', deleted: '2' },
-      { collection: 'lists', list_id: null, deleted: '1' },
-    ]);
+    const together = `select distinct i._deleted_at = l._deleted_at as same_time, i.xmin = l.xmin as same_transaction
+      from mirror.list_items i join mirror.lists l using (_user_id, list_id) where i._user_id = ${user} and list_id = 2`;
+    expect(await lines(account, together)).toEqual(['true true']);
+    const fresh = `select collection, live_rows, deleted_rows from mirror.freshness where _user_id = ${user} order by 1`;
+    expect(await lines(account, fresh)).toEqual(['list_items 2 2', 'lists 1 1']);
+    const log = `select collection, list_id, deleted from mirror.sync_log where _user_id = ${user} order by walk_id`;
+    expect(await lines(account, log)).toEqual(['list_items 2 2', 'lists - 1']);
   });
 
   it('is deleted with all of its items or not at all', async () => {
@@ -117,18 +104,15 @@ describe('a list that is deleted', () => {
       await account.observe('list_items', '[{"id":"i0","status":"open"}]', { parent, proof: SNAPSHOT });
     }
     const user = account.fence.userId;
-    const stored = (table: string): Promise<unknown[]> =>
-      account.query(`select distinct parent from ${table} where _user_id = ${user} order by 1`);
+    const stored = (table: string) =>
+      lines(account, `select distinct parent from ${table} where _user_id = ${user} order by 1`);
     const tables = ['mirror_sync.candidate', 'mirror_sync.unsettled', 'mirror.quarantine'];
-    for (const table of tables) expect(await stored(table)).toEqual([{ parent: '1' }, { parent: '2' }]);
+    for (const table of tables) expect(await stored(table)).toEqual(['1', '2']);
     await deleteAllBut(account, 'lists', lists(1));
-    for (const table of tables) expect(await stored(table)).toEqual([{ parent: '1' }]);
+    for (const table of tables) expect(await stored(table)).toEqual(['1']);
     expect(await dueLists(account.database.db, user)).toEqual(['1']);
-    expect(
-      await account.query(
-        `select waiting_deletions, held_deletions from mirror._collections where _user_id = ${user} and collection = 'list_items'`,
-      ),
-    ).toEqual([{ waiting_deletions: '1', held_deletions: '0' }]);
+    const suspected = `select waiting_deletions, held_deletions from mirror._collections where _user_id = ${user} and collection = 'list_items'`;
+    expect(await lines(account, suspected)).toEqual(['1 0']);
   });
 
   it.each(['soft', 'hard'] as const)(
@@ -188,14 +172,8 @@ describe('a list that is deleted', () => {
       deleted: 1,
       along: new Map([['list_items', 60_001]]),
     });
-    const log = await account.query<{ deleted: string; list_id: string | null }>(
-      `select list_id, deleted from mirror.sync_log where _user_id = ${user} order by walk_id`,
-    );
-    expect(log.map(({ list_id, deleted }) => `${list_id} ${deleted}`)).toEqual([
-      '2 50000',
-      '2 10001',
-      'null 1',
-    ]);
+    const log = `select list_id, deleted from mirror.sync_log where _user_id = ${user} order by walk_id`;
+    expect(await lines(account, log)).toEqual(['2 50000', '2 10001', '- 1']);
     expect(await liveItems(account)).toEqual([]);
   }, 120_000);
 });

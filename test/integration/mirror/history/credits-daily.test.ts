@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
+import { lines } from '../../../support/mirror/lines.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
 const scene = accountsWithHistory();
@@ -26,14 +27,13 @@ it('adds up what fell and what rose, day by day, and carries on over days withou
   await credits(first, utc(1, '09:00'), '200');
   await credits(first, utc(1, '10:00'), '199.5');
   await credits(second, utc(0, '00:00'), '"7"');
-  const days = await first.query(`
-    select _user_id, (now() at time zone 'UTC')::date - day as ago, opening, burnt, topped_up, closing
-    from mirror.credits_daily order by 1, 2 desc`);
-  expect(days).toEqual([
-    { _user_id: '1', ago: 3, opening: '100.50', burnt: '10.50', topped_up: '0', closing: '90' },
-    { _user_id: '1', ago: 2, opening: '90', burnt: '0', topped_up: '0', closing: '90' },
-    { _user_id: '1', ago: 1, opening: '90.0', burnt: '50.5', topped_up: '160', closing: '199.5' },
-    { _user_id: '1', ago: 0, opening: '199.5', burnt: '0', topped_up: '0', closing: '199.5' },
-    { _user_id: '2', ago: 0, opening: '7', burnt: '0', topped_up: '0', closing: '7' },
+  const days = `select _user_id, (now() at time zone 'UTC')::date - day as ago, opening, burnt, topped_up, closing
+    from mirror.credits_daily order by 1, 2 desc`;
+  expect(await lines(first, days)).toEqual([
+    '1 3 100.50 10.50 0 90',
+    '1 2 90 0 0 90',
+    '1 1 90.0 50.5 160 199.5',
+    '1 0 199.5 0 0 199.5',
+    '2 0 7 0 0 7',
   ]);
 });
