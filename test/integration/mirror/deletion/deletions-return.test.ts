@@ -2,27 +2,26 @@ import { describe, expect, it } from 'vitest';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import { deleteAllBut, falling, jobs, liveJobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { changeId, type MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
+import { lines } from '../../../support/mirror/lines.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
 
 const job = (status: string): string => `[{"job_id":1,"status":"${status}"}]`;
 
-interface Version {
-  readonly status: string;
-  readonly op: string;
-  readonly id: string;
-}
+const history = (account: MirroredAccount): Promise<readonly string[]> =>
+  lines(
+    account,
+    `select status, _op, _change_id from mirror.research_jobs_history
+     where _user_id = ${account.fence.userId} order by _valid_to, _change_id`,
+  );
 
-const history = (account: MirroredAccount): Promise<Version[]> =>
-  account.query<Version>(`
-    select status, _op as op, _change_id as id from mirror.research_jobs_history
-    where _user_id = ${account.fence.userId} order by _valid_to, _change_id`);
-
-const current = (account: MirroredAccount): Promise<unknown[]> =>
-  account.query(`
-    select status, _deleted_at is null as live, _change_id as id from mirror.research_jobs
-    where _user_id = ${account.fence.userId}`);
+const current = (account: MirroredAccount): Promise<readonly string[]> =>
+  lines(
+    account,
+    `select status, case when _deleted_at is null then 'live' else 'deleted' end as state, _change_id
+     from mirror.research_jobs where _user_id = ${account.fence.userId}`,
+  );
 
 const outcomeOf = async (account: MirroredAccount, items: string, sentAgo = 0): Promise<unknown> => {
   const result = await account.observe('research_jobs', items, { sentAgo });
@@ -45,7 +44,7 @@ describe('a deleted row', () => {
       expect(await outcomeOf(account, job('a'))).toEqual(['deferred']);
       await account.age(20_000);
       expect(await outcomeOf(account, job('a'), 15_000)).toEqual(['deferred']);
-      const marked = deletes === 'soft' ? [{ status: 'a', live: false, id: changeId(2) }] : [];
+      const marked = deletes === 'soft' ? [`a deleted ${changeId(2)}`] : [];
       expect(await current(account)).toEqual(marked);
       expect(await outcomeOf(account, job('a'))).toEqual([back]);
       expect(await account.suspects('research_jobs')).toEqual([]);
@@ -93,8 +92,8 @@ describe('a row with the content of a superseded version', () => {
     await account.observe('research_jobs', job('running'));
     await account.observe('research_jobs', job('completed'));
     expect(await outcomeOf(account, job('running'))).toEqual(['deferred']);
-    expect(await current(account)).toEqual([{ status: 'completed', live: true, id: changeId(2) }]);
-    expect(await history(account)).toEqual([{ status: 'running', op: 'update', id: changeId(1) }]);
+    expect(await current(account)).toEqual([`completed live ${changeId(2)}`]);
+    expect(await history(account)).toEqual([`running update ${changeId(1)}`]);
     expect(await outcomeOf(account, job('completed'))).toEqual(['unchanged']);
     expect(await account.suspects('research_jobs')).toEqual([]);
   });
@@ -106,11 +105,9 @@ describe('a row with the content of a superseded version', () => {
     expect(await outcomeOf(account, job('sent back'))).toEqual(['updated']);
     await account.age(account.gracePeriodMs);
     expect(await outcomeOf(account, job('completed'))).toEqual(['updated']);
-    expect((await history(account)).map(({ status }) => status)).toEqual([
-      'running',
-      'completed',
-      'sent back',
-    ]);
+    const statuses = ['running', 'completed', 'sent back'];
+    const versions = statuses.map((each, index) => `${each} update ${changeId(index + 1)}`);
+    expect(await history(account)).toEqual(versions);
   });
 
   it('of another row or another list is no contradiction', async () => {
@@ -155,16 +152,9 @@ describe('with MIRROR_DELETES=hard', () => {
       changed: [{ changeId: changeId(4) }],
     });
     expect(await liveJobs(account)).toEqual([2]);
-    expect(await history(account)).toEqual([
-      { status: 'b', op: 'update', id: changeId(2) },
-      { status: 'a', op: 'delete', id: changeId(4) },
-    ]);
-    const user = account.fence.userId;
-    expect(await account.query(`select 1 from mirror.research_jobs where _user_id = ${user}`)).toHaveLength(
-      1,
-    );
-    expect(
-      await account.query(`select live_rows, deleted_rows from mirror.freshness where _user_id = ${user}`),
-    ).toEqual([{ live_rows: '1', deleted_rows: '0' }]);
+    expect(await history(account)).toEqual([`b update ${changeId(2)}`, `a delete ${changeId(4)}`]);
+    expect(await current(account)).toHaveLength(1);
+    const counters = `select live_rows, deleted_rows from mirror.freshness where _user_id = ${account.fence.userId}`;
+    expect(await lines(account, counters)).toEqual(['1 0']);
   });
 });

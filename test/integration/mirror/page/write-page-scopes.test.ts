@@ -5,6 +5,7 @@ import {
   NO_WALK_TOTALS,
   type WalkEnd,
 } from '../../../../src/mirror/scope/walk-end.ts';
+import { lines } from '../../../support/mirror/lines.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -28,31 +29,26 @@ const walkEnd = (name: 'research_jobs' | 'lists', more: Partial<WalkEnd>): WalkE
 
 describe('rows that may still change', () => {
   it('are kept apart while their state says so', async () => {
-    const unfinished = async () =>
-      (
-        await account.query<{ row: string }>(
-          `select key || case when finished then ' finished' else '' end as row from mirror_sync.unsettled ${where} order by 1`,
-        )
-      ).map(({ row }) => row);
+    const unfinished = () =>
+      lines(account, `select key, finished from mirror_sync.unsettled ${where} order by 1`);
     await account.page(
       'research_jobs',
       '[{"job_id":1,"status":"open"},{"job_id":2,"status":"failed"},{"job_id":3,"status":"done"}]',
     );
-    expect(await unfinished()).toEqual(['1', '2 finished']);
+    expect(await unfinished()).toEqual(['1 false', '2 true']);
     await account.page('research_jobs', '[{"job_id":1,"status":"done"},{"job_id":2,"status":"open"}]');
-    expect(await unfinished()).toEqual(['2']);
+    expect(await unfinished()).toEqual(['2 false']);
   });
 
   it('cool from their last change: of what failed before it came here, from what it says of itself', async () => {
-    const cooling = async () =>
-      (
-        await account.query<{ since: string }>(
-          `select case when u.since = t._changed_at then 'change' else (u.since at time zone 'UTC')::text end as since
+    const cooling = () =>
+      lines(
+        account,
+        `select case when u.since = t._changed_at then 'change' else (u.since at time zone 'UTC')::text end as since
            from mirror_sync.unsettled as u
            join mirror.research_jobs as t on t._user_id = u._user_id and t.job_id = u.key::bigint
            where u._user_id = ${account.fence.userId} order by t.job_id`,
-        )
-      ).map(({ since }) => since);
+      );
     const long = '"created_at":"2020-01-01T00:00:00Z","ended":"2020-01-01T01:00:00Z"';
     await account.page(
       'research_jobs',
@@ -72,15 +68,12 @@ describe('rows that may still change', () => {
 it('a new or changed list makes its items due in the same transaction', async () => {
   const lists = (name: string) =>
     account.page('lists', `[{"list_id":1,"name":"a"},{"list_id":2,"name":"${name}"}]`);
-  const due = () =>
-    account.query(
-      `select parent from mirror_sync.scope ${where} and collection = 'list_items' and due_at is not null order by 1`,
-    );
+  const due = `select parent from mirror_sync.scope ${where} and collection = 'list_items' and due_at is not null order by 1`;
   await lists('b');
-  expect(await due()).toEqual([{ parent: '1' }, { parent: '2' }]);
+  expect(await lines(account, due)).toEqual(['1', '2']);
   await account.query(`update mirror_sync.scope set due_at = null ${where}`);
   await lists('c');
-  expect(await due()).toEqual([{ parent: '2' }]);
+  expect(await lines(account, due)).toEqual(['2']);
 });
 
 describe('the end of a walk', () => {
@@ -94,26 +87,19 @@ describe('the end of a walk', () => {
       }),
     });
     await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]', { decide });
-    expect(
-      await account.query(`select walk_id, kind, inserted, outcome, list_id from mirror.sync_log ${where}`),
-    ).toEqual([{ walk_id: '1', kind: 'full', inserted: '2', outcome: 'completed', list_id: null }]);
-    expect(
-      await account.query(
-        `select collection, live_rows, deleted_rows, polled_at, state from mirror.freshness ${where}`,
-      ),
-    ).toEqual([
-      { collection: 'research_jobs', live_rows: '2', deleted_rows: '0', polled_at: AT, state: 'current' },
-    ]);
+    const log = `select walk_id, kind, inserted, outcome, list_id from mirror.sync_log ${where}`;
+    expect(await lines(account, log)).toEqual(['1 full 2 completed -']);
+    const fresh = `select collection, live_rows, deleted_rows, polled_at = '${AT.toISOString()}', state from mirror.freshness ${where}`;
+    expect(await lines(account, fresh)).toEqual(['research_jobs 2 0 true current']);
   });
 
   it('makes nothing current that was never read to its end, and leaves nothing new that was', async () => {
     const after = async (collection: CollectionChange): Promise<unknown> => {
       const change = { scope: {}, walkEnd: walkEnd('lists', { collection }) };
       await account.mirror.endWalk(account.fence, account.scope('lists'), change, 0);
-      const [row] = await account.query<{ state: string }>(
-        `select state from mirror.freshness ${where} and collection = 'lists'`,
-      );
-      return row?.state;
+      return (
+        await lines(account, `select state from mirror.freshness ${where} and collection = 'lists'`)
+      )[0];
     };
     const read = { state: 'current', failure: null } as const;
     const failed = { state: 'failing', failure: { message: 'no', at: AT } } as const;
@@ -138,16 +124,11 @@ describe('the end of a walk', () => {
     });
     const change = { scope: { failure }, walkEnd: failed };
     await account.mirror.endWalk(account.fence, account.scope('research_jobs'), change, 1);
-    expect(
-      await account.query(
-        `select failures, last_error_at as at from mirror_sync.scope where _user_id = ${account.fence.userId}`,
-      ),
-    ).toEqual([{ failures: 1, at: AT }]);
-    expect(
-      await account.query(
-        `select f.state, f.last_error, l.error, l.requests from mirror.freshness f
-         join mirror.sync_log l using (_user_id) where _user_id = ${account.fence.userId}`,
-      ),
-    ).toEqual([{ state: 'failing', last_error: failure.message, error: failure.message, requests: '3' }]);
+    expect(await account.query(`select failures, last_error_at from mirror_sync.scope ${where}`)).toEqual([
+      { failures: 1, last_error_at: AT },
+    ]);
+    const told = `select f.state, f.last_error = l.error, l.error, l.requests from mirror.freshness f
+      join mirror.sync_log l using (_user_id) ${where}`;
+    expect(await lines(account, told)).toEqual(['failing true the service answered 503 3']);
   });
 });

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PageWrite } from '../../../../src/mirror/page-write.ts';
 import { quarantinedTexts } from '../../../../src/cli/quarantine-action.ts';
-import { KEPT } from '../../../../src/mirror/quarantine/update-quarantine.ts';
-import { itemHash } from '../../../../src/mirror/quarantine/update-quarantine.ts';
+import { itemHash, KEPT } from '../../../../src/mirror/quarantine/update-quarantine.ts';
+import { lines } from '../../../support/mirror/lines.ts';
 import { type MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -10,12 +10,8 @@ const makeAccount = testAccounts();
 
 const bad = (key: number, more = ''): string => `{"job_id":${key},"ratio":1e400000${more}}`;
 
-async function kept(account: MirroredAccount): Promise<string[]> {
-  const rows = await account.query<{ item: string }>(
-    `select item from mirror.quarantine where _user_id = ${account.fence.userId} order by item`,
-  );
-  return rows.map(({ item }) => item);
-}
+const kept = (account: MirroredAccount): Promise<readonly string[]> =>
+  lines(account, `select item from mirror.quarantine where _user_id = ${account.fence.userId} order by item`);
 
 /** A page that was read so many minutes ago. */
 const ago = (minutes: number) => ({ sentAgo: minutes * 60_000 });
@@ -66,18 +62,21 @@ describe('the quarantine', () => {
 
   it('says when an item was seen, not when it was tried again', async () => {
     await account.page('research_jobs', `[${bad(1)}]`, ago(300));
-    const seen = `select round(extract(epoch from now() - last_seen_at) / 3600)::int as hours from mirror.quarantine where _user_id = ${account.fence.userId}`;
-    expect(await account.query(seen)).toEqual([{ hours: 5 }]);
+    const where = `where _user_id = ${account.fence.userId}`;
+    const seen = () =>
+      lines(
+        account,
+        `select round(extract(epoch from now() - last_seen_at) / 3600)::int, reason = 'x' as old from mirror.quarantine ${where}`,
+      );
+    expect(await seen()).toEqual(['5 false']);
     await account.page('research_jobs', `[${bad(1)}]`, ago(300));
-    expect(await account.query(seen)).toEqual([{ hours: 5 }]);
+    expect(await seen()).toEqual(['5 false']);
     await account.page('research_jobs', `[${bad(1)}]`);
-    expect(await account.query(seen)).toEqual([{ hours: 0 }]);
+    expect(await seen()).toEqual(['0 false']);
     // Tried again with another outcome: the reason is new, the last sighting stays.
-    await account.query(`update mirror.quarantine set reason = 'x' where _user_id = ${account.fence.userId}`);
+    await account.query(`update mirror.quarantine set reason = 'x' ${where}`);
     await account.page('research_jobs', `[${bad(1)}]`, ago(300));
-    expect(await account.query(seen)).toEqual([{ hours: 0 }]);
-    const reason = `select reason <> 'x' as new from mirror.quarantine where _user_id = ${account.fence.userId}`;
-    expect(await account.query(reason)).toEqual([{ new: true }]);
+    expect(await seen()).toEqual(['0 false']);
   });
 });
 
@@ -125,26 +124,28 @@ describe('the quarantine of a source that changes', () => {
 
   it('keeps a limited number of texts, counts the other items, and takes their texts when there is room', async () => {
     const many = Array.from({ length: KEPT.items + 20 }, (_, n) => keyless(n));
-    const quality = `select quarantined_items as items, quarantined_without_text as without from mirror.data_quality
-      where _user_id = ${account.fence.userId} and collection = 'research_jobs'`;
+    const quality = () =>
+      lines(
+        account,
+        `select quarantined_items, quarantined_without_text from mirror.data_quality
+         where _user_id = ${account.fence.userId} and collection = 'research_jobs'`,
+      );
     await account.page('research_jobs', '[{"job_id":9000}]');
     await account.page('research_jobs', `[${many.join()}]`);
-    expect(await account.query(quality)).toEqual([{ items: '1020', without: '20' }]);
+    expect(await quality()).toEqual(['1020 20']);
     const texts = await kept(account);
     expect(texts.filter((text) => text === '')).toHaveLength(20);
     expect(await quarantinedTexts(account.database.db, itemHash(many.at(-1) ?? ''))).toEqual([null]);
     // The first 30 are gone, and there is room for the last ones.
     const left = `[${many.slice(30).join()}]`;
-    const whole: Partial<PageWrite> = {
-      decide: ({ quarantined }) => ({
-        scope: {},
-        unseen: { seen: quarantined, before: new Date(Date.now() + 1) },
-      }),
-    };
-    await account.page('research_jobs', left, whole);
-    expect(await account.query(quality)).toEqual([{ items: '990', without: '20' }]);
+    const decide: PageWrite['decide'] = ({ quarantined }) => ({
+      scope: {},
+      unseen: { seen: quarantined, before: new Date(Date.now() + 1) },
+    });
+    await account.page('research_jobs', left, { decide });
+    expect(await quality()).toEqual(['990 20']);
     await account.page('research_jobs', left);
-    expect(await account.query(quality)).toEqual([{ items: '990', without: '0' }]);
+    expect(await quality()).toEqual(['990 0']);
     expect(await kept(account)).toEqual(many.slice(30).toSorted());
   });
 });
