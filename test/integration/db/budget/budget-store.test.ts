@@ -53,19 +53,6 @@ describe('the budget’s store', () => {
     expect(loaded.learnt).toEqual([{ group: 'other', learnt: { serial: 3, contacted: true } }]);
   });
 
-  it('replaces what was freed and learnt before, so that writing it twice does no harm', async () => {
-    const { now } = await store().reserve(KEY, block(1), NOTHING);
-    for (const freed of [[now], [now, now + 1], [now, now + 1]]) {
-      const learnt = [
-        { group: 'all' as const, learnt: { limits: { x: { limit: freed.length, seenAt: now } } } },
-      ];
-      await store().record({ keyHash: KEY, blocks: [{ group: 'other', blockId: 1, freed }], learnt });
-    }
-    const loaded = await store().load(KEY);
-    expect(loaded.blocks[0]?.freed).toEqual([now, now + 1]);
-    expect(loaded.learnt).toEqual([{ group: 'all', learnt: { limits: { x: { limit: 2, seenAt: now } } } }]);
-  });
-
   it('removes blocks that hold no slot any more', async () => {
     await store().reserve(KEY, block(1), NOTHING);
     await database.db

@@ -1,6 +1,6 @@
 import { dueWork } from '../../../../src/db/due-work.ts';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   addHints,
   dueHints,
@@ -39,19 +39,23 @@ async function hintsOf(account: MirroredAccount) {
 }
 
 describe('hints', () => {
+  let account: MirroredAccount;
+  let hints: Awaited<ReturnType<typeof hintsOf>>;
+  beforeEach(async () => {
+    account = await newAccount();
+    hints = await hintsOf(account);
+  });
+  /** Those that are due: key, how often it was named, step. */
+  const told = async (): Promise<string[]> =>
+    (await hints.due()).map(({ key, seq, step }) => `${key} ${seq} ${step}`);
+
   it('are one a row however often it is named, and count how often', async () => {
-    const hints = await hintsOf(await newAccount());
     await hints.add([job('1'), job('2'), job('1')]);
     await hints.add([job('1')]);
-    expect((await hints.due()).map(({ key, seq, step }) => [key, seq, step])).toEqual([
-      ['1', '2', 0],
-      ['2', '1', 0],
-    ]);
+    expect(await told()).toEqual(['1 2 0', '2 1 0']);
   });
 
   it('that are due further ahead than any may be are due: the database’s clock went back', async () => {
-    const account = await newAccount();
-    const hints = await hintsOf(account);
     await hints.add([job('1')], 3_600_000);
     expect(await hints.next()).toMatchObject({ inMs: 0 });
     expect((await hints.due()).map(({ key }) => key)).toEqual(['1']);
@@ -59,7 +63,6 @@ describe('hints', () => {
   });
 
   it('that wait to be read keep their place, however often their row is named again', async () => {
-    const hints = await hintsOf(await newAccount());
     await hints.add([job('1')], -2_000);
     await hints.add([job('2')], -1_000);
     await hints.add([job('1')]);
@@ -69,7 +72,6 @@ describe('hints', () => {
   });
 
   it('are none where nothing is named, or the account is not known', async () => {
-    const account = await newAccount();
     const { db, kysely } = account.database;
     await addHints(db, account.fence.userId, [], new Date());
     await addHints(db, '999999', [job('1')], new Date());
@@ -81,8 +83,6 @@ describe('hints', () => {
   });
 
   it('tell the scope whose hint is due first, and how long it takes until then', async () => {
-    const account = await newAccount();
-    const hints = await hintsOf(account);
     expect(await hints.next()).toBeUndefined();
     await hints.add([job('1')], 500_000);
     const waiting = await hints.next();
@@ -100,7 +100,6 @@ describe('hints', () => {
   });
 
   it('of one event come in the order in which they are read once: a list’s row before its items', async () => {
-    const hints = await hintsOf(await newAccount());
     await hints.add([
       { collection: 'list_items', parent: '7', key: '' },
       { collection: 'lists', parent: '', key: '7' },
@@ -109,7 +108,6 @@ describe('hints', () => {
   });
 
   it('go when their row has changed, and come due again when it has not', async () => {
-    const hints = await hintsOf(await newAccount());
     await hints.add([job('1'), job('2')]);
     const [one, two] = await hints.due();
     if (one === undefined || two === undefined) throw new Error('two hints were added');
@@ -118,26 +116,20 @@ describe('hints', () => {
     expect(await hints.due()).toEqual([]);
     expect((await hints.next())?.inMs).toBeGreaterThan(400_000);
     await hints.add([job('2')]);
-    expect((await hints.due()).map(({ key, seq, step }) => [key, seq, step])).toEqual([['2', '2', 0]]);
+    expect(await told()).toEqual(['2 2 0']);
   });
 
   it('that an event renewed while their row was read stay due', async () => {
-    const hints = await hintsOf(await newAccount());
     await hints.add([job('1'), job('2')]);
     const [one, two] = await hints.due();
     if (one === undefined || two === undefined) throw new Error('two hints were added');
     await hints.add([job('1'), job('2')]);
     const later = new Date((await hints.now()).getTime() + 500_000);
     await hints.update({ done: [one], again: [{ hint: two, dueAt: later }] });
-    expect((await hints.due()).map(({ key, seq, step }) => [key, seq, step])).toEqual([
-      ['1', '2', 0],
-      ['2', '2', 0],
-    ]);
+    expect(await told()).toEqual(['1 2 0', '2 2 0']);
   });
 
   it('of collections that are not mirrored any more are forgotten', async () => {
-    const account = await newAccount();
-    const hints = await hintsOf(account);
     await hints.add([job('1'), { collection: 'lists', parent: '', key: '2' }]);
     const { db } = account.database;
     await forgetOtherHints(db, account.fence.userId, ['lists']);
@@ -156,7 +148,6 @@ describe('hints', () => {
   });
 
   it('of one storm never wait for each other for ever, whatever the order in which they are named', async () => {
-    const hints = await hintsOf(await newAccount());
     const rows = Array.from({ length: 200 }, (_, at) => job(String(at)));
     const storm = Array.from({ length: 20 }, (_, at) => hints.add(at % 2 === 0 ? rows : rows.toReversed()));
     const update = async (): Promise<void> => {

@@ -35,14 +35,6 @@ describe('migrate', () => {
     expect(await migrateTo(open.url, 'mirror')).toEqual([]);
   });
 
-  it('lets readers read the mirror and nothing of the daemon’s state', async () => {
-    const { rows } = await open.db.sql<{ mirror: boolean; sync: boolean; login: boolean }>`
-      select has_table_privilege('mirror_reader', 'mirror.research_jobs', 'select') as mirror,
-        has_schema_privilege('mirror_reader', 'mirror_sync', 'usage') as sync,
-        (select rolcanlogin from pg_roles where rolname = 'mirror_reader') as login`;
-    expect(rows).toEqual([{ mirror: true, sync: false, login: false }]);
-  });
-
   it('refuses a migration whose text has changed since it was applied', async () => {
     const file = join(folder, '0001_first.sql');
     const options = { db: new Db(open.kysely, 'newer'), folder, version: '0.2.0', clock: systemClock };
