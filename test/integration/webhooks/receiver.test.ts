@@ -50,11 +50,7 @@ async function receive(db: Database = database, header = 'X-Service-Signature'):
       hide: () => {},
       onSuspicion: () => {},
     }),
-    store: createEventSink({
-      db: db.db,
-      collections: COLLECTION_NAMES,
-      clock: systemClock,
-    }),
+    store: createEventSink({ db: db.db, collections: COLLECTION_NAMES, clock: systemClock }),
     clock: systemClock,
     log: { info: () => {}, warn: () => {} },
     onEvent: () => {},
@@ -65,19 +61,15 @@ async function receive(db: Database = database, header = 'X-Service-Signature'):
 }
 
 async function addAccount(db: Database = database): Promise<void> {
-  await sql`insert into mirror_sync.account (_user_id, created_at) values (${USER}, now())`.execute(
-    db.kysely,
-  );
+  await db.db.sql`insert into mirror_sync.account (_user_id, created_at) values (${USER}, now())`;
 }
 
 /** As the registrar leaves a registration of an hour ago. */
 async function register(secret: string, db: Database = database): Promise<void> {
-  await sql`
+  await db.db.sql`
     insert into mirror_sync.registration (_user_id, state, secret, secret_at)
     values (${USER}, 'registered', ${secret}, now() - interval '1 hour')
-    on conflict (_user_id) do update set secret = excluded.secret, secret_at = excluded.secret_at, scheme = null`.execute(
-    db.kysely,
-  );
+    on conflict (_user_id) do update set secret = excluded.secret, secret_at = excluded.secret_at, scheme = null`;
 }
 
 interface Sent {
@@ -100,9 +92,7 @@ async function deliver(
 }
 
 async function storedIds(): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`select id from mirror.events order by id`.execute(
-    database.kysely,
-  );
+  const { rows } = await database.db.sql<{ id: string }>`select id from mirror.events order by id`;
   return rows.map(({ id }) => id);
 }
 
@@ -195,12 +185,8 @@ describe('the emulated service', () => {
   });
 
   it('delivers twice, in another order and beside forgeries: each event is stored once, no forgery is', async () => {
-    const sandbox = await deliverTo({
-      deliveryDuplicate: 0.3,
-      deliveryReorder: 0.1,
-      deliveryForged: 0.3,
-      deliveryRetries: 10,
-    });
+    const hostile = { deliveryDuplicate: 0.3, deliveryReorder: 0.1, deliveryForged: 0.3 };
+    const sandbox = await deliverTo({ ...hostile, deliveryRetries: 10 });
     const ids = await sandbox.control.emit({ type: 'research.completed', count: 200 });
     const counters = await eventually('all deliveries', async () => {
       const { deliveries } = await sandbox.control.counters();

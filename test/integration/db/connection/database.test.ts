@@ -27,22 +27,15 @@ const attempt = (change: (url: URL) => void): Promise<unknown> => {
 
 describe('opening a database', () => {
   it('says what is wrong and how it is mended, without the password', async () => {
-    const port = await nonEphemeralPort();
-    const failures: [unknown, new (message: string) => Error, RegExp][] = [
-      [
-        await attempt((url) => (url.password = PASSWORD)),
-        Unusable,
-        /28P01 password authentication failed.*DATABASE_URL/,
-      ],
-      [await attempt((url) => (url.pathname = '/nowhere')), Unusable, /3D000.*create the database/],
-      [
-        await attempt((url) => (url.port = String(port))),
-        DatabaseUnavailable,
-        /can't be reached: connect ECONNREFUSED/,
-      ],
-      [await attempt((url) => (url.search = '?sslmode=require')), Unusable, /does not speak TLS.*sslmode/],
+    const port = String(await nonEphemeralPort());
+    const failures: [(url: URL) => void, new (message: string) => Error, RegExp][] = [
+      [(url) => (url.password = PASSWORD), Unusable, /28P01 password authentication failed.*DATABASE_URL/],
+      [(url) => (url.pathname = '/nowhere'), Unusable, /3D000.*create the database/],
+      [(url) => (url.port = port), DatabaseUnavailable, /can't be reached: connect ECONNREFUSED/],
+      [(url) => (url.search = '?sslmode=require'), Unusable, /does not speak TLS.*sslmode/],
     ];
-    for (const [error, kind, message] of failures) {
+    for (const [change, kind, message] of failures) {
+      const error = await attempt(change);
       expect(error).toBeInstanceOf(kind);
       expect(messageOf(error)).toMatch(message);
       expect(messageOf(error)).not.toContain(PASSWORD);

@@ -17,11 +17,8 @@ const scene = eventAccounts();
 
 describe('the sink', () => {
   it('hints only collections that are mirrored', async () => {
-    const sink = createEventSink({
-      db: scene.database.db,
-      collections: ['lists'],
-      clock: new VirtualClock(),
-    });
+    const { db } = scene.database;
+    const sink = createEventSink({ db, collections: ['lists'], clock: new VirtualClock() });
     const list = envelope('evt_1', { type: 'list.failed', data: { list_id: 2 } });
     for (const body of [list, envelope('evt_2')]) await sink.store(scene.account.userId, eventOf(body));
     expect(await scene.account.hints()).toEqual(['lists//2/1']);
@@ -35,18 +32,12 @@ describe('the sink', () => {
       schema: 'mirror',
       clock: systemClock,
       log: { info: () => {}, warn: () => {} },
-      onWake: () => {
-        wakes += 1;
-      },
+      onWake: () => void (wakes += 1),
     });
     await wakeups.start();
     await eventually('its first look', () => wakes > 0);
     const clock = new VirtualClock();
-    const sink = createEventSink({
-      db: scene.database.db,
-      collections: COLLECTION_NAMES,
-      clock,
-    });
+    const sink = createEventSink({ db: scene.database.db, collections: COLLECTION_NAMES, clock });
     const before = wakes;
     const bodies = Array.from({ length: 30 }, (_, index) => envelope(`evt_${index}`));
     await Promise.all(bodies.map((body) => sink.store(scene.account.userId, eventOf(body))));
@@ -87,24 +78,16 @@ describe('events that were received', () => {
   });
 
   it('are replayed: what they name is due again; what is not there is left out', async () => {
+    const { userId } = scene.account;
     await scene.account.store(envelope('evt_x', { data: { job_id: 1 } }));
     await scene.account.store(envelope('evt_y', { type: 'list.failed', data: { list_id: 2 } }));
-    await scene.database.db.sql`delete from mirror_sync.hint where _user_id = ${scene.account.userId}`;
-    const ids = ['evt_x', 'evt_y', 'evt_z'];
-    expect(await replayEvents(scene.database.db, ids, COLLECTION_NAMES)).toEqual([
-      {
-        userId: scene.account.userId,
-        id: 'evt_x',
-        rows: [{ collection: 'research_jobs', parent: '', key: '1' }],
-      },
-      {
-        userId: scene.account.userId,
-        id: 'evt_y',
-        rows: [
-          { collection: 'lists', parent: '', key: '2' },
-          { collection: 'list_items', parent: '2', key: '' },
-        ],
-      },
+    await scene.database.db.sql`delete from mirror_sync.hint where _user_id = ${userId}`;
+    const job = { collection: 'research_jobs', parent: '', key: '1' };
+    const list = { collection: 'lists', parent: '', key: '2' };
+    const items = { collection: 'list_items', parent: '2', key: '' };
+    expect(await replayEvents(scene.database.db, ['evt_x', 'evt_y', 'evt_z'], COLLECTION_NAMES)).toEqual([
+      { userId, id: 'evt_x', rows: [job] },
+      { userId, id: 'evt_y', rows: [list, items] },
     ]);
     expect(await scene.account.hints()).toEqual(['list_items/2//1', 'lists//2/1', 'research_jobs//1/1']);
     await replayEvents(scene.database.db, ['evt_x', 'evt_y'], ['lists']);
