@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { page as pageOf, range, refused } from '../../test/support/walks/walk-steps.ts';
 import { checkpoint, resumeFull } from './checkpoint.ts';
 import { beginFull } from './kinds/full.ts';
 import { newMemory } from './memory/memory.ts';
@@ -12,16 +13,8 @@ function walked(answers: readonly WalkAnswer[]): Step<FullWalk> {
   return answers.reduce((at, answer, i) => step(at.walk, at.memory, answer, NOW + i), begun);
 }
 
-function page(top: number, rows = 500): Extract<WalkAnswer, { type: 'page' }> {
-  return { type: 'page', keys: Array.from({ length: rows }, (_, i) => String(top - i)), hasMore: true };
-}
-
-/** Where the service offers cursors: at one, and at the one before it. */
-function behindTokens(): WalkAnswer[][] {
-  const offers = (top: number, nextCursor: string): WalkAnswer => ({ ...page(top), nextCursor });
-  const walked = [offers(9000, 'x'), offers(8500, 'y')];
-  return [walked, [...walked, { type: 'page', keys: [], hasMore: false, nextCursor: null }]];
-}
+const page = (top: number, nextCursor?: string) => pageOf(range(top, top - 499), true, nextCursor);
+const OFFERED = [page(9000, 'x'), page(8500, 'y')];
 
 describe('a checkpoint', () => {
   it('is small: it is rewritten with every page', () => {
@@ -29,23 +22,20 @@ describe('a checkpoint', () => {
     expect(JSON.stringify(checkpoint(walk)).length).toBeLessThanOrEqual(160);
   });
 
-  it('continues the walk where it stood, marked as resumed', () => {
-    const empty: WalkAnswer = { type: 'page', keys: [], hasMore: true };
-    const refused: WalkAnswer = { type: 'refused', status: 400, message: 'limit' };
-    for (const answers of [
-      [],
-      [page(900)],
-      [page(900), empty],
-      [refused],
-      [refused, refused, page(900)],
-      [{ ...page(900), ageMs: 61_000 }],
-      ...behindTokens(),
-    ]) {
-      const { walk, memory, ask } = walked(answers);
-      const resumed = resumeFull(memory, JSON.parse(JSON.stringify(checkpoint(walk))));
-      expect(resumed.ask).toEqual(ask);
-      expect({ ...resumed.walk, resumed: false, run: walk.run, liveRows: walk.liveRows }).toEqual(walk);
-      expect(resumed.walk.resumed).toBe(true);
-    }
+  it.each<[string, readonly WalkAnswer[]]>([
+    ['at the top', []],
+    ['after a page', [page(900)]],
+    ['after an empty page', [page(900), pageOf([], true)]],
+    ['after a refusal', [refused(400)]],
+    ['after a page of a smaller limit', [refused(400), refused(400), page(900)]],
+    ['after a page from a cache', [{ ...page(900), ageMs: 61_000 } as WalkAnswer]],
+    ['at a cursor that the service offers', OFFERED],
+    ['at the one before it', [...OFFERED, pageOf([], false, null)]],
+  ])('continues the walk where it stood, marked as resumed: %s', (_, answers) => {
+    const { walk, memory, ask } = walked(answers);
+    const resumed = resumeFull(memory, JSON.parse(JSON.stringify(checkpoint(walk))));
+    expect(resumed.ask).toEqual(ask);
+    expect({ ...resumed.walk, resumed: false, run: walk.run, liveRows: walk.liveRows }).toEqual(walk);
+    expect(resumed.walk.resumed).toBe(true);
   });
 });

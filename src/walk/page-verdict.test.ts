@@ -5,14 +5,13 @@ import { pageVerdict, type PageFacts } from './page-verdict.ts';
 /** A walk that has read 9, 8 and 7, in a list without a known order, and asks for what follows. */
 const ASKED: Reading = { ...newReading(0), cursor: '7', recent: ['9', '8', '7'], first: '9', pages: 1 };
 
-/** A page after 7 that brings 6 and 5; `keys` that are not in `recent` are fresh unless given otherwise. */
-function facts(changes: Partial<PageFacts>): PageFacts {
+/** Of a page after 7 that brings 6 and 5; `keys` that are not in `recent` are fresh unless given otherwise. */
+function verdict(changes: Partial<PageFacts>): string {
   const { asked = ASKED, keys = ['6', '5'] } = changes;
-  const fresh = keys.filter((key) => !asked.recent.includes(key));
-  return {
+  const { verdict: said, provenEnd } = pageVerdict({
     asked,
     keys,
-    fresh,
+    fresh: keys.filter((key) => !asked.recent.includes(key)),
     items: keys.length,
     hasMore: true,
     offers: undefined,
@@ -21,87 +20,64 @@ function facts(changes: Partial<PageFacts>): PageFacts {
     widest: 3,
     rows: 9,
     ...changes,
-  };
-}
-
-function verdict(changes: Partial<PageFacts>): string {
-  const { verdict: said, provenEnd } = pageVerdict(facts(changes));
+  });
   return provenEnd ? `${said}, proven` : said;
 }
 
+const OLD = { hasMore: undefined, keys: ['8', '7'] };
+const TOP_AGAIN = { keys: ['9', '8', '4'], fromStart: true };
+const NO_OFFER = { hasMore: undefined, offers: 'none' } as const;
+const BACK = { ...ASKED, cursor: '9' };
+const CURSORS_ROW = { keys: ['7'], hasMore: false };
+
 describe('a page', () => {
-  it('brings the walk on by new items', () => {
-    expect(verdict({})).toBe('on');
-    expect(verdict({ hasMore: undefined })).toBe('on');
-    expect(verdict({ ordered: true, keys: ['7', '6'] })).toBe('on');
-  });
-
-  it('that says has_more: false is the end', () => {
-    expect(verdict({ hasMore: false })).toBe('end, proven');
-  });
-
-  it('that says more follow is never the end, however short and old it is', () => {
-    expect(verdict({ keys: ['9'] })).toBe('stuck');
-    expect(verdict({ keys: ['9'], fromStart: true })).toBe('stuck');
-    expect(verdict({ keys: ['7'] })).toBe('stuck');
-    expect(verdict({ keys: [], items: 2 })).toBe('stuck');
-    expect(verdict({ keys: [] })).toBe('stuck');
-  });
-
-  it('in an unknown order brings the walk on only when its last item is new: the walk goes on after that', () => {
-    expect(verdict({ keys: ['8', '6'] })).toBe('on');
-    expect(verdict({ keys: ['6', '9'] })).toBe('stuck');
-  });
-
-  it('that begins at the top again does not bring the walk on in an unknown order, though its last item is new', () => {
-    expect(verdict({ keys: ['9', '8', '4'], fromStart: true })).toBe('stuck');
-    expect(verdict({ keys: ['9', '8', '4'], fromStart: true, ordered: true, fresh: ['4'] })).toBe('on');
-  });
-
-  it('without has_more and without new items is the end where it is shorter than others, unless it offers a cursor', () => {
-    const old = { hasMore: undefined, keys: ['8', '7'] } as const;
-    expect(verdict(old)).toBe('end, proven');
-    expect(verdict({ ...old, widest: 2 })).not.toMatch(/end/);
-    expect(verdict({ ...old, offers: 'one' })).not.toMatch(/end/);
-  });
-
-  it('that offers no cursor where the service offers them is the end, which proves nothing, unless it is the top', () => {
-    expect(verdict({ hasMore: undefined, offers: 'none' })).toBe('end');
-    expect(verdict({ hasMore: undefined, offers: 'none', fromStart: true })).toBe('stuck');
-    expect(verdict({ hasMore: true, offers: 'none' })).toBe('on');
-  });
-
-  it('without new items leads forward only to a row that was read after the cursor', () => {
-    const back = { ...ASKED, cursor: '9' };
-    expect(verdict({ asked: back, keys: ['8', '7'] })).toBe('again');
-    expect(verdict({ asked: back, keys: ['8', '9'] })).toBe('stuck');
-    const top = { ...ASKED, cursor: null };
-    expect(verdict({ asked: top, keys: ['9'] })).toBe('again');
-  });
-
-  it('of the cursor’s row alone is the end only once a step back has shown that row', () => {
-    const again = { ...ASKED, again: '7' };
-    expect(verdict({ keys: ['7'], hasMore: false })).toBe('stuck');
-    expect(verdict({ keys: ['7'], hasMore: false, asked: again })).toBe('end, proven');
+  it.each<[string, string, Partial<PageFacts>]>([
+    ['with new items', 'on', {}],
+    ['with new items, without has_more', 'on', { hasMore: undefined }],
+    ['with a new item in order', 'on', { ordered: true, keys: ['7', '6'] }],
+    ['that says has_more: false', 'end, proven', { hasMore: false }],
+    ['that says more follow, old', 'stuck', { keys: ['9'] }],
+    ['that says more follow, from the start', 'stuck', { keys: ['9'], fromStart: true }],
+    ['that says more follow, of the cursor’s row', 'stuck', { keys: ['7'] }],
+    ['that says more follow, without keys', 'stuck', { keys: [], items: 2 }],
+    ['that says more follow, empty', 'stuck', { keys: [] }],
+    ['in unknown order whose last item is new: the walk goes on after that', 'on', { keys: ['8', '6'] }],
+    ['in unknown order whose last item is old', 'stuck', { keys: ['6', '9'] }],
+    ['in unknown order that begins at the top again', 'stuck', TOP_AGAIN],
+    ['in order that begins at the top again', 'on', { ...TOP_AGAIN, ordered: true, fresh: ['4'] }],
+    ['without has_more or new items, shorter than others', 'end, proven', OLD],
+    ['without has_more or new items, as wide as others', 'stuck', { ...OLD, widest: 2 }],
+    ['without has_more or new items, that offers a cursor', 'stuck', { ...OLD, offers: 'one' }],
+    ['that offers no cursor where the service does', 'end', NO_OFFER],
+    ['that offers none, from the start', 'stuck', { ...NO_OFFER, fromStart: true }],
+    ['that offers none, and says more follow', 'on', { offers: 'none' }],
+    ['without new items that leads to a row after the cursor', 'again', { asked: BACK, keys: ['8', '7'] }],
+    ['without new items that leads back', 'stuck', { asked: BACK, keys: ['8', '9'] }],
+    ['without new items from the top', 'again', { asked: { ...ASKED, cursor: null }, keys: ['9'] }],
+    ['of the cursor’s row alone', 'stuck', CURSORS_ROW],
+    ['of it, once seen again', 'end, proven', { ...CURSORS_ROW, asked: { ...ASKED, again: '7' } }],
+  ])('%s: %s', (_, expected, changes) => {
+    expect(verdict(changes)).toBe(expected);
   });
 });
 
 describe('an empty page', () => {
   const empty = { keys: [], items: 0 } as const;
 
-  it('from the top is an empty scope, unless it says that more follow', () => {
-    const asked = newReading(0);
-    expect(verdict({ ...empty, asked, hasMore: false })).toBe('end, proven');
-    expect(verdict({ ...empty, asked, hasMore: undefined })).toBe('end, proven');
-    expect(verdict({ ...empty, asked, hasMore: true })).toBe('stuck');
+  it.each([
+    [false, 'end, proven'],
+    [undefined, 'end, proven'],
+    [true, 'stuck'],
+  ])('from the top with has_more %s: %s', (hasMore, expected) => {
+    expect(verdict({ ...empty, asked: newReading(0), hasMore })).toBe(expected);
   });
 
-  it('after a cursor proves no end, and ends the walk only the second time, the row before it having been seen between', () => {
-    for (const hasMore of [true, false, undefined]) {
-      expect(verdict({ ...empty, hasMore })).toBe('stuck');
-      expect(verdict({ ...empty, hasMore, asked: { ...ASKED, again: '7' } })).toBe('stuck');
-      expect(verdict({ ...empty, hasMore, asked: { ...ASKED, empties: 1 } })).toBe('stuck');
-      expect(verdict({ ...empty, hasMore, asked: { ...ASKED, again: '7', empties: 1 } })).toBe('end');
-    }
-  });
+  it.each([true, false, undefined])(
+    'after a cursor (has_more %s) ends the walk only the second time, the row before it seen between',
+    (hasMore) => {
+      const after = (more: Partial<Reading>) => verdict({ ...empty, hasMore, asked: { ...ASKED, ...more } });
+      expect([after({}), after({ again: '7' }), after({ empties: 1 })]).toEqual(['stuck', 'stuck', 'stuck']);
+      expect(after({ again: '7', empties: 1 })).toBe('end');
+    },
+  );
 });

@@ -3,11 +3,31 @@ import { describe, expect, it } from 'vitest';
 import { usableMemory, page, refused, asks, range } from '../../test/support/walks/walk-steps.ts';
 import { beginConfirm } from './kinds/confirm.ts';
 import { beginFull } from './kinds/full.ts';
-import { newMemory, noteWritten } from './memory/memory.ts';
+import { newMemory, noteWritten, type ScopeMemory } from './memory/memory.ts';
 import { beginPoll } from './kinds/poll.ts';
 import { beginRefresh } from './kinds/refresh.ts';
 import { step } from './step.ts';
 import type { WalkAnswer, Step } from './walk.ts';
+
+const FIRST = page(range(100, 76), true);
+const LARGE: WalkAnswer = { type: 'too-large' };
+
+/** A full walk of a list that was never read, and of one that was. */
+const fresh = () => beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
+const known = () => beginFull(usableMemory(), { liveRows: 100, now: 0 });
+
+/** What is asked after all these answers. */
+function last(begun: Step, answers: readonly WalkAnswer[]): Step['ask'] {
+  return answers.reduce((at, answer) => step(at.walk, at.memory, answer, 0), begun).ask;
+}
+
+/** How a walk of each kind begins. */
+const BEGIN = {
+  poll: (memory: ScopeMemory): Step => beginPoll(memory, { overlapKey: '20', now: 0 }),
+  full: (memory: ScopeMemory): Step => beginFull(memory, { liveRows: 0, now: 0 }),
+  refresh: (memory: ScopeMemory): Step => beginRefresh(memory, { unfinished: range(10, 30), now: 0 }),
+  confirm: (memory: ScopeMemory): Step => beginConfirm(memory, { keys: range(10, 30), now: 0 }),
+};
 
 describe('step', () => {
   it('ends every walk, whatever the service answers', () => {
@@ -37,14 +57,7 @@ describe('step', () => {
     fc.assert(
       fc.property(scenario, ({ memory, kind, answers }) => {
         const written = new Set<string>();
-        let stepped: Step =
-          kind === 'poll'
-            ? beginPoll(memory, { overlapKey: '20', now: 0 })
-            : kind === 'full'
-              ? beginFull(memory, { liveRows: 0, now: 0 })
-              : kind === 'refresh'
-                ? beginRefresh(memory, { unfinished: range(10, 30), now: 0 })
-                : beginConfirm(memory, { keys: range(10, 30), now: 0 });
+        let stepped = BEGIN[kind](memory);
         let requests = 0;
         for (; stepped.ask.type !== 'end' && requests < 20_000; requests += 1) {
           const { ask } = stepped;
@@ -67,117 +80,70 @@ describe('step', () => {
   });
 
   it('goes back over the previous five keys, a stored row, and the top, twice, then gives up and names the page', () => {
-    const memory = usableMemory();
-    const begun = beginFull(memory, { liveRows: 100, now: 0 });
-    const first = page(range(100, 76), true);
     const ladder = Array.from({ length: 6 }, () => refused(404));
-    const stored: WalkAnswer = { type: 'predecessor', key: '82' };
-    const round = [first, ...ladder, stored, refused(404)];
-    expect(asks(begun, round)).toEqual([
-      'top/500',
-      '76/500',
-      '77/500',
-      '78/500',
-      '79/500',
-      '80/500',
-      '81/500',
-      '<81#1',
-      '82/500',
-      'top/500',
-    ]);
-    expect(asks(begun, [...round, ...round, ...round]).at(-1)).toBe('failed');
-    let stepped: Step = begun;
-    for (const answer of [...round, ...round, ...round]) {
-      stepped = step(stepped.walk, stepped.memory, answer, 0);
-    }
-    expect(stepped.ask).toMatchObject({
+    const round = [FIRST, ...ladder, { type: 'predecessor', key: '82' } as const, refused(404)];
+    const back = ['76', '77', '78', '79', '80', '81'].map((key) => `${key}/500`);
+    expect(asks(known(), round)).toEqual(['top/500', ...back, '<81#1', '82/500', 'top/500']);
+    expect(last(known(), [...round, ...round, ...round])).toMatchObject({
+      outcome: 'failed',
       reason: 'page 4 (after "82", begun again 2 times) was refused: 404 no',
     });
   });
 
   it('lowers a refused limit to 100, then leaves it out, and remembers what works', () => {
-    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
     const answers = [refused(422), refused(400), page(range(50, 40), true)];
-    expect(asks(begun, answers)).toEqual(['top/500', 'top/100', 'top/none', '40/none']);
-    expect(asks(begun, [refused(422), refused(422), refused(422)]).at(-1)).toBe('failed');
+    expect(asks(fresh(), answers)).toEqual(['top/500', 'top/100', 'top/none', '40/none']);
+    expect(asks(fresh(), [refused(422), refused(422), refused(422)]).at(-1)).toBe('failed');
   });
 
   it('gives the status when the scope itself is refused', () => {
-    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
-    expect(step(begun.walk, begun.memory, refused(404), 0).ask).toEqual({
-      type: 'end',
-      outcome: 'failed',
-      reason: 'page 1 (from the top) was refused: 404 no',
-      status: 404,
-    });
-    expect(step(begun.walk, begun.memory, refused(404), 0).memory).toEqual(begun.memory);
+    const { walk, memory } = fresh();
+    const { ask, memory: after } = step(walk, memory, refused(404), 0);
+    const reason = 'page 1 (from the top) was refused: 404 no';
+    expect(ask).toEqual({ type: 'end', outcome: 'failed', reason, status: 404 });
+    expect(after).toEqual(memory);
   });
 
   it('passes over items without a usable key', () => {
-    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
-    expect(asks(begun, [page(['9', undefined, '8', undefined], true)])).toEqual(['top/500', '8/500']);
-    expect(asks(begun, [page([undefined], false)]).at(-1)).toBe('complete');
+    expect(asks(fresh(), [page(['9', undefined, '8', undefined], true)])).toEqual(['top/500', '8/500']);
+    expect(asks(fresh(), [page([undefined], false)]).at(-1)).toBe('complete');
   });
 
   it('asks for fewer items where a page is too large, to a single one, then names the page', () => {
-    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const large: WalkAnswer = { type: 'too-large' };
-    const all = [page(range(100, 76), true), large, large, page(range(75, 56), true), large, large];
-    expect(asks(begun, all)).toEqual(['top/500', '76/500', '76/100', '76/20', '56/20', '56/5', '56/1']);
-    let stepped: Step = begun;
-    for (const answer of [...all, large]) stepped = step(stepped.walk, stepped.memory, answer, 0);
-    expect(stepped.ask).toMatchObject({
+    const all = [FIRST, LARGE, LARGE, page(range(75, 56), true), LARGE, LARGE];
+    expect(asks(known(), all)).toEqual(['top/500', '76/500', '76/100', '76/20', '56/20', '56/5', '56/1']);
+    expect(last(known(), [...all, LARGE])).toMatchObject({
       outcome: 'failed',
       reason: 'page 3 (after "56") is too large to be held, with a single item',
     });
   });
 
   it('asks for more at once where a small page has no item to go on after, then for the least that is needed', () => {
-    const begun = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const large: WalkAnswer = { type: 'too-large' };
-    const down = [page(range(100, 76), true), large, large, large, large];
+    const down = [FIRST, LARGE, LARGE, LARGE, LARGE];
     const small = ['top/500', '76/500', '76/100', '76/20', '76/5', '76/1'];
     const none = page([undefined], true);
     const two = page([undefined, undefined], true);
-    expect(asks(begun, [...down, none, page([undefined, '75'], true)])).toEqual([...small, '76/2', '75/2']);
-    expect(asks(begun, [...down, none, two, large, page([undefined, undefined, '75'], true)])).toEqual([
-      ...small,
-      '76/2',
-      '76/4',
-      '76/3',
-      '75/3',
-    ]);
+    const behindOne = page([undefined, '75'], true);
+    expect(asks(known(), [...down, none, behindOne])).toEqual([...small, '76/2', '75/2']);
+    const behindTwo = page([undefined, undefined, '75'], true);
+    const wider = [...small, '76/2', '76/4', '76/3', '75/3'];
+    expect(asks(known(), [...down, none, two, LARGE, behindTwo])).toEqual(wider);
     // Where fewer would not do, as much is buffered as of a single item.
-    const last = (answers: readonly WalkAnswer[]): Step['ask'] => {
-      let stepped: Step = begun;
-      for (const answer of answers) stepped = step(stepped.walk, stepped.memory, answer, 0);
-      return stepped.ask;
-    };
-    expect(last([...down, none])).toEqual({ type: 'page', cursor: '76', limit: 2, large: true });
-    expect(last([...down, none, two])).toEqual({ type: 'page', cursor: '76', limit: 4 });
-    expect(last([...down, none, two, large])).toEqual({ type: 'page', cursor: '76', limit: 3, large: true });
-    expect(last([...down, none, page([undefined, '75'], true)])).not.toHaveProperty('large');
-    expect(last([...down, none, two, large, large])).toMatchObject({
+    const after = (...answers: WalkAnswer[]) => last(known(), [...down, none, ...answers]);
+    expect(after()).toEqual({ type: 'page', cursor: '76', limit: 2, large: true });
+    expect(after(two)).toEqual({ type: 'page', cursor: '76', limit: 4 });
+    expect(after(two, LARGE)).toEqual({ type: 'page', cursor: '76', limit: 3, large: true });
+    expect(after(behindOne)).not.toHaveProperty('large');
+    expect(after(two, LARGE, LARGE)).toMatchObject({
       outcome: 'failed',
       reason:
         'page 4 (after "76") is too large to be held: its first 2 items have no usable cursor ID, and the one behind is needed',
     });
   });
 
-  it('ends with pages of a single item once nothing follows the last one twice, and it was seen between', () => {
-    const full = [page(['2'], true), page(['1'], true), page([], false), page(['1'], true), page([], false)];
-    for (const answers of [full, full.map((answer) => ({ ...answer, hasMore: undefined }))]) {
-      const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
-      expect(asks(begun, answers)).toEqual(['top/500', '2/500', '1/500', '2/500', '1/500', 'complete']);
-    }
-    const single = [page(['7']), page([]), page(['7']), page([])];
-    const begun = beginFull(newMemory('bigint'), { liveRows: 0, now: 0 });
-    expect(asks(begun, single)).toEqual(['top/500', '7/500', 'top/500', '7/500', 'complete']);
-  });
-
   it('leaves the memory as it is where a page says nothing new', () => {
-    const { walk, memory } = beginFull(usableMemory(), { liveRows: 100, now: 0 });
-    const first = step(walk, memory, page(range(100, 76), true), 0);
+    const { walk, memory } = known();
+    const first = step(walk, memory, FIRST, 0);
     const second = step(first.walk, first.memory, page(range(75, 51), true), 0);
     expect(second.memory).toBe(first.memory);
   });

@@ -8,8 +8,8 @@ const SENT = 1_000_000;
 const SNAPSHOT = { kind: 'snapshot' } as const;
 const INTERVAL = { kind: 'interval', direction: 'falling', after: null, through: '1' } as const;
 
-function view(parts: Partial<PageView>): PageView {
-  return {
+function judged(parts: Partial<PageView>) {
+  return judgePage({
     proof: null,
     contradiction: false,
     sentAt: SENT,
@@ -19,88 +19,71 @@ function view(parts: Partial<PageView>): PageView {
     suspects: [],
     gracePeriodMs: GRACE_PERIOD,
     ...parts,
-  };
+  });
 }
 
-function suspect(kind: SuspectKind, at = 0, proven = false): SuspectedDeletion {
-  return { key: '7', kind, at, proven };
-}
-
-const missing = [{ key: '7', changedAt: 0 }];
+const suspects = (kind: SuspectKind, at = 0, proven = false): SuspectedDeletion[] => [
+  { key: '7', kind, at, proven },
+];
+const missing = (changedAt = 0) => [{ key: '7', changedAt }];
+const add = (kind: SuspectKind) => ({ ...NO_SUSPECTS, add: [{ key: '7', kind }] });
+const PROVEN = { ...NO_SUSPECTS, prove: ['7'] };
 
 describe('judging a page', () => {
-  it('makes a first proof of a missing row, a second one of a suspected row', () => {
-    expect(judgePage(view({ proof: INTERVAL, missing }))).toEqual({
-      ...NO_SUSPECTS,
-      add: [{ key: '7', kind: 'interval' }],
-    });
-    const suspects = [suspect('interval')];
-    expect(judgePage(view({ proof: INTERVAL, missing, suspects }))).toEqual({ ...NO_SUSPECTS, prove: ['7'] });
-  });
+  const LATE = SENT - GRACE_PERIOD + 1;
 
-  it('keeps the grace period between two proofs, and between a change and the first', () => {
-    const late = SENT - GRACE_PERIOD + 1;
-    expect(judgePage(view({ proof: SNAPSHOT, missing, suspects: [suspect('snapshot', late)] }))).toEqual(
-      NO_SUSPECTS,
-    );
-    expect(judgePage(view({ proof: SNAPSHOT, missing: [{ key: '7', changedAt: late }] }))).toEqual(
-      NO_SUSPECTS,
-    );
-    const just = SENT - GRACE_PERIOD;
-    expect(judgePage(view({ proof: SNAPSHOT, missing: [{ key: '7', changedAt: just }] })).add).toHaveLength(
-      1,
-    );
+  it.each<[string, Partial<PageView>, object]>([
+    ['a missing row', { proof: INTERVAL }, add('interval')],
+    ['a suspected row', { proof: INTERVAL, suspects: suspects('interval') }, PROVEN],
+    ['one suspected too lately', { proof: SNAPSHOT, suspects: suspects('snapshot', LATE) }, NO_SUSPECTS],
+    ['one changed too lately', { proof: SNAPSHOT, missing: missing(LATE) }, NO_SUSPECTS],
+    ['one changed the grace period ago', { proof: SNAPSHOT, missing: missing(LATE - 1) }, add('snapshot')],
+    ['of a snapshot, in an interval', { proof: INTERVAL, suspects: suspects('snapshot') }, add('interval')],
+    ['of an interval, in a snapshot', { proof: SNAPSHOT, suspects: suspects('interval') }, PROVEN],
+    [
+      'of an interval, in a snapshot that contradicts the order',
+      { proof: SNAPSHOT, contradiction: true, suspects: suspects('interval') },
+      { ...add('snapshot'), withdrawOrdered: true },
+    ],
+  ])('suspects or proves what it lacks: %s', (_, parts, change) => {
+    expect(judged({ missing: missing(), ...parts })).toEqual(change);
   });
 
   it('withdraws the suspicion of every row that was seen, but not by a sighting that was not believed', () => {
-    const suspects = [suspect('interval', 0, true)];
-    expect(judgePage(view({ seen: ['7', '8'], suspects })).withdraw).toEqual(['7']);
-    expect(judgePage(view({ seen: ['7'], deferred: ['7'], suspects }))).toEqual(NO_SUSPECTS);
-    expect(judgePage(view({ seen: ['7'], deferred: ['7'] })).add).toEqual([{ key: '7', kind: 'returned' }]);
+    const doubted = suspects('interval', 0, true);
+    expect(judged({ seen: ['7', '8'], suspects: doubted }).withdraw).toEqual(['7']);
+    expect(judged({ seen: ['7'], deferred: ['7'], suspects: doubted })).toEqual(NO_SUSPECTS);
+    expect(judged({ seen: ['7'], deferred: ['7'] })).toEqual(add('returned'));
   });
 
-  it('withdraws none by a copy that was made before the row was missing', () => {
-    const copy = { seen: ['7'], served: { date: undefined, ageMs: 1_000 } };
-    const before = [suspect('snapshot', SENT + 1)];
-    expect(judgePage(view({ ...copy, suspects: before }))).toEqual(NO_SUSPECTS);
-    expect(judgePage(view({ seen: ['7'], suspects: before })).withdraw).toEqual(['7']);
-    expect(judgePage(view({ ...copy, suspects: [suspect('snapshot', SENT)] })).withdraw).toEqual(['7']);
-    expect(judgePage(view({ ...copy, suspects: [suspect('returned', SENT + 1)] })).withdraw).toEqual(['7']);
-  });
-
-  it('withdraws what depends on an order that the page contradicts, and suspects again what a snapshot lacks', () => {
-    const change = judgePage(
-      view({ proof: SNAPSHOT, contradiction: true, missing, suspects: [suspect('interval')] }),
-    );
-    expect(change).toEqual({ ...NO_SUSPECTS, add: [{ key: '7', kind: 'snapshot' }], withdrawOrdered: true });
-  });
-
-  it('lets no interval prove what would survive a contradiction', () => {
-    const change = judgePage(view({ proof: INTERVAL, missing, suspects: [suspect('snapshot')] }));
-    expect(change).toEqual({ ...NO_SUSPECTS, add: [{ key: '7', kind: 'interval' }] });
-    expect(judgePage(view({ proof: SNAPSHOT, missing, suspects: [suspect('interval')] })).prove).toEqual([
-      '7',
-    ]);
-  });
+  it.each<[readonly string[], SuspectedDeletion[], number?]>([
+    [[], suspects('snapshot', SENT + 1), 1_000],
+    [['7'], suspects('snapshot', SENT + 1)],
+    [['7'], suspects('snapshot', SENT), 1_000],
+    [['7'], suspects('returned', SENT + 1), 1_000],
+  ])(
+    'withdraws %j, none by a copy that was made before the row was missing: %j',
+    (withdraw, doubted, ageMs) => {
+      const served = ageMs === undefined ? undefined : { date: undefined, ageMs };
+      expect(judged({ seen: ['7'], served, suspects: doubted }).withdraw).toEqual(withdraw);
+    },
+  );
 
   it('suspects only what a confirming walk was sent for, and proves what is suspected already', () => {
     const rows = ['6', '7', '8'].map((key) => ({ key, changedAt: 0 }));
-    const suspects = [suspect('interval')];
-    expect(judgePage(view({ proof: { ...INTERVAL, raises: ['6', '7'] }, missing: rows, suspects }))).toEqual({
-      ...NO_SUSPECTS,
-      add: [{ key: '6', kind: 'interval' }],
-      prove: ['7'],
-    });
+    const proof = { ...INTERVAL, raises: ['6', '7'] };
+    const change = judged({ proof, missing: rows, suspects: suspects('interval') });
+    expect(change).toEqual({ ...PROVEN, add: [{ key: '6', kind: 'interval' }] });
   });
 
-  it('leaves proven rows as they are while the brake blocks them', () => {
-    for (const kind of ['snapshot', 'interval', 'pair'] as const) {
+  it.each(['snapshot', 'interval', 'pair'] as const)(
+    'leaves rows proven by %s as they are while the brake blocks them',
+    (kind) => {
       for (const proof of [SNAPSHOT, INTERVAL]) {
-        const suspects = [suspect(kind, 0, true)];
-        expect(judgePage(view({ proof, missing, suspects }))).toEqual(NO_SUSPECTS);
+        expect(judged({ proof, missing: missing(), suspects: suspects(kind, 0, true) })).toEqual(NO_SUSPECTS);
       }
-    }
-  });
+    },
+  );
 
   it('proves nothing that was seen or that has no first proof that is old enough, and says one thing of a row', () => {
     const keys = ['1', '2', '3', '4'];
@@ -114,6 +97,7 @@ describe('judging a page', () => {
         fc.record({
           key: fc.constantFrom(...keys),
           kind,
+          obs: fc.constant(1),
           at: time,
           proven: fc.boolean(),
         }),
@@ -128,7 +112,7 @@ describe('judging a page', () => {
           .map((key, i) => ({ key, changedAt: changes[i] ?? 0 }))
           .filter(({ key }) => !seen.includes(key));
         const unbelieved = deferred.filter((key) => seen.includes(key));
-        const change = judgePage(view({ ...rest, seen, deferred: unbelieved, missing }));
+        const change = judged({ ...rest, seen, deferred: unbelieved, missing });
         const said = [...change.add.map(({ key }) => key), ...change.prove, ...change.withdraw];
         expect(new Set(said).size).toBe(said.length);
         if (rest.contradiction) expect(change.withdrawOrdered).toBe(true);

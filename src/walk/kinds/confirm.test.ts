@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { asks, page, range } from '../../../test/support/walks/walk-steps.ts';
 import { WalkClient } from '../../../test/support/walks/walk-client.ts';
 import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk-source.ts';
 import { beginConfirm } from './confirm.ts';
-import type { ScopeMemory } from '../memory/memory.ts';
-import { newMemory } from '../memory/memory.ts';
+import { newMemory, type ScopeMemory } from '../memory/memory.ts';
 import { step } from '../step.ts';
 import type { WalkAnswer, Step } from '../walk.ts';
 
@@ -19,72 +19,40 @@ function memory(order: SourceVariant['order'] = 'falling'): ScopeMemory {
   return client.memory;
 }
 
-function page(keys: readonly string[], hasMore?: boolean): WalkAnswer {
-  return { type: 'page', keys, hasMore };
+const begin = (keys: readonly string[], known = memory()): Step => beginConfirm(known, { keys, now: 0 });
+
+/** What the walk has made of each answer. */
+function pages(begun: Step, answers: readonly WalkAnswer[]): Step['page'][] {
+  let at = begun;
+  return answers.map((answer) => (at = step(at.walk, at.memory, answer, 0)).page);
 }
 
-function range(from: number, to: number): string[] {
-  return Array.from({ length: from - to + 1 }, (_, i) => String(from - i));
-}
-
-function play(begun: Step, answers: readonly WalkAnswer[]): Step[] {
-  let last = begun;
-  return [begun, ...answers.map((answer) => (last = step(last.walk, last.memory, answer, 0)))];
-}
-
-function shown({ ask }: Step): string {
-  if (ask.type === 'page') return ask.cursor ?? 'top';
-  return ask.type === 'predecessor' ? `<${ask.of}` : ask.outcome;
-}
+const TOP = page(range(50, 41), true);
+const before = (key: string): WalkAnswer => ({ type: 'predecessor', key });
 
 describe('a confirming walk', () => {
   it('reads the top first, then the fewest pages that cover its rows', () => {
-    const begun = beginConfirm(memory(), { keys: ['18', '45', '19'], now: 0 });
-    const steps = play(begun, [
-      page(range(50, 41), true),
-      { type: 'predecessor', key: '20' },
-      page(range(17, 8), true),
-    ]);
-    expect(steps.map(shown)).toEqual(['top', '<19', '20', 'reached']);
+    const asked = asks(begin(['18', '45', '19']), [TOP, before('20'), page(range(17, 8), true)]);
+    expect(asked).toEqual(['top/500', '<19#1', '20/500', 'reached']);
   });
 
   it('goes on after the last row that it has read where the stored predecessor lies before that', () => {
-    const steps = play(beginConfirm(memory(), { keys: ['45', '40'], now: 0 }), [
-      page(range(50, 41), true),
-      { type: 'predecessor', key: '42' },
-    ]);
-    expect(steps.map(shown)).toEqual(['top', '<40', '41']);
-  });
-
-  it('says what each page proves, for the rows that it was sent for', () => {
-    const keys = ['18', '45'];
-    const steps = play(beginConfirm(memory(), { keys, now: 0 }), [
-      page(range(50, 41), true),
-      { type: 'predecessor', key: '20' },
-      page(range(17, 8), false),
-    ]);
-    const interval = { kind: 'interval', direction: 'falling', raises: keys };
-    expect(steps.map((each) => each.page?.proof)).toEqual([
-      undefined,
-      { ...interval, after: null, through: '41' },
-      undefined,
-      { ...interval, after: '20', through: null },
-    ]);
+    expect(asks(begin(['45', '40']), [TOP, before('42')])).toEqual(['top/500', '<40#1', '41/500']);
   });
 
   it('ends with a snapshot, whatever the order', () => {
     for (const known of [memory(), newMemory('bigint')]) {
-      const last = play(beginConfirm(known, { keys: ['1', '2'], now: 0 }), [page(['9', '7'], false)]).at(-1);
-      expect(last?.ask).toMatchObject({ type: 'end', outcome: 'complete' });
-      expect(last?.page).toMatchObject({ proof: { kind: 'snapshot' }, contradiction: false });
+      const all = [page(['9', '7'], false)];
+      expect(asks(begin(['1', '2'], known), all).at(-1)).toBe('complete');
+      const [only] = pages(begin(['1', '2'], known), all);
+      expect(only).toMatchObject({ proof: { kind: 'snapshot' }, contradiction: false });
     }
   });
 
   it('gives way to full walks where the order is unknown, or a page contradicts it', () => {
-    const unknown = beginConfirm(memory('shuffled'), { keys: ['1'], now: 0 });
-    expect(play(unknown, [page(range(50, 41), true)]).map(shown)).toEqual(['top', 'full-needed']);
-    const moved = play(beginConfirm(memory(), { keys: ['18'], now: 0 }), [page(['18', '50', '49'], true)]);
-    expect(moved.map(shown)).toEqual(['top', 'full-needed']);
-    expect(moved.at(-1)?.page).toMatchObject({ proof: null, contradiction: true });
+    expect(asks(begin(['1'], memory('shuffled')), [TOP])).toEqual(['top/500', 'full-needed']);
+    const moved = [page(['18', '50', '49'], true)];
+    expect(asks(begin(['18']), moved)).toEqual(['top/500', 'full-needed']);
+    expect(pages(begin(['18']), moved)).toMatchObject([{ proof: null, contradiction: true }]);
   });
 });

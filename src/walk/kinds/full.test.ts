@@ -15,12 +15,14 @@ function walk(recent: readonly string[], restarts = 0): FullWalk {
 }
 
 describe('a full walk has read through a place', () => {
-  it('when its last item stands there or beyond, whether a row is there or not', () => {
-    expect(hasReadThrough(walk(['12', '10']), memory('falling'), '9')).toBe(false);
-    expect(hasReadThrough(walk(['12', '9']), memory('falling'), '9')).toBe(true);
-    expect(hasReadThrough(walk(['12', '8']), memory('falling'), '9')).toBe(true);
-    expect(hasReadThrough(walk(['8', '9']), memory('rising'), '10')).toBe(false);
-    expect(hasReadThrough(walk(['9', '11']), memory('rising'), '10')).toBe(true);
+  it.each<[string, readonly string[], string, boolean]>([
+    ['falling', ['12', '10'], '9', false],
+    ['falling', ['12', '9'], '9', true],
+    ['falling', ['12', '8'], '9', true],
+    ['rising', ['8', '9'], '10', false],
+    ['rising', ['9', '11'], '10', true],
+  ])('when its last item stands there or beyond: %s %j, %s: %s', (direction, recent, place, through) => {
+    expect(hasReadThrough(walk(recent), memory(direction as ListDirection), place)).toBe(through);
   });
 
   it('only where the order says where that is, and it did not begin again', () => {

@@ -19,38 +19,33 @@ function came(limit: PageLimit, pages: number): PageLimit {
 
 function tooLarge(limit: PageLimit): PageLimit {
   const smaller = afterTooLarge(limit, limitToAsk(limit, limit.value));
-  expect(smaller).toBeDefined();
-  return smaller ?? limit;
+  if (smaller === undefined) throw new Error('nothing smaller is left');
+  return smaller;
 }
 
 describe('the page limit', () => {
   it('goes down one step with each page that is too large, to single items, and no further', () => {
-    const asked: (number | null)[] = [];
     let limit = FIRST_LIMIT;
-    for (let i = 0; i < 4; i += 1) {
+    for (const smaller of [100, 20, 5, 1]) {
       limit = tooLarge(limit);
-      asked.push(limitToAsk(limit, limit.value));
+      expect(limitToAsk(limit, limit.value)).toBe(smaller);
     }
-    expect(asked).toEqual([100, 20, 5, 1]);
     expect(afterTooLarge(limit, 1)).toBeUndefined();
   });
 
   it('tries the next greater one once after 20 pages that came well, and again after 20 more', () => {
     const small = tooLarge(tooLarge(FIRST_LIMIT));
-    expect(limitToAsk(came(small, 19), 500)).toBe(20);
     const trying = came(small, 20);
-    expect(limitToAsk(trying, 500)).toBe(100);
-    expect(limitToAsk(tooLarge(trying), 500)).toBe(20);
-    expect(limitToAsk(came(tooLarge(trying), 20), 500)).toBe(100);
+    const failed = tooLarge(trying);
     const grown = came(trying, 1);
-    expect(limitToAsk(grown, 500)).toBe(100);
+    const asked = [came(small, 19), trying, failed, came(failed, 20), grown];
+    expect(asked.map((limit) => limitToAsk(limit, 500))).toEqual([20, 100, 20, 100, 100]);
     expect(came(came(grown, 20), 1)).toMatchObject({ fits: null, value: 500 });
   });
 
   it('knows smaller pages than a service that refuses the parameter gives by itself', () => {
-    const none: PageLimit = { ...FIRST_LIMIT, value: null };
-    expect(limitToAsk(tooLarge(none), null)).toBe(20);
-    expect(limitToAsk(came(tooLarge(none), 20), null)).toBeNull();
+    const none = tooLarge({ ...FIRST_LIMIT, value: null });
+    expect([none, came(none, 20)].map((limit) => limitToAsk(limit, null))).toEqual([20, null]);
   });
 
   it('is another thing than a refused one: 500, 100, none', () => {
