@@ -50,18 +50,8 @@ describe('the listener for deliveries', () => {
       socket.write(`POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
       return (await ended).slice(9, 12);
     };
-    for (const target of [
-      '//',
-      '///',
-      '//webhooks/42',
-      '/\\',
-      '/%',
-      '/webhooks/%',
-      '*',
-      'http://',
-      'http://[',
-    ])
-      expect([target, await statusOf(target)]).toEqual([target, '404']);
+    const strange = ['//', '///', '//webhooks/42', '/\\', '/%', '/webhooks/%', '*', 'http://', 'http://['];
+    for (const target of strange) expect([target, await statusOf(target)]).toEqual([target, '404']);
     expect(await statusOf(`/${'x'.repeat(100_000)}`)).toBe('431');
     expect((await deliver(listening.url)).status).toBe(200);
   });

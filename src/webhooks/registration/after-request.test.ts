@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Registration, type SeenWebhook, UNREGISTERED } from '../../model/webhook/registration.ts';
 import { afterRequest } from './after-request.ts';
 
@@ -21,73 +21,61 @@ const SEEN: SeenWebhook = {
   eventTypes: ['list.failed'],
   source: '{}',
 };
+const words = (part: string): string => expect.stringContaining(part) as string;
 
-describe('what is stored of a request that registers', () => {
-  it('that was accepted: ours in both spellings, with the types that the answer showed', () => {
-    expect(afterRequest({ kind: 'accepted', secret: 'new', seen: SEEN }, URL, BEFORE, NOW)).toEqual({
-      accepted: { secret: 'new' },
-      state: 'registered',
-      eventTypes: ['list.failed'],
-      registeredAt: NOW,
-      addOwnUrls: [URL, SEEN.url],
-      error: null,
-    });
-  });
+type Case = [string, Parameters<typeof afterRequest>[0], Partial<Registration>, object];
+const refused = { kind: 'refused', why: '402' } as const;
+const accepted = (secret: string | undefined) => ({ kind: 'accepted', secret, seen: SEEN }) as const;
+const REGISTERED = { registeredAt: NOW, eventTypes: ['list.failed'], addOwnUrls: [URL, SEEN.url] };
+const GOOD = { ...REGISTERED, state: 'registered', error: null };
+const { state, url, registeringAt, suspectAt, replacedAt } = BEFORE;
 
-  it('that was accepted without showing it: for all types, by the URL that was sent', () => {
-    expect(
-      afterRequest({ kind: 'accepted', secret: 'new', seen: undefined }, URL, BEFORE, NOW),
-    ).toMatchObject({ eventTypes: null, addOwnUrls: [URL] });
-  });
-
-  it('that was accepted without a secret: the one that is known may be good still; with none, it is suspect', () => {
-    const answer = { kind: 'accepted', secret: undefined, seen: SEEN } as const;
-    expect(afterRequest(answer, URL, BEFORE, NOW)).toMatchObject({
-      accepted: { secret: undefined },
-      state: 'registered',
-      error: null,
-    });
-    expect(afterRequest(answer, URL, BEFORE, NOW)).not.toHaveProperty('suspectAt');
-    expect(afterRequest(answer, URL, { ...BEFORE, secret: null }, NOW)).toMatchObject({
-      state: 'suspect',
-      suspectAt: NOW,
-      error: expect.stringContaining('no secret') as string,
-    });
-  });
-
-  it('whose answer was lost: it is waited for from now on, however long it took', () => {
-    expect(afterRequest({ kind: 'lost', why: 'a reset' }, URL, BEFORE, NOW)).toEqual({
-      registeringAt: NOW,
-      error: expect.stringContaining('not known (a reset)') as string,
-    });
-  });
-
-  it.each(['none', 'registered', 'foreign', 'suspect', 'stopped'] as const)(
-    'that was refused: what was there before it, is there still (%s)',
-    (state) => {
-      const change = afterRequest({ kind: 'refused', why: '402' }, URL, { ...BEFORE, state }, NOW);
-      expect(change).toEqual({ state, error: expect.stringContaining('refuses') as string });
-    },
-  );
-
-  it('that was refused, and had been under way before: nothing of ours is known to be there', () => {
-    const change = afterRequest(
-      { kind: 'refused', why: '402' },
-      URL,
-      { ...BEFORE, state: 'registering' },
-      NOW,
-    );
-    expect(change.state).toBe('none');
-  });
-
-  it('that was never made: all that was noted for it is as it was', () => {
-    const { state, url, registeringAt, suspectAt, replacedAt } = BEFORE;
-    expect(afterRequest({ kind: 'undone', why: '429' }, URL, BEFORE, NOW)).toEqual({
-      state,
-      url,
-      registeringAt,
-      suspectAt,
-      replacedAt,
-    });
-  });
+it.each<Case>([
+  ['accepted: ours in both spellings', accepted('new'), {}, { ...GOOD, accepted: { secret: 'new' } }],
+  [
+    'accepted without a secret: the known one may be good',
+    accepted(undefined),
+    {},
+    { ...GOOD, accepted: {} },
+  ],
+  [
+    'accepted without a secret, none being known: it is suspect',
+    accepted(undefined),
+    { secret: null },
+    { ...REGISTERED, accepted: {}, state: 'suspect', suspectAt: NOW, error: words('no secret') },
+  ],
+  [
+    'lost: it is waited for from now on, however long it took',
+    { kind: 'lost', why: 'a reset' },
+    {},
+    { registeringAt: NOW, error: words('not known (a reset)') },
+  ],
+  [
+    'refused while another was under way: nothing of ours is known to be there',
+    refused,
+    { state: 'registering' },
+    { state: 'none', error: words('refuses') },
+  ],
+  [
+    'never made: all that was noted for it is as it was',
+    { kind: 'undone', why: '429' },
+    {},
+    { state, url, registeringAt, suspectAt, replacedAt },
+  ],
+])('what is stored of a request that registers and was %s', (_, answer, before, change) => {
+  expect(afterRequest(answer, URL, { ...BEFORE, ...before }, NOW)).toEqual(change);
 });
+
+it('one accepted without showing it is for all types, by the URL that was sent', () => {
+  const answer = { kind: 'accepted', secret: 'new', seen: undefined } as const;
+  const change = afterRequest(answer, URL, BEFORE, NOW);
+  expect(change).toMatchObject({ eventTypes: null, addOwnUrls: [URL] });
+});
+
+it.each(['none', 'registered', 'foreign', 'suspect', 'stopped'] as const)(
+  'what was there before one that was refused, is there still: %s',
+  (there) => {
+    const change = afterRequest(refused, URL, { ...BEFORE, state: there }, NOW);
+    expect(change).toEqual({ state: there, error: words('refuses') });
+  },
+);

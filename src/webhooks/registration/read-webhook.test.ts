@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { MalformedAnswer } from '../../model/errors.ts';
 import { readRegistered, readWebhook } from './read-webhook.ts';
 
-const ok = (text: string): { status: number; text: string } => ({ status: 200, text });
+const seenIn = (text: string, status = 200) => readWebhook({ status, text });
+const registeredIn = (text: string) => readRegistered({ status: 200, text });
+const HOOK = '{"url":"https://a.example/x","active":true,"event_types":["list.failed"]}';
 
 describe('what is registered', () => {
   it.each([
@@ -20,19 +22,20 @@ describe('what is registered', () => {
     [404, '{"error":{"code":"not_found"}}'],
     [404, ''],
   ])('is nothing: %i %s', (status, text) => {
-    expect(readWebhook({ status, text })).toBe('none');
+    expect(seenIn(text, status)).toBe('none');
   });
 
   it.each([
-    '{"object":"webhook","url":"https://a.example/x","active":true,"event_types":["list.failed"]}',
-    '{"data":{"url":"https://a.example/x","active":true,"event_types":["list.failed"]}}',
-    '{"object":"list","data":[{"url":"https://a.example/x","active":true,"event_types":["list.failed"]}]}',
-    '{"webhook":{"url":"https://a.example/x","active":true,"event_types":["list.failed"]}}',
-    '{"webhooks":[{"url":"https://a.example/x","active":true,"event_types":["list.failed"]}]}',
-    '{"items":[{"url":"https://a.example/x","active":true,"event_types":["list.failed"]}]}',
-    '{"results":[{"url":"https://a.example/x","active":true,"event_types":["list.failed"]}]}',
+    `{"object":"webhook",${HOOK.slice(1)}`,
+    `{"data":${HOOK}}`,
+    `{"object":"list","data":[${HOOK}]}`,
+    `{"webhook":${HOOK}}`,
+    `{"webhooks":[${HOOK}]}`,
+    `{"items":[${HOOK}]}`,
+    `{"results":[${HOOK}]}`,
+    `{"error":{"code":"timeout"},${HOOK.slice(1)}`,
   ])('is found in %s', (text) => {
-    expect(readWebhook(ok(text))).toMatchObject({
+    expect(seenIn(text)).toMatchObject({
       url: 'https://a.example/x',
       active: true,
       eventTypes: ['list.failed'],
@@ -47,79 +50,53 @@ describe('what is registered', () => {
     [200, '{"data":{"url":"https://a.example/x"},"data":null}'],
     [200, '{"data":{"url":"https://a.example/x","url":""}}'],
   ])('is not known from %i %s: what was overlooked would be replaced', (status, text) => {
-    expect(() => readWebhook({ status, text })).toThrow(MalformedAnswer);
-  });
-
-  it('may tell of an error in its deliveries', () => {
-    const seen = readWebhook(ok('{"url":"https://a.example/x","error":{"code":"timeout"}}'));
-    expect(seen).toMatchObject({ url: 'https://a.example/x' });
+    expect(() => seenIn(text, status)).toThrow(MalformedAnswer);
   });
 
   it('keeps unknown fields and every digit of the object', () => {
-    const seen = readWebhook(ok('{"data":{"url":"https://a.example","id":9007199254740993}}'));
+    const seen = seenIn('{"data":{"url":"https://a.example","id":9007199254740993}}');
     expect(seen).toMatchObject({ active: null, eventTypes: null });
-    const odd = readWebhook(ok('{"url":"https://a.example","active":1,"event_types":["list.failed",7]}'));
+    const odd = seenIn('{"url":"https://a.example","active":1,"event_types":["list.failed",7]}');
     expect(odd).toMatchObject({ active: null, eventTypes: null });
     expect(seen === 'none' ? '' : seen.source).toContain('9007199254740993');
   });
 
-  it.each([
-    '',
-    '<html>',
-    '{"url":',
-    '"text"',
-    '7',
-    '{"error":{"code":"boom"}}',
-    '{"errors":["boom"]}',
-    '{"object":"error"}',
-  ])('is refused in %j, and the message quotes nothing', (text) => {
-    expect(() => readWebhook(ok(text))).toThrow(/^the body is /);
+  const BROKEN = ['', '<html>', '{"url":', '"text"', '7'];
+  const ERRORS = ['{"error":{"code":"boom"}}', '{"errors":["boom"]}', '{"object":"error"}'];
+  it.each([...BROKEN, ...ERRORS])('is refused in %j, and the message quotes nothing', (text) => {
+    expect(() => seenIn(text)).toThrow(/^the body is /);
   });
 });
 
 describe('the answer to a registration', () => {
-  it('gives the secret, and the object without it', () => {
-    const { secret, seen } = readRegistered(
-      ok('{"object":"webhook","url":"https://a.example","secret":"5ec4e7","signing_secret":"other","n":1}'),
-    );
-    expect(secret).toBe('5ec4e7');
-    expect(JSON.parse(seen?.source ?? '')).toEqual({ object: 'webhook', url: 'https://a.example', n: 1 });
+  it.each([
+    ['"secret":"5ec4e7","signing_secret":"other","n":1', '{"url":"https://a.example","n":1}'],
+    ['"Client_Secret":"5ec4e7","n":1', '{"url":"https://a.example","n":1}'],
+    // No second copy passes, nor one that stands deeper: nothing but whether it is active is kept.
+    ['"active":true,"secret":"5ec4e7","curl":"-H 5ec4e7"', '{"active":true}'],
+    ['"active":true,"signing":{"Client_Secret":"x"}', '{"active":true}'],
+    [String.raw`"active":true,"signing":[{"s\u0065cret":"x"}]`, '{"active":true}'],
+    [String.raw`"note":"a \"secret\":"`, String.raw`{"url":"https://a.example","note":"a \"secret\":"}`],
+  ])('of %s keeps all but its secrets', (fields, source) => {
+    const { seen } = registeredIn(`{"url":"https://a.example",${fields}}`);
+    expect(seen?.url).toBe('https://a.example');
+    expect(JSON.parse(seen?.source ?? '')).toEqual(JSON.parse(source));
   });
 
-  it('loses nothing else where a secret goes by another name', () => {
-    const { seen } = readRegistered(ok('{"url":"https://a.example","Client_Secret":"5ec4e7","n":1}'));
-    expect(JSON.parse(seen?.source ?? '')).toEqual({ url: 'https://a.example', n: 1 });
+  it.each([
+    ['"5ec4e7"', '5ec4e7'],
+    ['null', undefined],
+    ['""', undefined],
+    ['7', undefined],
+  ])('with the secret %s gives %s', (spelled, secret) => {
+    expect(registeredIn(`{"url":"https://a.example","secret":${spelled}}`).secret).toBe(secret);
   });
 
-  it('lets no second copy of the secret pass', () => {
-    const { seen } = readRegistered(
-      ok('{"url":"https://a.example","active":true,"secret":"5ec4e7","curl":"-H 5ec4e7"}'),
-    );
-    expect(seen?.source).toBe('{"active":true}');
+  it('may hold a secret without a URL', () => {
+    expect(registeredIn('{"secret":"5ec4e7"}')).toEqual({ secret: '5ec4e7', seen: undefined });
   });
 
-  it('lets no secret pass that stands deeper', () => {
-    const texts = ['{"signing":{"Client_Secret":"x"}}', String.raw`{"signing":[{"s\u0065cret":"x"}]}`];
-    for (const text of texts) {
-      const { seen } = readRegistered(ok(`{"url":"https://a.example","active":true,${text.slice(1)}`));
-      expect(seen).toMatchObject({ url: 'https://a.example', source: '{"active":true}' });
-    }
-    const harmless = readRegistered(
-      ok(String.raw`{"url":"https://a.example/secret","note":"a \"secret\":"}`),
-    );
-    expect(harmless.seen?.source).toContain('note');
-  });
-
-  it('may hold a secret without a URL, and no secret', () => {
-    expect(readRegistered(ok('{"secret":"5ec4e7"}'))).toEqual({ secret: '5ec4e7', seen: undefined });
-    for (const secret of ['null', '""', '7']) {
-      expect(readRegistered(ok(`{"url":"https://a.example","secret":${secret}}`)).secret).toBeUndefined();
-    }
-  });
-
-  it('is no answer where it holds no webhook', () => {
-    for (const text of ['{"ok":true}', '[]', '[["https://a.example"]]']) {
-      expect(() => readRegistered(ok(text))).toThrow('holds no webhook');
-    }
+  it.each(['{"ok":true}', '[]', '[["https://a.example"]]'])('is no answer where it is %s', (text) => {
+    expect(() => registeredIn(text)).toThrow('holds no webhook');
   });
 });

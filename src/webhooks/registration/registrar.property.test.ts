@@ -11,16 +11,9 @@ import {
 } from '../../../test/support/webhooks/registration-world.ts';
 import { runs } from '../../../test/support/effort.ts';
 
-const ALL_TYPES = [
-  'watchlist.change_detected',
-  'research.completed',
-  'research.failed',
-  'list.failed',
-  'list.analyzed',
-  'bulk.failed',
-  'bulk.completed',
-  'something.new',
-];
+const FAILABLE = ['research', 'bulk', 'list'].map((family) => `${family}.failed`);
+const DONE = ['watchlist.change_detected', 'research.completed', 'list.analyzed', 'bulk.completed'];
+const ALL_TYPES = [...FAILABLE, ...DONE, 'something.new'];
 
 const NONE = [
   { status: 200, text: 'null' },
@@ -43,72 +36,49 @@ const manners: fc.Arbitrary<WebhookManners> = fc.record({
   lateMs: fc.constantFrom(0, 0, 1_000, 60_000),
 });
 
-const fault = fc.constantFrom<RegisterFault[]>(
-  'none',
-  'lost-done',
-  'lost-undone',
-  'not-sent',
-  'no-secret',
-  'garbage',
-  400,
-  402,
-  404,
-  405,
-  429,
-  500,
-);
+const STATUSES = [400, 402, 404, 405, 429, 500] as const;
+const LOST = ['lost-done', 'lost-undone', 'not-sent', 'no-secret', 'garbage'] as const;
+const fault = fc.constantFrom<RegisterFault[]>('none', ...LOST, ...STATUSES);
 
-type Event =
-  | { readonly what: 'intrude' | 'rotate' | 'remove' | 'switch-off' | 'kill' | 'hold' | 'database' }
-  | { readonly what: 'faults'; readonly faults: readonly RegisterFault[] }
-  | { readonly what: 'get-faults'; readonly statuses: readonly number[] };
+type Happening = (world: RegistrationWorld) => unknown;
+
+const HAPPENINGS = {
+  intrude: ({ service }) => service.intrude(THEIRS),
+  rotate: ({ service }) => service.rotate(),
+  remove: ({ service }) => (service.webhook = undefined),
+  'switch off': ({ service: { webhook } }) => webhook !== undefined && (webhook.active = false),
+  kill: async (world) => {
+    world.kill();
+    await world.clock.advance(1_000);
+    world.start();
+  },
+  hold: async ({ store, clock }) => {
+    store.onHold = true;
+    await clock.advance(20 * MINUTE);
+    store.onHold = false;
+  },
+  database: ({ store }) => (store.failNext = new Error('the database is away')),
+} satisfies Record<string, Happening>;
+
+type Event = keyof typeof HAPPENINGS | Partial<Pick<RegistrationWorld['service'], 'faults' | 'getFaults'>>;
 
 const event: fc.Arbitrary<Event> = fc.oneof(
-  fc.record({
-    what: fc.constantFrom('intrude', 'rotate', 'remove', 'switch-off', 'kill', 'hold', 'database'),
-  }),
-  fc.record({ what: fc.constant('faults'), faults: fc.array(fault, { minLength: 1, maxLength: 4 }) }),
-  fc.record({
-    what: fc.constant('get-faults'),
-    statuses: fc.array(fc.constantFrom(500, 405, 400), { minLength: 1, maxLength: 3 }),
-  }),
+  fc.constantFrom(...(Object.keys(HAPPENINGS) as (keyof typeof HAPPENINGS)[])),
+  fc.record({ faults: fc.array(fault, { minLength: 1, maxLength: 4 }) }),
+  fc.record({ getFaults: fc.array(fc.constantFrom(500, 405, 400), { minLength: 1, maxLength: 3 }) }),
 );
 
-async function happen(world: RegistrationWorld, { ...event }: Event): Promise<void> {
-  const { service, store, clock } = world;
-  switch (event.what) {
-    case 'intrude':
-      service.intrude(THEIRS);
-      break;
-    case 'rotate':
-      service.rotate();
-      break;
-    case 'remove':
-      service.webhook = undefined;
-      break;
-    case 'switch-off':
-      if (service.webhook !== undefined) service.webhook.active = false;
-      break;
-    case 'kill':
-      world.kill();
-      await clock.advance(1_000);
-      world.start();
-      break;
-    case 'hold':
-      store.onHold = true;
-      await clock.advance(20 * MINUTE);
-      store.onHold = false;
-      break;
-    case 'database':
-      store.failNext = new Error('the database is away');
-      break;
-    case 'faults':
-      service.faults = [...event.faults];
-      break;
-    case 'get-faults':
-      service.getFaults = [...event.statuses];
-      break;
+/** What happens, each followed by so many seconds; then the service is well. */
+async function happen(
+  world: RegistrationWorld,
+  events: readonly (readonly [Event, number])[],
+): Promise<void> {
+  for (const [each, seconds] of events) {
+    if (typeof each === 'string') await HAPPENINGS[each](world);
+    else Object.assign(world.service, structuredClone(each));
+    await world.clock.advance(seconds * 1_000);
   }
+  Object.assign(world.service, { faults: [], getFaults: [] });
 }
 
 describe('the registration of a webhook', () => {
@@ -132,12 +102,7 @@ describe('the registration of a webhook', () => {
     await fc.assert(
       fc.asyncProperty(manners, happenings, async (each, events) => {
         const world = new RegistrationWorld(each, 'always');
-        for (const [what, seconds] of events) {
-          await happen(world, what);
-          await world.clock.advance(seconds * 1_000);
-        }
-        world.service.faults = [];
-        world.service.getFaults = [];
+        await happen(world, events);
         const before = world.service.count('POST');
         // The longest bound: a refusal, or mismatches, are followed by another request after an hour.
         await world.clock.advance(HOUR + 30 * MINUTE);
@@ -175,12 +140,7 @@ describe('the registration of a webhook', () => {
         happenings,
         async (each, takeover, events) => {
           const world = new RegistrationWorld(each, takeover);
-          for (const [what, seconds] of events) {
-            await happen(world, what);
-            await world.clock.advance(seconds * 1_000);
-          }
-          world.service.faults = [];
-          world.service.getFaults = [];
+          await happen(world, events);
           world.service.intrude(THEIRS);
           await world.clock.advance(3 * HOUR);
           world.kill();
