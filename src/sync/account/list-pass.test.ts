@@ -5,34 +5,29 @@ import type { DueScopesBounds } from '../reader/account-store.ts';
 import { firstInBatch } from '../../plan/next-reading.ts';
 import { type ListPassOptions, passOverScopes } from './list-pass.ts';
 
-const LISTS = collection('list_items') as ListCollection;
 const SINCE = new Date('2026-01-01T00:00:00Z');
+const after = (ms: number): Date => new Date(SINCE.getTime() + ms);
 
-/** Lists in memory, with the rules of the real query: due ones first, then those not read since. */
+/** Fifty lists in memory, with the rules of the real query: due ones first, new ones, those not read since. */
 class Lists {
-  readonly readAt = new Map<string, number>();
+  readonly readAt = new Map(Array.from({ length: 50 }, (_, index) => [String(index), 0]));
   readonly due = new Set<string>();
   readonly asked: DueScopesBounds[] = [];
-
-  constructor(ids: readonly string[]) {
-    for (const id of ids) this.readAt.set(id, 0);
-  }
+  /** What else is stored of a list; without `lastReadAt` it is a new one. */
+  stored: (id: string) => Partial<StoredScope> = () => ({});
 
   dueScopes(_: ListCollection, asked: DueScopesBounds): Promise<StoredScope[]> {
     this.asked.push(asked);
+    const rank = (id: string): number => (this.due.has(id) ? 2 : 'lastReadAt' in this.stored(id) ? 0 : 1);
     const found = [...this.readAt]
       .filter(([id]) => !asked.except.includes(id))
       .filter(([id, at]) => this.due.has(id) || at < asked.notReadSince.getTime())
-      .toSorted(([a], [b]) => Number(this.due.has(b)) - Number(this.due.has(a)))
+      .toSorted(([a], [b]) => rank(b) - rank(a))
       .slice(0, asked.limit);
-    return Promise.resolve(found.map(([parent]) => ({ scope: { parent } }) as StoredScope));
+    return Promise.resolve(
+      found.map(([id]) => ({ scope: { parent: id }, ...this.stored(id) }) as StoredScope),
+    );
   }
-
-  /** For a pass: every list can be read. */
-  readonly reading = ({ scope: { parent } }: StoredScope): Promise<boolean> => {
-    this.read(parent);
-    return Promise.resolve(true);
-  };
 
   read(id: string): void {
     this.readAt.set(id, SINCE.getTime() + 1);
@@ -40,71 +35,59 @@ class Lists {
   }
 }
 
-const ids = Array.from({ length: 50 }, (_, index) => String(index));
-const options = {
-  lists: LISTS,
-  since: SINCE,
-  dueOnly: false,
-  announced: 'believed' as const,
-  fully: false,
-  workers: 4,
-  crowded: () => false,
-  now: () => SINCE,
-  until: undefined,
-  count: () => Promise.resolve(50),
-  again: false,
-  first: () => 'changed' as const,
-  signal: new AbortController().signal,
-};
-
 let lists: Lists;
 beforeEach(() => {
-  lists = new Lists(ids);
+  lists = new Lists();
 });
+
+/** A pass whose readings are as `read` says, which may answer that one failed. */
+function pass(more: Partial<ListPassOptions> = {}, read: (id: string) => unknown = () => true) {
+  const options: ListPassOptions = {
+    lists: collection('list_items') as ListCollection,
+    since: SINCE,
+    dueOnly: false,
+    announced: 'believed',
+    fully: false,
+    workers: 4,
+    crowded: () => false,
+    now: () => SINCE,
+    until: undefined,
+    count: () => Promise.resolve(50),
+    again: false,
+    first: () => 'changed',
+    signal: new AbortController().signal,
+    ...more,
+  };
+  return passOverScopes(lists, options, async ({ scope: { parent } }) => {
+    const isRead = (await read(parent)) !== false;
+    if (isRead) lists.read(parent);
+    return isRead;
+  });
+}
 
 describe('a pass over lists', () => {
   it('ends with the line’s next run, so that the next pass begins with the greatest need; new ones it still reads', async () => {
     let now = SINCE.getTime();
-    const until = new Date(now + 10);
-    const bounded = { ...options, workers: 1, now: () => new Date(now), until };
+    const bounded = { workers: 1, now: () => new Date(now) };
     const fresh = new Set(['3', '4']);
+    lists.stored = (id) => (fresh.has(id) ? {} : { lastReadAt: SINCE });
     const read: string[] = [];
-    const store = {
-      dueScopes: async (_: ListCollection, asked: DueScopesBounds): Promise<StoredScope[]> => {
-        const found = await lists.dueScopes(_, { ...asked, limit: ids.length });
-        const scopes = found.map(({ scope }) => ({
-          scope,
-          ...(fresh.has(scope.parent) ? {} : { lastReadAt: SINCE }),
-        }));
-        return scopes
-          .toSorted((a, b) => Number('lastReadAt' in a) - Number('lastReadAt' in b))
-          .slice(0, asked.limit) as StoredScope[];
-      },
-    };
-    await passOverScopes(store, { ...bounded, until: SINCE }, async ({ scope: { parent } }) => {
-      read.push(parent);
-      fresh.delete(parent);
-      lists.read(parent);
-      await Promise.resolve();
-      return true;
+    await pass({ ...bounded, until: SINCE }, (id) => {
+      read.push(id);
+      fresh.delete(id);
     });
     expect(read).toEqual(['3', '4']);
-    const { read: some } = await passOverScopes(store, bounded, async ({ scope: { parent } }) => {
+    const some = await pass({ ...bounded, until: after(10) }, () => {
       now += 1;
-      lists.read(parent);
-      await Promise.resolve();
-      return true;
     });
-    expect(some).toBe(10);
+    expect(some.read).toBe(10);
   });
 
   it('reads a list that comes due meanwhile before those that are only old', async () => {
     const read: string[] = [];
-    await passOverScopes(lists, { ...options, workers: 1 }, ({ scope: { parent } }) => {
-      read.push(parent);
-      lists.read(parent);
-      if (parent === '3') lists.due.add('0');
-      return Promise.resolve(true);
+    await pass({ workers: 1 }, (id) => {
+      read.push(id);
+      if (id === '3') lists.due.add('0');
     });
     expect(read.filter((id) => id === '0')).toHaveLength(2);
     expect(read.lastIndexOf('0')).toBeLessThan(30);
@@ -112,112 +95,95 @@ describe('a pass over lists', () => {
 
   it('tries a list that failed once a pass', async () => {
     let tries = 0;
-    await passOverScopes(lists, options, ({ scope: { parent } }) => {
-      if (parent === '7') tries += 1;
-      else lists.read(parent);
-      return Promise.resolve(parent !== '7');
+    await pass({}, (id) => {
+      if (id === '7') tries += 1;
+      return id !== '7';
     });
     expect(tries).toBe(1);
   });
 
   it('ends with the error that a read throws, once all reads have ended', async () => {
     let open = 0;
-    const pass = passOverScopes(lists, options, async ({ scope: { parent } }) => {
+    const failing = pass({}, async (id) => {
       open += 1;
       await Promise.resolve();
       open -= 1;
-      if (parent === '2') throw new Error('lease lost');
-      lists.read(parent);
-      return true;
+      if (id === '2') throw new Error('lease lost');
     });
-    await expect(pass).rejects.toThrow('lease lost');
+    await expect(failing).rejects.toThrow('lease lost');
     expect(open).toBe(0);
   });
 
   it('asks for few at once where it can’t read all, and says in which order', async () => {
     let batches = 0;
     const first = (): 'changed' | 'oldest' => firstInBatch((batches += 1));
-    const until = new Date(SINCE.getTime() + 1);
     const count = (): Promise<number> => Promise.resolve(300);
-    await passOverScopes(lists, { ...options, until, count, first }, lists.reading);
-    const [start, ...others] = lists.asked;
-    expect(start?.limit).toBe(20);
-    expect(new Set(others.map(({ limit }) => limit))).toEqual(new Set([3]));
+    await pass({ until: after(1), count, first });
+    const [start, ...others] = lists.asked.map(({ limit }) => limit);
+    expect([start, new Set(others)]).toEqual([20, new Set([3])]);
     const changedFirst = lists.asked.filter((each) => each.first === 'changed');
     expect(changedFirst).toHaveLength(Math.floor((lists.asked.length + 1) / 5));
     // All of them are read in any case.
-    const all = new Lists(ids);
-    await passOverScopes(all, { ...options, count }, all.reading);
-    expect(new Set(all.asked.map(({ limit }) => limit))).toEqual(new Set([20]));
+    lists = new Lists();
+    await pass({ count });
+    expect(new Set(lists.asked.map(({ limit }) => limit))).toEqual(new Set([20]));
   });
 
-  it('asks for lists again that it has read, once it is known that it can’t read all and the last one could not either', async () => {
-    const asked = async (more: Partial<ListPassOptions>): Promise<boolean[]> => {
-      const lists = new Lists(ids);
-      await passOverScopes(lists, { ...options, again: true, ...more }, lists.reading);
-      return lists.asked.map(({ again }) => again);
-    };
-    const until = new Date(SINCE.getTime() + 1);
-    const [start, ...others] = await asked({ until });
-    expect([start, new Set(others)]).toEqual([false, new Set([true])]);
-    for (const more of [{}, { until, again: false }, { until, fully: true }, { until, dueOnly: true }])
-      expect(new Set(await asked(more))).toEqual(new Set([false]));
-  });
+  it.each<[boolean, Partial<ListPassOptions>]>([
+    [true, { until: after(1) }],
+    [false, {}],
+    [false, { until: after(1), again: false }],
+    [false, { until: after(1), fully: true }],
+    [false, { until: after(1), dueOnly: true }],
+  ])(
+    'asks for lists again (%s) once it can’t read all and the last one could not either: %j',
+    async (again, more) => {
+      await pass({ again: true, ...more });
+      const [start, ...others] = lists.asked.map((each) => each.again);
+      expect(start).toBe(false);
+      expect(others.every((each) => each === again)).toBe(true);
+    },
+  );
 
   it('says whether it left some over', async () => {
-    const read = (): Promise<boolean> => Promise.resolve(true);
-    const stored = { ...options, until: SINCE };
-    const store = {
-      dueScopes: async (_: ListCollection, asked: DueScopesBounds): Promise<StoredScope[]> =>
-        (await lists.dueScopes(_, asked)).map((each) => ({ ...each, lastReadAt: SINCE })),
-    };
-    expect((await passOverScopes(store, stored, read)).leftOver).toBe(true);
-    for (const id of ids) lists.read(id);
-    expect((await passOverScopes(store, stored, read)).leftOver).toBe(false);
+    lists.stored = () => ({ lastReadAt: SINCE });
+    expect((await pass({ until: SINCE })).leftOver).toBe(true);
+    for (const id of lists.readAt.keys()) lists.read(id);
+    expect((await pass({ until: SINCE })).leftOver).toBe(false);
   });
 
   it('ends with the line’s next run although lists have changed, and a new one fails again and again', async () => {
-    const scopes = { dueAt: SINCE, lastReadAt: undefined, failures: 3 };
-    const store = {
-      dueScopes: async (_: ListCollection, asked: DueScopesBounds): Promise<StoredScope[]> =>
-        (await lists.dueScopes(_, asked)).map((stored) => ({ ...stored, ...scopes })),
-    };
-    const bounded = { ...options, until: SINCE };
-    const read = (): Promise<boolean> => Promise.resolve(true);
-    expect((await passOverScopes(store, bounded, read)).read).toBe(0);
+    lists.stored = () => ({ dueAt: SINCE, lastReadAt: undefined, failures: 3 });
+    expect((await pass({ until: SINCE })).read).toBe(0);
   });
 
   it('over due lists ends with the line’s next run, and reads those unread for a day before', async () => {
-    const until = new Date(SINCE.getTime() + 1);
     let now = SINCE.getTime();
-    const bounded = { ...options, workers: 1, dueOnly: true, now: () => new Date(now), until };
-    const { read } = await passOverScopes(lists, bounded, ({ scope: { parent } }) => {
-      lists.read(parent);
-      now += 1;
-      return Promise.resolve(true);
-    });
+    const { read } = await pass(
+      { workers: 1, dueOnly: true, now: () => new Date(now), until: after(1) },
+      () => {
+        now += 1;
+      },
+    );
     expect(read).toBe(1);
-    const [asked] = lists.asked;
-    expect(asked).toMatchObject({ notReadSince: new Date(SINCE.getTime() - 86_400_000), resting: 'out' });
+    expect(lists.asked[0]).toMatchObject({ notReadSince: after(-86_400_000), resting: 'out' });
   });
 
   it('reads one list at a time while requests wait for slots, and more again when none does', async () => {
     let crowded = true;
     let open = 0;
     const side: number[] = [];
-    await passOverScopes(lists, { ...options, crowded: () => crowded }, async ({ scope: { parent } }) => {
+    await pass({ crowded: () => crowded }, async () => {
       open += 1;
       side.push(open);
       if (side.length === 20) crowded = false;
       if (side.length === 40) crowded = true;
       await Promise.resolve();
       open -= 1;
-      lists.read(parent);
-      return true;
     });
     expect(side).toHaveLength(50);
-    expect(Math.max(...side.slice(0, 20))).toBe(1);
-    expect(Math.max(...side.slice(20, 40))).toBe(4);
-    expect(Math.max(...side.slice(44))).toBe(1);
+    expect([side.slice(0, 20), side.slice(20, 40), side.slice(44)].map((part) => Math.max(...part))).toEqual([
+      1, 4, 1,
+    ]);
   });
 });

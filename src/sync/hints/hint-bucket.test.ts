@@ -3,17 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { HintBucket } from './hint-rate-gate.ts';
 
 describe('the hints’ part of the budget', () => {
-  it('is five requests at once, and then half of what the budget allows', () => {
-    const bucket = new HintBucket(0);
-    expect(bucket.tokens(0, 60)).toBe(5);
-    bucket.spend(5);
-    expect(bucket.tokens(0, 60)).toBe(0);
-    expect(bucket.waitMs(0, 60)).toBe(2_000);
-    expect(bucket.tokens(1_999, 60)).toBe(0);
-    expect(bucket.tokens(2_000, 60)).toBe(1);
-    expect(bucket.tokens(60_000, 60)).toBe(5);
-  });
-
   it('never gives more than half of the budget and five, in whatever steps it is asked', () => {
     const step = fc.record({ ms: fc.nat(5_000), wants: fc.nat(8) });
     fc.assert(

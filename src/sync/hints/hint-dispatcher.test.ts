@@ -18,9 +18,12 @@ interface Reading {
 }
 
 const JOBS = 'research_jobs';
-/** One request, which covered everything. */
-const READ = { ...NOTHING, totals: { ...NOTHING.totals, requests: 1 } };
-const ALL: HintedOutcome = { outcome: READ, walkNeeded: false, covers: () => true };
+
+/** A reading that took so many requests, which covered everything. */
+function took(requests: number): HintedOutcome {
+  const outcome = { ...NOTHING, totals: { ...NOTHING.totals, requests } };
+  return { outcome, walkNeeded: false, covers: () => true };
+}
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -29,17 +32,15 @@ afterEach(async () => {
 
 /** A running dispatcher, whose readings `answer` scripts. */
 async function running(
-  answer: (reading: Reading, request: HintedRequest) => HintedOutcome | Promise<HintedOutcome> = () => ALL,
+  answer: (reading: Reading, request: HintedRequest) => HintedOutcome | Promise<HintedOutcome> = () =>
+    took(1),
   /** Scopes that were hinted before. */
   earlier: readonly CollectionName[] = [],
 ) {
   const clock = new VirtualClock();
-  const { hints, hintStore, hint } = await MemoryAccount.make(clock, {}).then((account) => ({
-    hints: account.hints,
-    hintStore: account.hintStore,
-    hint: (name: CollectionName, key: string, parent = '') => account.hint(name, key, parent),
-  }));
-  for (const name of earlier) hint(name, '1');
+  const account = await MemoryAccount.make(clock, {});
+  const { hints, hintStore } = account;
+  for (const name of earlier) account.hint(name, '1');
   const readings: Reading[] = [];
   const walks: number[] = [];
   const failures: string[] = [];
@@ -48,18 +49,13 @@ async function running(
     reader: {
       userId: '7',
       isWalking: () => state.walking,
-      read: () => {
+      read: async () => {
         walks.push(clock.monotonic());
-        return Promise.resolve(NOTHING);
+        return NOTHING;
       },
       readHinted: async (name, request) => {
-        const reading = {
-          name,
-          at: clock.monotonic(),
-          keys: request.hinted.keys,
-          priority: request.priority,
-          requests: request.requests,
-        };
+        const { hinted, priority, requests } = request;
+        const reading = { name, at: clock.monotonic(), keys: hinted.keys, priority, requests };
         readings.push(reading);
         return answer(reading, request);
       },
@@ -72,24 +68,46 @@ async function running(
     clock,
     random: () => 1,
   });
-  const stop = new AbortController();
   const followed: unknown[] = [];
-  const ended = dispatcher
-    .loop(stop.signal, (outcome) => followed.push(outcome))
-    .then(
-      () => new Error('it can only throw'),
-      (error: unknown) => error,
-    );
-  stops.push(() => {
-    stop.abort(new Stopped('the test'));
-    return ended;
-  });
+  /** Runs it. @returns how it is stopped, and by what it ends */
+  const begin = () => {
+    const stop = new AbortController();
+    const ended: Promise<unknown> = dispatcher
+      .loop(stop.signal, (outcome) => followed.push(outcome))
+      .catch((error: unknown) => error);
+    stops.push(() => {
+      stop.abort(new Stopped('the test'));
+      return ended;
+    });
+    return { stop, ended };
+  };
+  const first = begin();
   await clock.advance(0);
   const events = (name: CollectionName, ...keys: string[]): void => {
-    for (const key of keys) hint(name, key);
+    for (const key of keys) account.hint(name, key);
     dispatcher.bell.ring();
   };
-  return { clock, dispatcher, hints, hint, readings, walks, failures, followed, state, stop, ended, events };
+  /** An event each tenth of a second from now on. */
+  const storm = (): void => {
+    events(JOBS, '1');
+    clock.after(100, storm);
+  };
+  const at = (priority: number): Reading[] => readings.filter((each) => each.priority === priority);
+  return {
+    clock,
+    account,
+    hints,
+    readings,
+    at,
+    walks,
+    failures,
+    followed,
+    state,
+    begin,
+    ...first,
+    events,
+    storm,
+  };
 }
 
 describe('the desk of hints', () => {
@@ -97,27 +115,22 @@ describe('the desk of hints', () => {
     const { clock, events, readings } = await running();
     events(JOBS, '1', '2', '3');
     await clock.advance(0);
-    expect(readings).toEqual([
-      { name: JOBS, at: 0, keys: ['1', '2', '3'], priority: PRIORITY.HINT, requests: 5 },
-    ]);
+    const keys = ['1', '2', '3'];
+    expect(readings).toEqual([{ name: JOBS, at: 0, keys, priority: PRIORITY.HINT, requests: 5 }]);
   });
 
   it('reads what was due before it ran', async () => {
-    const first = await running(() => Promise.reject(new KeyRefused('refused', 401)));
-    first.events(JOBS, '1');
-    await first.clock.advance(0);
-    expect(await first.ended).toBeInstanceOf(KeyRefused);
-    expect(first.hints.size).toBe(1);
+    const { clock, events, ended, hints, readings, begin } = await running(() =>
+      Promise.reject(new KeyRefused('refused', 401)),
+    );
+    events(JOBS, '1');
+    await clock.advance(0);
+    expect(await ended).toBeInstanceOf(KeyRefused);
+    expect(hints.size).toBe(1);
     // The ping found the key good again.
-    first.readings.length = 0;
-    const stop = new AbortController();
-    const again = first.dispatcher.loop(stop.signal, () => {}).catch(() => {});
-    stops.push(() => {
-      stop.abort(new Stopped('the test'));
-      return again;
-    });
-    await first.clock.advance(0);
-    expect(first.readings.map(({ keys }) => keys)).toEqual([['1']]);
+    begin();
+    await clock.advance(0);
+    expect(readings.map(({ keys }) => keys)).toEqual([['1'], ['1']]);
   });
 
   it('forgets what an earlier configuration mirrored', async () => {
@@ -128,7 +141,7 @@ describe('the desk of hints', () => {
   it('reads a scope once at a time, and again what was hinted meanwhile', async () => {
     const { clock, events, readings } = await running(async (_, { signal }) => {
       await clock.sleep(100, signal);
-      return ALL;
+      return took(1);
     });
     events(JOBS, '1');
     await clock.advance(50);
@@ -140,26 +153,24 @@ describe('the desk of hints', () => {
   });
 
   it('lets no endpoint that fails or hangs hold up others, and tries again later and later', async () => {
+    const error = new TransportError('no route');
     const { clock, events, readings, failures } = await running(({ name }) =>
-      name === JOBS
-        ? { ...ALL, outcome: { ...READ, error: new TransportError('no route') }, covers: () => false }
-        : ALL,
+      name === JOBS ? { ...took(1), outcome: { ...took(1).outcome, error }, covers: () => false } : took(1),
     );
     events(JOBS, '1');
     events('bulk_research_jobs', '1');
     await clock.advance(0);
     expect(readings.map(({ name }) => name)).toEqual([JOBS, 'bulk_research_jobs']);
     await clock.advance(14_000);
-    expect(readings.filter(({ name }) => name === JOBS).map(({ at }) => at)).toEqual([
-      0, 2_000, 6_000, 14_000,
-    ]);
+    const tries = readings.filter(({ name }) => name === JOBS).map(({ at }) => at);
+    expect(tries).toEqual([0, 2_000, 6_000, 14_000]);
     expect(failures[0]).toBe('hinted reading of 7/research_jobs: no route');
   });
 
   it('reads lists before their items', async () => {
     const { clock, events, readings } = await running(async ({ name }, { signal }) => {
       if (name === 'lists') await clock.sleep(100, signal);
-      return ALL;
+      return took(1);
     });
     events('lists', '5');
     events('list_items', '');
@@ -170,58 +181,38 @@ describe('the desk of hints', () => {
   });
 
   it('reads a list that takes more than there is for hints as lists are read, and owes nothing for it', async () => {
-    const totals = { ...NOTHING.totals, requests: 40 };
-    const { clock, events, hint, readings, state } = await running(() => ({
-      ...ALL,
-      outcome: { ...NOTHING, totals },
-    }));
+    const { clock, account, events, at, state } = await running(() => took(40));
     state.listRows = 2_501;
     state.crowded = true;
-    for (const list of ['1', '2', '3', '4', '5']) hint('list_items', '', list);
+    for (const list of ['1', '2', '3', '4', '5']) account.hint('list_items', '', list);
     events(JOBS, '1');
     await clock.advance(0);
-    const [lists, others] = [PRIORITY.LISTS, PRIORITY.HINT].map(
-      (priority) => readings.filter((each) => each.priority === priority).length,
-    );
-    expect({ lists, others }).toEqual({ lists: 5, others: 1 });
+    expect([at(PRIORITY.LISTS).length, at(PRIORITY.HINT).length]).toEqual([5, 1]);
   });
 
   it('goes behind all others once its part of the budget is used up, each second while nobody waits for a slot', async () => {
-    const { clock, events, readings } = await running();
-    const storm = (): void => {
-      events(JOBS, '1');
-      clock.after(100, storm);
-    };
+    const { clock, storm, at } = await running();
     storm();
     await clock.advance(4_450);
-    const late = readings.filter(({ priority }) => priority === PRIORITY.LATE_HINT);
     // Five at once; then a token each 2.5 s, and a late reading when a second has passed.
-    expect(readings.filter(({ priority }) => priority === PRIORITY.HINT)).toHaveLength(6);
-    expect(late.length).toBeGreaterThanOrEqual(2);
-    expect(late.length).toBeLessThanOrEqual(4);
+    expect(at(PRIORITY.HINT)).toHaveLength(6);
+    expect(at(PRIORITY.LATE_HINT).length).toBeGreaterThanOrEqual(2);
+    expect(at(PRIORITY.LATE_HINT).length).toBeLessThanOrEqual(4);
   });
 
   it('leaves slots to whoever waits for them beyond its part', async () => {
-    const { clock, events, readings, state } = await running();
+    const { clock, storm, readings, at, state } = await running();
     state.crowded = true;
-    const storm = (): void => {
-      events(JOBS, '1');
-      clock.after(100, storm);
-    };
     storm();
     await clock.advance(60_000);
-    expect(readings.every(({ priority }) => priority === PRIORITY.HINT)).toBe(true);
+    expect(at(PRIORITY.HINT)).toEqual(readings);
     // Five, and half of 48 a minute.
     expect(readings.length).toBeLessThanOrEqual(29);
     expect(readings.length).toBeGreaterThanOrEqual(27);
   });
 
   it('owes what a reading took beyond its first request', async () => {
-    const totals = { ...NOTHING.totals, requests: 15 };
-    const { clock, events, readings, state } = await running(() => ({
-      ...ALL,
-      outcome: { ...NOTHING, totals },
-    }));
+    const { clock, events, readings, state } = await running(() => took(15));
     state.crowded = true;
     events(JOBS, '1');
     await clock.advance(100);
@@ -236,12 +227,11 @@ describe('the desk of hints', () => {
   it('abandons a late reading that gets no slot: the scope’s polls would stand behind it', async () => {
     let aborted = 0;
     const { clock, events } = await running(async ({ priority }, { signal }) => {
-      if (priority === PRIORITY.HINT)
-        return { ...ALL, outcome: { ...NOTHING, totals: { ...NOTHING.totals, requests: 50 } } };
+      if (priority === PRIORITY.HINT) return took(50);
       await clock.sleep(3_600_000, signal).catch(() => {
         aborted += 1;
       });
-      return { ...ALL, covers: () => false };
+      return { ...took(0), covers: () => false };
     });
     events(JOBS, '1');
     await clock.advance(0);
@@ -252,7 +242,7 @@ describe('the desk of hints', () => {
 
   it('reads all rows where nothing less will do, not while a walk is under way, and once in a grace period', async () => {
     const { clock, events, readings, walks, state, hints } = await running(() => ({
-      ...ALL,
+      ...took(1),
       walkNeeded: true,
       covers: (key) => key === '1',
     }));
@@ -274,20 +264,24 @@ describe('the desk of hints', () => {
 
   it('hands on what its readings leave to be done', async () => {
     const outcome = { ...NOTHING, suspects: [JOBS], fullWalks: ['lists'] } as const;
-    const { clock, events, followed } = await running(() => ({ ...ALL, outcome }));
+    const { clock, events, followed } = await running(() => ({ ...took(1), outcome }));
     events(JOBS, '1');
     await clock.advance(0);
     expect(followed).toEqual([outcome]);
   });
 
-  it('ends when the account is another process’s, and at a stop once its readings have ended', async () => {
-    const lost = await running(() => Promise.reject(new LeaseLost('another owner')));
-    lost.events(JOBS, '1');
-    await lost.clock.advance(0);
-    expect(await lost.ended).toBeInstanceOf(LeaseLost);
-    expect(lost.hints.size).toBe(1);
+  it('ends when the account is another process’s', async () => {
+    const { clock, events, ended, hints } = await running(() =>
+      Promise.reject(new LeaseLost('another owner')),
+    );
+    events(JOBS, '1');
+    await clock.advance(0);
+    expect(await ended).toBeInstanceOf(LeaseLost);
+    expect(hints.size).toBe(1);
+  });
 
-    const order: string[] = [];
+  it('ends at a stop once its readings have ended', async () => {
+    const order: unknown[] = [];
     const { clock, events, stop, ended, hints } = await running(async (_, { signal }) => {
       await clock.sleep(3_600_000, signal).catch(() => {});
       // The page in hand is still written.
@@ -295,12 +289,13 @@ describe('the desk of hints', () => {
       order.push('reading');
       throw signal.reason;
     });
-    const dispatcher = ended.then((error) => [...order, error]);
+    const over = ended.then((error) => order.push(error));
     events(JOBS, '1');
     await clock.advance(0);
     stop.abort(new Stopped('the test'));
     await clock.advance(1_000);
-    expect(await dispatcher).toEqual(['reading', expect.any(Stopped)]);
+    await over;
+    expect(order).toEqual(['reading', expect.any(Stopped)]);
     expect(hints.size).toBe(1);
   });
 });

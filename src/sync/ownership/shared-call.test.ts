@@ -9,44 +9,36 @@ function calling() {
     stop.addEventListener('abort', () => stopped.resolve());
     return answer.promise;
   });
-  return { call, answer, stopped: stopped.promise };
+  const caller = () => {
+    const leave = new AbortController();
+    return { waits: call.wait(leave.signal), leave: () => leave.abort(new Error('stop')) };
+  };
+  return { call, answer, stopped: stopped.promise, caller };
 }
 
 describe('a call that several wait for', () => {
-  it('answers all of them', async () => {
-    const { call, answer } = calling();
-    const { signal } = new AbortController();
-    const both = Promise.all([call.wait(signal), call.wait(signal)]);
-    answer.resolve('good');
-    expect(await both).toEqual(['good', 'good']);
-    expect(await call.wait(signal)).toBe('good');
-  });
-
-  it('goes on for the others when one leaves, which leaves at once', async () => {
-    const { call, answer } = calling();
-    const leaves = new AbortController();
-    const first = call.wait(leaves.signal);
-    const second = call.wait(new AbortController().signal);
-    const reason = new Error('stop');
-    leaves.abort(reason);
-    await expect(first).rejects.toBe(reason);
+  it('goes on for the others when one leaves, which leaves at once, and answers them and later ones', async () => {
+    const { call, answer, caller } = calling();
+    const [first, second, third] = [caller(), caller(), caller()];
+    first.leave();
+    await expect(first.waits).rejects.toThrow('stop');
     expect(call.isOver).toBe(false);
     answer.resolve('good');
-    expect(await second).toBe('good');
+    expect(await Promise.all([second.waits, third.waits, caller().waits])).toEqual(['good', 'good', 'good']);
   });
 
   it('is stopped when the last one leaves, who waits for its end', async () => {
-    const { call, answer, stopped } = calling();
-    const all = new AbortController();
-    const both = [call.wait(all.signal), call.wait(all.signal)];
+    const { call, answer, stopped, caller } = calling();
+    const [first, last] = [caller(), caller()];
     const ended: string[] = [];
-    const last = both[1]?.catch(() => void ended.push('the last one'));
-    all.abort(new Error('stop'));
-    await expect(both[0]).rejects.toThrow('stop');
+    const waited = last.waits.catch(() => void ended.push('the last one'));
+    first.leave();
+    await expect(first.waits).rejects.toThrow('stop');
+    last.leave();
     await stopped;
     expect({ isOver: call.isOver, ended }).toEqual({ isOver: true, ended: [] });
     answer.reject(new Error('ended'));
-    await last;
+    await waited;
     expect(ended).toEqual(['the last one']);
   });
 

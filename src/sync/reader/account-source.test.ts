@@ -8,28 +8,32 @@ import { memoryOwnership } from '../../../test/support/sync/memory-ownership.ts'
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { AccountSource, type AccountKey } from './account-source.ts';
 
-const REQUEST = {
-  path: '/v1/lists',
-  route: '/v1/lists',
-  signal: new AbortController().signal,
-} as PageRequest;
-
+const { signal } = new AbortController();
+const REQUEST = { path: '/v1/lists', route: '/v1/lists', signal } as PageRequest;
+const ONCE = { path: '/v1/research', signal } as OnceRequest;
 const OWN: ObjectAnswer = { source: '{"user_id":7}', fields: { user_id: 7 } };
 
-function sourceOf(keys: readonly AccountKey[]): AccountSource {
+const refused = new KeyRefused('bad key', 401);
+const notInPlan = new KeyRefused('not in your plan', 403);
+const reset = new TransportError('reset');
+
+function sourceOf(...keys: readonly AccountKey[]): AccountSource {
   return new AccountSource(keys, memoryOwnership('7', new VirtualClock()));
 }
 
-/** A key whose endpoints answer as told: what is thrown, or undefined for a good answer. */
-function key(
-  keyHash: string,
-  answers: { page?: Error; ping?: Error; once?: Error },
-): AccountKey & { asked: string[] } {
+interface Answers {
+  page?: Error;
+  ping?: Error;
+  once?: Error;
+}
+
+/** A key whose endpoints throw as told, by now; the others give a good answer. */
+function key(keyHash: string, answers: Answers = {}): AccountKey & { asked: string[] } {
   const asked: string[] = [];
-  const answer = (what: 'page' | 'ping' | 'once'): Promise<never> => {
+  const answer = async (what: keyof Answers): Promise<never> => {
     asked.push(what);
-    const error = answers[what];
-    return error === undefined ? Promise.resolve(keyHash as never) : Promise.reject(error);
+    if (answers[what] !== undefined) throw answers[what];
+    return keyHash as never;
   };
   const api: Api = {
     page: () => answer('page'),
@@ -46,13 +50,14 @@ function key(
   return { keyHash, api, budget: {} as Budget, asked };
 }
 
-const refused = new KeyRefused('bad key', 401);
+const badKey = () => key('bad', { page: refused, ping: refused });
+const pings = ({ asked }: { readonly asked: readonly string[] }) =>
+  asked.filter((what) => what === 'ping').length;
 
 describe('the keys of an account', () => {
   it('stand in for each other: the first good one is used from then on', async () => {
-    const old = key('old', { page: refused, ping: refused });
-    const fresh = key('new', {});
-    const source = sourceOf([old, fresh]);
+    const old = badKey();
+    const source = sourceOf(old, key('new'));
     await expect(source.page(REQUEST)).resolves.toBe('new');
     await expect(source.page(REQUEST)).resolves.toBe('new');
     // The proof of whose it is, which comes before anything else, is refused already.
@@ -60,46 +65,47 @@ describe('the keys of an account', () => {
   });
 
   it('are all refused: the account is told so, without another request', async () => {
-    const bad = key('bad', { page: refused, ping: refused });
-    const source = sourceOf([bad]);
+    const bad = badKey();
+    const source = sourceOf(bad);
     await expect(source.page(REQUEST)).rejects.toBe(refused);
     await expect(source.page(REQUEST)).rejects.toThrow(KeyRefused);
     expect(bad.asked).toEqual(['ping']);
   });
 
   it('are good although one endpoint says 403: that endpoint is refused, not the key', async () => {
-    const source = sourceOf([key('plan', { page: new KeyRefused('not in your plan', 403) })]);
+    const source = sourceOf(key('plan', { page: notInPlan }));
     await expect(source.page(REQUEST)).rejects.toThrow(RequestRefused);
     await expect(source.object({ ...REQUEST })).resolves.toBe(OWN);
   });
 
   it('are not judged by a ping that could not be asked', async () => {
-    const source = sourceOf([key('k', { page: refused, ping: new TransportError('reset') })]);
+    const source = sourceOf(key('k', { page: refused, ping: reset }));
     await expect(source.page(REQUEST)).rejects.toThrow('reset');
   });
 
   it('are asked about once, however many requests are refused at a time', async () => {
-    const bad = key('bad', { page: refused, ping: refused });
-    const plan = key('plan', { page: new KeyRefused('not in your plan', 403) });
-    for (const each of [bad, plan]) {
-      const source = sourceOf([each]);
+    const plan = key('plan', { page: notInPlan });
+    // Whose it is, and of the second one besides what its refusals mean.
+    for (const [each, asked] of [
+      [badKey(), 1],
+      [plan, 2],
+    ] as const) {
+      const source = sourceOf(each);
       const all = await Promise.allSettled(Array.from({ length: 5 }, () => source.page(REQUEST)));
       expect(all.every(({ status }) => status === 'rejected')).toBe(true);
+      expect(pings(each)).toBe(asked);
     }
-    // Whose it is, and of the other one besides what its refusals mean.
-    expect([bad, plan].map(({ asked }) => asked.filter((what) => what === 'ping').length)).toEqual([1, 2]);
     // What comes later is asked about anew.
-    const source = sourceOf([plan]);
+    const source = sourceOf(plan);
     await expect(source.page(REQUEST)).rejects.toThrow(RequestRefused);
     await expect(source.page(REQUEST)).rejects.toThrow(RequestRefused);
-    expect(plan.asked.filter((what) => what === 'ping')).toHaveLength(5);
+    expect(pings(plan)).toBe(5);
   });
 
   it('are good again once a ping says so', async () => {
-    const answers: { page?: Error; ping?: Error } = { page: refused, ping: refused };
-    const source = sourceOf([key('k', answers)]);
+    const answers: Answers = { page: refused, ping: refused };
+    const source = sourceOf(key('k', answers));
     await expect(source.page(REQUEST)).rejects.toBe(refused);
-    const signal = new AbortController().signal;
     await expect(source.ping({ signal })).rejects.toBe(refused);
     delete answers.page;
     delete answers.ping;
@@ -111,56 +117,43 @@ describe('the keys of an account', () => {
     const back: string[] = [];
     const withBudget = (keyHash: string): AccountKey => {
       const freed: FreedSlots = { keyHash, blocks: [], learnt: [] };
-      const budget = {
-        takeFreed: () => freed,
-        putBack: (given: FreedSlots) => back.push(`${keyHash}:${given.keyHash}`),
-      };
-      return { ...key(keyHash, {}), budget: budget as unknown as Budget };
+      const putBack = (given: FreedSlots) => back.push(`${keyHash}:${given.keyHash}`);
+      return { ...key(keyHash), budget: { takeFreed: () => freed, putBack } as unknown as Budget };
     };
-    const source = sourceOf([withBudget('a'), withBudget('b')]);
+    const source = sourceOf(withBudget('a'), withBudget('b'));
     source.putBack(source.takeFreed());
     expect(back).toEqual(['a:a', 'b:b']);
   });
 });
 
 describe('a request that is sent once', () => {
-  const { signal } = new AbortController();
-  const request = { path: '/v1/research', signal } as OnceRequest;
-  const ping = { signal: new AbortController().signal } as const;
-
   it('is sent with the first good key alone: a 401 is an answer, with the key that it is about', async () => {
-    const answers: { ping?: Error } = {};
-    const [old, fresh] = [key('old', answers), key('new', {})];
-    const source = sourceOf([old, fresh]);
-    expect(await source.once(request)).toEqual({ status: 401, keyHash: 'old' });
+    const answers: Answers = {};
+    const [old, fresh] = [key('old', answers), key('new')];
+    const source = sourceOf(old, fresh);
+    expect(await source.once(ONCE)).toEqual({ status: 401, keyHash: 'old' });
     expect([old.asked, fresh.asked]).toEqual([['ping', 'once'], []]);
     answers.ping = refused;
-    expect(await source.isGood('old', ping)).toBe(false);
-    expect(await source.once(request)).toEqual({ status: 401, keyHash: 'new' });
-    expect(await source.isGood('new', ping)).toBe(true);
+    expect(await source.isGood('old', { signal })).toBe(false);
+    expect(await source.once(ONCE)).toEqual({ status: 401, keyHash: 'new' });
+    expect(await source.isGood('new', { signal })).toBe(true);
   });
 
   it('is asked of no other key when it fails', async () => {
-    const [first, second] = [key('a', { once: new TransportError('reset') }), key('b', {})];
-    await expect(sourceOf([first, second]).once(request)).rejects.toThrow('reset');
+    const second = key('b');
+    await expect(sourceOf(key('a', { once: reset }), second).once(ONCE)).rejects.toThrow('reset');
     expect(second.asked).toEqual([]);
   });
 
-  it('stops the account when the last key turns out to be refused', async () => {
-    const answers: { ping?: Error } = {};
-    const source = sourceOf([key('k', answers)]);
-    await source.once(request);
+  it('stops the account when its last key is refused, and leaves one in use that could not be asked', async () => {
+    const answers: Answers = {};
+    const source = sourceOf(key('k', answers));
+    await source.once(ONCE);
+    answers.ping = reset;
+    await expect(source.isGood('k', { signal })).rejects.toThrow('reset');
+    await expect(source.once(ONCE)).resolves.toMatchObject({ keyHash: 'k' });
     answers.ping = refused;
-    expect(await source.isGood('k', ping)).toBe(false);
-    await expect(source.once(request)).rejects.toThrow(KeyRefused);
-  });
-
-  it('leaves a key in use whose ping could not be asked', async () => {
-    const answers: { ping?: Error } = {};
-    const source = sourceOf([key('k', answers)]);
-    await source.once(request);
-    answers.ping = new TransportError('reset');
-    await expect(source.isGood('k', ping)).rejects.toThrow('reset');
-    await expect(source.once(request)).resolves.toMatchObject({ keyHash: 'k' });
+    expect(await source.isGood('k', { signal })).toBe(false);
+    await expect(source.once(ONCE)).rejects.toThrow(KeyRefused);
   });
 });

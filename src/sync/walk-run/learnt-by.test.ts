@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NO_ALARMS } from '../../plan/alarms.ts';
+import { type Alarms, NO_ALARMS } from '../../plan/alarms.ts';
 import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import type { Walk } from '../../walk/walk.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
@@ -8,86 +8,74 @@ import { type Learning, learningOf, learntBy } from './learnt-by.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from './walk-totals.ts';
 
 const BEGAN = Date.UTC(2026, 0, 1);
-const learning: Learning = {
-  kind: 'collection',
-  known: NOTHING_LEARNT,
-  alarms: NO_ALARMS,
-  readAt: new Date(BEGAN),
-  isDue: false,
-  hinted: false,
-};
-const totals = addTotals(NO_TOTALS, { pages: 2, requests: 7, inserted: 3, updated: 1, unchanged: 200 });
+const FOUR = { pages: 2, requests: 7, inserted: 3, updated: 1, unchanged: 200 };
 
-/** The reading ends with the walk. */
-const over = (gone: number): Parameters<typeof learntBy>[3] => ({ gone, isOver: true });
-
-const walk = (kind: Walk['kind'], began = BEGAN): Walk => ({ kind, began }) as Walk;
+/** What a walk teaches with which a collection's reading ends, and which found that. */
+function taught(
+  of: Partial<Learning>,
+  kind: Walk['kind'] = 'poll',
+  found: Partial<ReadTotals> = FOUR,
+  { gone = 0, isOver = true } = {},
+) {
+  const collection = { kind: 'collection', known: NOTHING_LEARNT, alarms: NO_ALARMS } as const;
+  const learning = { ...collection, readAt: new Date(BEGAN), isDue: false, hinted: false, ...of };
+  return learntBy(learning, { kind, began: BEGAN } as Walk, addTotals(NO_TOTALS, found), { gone, isOver });
+}
 
 describe('what a walk teaches', () => {
-  it('counts new and changed rows, and says which were announced', () => {
-    expect(learntBy(learning, walk('poll'), totals, over(0)).learnt).toMatchObject({
-      changes: 4,
-      announced: 0,
-      cost: 1.2,
-    });
-    const told = learntBy({ ...learning, isDue: true }, walk('poll'), totals, over(0));
-    expect(told.learnt).toMatchObject({ changes: 4, announced: 4 });
+  it('counts new and changed rows, says which were announced, and rows that were proven gone', () => {
+    expect(taught({}).learnt).toMatchObject({ changes: 4, announced: 0, cost: 1.2 });
+    expect(taught({ isDue: true }).learnt).toMatchObject({ changes: 4, announced: 4 });
+    expect(taught({}, 'poll', FOUR, { gone: 3 }).learnt?.changes).toBe(7);
   });
 
   it('is nothing at the first load: rows that come are no changes', () => {
-    expect(learntBy({ ...learning, readAt: undefined }, walk('poll'), totals, over(0))).toEqual({});
+    expect(taught({ readAt: undefined })).toEqual({});
   });
 
   it('is nothing of a collection’s full walk, whose changes no poll would find; of a list’s it is', () => {
-    expect(learntBy(learning, walk('full'), totals, over(0))).toEqual({});
-    expect(learntBy({ ...learning, kind: 'list' }, walk('full'), totals, over(0)).learnt?.changes).toBe(4);
+    expect(taught({}, 'full')).toEqual({});
+    expect(taught({ kind: 'list' }, 'full').learnt?.changes).toBe(4);
   });
 
   it('adds a refresh to the cost of the poll before it', () => {
-    const poll = learntBy(learning, walk('poll'), addTotals(NO_TOTALS, { pages: 1 }), over(0)).learnt;
-    const both = learntBy(
-      { ...learning, known: poll ?? NOTHING_LEARNT },
-      walk('refresh'),
-      totals,
-      over(0),
-    ).learnt;
-    expect(both?.cost).toBeCloseTo(1.4, 6);
+    const { learnt: known = NOTHING_LEARNT } = taught({}, 'poll', { pages: 1 });
+    expect(taught({ known }, 'refresh').learnt?.cost).toBeCloseTo(1.4, 6);
   });
 
-  it('counts rows that were proven gone', () => {
-    expect(learntBy(learning, walk('poll'), totals, over(3)).learnt?.changes).toBe(7);
-  });
+  const WRONG = { trueAlarms: 0, falseAlarms: 1 };
+  const RIGHT = { trueAlarms: 1, falseAlarms: 0 };
+  const DUE = { isDue: true };
 
-  it('is of a list’s row whether it told the truth: where the reading found a change, or ends without one', () => {
-    const alarmsOf = (
-      of: Partial<Learning>,
-      found: Partial<ReadTotals>,
-      end = over(0),
-      kind: Walk['kind'] = 'poll',
-    ) => learntBy({ ...learning, kind: 'list', ...of }, walk(kind), addTotals(NO_TOTALS, found), end).alarms;
-    const [wrong, right] = [
-      { trueAlarms: 0, falseAlarms: 1 },
-      { trueAlarms: 1, falseAlarms: 0 },
-    ];
-    expect(alarmsOf({ isDue: true }, {})).toEqual(wrong);
-    expect(alarmsOf({ isDue: true }, { updated: 9 })).toEqual(right);
-    expect(alarmsOf({ isDue: true }, {}, over(1))).toEqual(right);
-    // A refresh has to follow.
-    expect(alarmsOf({ isDue: true }, {}, { gone: 0, isOver: false })).toEqual(NO_ALARMS);
-    expect(alarmsOf({ isDue: true }, { updated: 1 }, over(0), 'refresh')).toEqual(right);
-    // Nothing was announced.
-    expect(alarmsOf({}, {})).toEqual(NO_ALARMS);
-    expect(alarmsOf({}, { inserted: 1 })).toEqual(NO_ALARMS);
-    // An event asked for the reading: what it found the row tells, too; that it found nothing is not the row's fault.
-    expect(alarmsOf({ hinted: true }, { inserted: 1 })).toEqual(right);
-    expect(alarmsOf({ hinted: true, isDue: true }, {})).toEqual(NO_ALARMS);
-    // A first reading finds rows, and no changes.
-    expect(alarmsOf({ isDue: true, readAt: undefined }, {})).toBeUndefined();
+  it.each<[string, Alarms | undefined, Parameters<typeof taught>]>([
+    ['where the reading ends without a change', WRONG, [DUE, 'poll', {}]],
+    ['where it found a change', RIGHT, [DUE, 'poll', { updated: 9 }]],
+    ['where it found a row gone', RIGHT, [DUE, 'poll', {}, { gone: 1 }]],
+    ['not before its refresh', NO_ALARMS, [DUE, 'poll', {}, { isOver: false }]],
+    ['where its refresh found a change', RIGHT, [DUE, 'refresh', { updated: 1 }]],
+    ['not where nothing was announced', NO_ALARMS, [{}, 'poll', {}]],
+    ['not where nothing was announced and something came', NO_ALARMS, [{}, 'poll', { inserted: 1 }]],
+    [
+      'where an event asked for the reading: the row tells it, too',
+      RIGHT,
+      [{ hinted: true }, 'poll', { inserted: 1 }],
+    ],
+    [
+      'not where that found nothing: it is not the row’s fault',
+      NO_ALARMS,
+      [{ hinted: true, ...DUE }, 'poll', {}],
+    ],
+    [
+      'not by a first reading, which finds rows and no changes',
+      undefined,
+      [{ ...DUE, readAt: undefined }, 'poll', {}],
+    ],
+  ])('is of a list’s row whether it told the truth: %s', (_, alarms, [of, ...rest]) => {
+    expect(taught({ kind: 'list', ...of }, ...rest).alarms).toEqual(alarms);
   });
 
   it('is nothing of what a poll costs, where an event asked for the reading', () => {
-    const hinted = { ...learning, hinted: true };
-    expect(learntBy(hinted, walk('refresh'), totals, over(0)).learnt).toMatchObject({ changes: 4, cost: 1 });
+    expect(taught({ hinted: true }, 'refresh').learnt).toMatchObject({ changes: 4, cost: 1 });
     const { HINT, LATE_HINT, POLL, LISTS } = PRIORITY;
     const session = { scope: { parent: '' }, isDue: false } as ScopeSession;
     const hintedAt = [HINT, LATE_HINT, POLL, LISTS].map((each) => learningOf(session, each).hinted);

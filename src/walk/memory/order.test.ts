@@ -30,7 +30,7 @@ describe('order evidence', () => {
 
   it('compares integer-like text keys as integers', () => {
     const keys = Array.from({ length: 30 }, (_, i) => String(i + 1));
-    const { evidence } = observeOrder(NO_EVIDENCE, 'text', { ...TOP, keys });
+    const { evidence } = observeOrder(NO_EVIDENCE, 'text', keys, TOP);
     expect([evidence.direction, gradeOf(evidence)]).toEqual(['rising', 'usable']);
   });
 
