@@ -1,84 +1,62 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { COLLECTION_NAMES } from './collections.ts';
-import { type HintedRow, rowsOfAnswer, rowsOfEvent } from './hint.ts';
+import { rowsOfAnswer, rowsOfEvent, type HintedRow } from './hint.ts';
 
-const row = (collection: HintedRow['collection'], key: string, parent = ''): HintedRow => ({
-  collection,
-  parent,
-  key,
-});
+const names = (rows: readonly HintedRow[]): string =>
+  rows.map(({ collection, parent, key }) => [collection, parent, key].join('/')).join(' ');
 /** An event of a list is about its row and about its items. */
-const list = (id: string): HintedRow[] => [row('lists', id), row('list_items', '', id)];
+const LIST_7 = 'lists//7 list_items/7/';
+const ALL_JOBS = 'research_jobs//';
+const JOB_7 = 'research_jobs//7';
+const BEYOND = '9223372036854775808';
 
-describe('rows that an event names', () => {
-  test('each documented type names the row of its collection', () => {
-    const data = '{"job_id": 7, "document_id": 8, "company_url": "https://example.com"}';
-    expect(rowsOfEvent('research.completed', data)).toEqual([row('research_jobs', '7')]);
-    expect(rowsOfEvent('research.failed', data)).toEqual([row('research_jobs', '7')]);
-    expect(rowsOfEvent('bulk.completed', '{"bulk_job_id":7}')).toEqual([row('bulk_research_jobs', '7')]);
-    expect(rowsOfEvent('bulk.failed', '{"id":7}')).toEqual([row('bulk_research_jobs', '7')]);
-    expect(rowsOfEvent('list.analyzed', '{"list_id":7,"id":1}')).toEqual(list('7'));
-    expect(rowsOfEvent('list.failed', '{"id":"7"}')).toEqual(list('7'));
-    expect(rowsOfEvent('watchlist.change_detected', '{"id":"wl_7"}')).toEqual([row('watchlist', 'wl_7')]);
-    expect(rowsOfEvent('watchlist.change_detected', '{"id":7}')).toEqual([row('watchlist', '7')]);
-  });
+type Event = [type: string | undefined, data: string | undefined, rows: string];
 
-  test('a type of a known family that is not documented names its row too', () => {
-    expect(rowsOfEvent('research.cancelled', '{"job_id":7}')).toEqual([row('research_jobs', '7')]);
-  });
-
-  test('a known type that names no row makes its scope due as a whole', () => {
-    for (const data of [undefined, '{}', 'null', '[]', '7', '{"id":7}', '{"job_id":null}', '{"job_id":{}}']) {
-      expect(rowsOfEvent('research.completed', data)).toEqual([row('research_jobs', '')]);
-    }
-    expect(rowsOfEvent('watchlist.change_detected', '{"id":true}')).toEqual([row('watchlist', '')]);
-    expect(rowsOfEvent('list.analyzed', '{"id":"none"}')).toEqual([row('lists', '')]);
-  });
-
-  test('of an unknown type whatever it names is taken, and nothing of one that names nothing', () => {
-    expect(rowsOfEvent('score.moved', '{"list_id":1,"job_id":2,"bulk_job_id":3,"id":4}')).toEqual([
-      row('research_jobs', '2'),
-      row('bulk_research_jobs', '3'),
-      ...list('1'),
-    ]);
-    for (const type of [undefined, '', 'research', 'researching.done', 'constructor.x']) {
-      expect(rowsOfEvent(type, '{"id":7}')).toEqual([]);
-      expect(rowsOfEvent(type, '{"job_id":7}')).toEqual([row('research_jobs', '7')]);
-    }
-  });
-
-  test('no digit of an ID is lost, and an ID that no row can have names none', () => {
-    expect(rowsOfEvent('research.completed', '{"job_id":9223372036854775807}')).toEqual([
-      row('research_jobs', '9223372036854775807'),
-    ]);
-    expect(rowsOfEvent('research.completed', '{"job_id":9223372036854775808}')).toEqual([
-      row('research_jobs', ''),
-    ]);
-  });
+test.each<Event>([
+  ['research.completed', '{"job_id": 7, "document_id": 8, "company_url": "https://example.com"}', JOB_7],
+  ['research.failed', '{"job_id": 7}', JOB_7],
+  ['bulk.completed', '{"bulk_job_id":7}', 'bulk_research_jobs//7'],
+  ['bulk.failed', '{"id":7}', 'bulk_research_jobs//7'],
+  ['list.analyzed', '{"list_id":7,"id":1}', LIST_7],
+  ['list.failed', '{"id":"7"}', LIST_7],
+  ['watchlist.change_detected', '{"id":"wl_7"}', 'watchlist//wl_7'],
+  ['watchlist.change_detected', '{"id":7}', 'watchlist//7'],
+  // Of a known family, and not documented.
+  ['research.cancelled', '{"job_id":7}', JOB_7],
+  ['research.completed', '{"job_id":9223372036854775807}', 'research_jobs//9223372036854775807'],
+  // What names no row that can be makes its scope due as a whole.
+  ...[undefined, '{}', 'null', '[]', '7', '{"id":7}', '{"job_id":null}', '{"job_id":{}}'].map(
+    (data): Event => ['research.completed', data, ALL_JOBS],
+  ),
+  ['research.completed', `{"job_id":${BEYOND}}`, ALL_JOBS],
+  ['watchlist.change_detected', '{"id":true}', 'watchlist//'],
+  ['list.analyzed', '{"id":"none"}', 'lists//'],
+  // Of an unknown type whatever it names is taken.
+  [
+    'score.moved',
+    '{"list_id":7,"job_id":7,"bulk_job_id":3,"id":4}',
+    `${JOB_7} bulk_research_jobs//3 ${LIST_7}`,
+  ],
+  ...[undefined, '', 'research', 'researching.done', 'constructor.x'].flatMap((type): Event[] => [
+    [type, '{"id":7}', ''],
+    [type, '{"job_id":7}', JOB_7],
+  ]),
+])('an event of the type %s with %s names %s', (type, data, rows) => {
+  expect(names(rowsOfEvent(type, data))).toBe(rows);
 });
 
-describe('rows that an answer names', () => {
-  test('at its top and one level down, no deeper', () => {
-    expect(rowsOfAnswer('{"job_id":9007199254740993,"status":"queued"}')).toEqual([
-      row('research_jobs', '9007199254740993'),
-    ]);
-    expect(rowsOfAnswer('{"data":{"list_id":"5"},"result":{"bulk_job_id":6}}')).toEqual([
-      ...list('5'),
-      row('bulk_research_jobs', '6'),
-    ]);
-    expect(rowsOfAnswer('{"data":{"inner":{"job_id":7}}}')).toEqual([]);
-  });
-
-  test('a row that is named twice is hinted once', () => {
-    expect(rowsOfAnswer('{"job_id":7,"job":{"job_id":"7"}}')).toEqual([row('research_jobs', '7')]);
-  });
-
-  test('an answer that is no JSON object names nothing', () => {
-    for (const body of ['', 'accepted', 'null', '7', '"job_id"', '[{"job_id":7}]', '{"job_id":7', '{}']) {
-      expect(rowsOfAnswer(body)).toEqual([]);
-    }
-  });
+test.each<[string, string]>([
+  ['{"job_id":9007199254740993,"status":"queued"}', 'research_jobs//9007199254740993'],
+  ['{"data":{"list_id":"7"},"result":{"bulk_job_id":6}}', `${LIST_7} bulk_research_jobs//6`],
+  // One level down, and no deeper; a row that is named twice is hinted once.
+  ['{"data":{"inner":{"job_id":7}}}', ''],
+  ['{"job_id":7,"job":{"job_id":"7"}}', JOB_7],
+  ...['', 'accepted', 'null', '7', '"job_id"', '[{"job_id":7}]', '{"job_id":7', '{}'].map(
+    (body): [string, string] => [body, ''],
+  ),
+])('the answer %j names %s', (body, rows) => {
+  expect(names(rowsOfAnswer(body))).toBe(rows);
 });
 
 test('whatever is delivered or answered, what it names is a row or a scope that can be', () => {

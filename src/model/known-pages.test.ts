@@ -6,7 +6,7 @@ import type { Page } from './page.ts';
 
 const item = fc.record(
   {
-    id: fc.oneof(fc.integer(), fc.string(), fc.constant(null), fc.constant('a\nb'), fc.constant('')),
+    id: fc.oneof(fc.integer(), fc.string(), fc.constantFrom(null, 'a\nb', '')),
     value: fc.jsonValue({ maxDepth: 2 }),
   },
   { requiredKeys: [] },
@@ -22,6 +22,20 @@ const body = fc
   )
   .map((value) => JSON.stringify(value));
 
+type KeyType = 'text' | 'bigint';
+
+/** Pages that were read, and the texts that had to be. */
+function pagesWithin(bytes?: number) {
+  const known = new KnownPages(bytes);
+  const reads: string[] = [];
+  const page = (text: string, keyType: KeyType = 'bigint'): Page =>
+    known.read(text, keyType, () => {
+      reads.push(text);
+      return readPage(text, 'id', keyType);
+    });
+  return { page, reads };
+}
+
 /** All that anybody can ask a page, items' texts included. */
 function all({ items, hasMore, nextCursor }: Page): unknown {
   const asked = items.map(({ key, problem, source, state }) => ({ key, problem, source, state }));
@@ -29,60 +43,49 @@ function all({ items, hasMore, nextCursor }: Page): unknown {
 }
 
 it('says of a body what reading it says, whether it came before or not', () => {
+  const bodies = fc.array(body, { minLength: 1, maxLength: 4 });
   fc.assert(
-    fc.property(
-      fc.array(body, { minLength: 1, maxLength: 4 }),
-      fc.constantFrom('text' as const, 'bigint' as const),
-      (bodies, keyType) => {
-        const known = new KnownPages();
-        const read = (text: string): Page => readPage(text, 'id', keyType);
-        for (const text of [...bodies, ...bodies, ...bodies]) {
-          expect(all(known.read(text, keyType, read))).toEqual(all(read(text)));
-        }
-      },
-    ),
+    fc.property(bodies, fc.constantFrom<KeyType[]>('text', 'bigint'), (texts, keyType) => {
+      const { page } = pagesWithin();
+      for (const text of [...texts, ...texts, ...texts]) {
+        expect(all(page(text, keyType))).toEqual(all(readPage(text, 'id', keyType)));
+      }
+    }),
   );
 });
 
 it('reads a body that comes again when an item is asked for its text, once', () => {
-  const known = new KnownPages();
-  let reads = 0;
-  const read = (text: string): Page => {
-    reads += 1;
-    return readPage(text, 'id', 'bigint');
-  };
+  const { page, reads } = pagesWithin();
   const text = '{"data":[{"id":2,"a":1.50},{"id":1}],"has_more":true}';
-  known.read(text, 'bigint', read);
-  const { items } = known.read(text, 'bigint', read);
+  page(text);
+  const { items } = page(text);
   expect(items.map(({ key }) => key)).toEqual(['2', '1']);
-  expect(reads).toBe(1);
+  expect(reads).toHaveLength(1);
   expect(items.map(({ source }) => source)).toEqual(['{"id":2,"a":1.50}', '{"id":1}']);
-  expect(reads).toBe(2);
+  expect(reads).toHaveLength(2);
 });
 
 it('takes no body for another, nor one kind of items for another', () => {
-  const known = new KnownPages();
-  const keysOf = (text: string, keyType: 'text' | 'bigint'): unknown =>
-    known.read(text, keyType, () => readPage(text, 'id', keyType)).items.map(({ key }) => key);
-  expect(keysOf('{"data":[{"id":1}]}', 'bigint')).toEqual(['1']);
-  expect(keysOf('{"data":[{"id":2}]}', 'bigint')).toEqual(['2']);
-  expect(keysOf('{"data":[{"id":"01"}]}', 'text')).toEqual(['01']);
-  expect(keysOf('{"data":[{"id":"01"}]}', 'bigint')).toEqual(
-    readPage('{"data":[{"id":"01"}]}', 'id', 'bigint').items.map(({ key }) => key),
-  );
+  const { page } = pagesWithin();
+  for (const [text, keyType] of [
+    ['{"data":[{"id":1}]}', 'bigint'],
+    ['{"data":[{"id":2}]}', 'bigint'],
+    ['{"data":[{"id":"01"}]}', 'text'],
+    ['{"data":[{"id":"01"}]}', 'bigint'],
+  ] as const) {
+    expect(all(page(text, keyType))).toEqual(all(readPage(text, 'id', keyType)));
+  }
 });
 
 it('knows the hashes of a body by each rule apart', () => {
-  const known = new KnownPages();
-  const text = '{"data":[{"id":2},{"id":1}]}';
+  const { page } = pagesWithin();
   const hashes = (rule: string, digit: string): unknown => {
     let made = 0;
     const make = (): string[] => {
       made += 1;
       return [`${digit}0`.repeat(16), `${digit}1`.repeat(16)];
     };
-    const page = known.read(text, 'bigint', () => readPage(text, 'id', 'bigint'));
-    return { hashes: page.hashes?.(rule, make), made };
+    return { hashes: page('{"data":[{"id":2},{"id":1}]}').hashes?.(rule, make), made };
   };
   for (const made of [1, 0]) {
     expect(hashes('every', 'a')).toEqual({ hashes: ['a0'.repeat(16), 'a1'.repeat(16)], made });
@@ -91,37 +94,16 @@ it('knows the hashes of a body by each rule apart', () => {
 });
 
 it('has no hashes of a page with an item that has no usable key', () => {
-  const text = '{"data":[{"id":2},{}]}';
-  const known = new KnownPages();
-  for (let round = 0; round < 2; round += 1) {
-    expect(known.read(text, 'bigint', () => readPage(text, 'id', 'bigint')).hashes).toBeUndefined();
-  }
+  const { page } = pagesWithin();
+  for (let round = 0; round < 2; round += 1) expect(page('{"data":[{"id":2},{}]}').hashes).toBeUndefined();
 });
 
 it('keeps what came last, within its bytes', () => {
-  let read: number[] = [];
-  const known = new KnownPages(1_500);
-  const ask = (id: number): void => {
-    const text = `{"data":[{"id":${id}}]}`;
-    const page = known.read(text, 'bigint', () => {
-      read.push(id);
-      return readPage(text, 'id', 'bigint');
-    });
-    page.hashes?.('every', () => ['a0'.repeat(16)]);
+  const read = (bytes: number, ids: readonly number[]): number[] => {
+    const { page, reads } = pagesWithin(bytes);
+    for (const id of ids) page(`{"data":[{"id":${id}}]}`).hashes?.('every', () => ['a0'.repeat(16)]);
+    return reads.map((text) => Number(/\d+/.exec(text)?.[0]));
   };
-  for (const id of [1, 2, 3, 1, 4, 1, 3]) ask(id);
-  expect(read).toEqual([1, 2, 3, 4]);
-  ask(2);
-  expect(read).toEqual([1, 2, 3, 4, 2]);
-  read = [];
-  const none = new KnownPages(0);
-  const text = '{"data":[]}';
-  for (let round = 0; round < 2; round += 1) {
-    const page = none.read(text, 'bigint', () => {
-      read.push(0);
-      return readPage(text, 'id', 'bigint');
-    });
-    expect(page.hashes?.('every', () => [])).toEqual([]);
-  }
-  expect(read).toEqual([0, 0]);
+  expect(read(1_500, [1, 2, 3, 1, 4, 1, 3, 2])).toEqual([1, 2, 3, 4, 2]);
+  expect(read(0, [1, 1])).toEqual([1, 1]);
 });

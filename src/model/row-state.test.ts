@@ -1,29 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { stateClass } from './row-state.ts';
 
-describe('the class of a state', () => {
-  it('knows final words in any spelling', () => {
-    for (const word of [
-      'completed',
-      'DONE',
-      ' Partial-Failure',
-      'partialFailure',
-      'partial failure',
-      'Analyzed',
-    ]) {
-      expect([word, stateClass(word)]).toEqual([word, 'finished']);
-    }
-    for (const word of ['failed', 'ERROR', 'timedOut'])
-      expect([word, stateClass(word)]).toEqual([word, 'failed']);
-  });
-
-  it('takes everything else for open', () => {
-    for (const value of ['queued', 'processing', 'completing', '', null, 3, true, { state: 'done' }]) {
-      expect(stateClass(value)).toBe('open');
-    }
-  });
-
-  it('takes an item without any state for finished', () => {
-    expect(stateClass(undefined)).toBe('finished');
-  });
+it.each([
+  ['finished', ['completed', 'DONE', ' Partial-Failure', 'partialFailure', 'partial failure', 'Analyzed']],
+  ['failed', ['failed', 'ERROR', 'timedOut']],
+  ['open', ['queued', 'processing', 'completing', '', null, 3, true, { state: 'done' }]],
+  // An item without any state.
+  ['finished', [undefined]],
+])('the class of a state is %s, whatever its spelling: %j', (expected, states) => {
+  expect(states.map(stateClass)).toEqual(states.map(() => expected));
 });

@@ -1,5 +1,7 @@
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { sampleLookups } from '../../test/support/processes/sample-lookups.ts';
@@ -33,60 +35,49 @@ const OPTIONS: StatusServerOptions = {
   log: pino({ level: 'silent' }),
 };
 
-async function start(options: Partial<StatusServerOptions> = {}): Promise<StatusServer> {
+async function start(options: Partial<StatusServerOptions> = {}): Promise<string> {
   const server = createStatusServer({ ...OPTIONS, metrics: createMetrics('1.2.3'), ...options });
   open.push(server);
   await server.start();
-  return server;
+  return server.url();
 }
 
 /** A request with exactly these headers; fetch would set Host by itself. */
-function ask(url: string, headers: Record<string, string> = {}, method = 'GET') {
-  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
-    (resolve, reject) => {
-      const request = httpRequest(url, { method, headers }, (response) => {
-        let body = '';
-        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
-        );
-      });
-      request.on('error', reject);
-      request.end();
-    },
-  );
+async function ask(url: string, headers: Record<string, string> = {}, method = 'GET') {
+  const request = httpRequest(url, { method, headers }).end();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }
+
+const LOOKUPS = ['search?q=1', 'rows?user=42&collection=lists', 'rows/42/lists/7'];
 
 describe('the status server', () => {
   it('answers health at once and readiness by the database', async () => {
     let why = '';
-    const server = await start({
+    const url = await start({
       token: 'secret',
       ready: async () => (why === '' ? { ok: true } : { ok: false, why }),
       clock: { ...systemClock, monotonic: () => (why === '' ? 0 : 5_000) },
     });
-    const url = server.url();
-    expect(await ask(`${url}healthz`)).toMatchObject({ status: 200, body: '{"ok":true}' });
-    expect(await ask(`${url}readyz`)).toMatchObject({ status: 200, body: '{"ok":true}' });
+    for (const path of ['healthz', 'readyz'])
+      expect(await ask(url + path)).toMatchObject({ status: 200, body: '{"ok":true}' });
     why = 'the database is read-only';
-    expect(await ask(`${url}readyz`)).toMatchObject({
-      status: 503,
-      body: '{"ok":false,"why":"the database is read-only"}',
-    });
+    const body = '{"ok":false,"why":"the database is read-only"}';
+    expect(await ask(`${url}readyz`)).toMatchObject({ status: 503, body });
   });
 
   it('says that it is ready as soon as it is, and asks the database once a second then', async () => {
     let [ok, asked, now] = [false, 0, 0];
-    const server = await start({
+    const url = await start({
       ready: async () => {
         asked += 1;
         return ok ? { ok } : { ok, why: 'it is starting' };
       },
       clock: { ...systemClock, monotonic: () => now },
     });
-    const statusAt = async (ms: number): Promise<number> => {
+    const statusAt = async (ms: number) => {
       now = ms;
-      return (await ask(`${server.url()}readyz`)).status;
+      return (await ask(`${url}readyz`)).status;
     };
     expect(await statusAt(0)).toBe(503);
     ok = true;
@@ -96,20 +87,12 @@ describe('the status server', () => {
   });
 
   it('answers the report as JSON, and its error as 503', async () => {
-    const url = (await start()).url();
-    const answer = await ask(`${url}api/status`);
-    expect(answer.status).toBe(200);
-    expect(JSON.parse(answer.body)).toEqual(sampleReport());
-    expect(answer.headers).toMatchObject({
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-    });
-    const status = () => Promise.reject(new Error('connection refused'));
-    const broken = (await start({ status })).url();
-    expect(await ask(`${broken}api/status`)).toMatchObject({
-      status: 503,
-      body: '{"error":"connection refused"}',
-    });
+    const { status, body, headers } = await ask(`${await start()}api/status`);
+    expect([status, JSON.parse(body)]).toEqual([200, sampleReport()]);
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    const broken = await start({ status: () => Promise.reject(new Error('connection refused')) });
+    const error = '{"error":"connection refused"}';
+    expect(await ask(`${broken}api/status`)).toMatchObject({ status: 503, body: error });
     const page = await ask(broken);
     expect(page.status).toBe(503);
     expect(page.body).toContain('connection refused');
@@ -117,13 +100,14 @@ describe('the status server', () => {
   });
 
   it('answers metrics in the text format of Prometheus', async () => {
-    const answer = await ask(`${(await start()).url()}metrics`);
+    const answer = await ask(`${await start()}metrics`);
     expect(answer.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(answer.body).toContain('research_mirror_live_rows{user_id="42",collection="research_jobs"} 48210');
   });
 
   it('shows every value escaped, on a page that runs nothing foreign', async () => {
     const evil = '<img src=x onerror=alert(1)>"\'&';
+    const collections = [sampleCollection({ state: 'failing', lastError: evil })];
     const report = sampleReport({
       healthy: false,
       problems: [sampleProblem({ what: evil, remedy: evil, affects: [evil], byItself: evil })],
@@ -131,16 +115,10 @@ describe('the status server', () => {
       service: evil,
       database: evil,
       schema: evil,
-      accounts: [
-        sampleAccount({
-          email: evil,
-          error: evil,
-          collections: [sampleCollection({ state: 'failing', lastError: evil })],
-        }),
-      ],
+      accounts: [sampleAccount({ email: evil, error: evil, collections })],
       errors: [{ at: sampleReport().at, where: evil, message: evil }],
     });
-    const page = await ask((await start({ status: async () => report })).url());
+    const page = await ask(await start({ status: async () => report }));
     expect(page.body.split('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;')).toHaveLength(14);
     expect(page.body).not.toContain('<img');
     const policy = String(page.headers['content-security-policy']);
@@ -149,14 +127,13 @@ describe('the status server', () => {
     expect(policy).not.toContain('unsafe');
     expect(page.body).toContain(`<script type="module" nonce="${nonce}">`);
     expect(page.body).not.toMatch(/\sstyle="|\son\w+="|https?:\/\/(?!www\.w3\.org)[a-z]+\.(?!example)/);
-    const again = await ask((await start()).url());
+    const again = await ask(await start());
     expect(String(again.headers['content-security-policy'])).not.toContain(nonce);
   });
 
   it('asks for the token, but not for health', async () => {
-    const url = (await start({ token: 's3cret' })).url();
-    const lookups = ['search?q=1', 'rows?user=42&collection=lists', 'rows/42/lists/7'];
-    for (const path of ['', '?view', 'accounts/42', 'api/status', 'metrics', 'nothing', ...lookups]) {
+    const url = await start({ token: 's3cret' });
+    for (const path of ['', '?view', 'accounts/42', 'api/status', 'metrics', 'nothing', ...LOOKUPS]) {
       const answer = await ask(url + path);
       expect(answer.status).toBe(401);
       expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
@@ -169,64 +146,41 @@ describe('the status server', () => {
   });
 
   it('without token answers to loopback’s own names only', async () => {
-    const url = (await start()).url();
-    for (const path of [
-      'api/status',
-      'accounts/42',
-      'search?q=1',
-      'rows?user=42&collection=lists',
-      'rows/42/lists/7',
-    ]) {
+    const url = await start();
+    for (const path of ['api/status', 'accounts/42', ...LOOKUPS])
       expect(await ask(url + path, { host: 'evil.example:8080' })).toMatchObject({ status: 403 });
-    }
     expect(await ask(`${url}api/status`, { host: 'localhost:9999' })).toMatchObject({ status: 200 });
     expect(() => createStatusServer({ ...OPTIONS, host: '0.0.0.0' })).toThrow(/needs a token/);
   });
 
   it('answers HEAD like GET without body, unknown paths with 404, other methods with 405', async () => {
-    const url = (await start()).url();
-    for (const path of [
-      '',
-      'healthz',
-      'readyz',
-      'metrics',
-      'api/status',
-      '?view',
-      'accounts/42',
-      'search',
-      'rows?user=42&collection=lists',
-    ]) {
+    const url = await start();
+    const pages = ['', 'healthz', 'readyz', 'metrics', 'api/status', '?view', 'accounts/42', 'search'];
+    for (const path of [...pages, 'rows?user=42&collection=lists'])
       expect(await ask(url + path, {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
-    }
-    expect(await ask(`${url}favicon.ico`)).toMatchObject({
-      status: 404,
-      body: '{"error":"nothing is here: see / or /api/status"}',
-    });
+    const body = '{"error":"nothing is here: see / or /api/status"}';
+    expect(await ask(`${url}favicon.ico`)).toMatchObject({ status: 404, body });
     expect(await ask(url, {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
   it('answers whole addresses, as proxies send them, and refuses what is none', async () => {
-    const server = await start({ token: 's3cret' });
-    const { port } = new URL(server.url());
-    const statusOf = (target: string): Promise<string> =>
-      new Promise((resolve, reject) => {
-        const socket = connect(Number(port), '127.0.0.1', () =>
-          socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`),
-        );
-        socket.once('data', (chunk: Buffer) => resolve(chunk.toString().slice(9, 12)));
-        socket.once('error', reject);
-      });
-    expect(await statusOf('http://mirror.example/healthz')).toBe('200');
-    expect(await statusOf('http://mirror.example/api/status')).toBe('401');
-    expect(await statusOf('//healthz')).toBe('401');
-    for (const target of ['*', 'a:constructor', 'a:__proto__', 'http://', 'http://[']) {
-      expect([target, await statusOf(target)]).toEqual([target, '400']);
+    const { port } = new URL(await start({ token: 's3cret' }));
+    const statusOf = async (target: string): Promise<string> => {
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+      const [chunk] = (await once(socket, 'data')) as [Buffer];
+      return chunk.toString().slice(9, 12);
+    };
+    for (const [status, ...targets] of [
+      ['200', 'http://mirror.example/healthz'],
+      ['401', 'http://mirror.example/api/status', '//healthz'],
+      ['400', '*', 'a:constructor', 'a:__proto__', 'http://', 'http://['],
+      ['401', '//', '///', '/\\', '/%', '/%00', '/rows/%/%', `/${'x'.repeat(10_000)}`],
+      ['431', `/${'x'.repeat(100_000)}`],
+      ['200', '/healthz'],
+    ]) {
+      for (const target of targets) expect([target, await statusOf(target)]).toEqual([target, status]);
     }
-    for (const target of ['//', '///', '/\\', '/%', '/%00', '/rows/%/%', `/${'x'.repeat(10_000)}`]) {
-      expect([target, await statusOf(target)]).toEqual([target, '401']);
-    }
-    expect(await statusOf(`/${'x'.repeat(100_000)}`)).toBe('431');
-    expect(await statusOf('/healthz')).toBe('200');
   });
 
   it('answers a defect with 500, and logs it', async () => {
@@ -235,7 +189,7 @@ describe('the status server', () => {
       throw new TypeError('a defect');
     };
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
-    const url = (await start({ lookups: sampleLookups({ search }), log })).url();
+    const url = await start({ lookups: sampleLookups({ search }), log });
     expect(await ask(`${url}search?q=1`)).toMatchObject({ status: 500, body: '{"error":"internal error"}' });
     expect(lines).toEqual([expect.stringMatching(/"path":"\/search".*could not answer/)]);
     expect(lines[0]).toContain('a defect');
@@ -245,7 +199,7 @@ describe('the status server', () => {
   it('gives open pages the view alone', async () => {
     let [report, now] = [sampleReport(), 0];
     const clock = { ...systemClock, monotonic: () => now };
-    const url = (await start({ status: async () => report, clock })).url();
+    const url = await start({ status: async () => report, clock });
     const { body } = await ask(`${url}?view`);
     expect(body).toMatch(/^<main\n[\s\S]*48,210[\s\S]*<\/main>$/);
     [report, now] = [sampleReport({ problems: [sampleProblem({ what: 'the disk is full' })] }), 1_000];
@@ -254,34 +208,25 @@ describe('the status server', () => {
 
   it('has a page of each account, which goes on by itself', async () => {
     const accounts = [sampleAccount(), sampleAccount({ userId: '43' })];
-    const url = (await start({ status: async () => sampleReport({ accounts }) })).url();
+    const url = await start({ status: async () => sampleReport({ accounts }) });
     const all = (await ask(url)).body;
     expect(all).toContain('href="accounts/43"');
     expect(all).not.toContain('Latest changes');
-    const page = await ask(`${url}accounts/43`);
-    expect(page.body).toMatch(/<h1>Account 43 is healthy[\s\S]*Latest changes/);
+    expect((await ask(`${url}accounts/43`)).body).toMatch(/<h1>Account 43 is healthy[\s\S]*Latest changes/);
     expect((await ask(`${url}accounts/43?view`)).body).toMatch(/^<main[\s\S]*Account 43 is healthy/);
-    for (const [path, status] of [
-      ['44', 404],
-      ['x', 404],
-      ['43/', 404],
-      ['43%2f', 404],
-    ] as const) {
-      expect([path, (await ask(`${url}accounts/${path}`)).status]).toEqual([path, status]);
-    }
+    for (const path of ['44', 'x', '43/', '43%2f'])
+      expect([path, (await ask(`${url}accounts/${path}`)).status]).toEqual([path, 404]);
   });
 
   it('shows the last report while there is no new one, and as of when it is', async () => {
     let [isAway, now] = [false, 0];
-    const url = (
-      await start({
-        status: async () => {
-          if (isAway) throw new Error('the database is away');
-          return sampleReport();
-        },
-        clock: { ...systemClock, monotonic: () => now },
-      })
-    ).url();
+    const url = await start({
+      status: async () => {
+        if (isAway) throw new Error('the database is away');
+        return sampleReport();
+      },
+      clock: { ...systemClock, monotonic: () => now },
+    });
     expect((await ask(url)).status).toBe(200);
     [isAway, now] = [true, 1_000];
     for (const path of ['', 'accounts/42']) {
@@ -294,16 +239,13 @@ describe('the status server', () => {
       expect(body).toMatch(/class="chip idle">not known</);
       expect(body).not.toMatch(/class="chip \w+">current</);
     }
-    expect(await ask(`${url}api/status`)).toMatchObject({
-      status: 503,
-      body: '{"error":"the database is away"}',
-    });
+    const error = '{"error":"the database is away"}';
+    expect(await ask(`${url}api/status`)).toMatchObject({ status: 503, body: error });
   });
 
   it('says what to do when its port is taken', async () => {
-    const taken = Number(new URL((await start()).url()).port);
-    const second = createStatusServer({ ...OPTIONS, port: taken });
-    await expect(second.start()).rejects.toThrow(Unusable);
-    await expect(second.start()).rejects.toThrow(/set MIRROR_HTTP_PORT/);
+    const taken = createStatusServer({ ...OPTIONS, port: Number(new URL(await start()).port) });
+    await expect(taken.start()).rejects.toThrow(Unusable);
+    await expect(taken.start()).rejects.toThrow(/set MIRROR_HTTP_PORT/);
   });
 });

@@ -20,17 +20,6 @@ describe('the moment of writing', () => {
     expect(scenario.written).toHaveLength(1);
   });
 
-  it('counts from when the claim was asked for: a slow database shortens it', async () => {
-    scenario.react = () => ({ connectMs: 2_000 });
-    const row = scenario.store.add('research');
-    scenario.store.statementMs = () => (row.states.length < 4 ? 2_000 : 1);
-    await scenario.start();
-    await scenario.untilDone();
-    expect(row.states.filter((state) => state === 'sending').length).toBeGreaterThan(1);
-    expect(scenario.written).toHaveLength(1);
-    expect(scenario.written[0]?.at).toBeLessThan(row.sendBefore);
-  });
-
   it('is over for a machine that was suspended meanwhile, which only its wall clock shows', async () => {
     scenario.react = () => ({ connectMs: 1_000 });
     const row = scenario.store.add('research');

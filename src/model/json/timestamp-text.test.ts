@@ -14,21 +14,14 @@ describe('timestampText', () => {
     expect(timestampText(text)).toBe(normal);
   });
 
-  it.each([
-    '',
-    'yesterday',
-    '2026-02-29',
-    '2026-13-01',
-    '0000-01-01',
-    '2026-01-02T24:00:00Z',
-    '2026-01-02T03:04:60Z',
-    '2026-01-02T03:04:05+16:00',
-    '12026-01-01T00:00:00Z',
-    '1767322245',
-    '2026-01-02T03:04:05Z; drop table',
-  ])('takes %j for no moment', (text) => {
-    expect(timestampText(text)).toBeUndefined();
-  });
+  const NO_DATES = ['', 'yesterday', '2026-02-29', '2026-13-01', '0000-01-01', '12026-01-01T00:00:00Z'];
+  const NO_TIMES = ['24:00:00Z', '03:04:60Z', '03:04:05+16:00', '03:04:05Z; drop table'];
+  it.each(['1767322245', ...NO_DATES, ...NO_TIMES.map((time) => `2026-01-02T${time}`)])(
+    'takes %j for no moment',
+    (text) => {
+      expect(timestampText(text)).toBeUndefined();
+    },
+  );
 
   it('means the moment that JavaScript means', () => {
     const date = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
