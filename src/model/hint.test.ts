@@ -10,6 +10,7 @@ const LIST_7 = 'lists//7 list_items/7/';
 const ALL_JOBS = 'research_jobs//';
 const JOB_7 = 'research_jobs//7';
 const BEYOND = '9223372036854775808';
+const ALL_THREE = `${JOB_7} bulk_research_jobs//3 ${LIST_7}`;
 
 type Event = [type: string | undefined, data: string | undefined, rows: string];
 
@@ -33,11 +34,7 @@ test.each<Event>([
   ['watchlist.change_detected', '{"id":true}', 'watchlist//'],
   ['list.analyzed', '{"id":"none"}', 'lists//'],
   // Of an unknown type whatever it names is taken.
-  [
-    'score.moved',
-    '{"list_id":7,"job_id":7,"bulk_job_id":3,"id":4}',
-    `${JOB_7} bulk_research_jobs//3 ${LIST_7}`,
-  ],
+  ['score.moved', '{"list_id":7,"job_id":7,"bulk_job_id":3,"id":4}', ALL_THREE],
   ...[undefined, '', 'research', 'researching.done', 'constructor.x'].flatMap((type): Event[] => [
     [type, '{"id":7}', ''],
     [type, '{"job_id":7}', JOB_7],

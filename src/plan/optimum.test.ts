@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { optimumOf } from '../../bench/freshness/optimum.ts';
 import { planned } from '../../bench/freshness/readers.ts';
 import { historyOf, SHAPES } from '../../bench/freshness/shapes.ts';
@@ -22,15 +22,13 @@ it('the planner, which has to learn, makes changes wait at most a fifth longer t
   expect(beside).toBeLessThan(1.2);
 });
 
-describe('the daemon', () => {
-  it.each(['a few big collections', '1,000,000 jobs'])(
-    'spends on an account in which much happens nearly all that it has, and nearly as well: %s',
-    (name) => {
-      expect(simulated(name, true).beside).toBeLessThan(1.25);
-    },
-  );
+it.each(['a few big collections', '1,000,000 jobs'])(
+  'the daemon spends where much happens nearly all that it has, and nearly as well: %s',
+  (name) => {
+    expect(simulated(name, true).beside).toBeLessThan(1.25);
+  },
+);
 
-  it('sends for one in which little happens what its cron lines send, and no request more', () => {
-    expect(simulated('quiet', true).requestsPerMinute).toBeLessThan(15.1);
-  });
+it('the daemon sends for one in which little happens what its cron lines send, and no request more', () => {
+  expect(simulated('quiet', true).requestsPerMinute).toBeLessThan(15.1);
 });

@@ -63,18 +63,16 @@ describe('the moment of writing', () => {
   });
 });
 
-describe('a heartbeat that ends while a submission waits for its slot', () => {
-  it('leaves it unclaimed until there is one again', async () => {
-    scenario.ownsUntil = 30_000;
-    scenario.queue(3, 'list');
-    await scenario.start();
-    await scenario.clock.advance(70_000);
-    expect(scenario.store.rows[2]?.states).toEqual(['queued']);
-    expect(scenario.slotsUsed('bulk_lists')).toBe(0);
-    scenario.ownsUntil = Number.POSITIVE_INFINITY;
-    await scenario.untilDone();
-    expect(scenario.written).toHaveLength(3);
-  });
+it('a heartbeat that ends while a submission waits for its slot leaves it unclaimed until there is one again', async () => {
+  scenario.ownsUntil = 30_000;
+  scenario.queue(3, 'list');
+  await scenario.start();
+  await scenario.clock.advance(70_000);
+  expect(scenario.store.rows[2]?.states).toEqual(['queued']);
+  expect(scenario.slotsUsed('bulk_lists')).toBe(0);
+  scenario.ownsUntil = Number.POSITIVE_INFINITY;
+  await scenario.untilDone();
+  expect(scenario.written).toHaveLength(3);
 });
 
 describe('a stop', () => {

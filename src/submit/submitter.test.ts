@@ -64,26 +64,24 @@ describe('the budget of each operation', () => {
   });
 });
 
-describe('a group whose oldest has to wait', () => {
-  it('waits in its order, and does not stop the others', async () => {
-    scenario.react = (id, attempt) =>
-      id === '1' && attempt === 1 ? { status: 429, headers: { 'retry-after': '90' } } : {};
-    scenario.queue(3, 'clay_enrich');
-    scenario.queue(3, 'sequence');
-    await scenario.start();
-    await scenario.clock.advance(5_000);
-    expect(scenario.states().slice(3)).toEqual(['accepted', 'accepted', 'accepted']);
-    expect(scenario.store.rows[0]).toMatchObject({
-      state: 'queued',
-      error: expect.stringMatching(/answered 429/),
-    });
-    await scenario.untilDone();
-    const first = scenario.written.find(({ id, status }) => id === '1' && status === 200);
-    expect(first?.at).toBeGreaterThan(90_000);
-    const clay = scenario.written.find(({ group, at }) => group === 'clay_enrich' && at > 60_000);
-    expect(clay?.id).toBe('1');
-    expect(scenario.done).toContain('clay_enrich queued');
+it('a group whose oldest has to wait waits in its order, and does not stop the others', async () => {
+  scenario.react = (id, attempt) =>
+    id === '1' && attempt === 1 ? { status: 429, headers: { 'retry-after': '90' } } : {};
+  scenario.queue(3, 'clay_enrich');
+  scenario.queue(3, 'sequence');
+  await scenario.start();
+  await scenario.clock.advance(5_000);
+  expect(scenario.states().slice(3)).toEqual(['accepted', 'accepted', 'accepted']);
+  expect(scenario.store.rows[0]).toMatchObject({
+    state: 'queued',
+    error: expect.stringMatching(/answered 429/),
   });
+  await scenario.untilDone();
+  const first = scenario.written.find(({ id, status }) => id === '1' && status === 200);
+  expect(first?.at).toBeGreaterThan(90_000);
+  const clay = scenario.written.find(({ group, at }) => group === 'clay_enrich' && at > 60_000);
+  expect(clay?.id).toBe('1');
+  expect(scenario.done).toContain('clay_enrich queued');
 });
 
 describe('too few credits', () => {
@@ -124,30 +122,26 @@ describe('too few credits', () => {
   });
 });
 
-describe('MIRROR_SUBMIT=off', () => {
-  it('sends nothing, but recovers what an earlier process left', async () => {
-    scenario.enabled = false;
-    const [waits, left] = [scenario.store.add('list'), scenario.store.add('list')];
-    left.state = 'sending';
-    left.sendBefore = 5_000;
-    await scenario.start();
-    await scenario.clock.advance(TIMEOUT_MS + 36_000);
-    expect([waits.state, left.state, scenario.written]).toEqual(['queued', 'unknown', []]);
-  });
+it('MIRROR_SUBMIT=off sends nothing, but recovers what an earlier process left', async () => {
+  scenario.enabled = false;
+  const [waits, left] = [scenario.store.add('list'), scenario.store.add('list')];
+  left.state = 'sending';
+  left.sendBefore = 5_000;
+  await scenario.start();
+  await scenario.clock.advance(TIMEOUT_MS + 36_000);
+  expect([waits.state, left.state, scenario.written]).toEqual(['queued', 'unknown', []]);
 });
 
-describe('an idle account', () => {
-  it('asks the database for next to nothing', async () => {
-    let statements = 0;
-    scenario.store.statementMs = () => {
-      statements += 1;
-      return 1;
-    };
-    await scenario.start();
-    await scenario.clock.advance(3_600_000);
-    expect(scenario.store.recoveries).toBe(4);
-    expect(statements).toBeLessThan(70);
-  });
+it('an idle account asks the database for next to nothing', async () => {
+  let statements = 0;
+  scenario.store.statementMs = () => {
+    statements += 1;
+    return 1;
+  };
+  await scenario.start();
+  await scenario.clock.advance(3_600_000);
+  expect(scenario.store.recoveries).toBe(4);
+  expect(statements).toBeLessThan(70);
 });
 
 describe('a service that can’t be reached', () => {
@@ -219,11 +213,12 @@ describe('a refused key', () => {
   });
 });
 
-describe('an outcome that is lost by a defect', () => {
-  it.each<[string, (scenario: SubmitterScenario) => unknown]>([
-    ['it can’t be stored', ({ store }) => (store.finish = () => Promise.reject(new RangeError('a defect')))],
-    ['it can’t be read', (scenario) => (scenario.react = () => ({ defect: true }))],
-  ])('is known as unknown in the end, without a restart (%s)', async (_, spoil) => {
+it.each<[string, (scenario: SubmitterScenario) => unknown]>([
+  ['it can’t be stored', ({ store }) => (store.finish = () => Promise.reject(new RangeError('a defect')))],
+  ['it can’t be read', (scenario) => (scenario.react = () => ({ defect: true }))],
+])(
+  'an outcome that is lost by a defect is known as unknown in the end, without a restart (%s)',
+  async (_, spoil) => {
     const row = scenario.store.add('list');
     spoil(scenario);
     await scenario.start();
@@ -231,8 +226,8 @@ describe('an outcome that is lost by a defect', () => {
     expect(row.states).toEqual(['queued', 'sending', 'unknown']);
     expect(scenario.written).toHaveLength(1);
     expect(scenario.lines[0]).toMatch(/^submissions wait: .*a defect$/);
-  });
-});
+  },
+);
 
 describe('a database in trouble', () => {
   it('stops the queue, and keeps an outcome until it can be stored', async () => {

@@ -66,15 +66,12 @@ describe('a walk over cursors that the service offers', () => {
     [404, 'offered-only'],
     [410, 'offered-only'],
     [422, 'offered-only'],
-  ])(
-    'learns of a refusal of an ID with status %i: %s; where the key is refused, nothing',
-    (status, cursors) => {
-      const begun = fresh();
-      const { walk, memory } = step(begun.walk, begun.memory, X, 0);
-      const idAsked = step({ ...walk, cursor: '76', token: false }, memory, refused(status), 0);
-      expect(idAsked.memory.cursors).toBe(cursors);
-    },
-  );
+  ])('learns of an ID refused with %i: %s; where the key is refused, nothing', (status, cursors) => {
+    const begun = fresh();
+    const { walk, memory } = step(begun.walk, begun.memory, X, 0);
+    const idAsked = step({ ...walk, cursor: '76', token: false }, memory, refused(status), 0);
+    expect(idAsked.memory.cursors).toBe(cursors);
+  });
 
   it('goes back to the top where a cursor is refused with the key', () => {
     expect(asks(fresh(), [X, refused(401)])).toEqual(['top/500', 'x/500', 'top/500']);

@@ -17,15 +17,13 @@ const plan = (values: Record<string, readonly string[]>, more: Partial<PlanInput
     ...more,
   });
 
-describe('namedLikeTime', () => {
-  it('recognises time by its last words', () => {
-    for (const name of ['created_at', 'date', 'last_seen', 'valid_until', 'updated']) {
-      expect([name, namedLikeTime(name)]).toEqual([name, true]);
-    }
-    for (const name of ['name', 'format', 'candidate', 'at_bats', 'timeline']) {
-      expect([name, namedLikeTime(name)]).toEqual([name, false]);
-    }
-  });
+it('namedLikeTime recognises time by its last words', () => {
+  for (const name of ['created_at', 'date', 'last_seen', 'valid_until', 'updated']) {
+    expect([name, namedLikeTime(name)]).toEqual([name, true]);
+  }
+  for (const name of ['name', 'format', 'candidate', 'at_bats', 'timeline']) {
+    expect([name, namedLikeTime(name)]).toEqual([name, false]);
+  }
 });
 
 describe('columnType', () => {

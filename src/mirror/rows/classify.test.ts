@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Item } from '../../model/page.ts';
 import { changedRows, outcomesOf, sortPage } from './classify.ts';
 import { contentHash, EVERY_FIELD } from './content-hash.ts';
@@ -10,61 +10,59 @@ const item = (key: string | undefined, source = `{"id":"${key}"}`): Item => ({
   problem: key === undefined ? 'has no cursor ID' : undefined,
 });
 
-describe('a page’s items', () => {
-  it('are sorted by key, the last one of duplicates counting, bad ones aside', () => {
-    const refused = item('b', '{"bad":1}');
-    const page = sortPage(
-      [item('a'), refused, item(undefined), item('a', '{"id":"a","n":2}')],
-      EVERY_FIELD,
-      (each) => (each === refused ? 'is refused by Postgres' : undefined),
-    );
-    expect(page.keyed.map(({ index, key }) => [index, key])).toEqual([[3, 'a']]);
-    expect(page.duplicates).toEqual([0]);
-    expect(page.bad.map(({ index, reason }) => [index, reason])).toEqual([
-      [1, 'is refused by Postgres'],
-      [2, 'has no cursor ID'],
-    ]);
-    expect(outcomesOf(4, page, [], [], [], [])).toEqual([
-      'duplicate',
-      'quarantined',
-      'quarantined',
-      'unchanged',
-    ]);
-  });
+it('a page’s items are sorted by key, the last one of duplicates counting, bad ones aside', () => {
+  const refused = item('b', '{"bad":1}');
+  const page = sortPage(
+    [item('a'), refused, item(undefined), item('a', '{"id":"a","n":2}')],
+    EVERY_FIELD,
+    (each) => (each === refused ? 'is refused by Postgres' : undefined),
+  );
+  expect(page.keyed.map(({ index, key }) => [index, key])).toEqual([[3, 'a']]);
+  expect(page.duplicates).toEqual([0]);
+  expect(page.bad.map(({ index, reason }) => [index, reason])).toEqual([
+    [1, 'is refused by Postgres'],
+    [2, 'has no cursor ID'],
+  ]);
+  expect(outcomesOf(4, page, [], [], [], [])).toEqual([
+    'duplicate',
+    'quarantined',
+    'quarantined',
+    'unchanged',
+  ]);
+});
 
-  it('whose last occurrence is bad are not replaced by an earlier one', () => {
-    const bad = item('a', '{"bad":1}');
-    const page = sortPage([item('a'), bad], EVERY_FIELD, (each) => (each === bad ? 'is bad' : undefined));
-    expect(page.keyed).toEqual([]);
-    expect(page.duplicates).toEqual([0]);
-  });
+it('a page’s items whose last occurrence is bad are not replaced by an earlier one', () => {
+  const bad = item('a', '{"bad":1}');
+  const page = sortPage([item('a'), bad], EVERY_FIELD, (each) => (each === bad ? 'is bad' : undefined));
+  expect(page.keyed).toEqual([]);
+  expect(page.duplicates).toEqual([0]);
+});
 
-  it('differ from the stored rows by hash, absence or deletion', () => {
-    const { keyed } = sortPage(
-      ['new', 'same', 'other', 'gone'].map((key) => item(key)),
-      EVERY_FIELD,
-      () => undefined,
-    );
-    const stored = new Map([
-      ['same', { hash: contentHash('{ "id" : "same" }', EVERY_FIELD), deletedAt: undefined }],
-      ['other', { hash: '00', deletedAt: undefined }],
-      ['gone', { hash: contentHash('{"id":"gone"}', EVERY_FIELD), deletedAt: new Date(0) }],
-    ]);
-    const changed = changedRows(keyed, stored);
-    expect(changed.map(({ key, change }) => [key, change])).toEqual([
-      ['new', 'inserted'],
-      ['other', 'updated'],
-      ['gone', 'undeleted'],
-    ]);
-    const [inserted, ...others] = changed;
-    const outcomes = outcomesOf(
-      4,
-      { keyed, duplicates: [], bad: [] },
-      inserted === undefined ? [] : [inserted],
-      others,
-      [],
-      [],
-    );
-    expect(outcomes).toEqual(['inserted', 'unchanged', 'deferred', 'deferred']);
-  });
+it('a page’s items differ from the stored rows by hash, absence or deletion', () => {
+  const { keyed } = sortPage(
+    ['new', 'same', 'other', 'gone'].map((key) => item(key)),
+    EVERY_FIELD,
+    () => undefined,
+  );
+  const stored = new Map([
+    ['same', { hash: contentHash('{ "id" : "same" }', EVERY_FIELD), deletedAt: undefined }],
+    ['other', { hash: '00', deletedAt: undefined }],
+    ['gone', { hash: contentHash('{"id":"gone"}', EVERY_FIELD), deletedAt: new Date(0) }],
+  ]);
+  const changed = changedRows(keyed, stored);
+  expect(changed.map(({ key, change }) => [key, change])).toEqual([
+    ['new', 'inserted'],
+    ['other', 'updated'],
+    ['gone', 'undeleted'],
+  ]);
+  const [inserted, ...others] = changed;
+  const outcomes = outcomesOf(
+    4,
+    { keyed, duplicates: [], bad: [] },
+    inserted === undefined ? [] : [inserted],
+    others,
+    [],
+    [],
+  );
+  expect(outcomes).toEqual(['inserted', 'unchanged', 'deferred', 'deferred']);
 });

@@ -76,25 +76,20 @@ describe('integerText', () => {
     );
   });
 
-  it.each(['1e-1', '15e-1', '0.1', '1e19', '1e999999999', `1e${'9'.repeat(400)}`, `1e-${'9'.repeat(400)}`])(
-    'takes %s for none',
-    (source) => {
-      expect(integerText(source)).toBeUndefined();
-    },
-  );
-
-  it.each(['0', '-0', '0.000', '0e99', `-0.0e-${'9'.repeat(400)}`])('takes %s for 0', (source) => {
-    expect(integerText(source)).toBe('0');
+  it('takes a part of an integer for none, and any nothing for 0', () => {
+    const nines = '9'.repeat(400);
+    for (const source of ['1e-1', '15e-1', '0.1', '1e19', '1e999999999', `1e${nines}`, `1e-${nines}`])
+      expect([source, integerText(source)]).toEqual([source, undefined]);
+    for (const source of ['0', '-0', '0.000', '0e99', `-0.0e-${nines}`])
+      expect([source, integerText(source)]).toEqual([source, '0']);
   });
 });
 
-describe('valueKind', () => {
-  it('agrees with JSON.parse', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
-        const expected = value === null ? 'null' : typeof value === 'object' ? 'structure' : typeof value;
-        expect(valueKind(JSON.stringify(value))).toBe(expected);
-      }),
-    );
-  });
+it('valueKind agrees with JSON.parse', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const expected = value === null ? 'null' : typeof value === 'object' ? 'structure' : typeof value;
+      expect(valueKind(JSON.stringify(value))).toBe(expected);
+    }),
+  );
 });

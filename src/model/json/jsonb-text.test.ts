@@ -39,14 +39,10 @@ describe('a stored body', () => {
     expect(storedBody(body)).toEqual({ raw: body, verbatim: null });
   });
 
-  it.each(['', 'not found', '<html>', '{"job_id": 1', '\uFEFF{}'])(
-    'is a JSON string where it is %j',
-    (body) => {
-      const { raw, verbatim } = storedBody(body);
-      expect(JSON.parse(raw)).toBe(body);
-      expect(verbatim).toBeNull();
-    },
-  );
+  it('is a JSON string where it is no JSON', () => {
+    for (const body of ['', 'not found', '<html>', '{"job_id": 1', '\uFEFF{}'])
+      expect(storedBody(body)).toEqual({ raw: JSON.stringify(body), verbatim: null });
+  });
 
   it('keeps aside what jsonb can’t hold, escaped, so that text can', () => {
     expect(storedBody('{"a":"\\u0000"}')).toEqual({

@@ -58,15 +58,13 @@ describe('of an account', () => {
   });
 });
 
-describe('of a program', () => {
-  it('what it reads, and whether it lives', () => {
-    const report = sampleReport();
-    const [first] = report.processes;
-    if (first === undefined) throw new Error('the sample has no process');
-    const words = 'start 1.2.3 on mirror-1, process 4242, begun 25 h ago';
-    expect(processWords(first, report)).toBe(`${words}, reads 1 account`);
-    expect(processWords({ ...first, processId: 'p0', alive: false }, report)).toBe(
-      `${words} (no heartbeat: gone or hanging)`,
-    );
-  });
+it('of a program what it reads, and whether it lives', () => {
+  const report = sampleReport();
+  const [first] = report.processes;
+  if (first === undefined) throw new Error('the sample has no process');
+  const words = 'start 1.2.3 on mirror-1, process 4242, begun 25 h ago';
+  expect(processWords(first, report)).toBe(`${words}, reads 1 account`);
+  expect(processWords({ ...first, processId: 'p0', alive: false }, report)).toBe(
+    `${words} (no heartbeat: gone or hanging)`,
+  );
 });

@@ -23,16 +23,14 @@ it('has what a person may act on right below what is wrong', async () => {
   expect(view).toMatch(/<\/section>\s*<ul class="notes" aria-label="Notes">\s*<li>look at the quarantine</);
 });
 
-describe('many accounts', () => {
-  it('have a line each, which leads to a page of their own', async () => {
-    const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
-    const all = await viewOf(...accounts);
-    expect(all).toContain('href="accounts/2"');
-    for (const part of ['Webhook', 'research_jobs', 'Latest changes']) expect(all).not.toContain(part);
-    const own = await ofReport(sampleReport({ accounts }), '2');
-    expect(own).toContain('Account 2 is healthy');
-    expect(own).toContain('href="../rows?user=2&amp;collection=lists"');
-  });
+it('many accounts have a line each, which leads to a page of their own', async () => {
+  const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
+  const all = await viewOf(...accounts);
+  expect(all).toContain('href="accounts/2"');
+  for (const part of ['Webhook', 'research_jobs', 'Latest changes']) expect(all).not.toContain(part);
+  const own = await ofReport(sampleReport({ accounts }), '2');
+  expect(own).toContain('Account 2 is healthy');
+  expect(own).toContain('href="../rows?user=2&amp;collection=lists"');
 });
 
 describe('the page of an account', () => {
@@ -154,37 +152,31 @@ describe('the line of an account', () => {
   });
 });
 
-describe('what comes next', () => {
-  it('is due once its time is past', async () => {
-    const collections = [sampleCollection({ nextPollAt: before(45), nextFullAt: before(-7200) })];
-    const view = await viewOf(sampleAccount({ collections }));
-    expect(view).toMatch(/data-label="Next poll"\s*>\s*<time[^>]*>due /);
-    expect(view).toMatch(/data-label="Next full walk"\s*>\s*<time[^>]*>in 2 h /);
-  });
+it('what comes next is due once its time is past', async () => {
+  const collections = [sampleCollection({ nextPollAt: before(45), nextFullAt: before(-7200) })];
+  const view = await viewOf(sampleAccount({ collections }));
+  expect(view).toMatch(/data-label="Next poll"\s*>\s*<time[^>]*>due /);
+  expect(view).toMatch(/data-label="Next full walk"\s*>\s*<time[^>]*>in 2 h /);
 });
 
-describe('the latest changes', () => {
-  it('lead to their rows', async () => {
-    const key = 'w/1?#';
-    const latestRows = [sampleFound(), sampleFound({ row: { userId: '42', collection: 'watchlist', key } })];
-    const view = await ofReport(sampleReport(), undefined, { ...DETAILS, latestRows });
-    expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=17"');
-    expect(view).toContain('href="rows?user=42&amp;collection=watchlist&amp;key=w%2F1%3F%23"');
-    expect(await ofReport(sampleReport(), undefined, { ...DETAILS, latestRows: [] })).not.toContain(
-      'Latest changes',
-    );
-  });
+it('the latest changes lead to their rows', async () => {
+  const key = 'w/1?#';
+  const latestRows = [sampleFound(), sampleFound({ row: { userId: '42', collection: 'watchlist', key } })];
+  const view = await ofReport(sampleReport(), undefined, { ...DETAILS, latestRows });
+  expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=17"');
+  expect(view).toContain('href="rows?user=42&amp;collection=watchlist&amp;key=w%2F1%3F%23"');
+  expect(await ofReport(sampleReport(), undefined, { ...DETAILS, latestRows: [] })).not.toContain(
+    'Latest changes',
+  );
 });
 
-describe('deletions that wait', () => {
-  it('say how many, why, what happens, and which rows', async () => {
-    const view = (await ofReport((PAGE_STATES['deletions'] ?? sampleReport)())).replaceAll(/\s+/g, ' ');
-    expect(view).toMatch(
-      /<code>research_jobs<\/code>: 12,000 of 48,210, missed since 2 h ago: the brake holds them.*sync research_jobs --full --accept-deletions/,
-    );
-    expect(view).toMatch(/by itself: the next reading of them decides \(in 40 s\)/);
-    expect(view).toMatch(/by itself: the next full walk decides \(in 12 h\)/);
-    expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=48001"');
-    expect(await viewOf(sampleAccount())).not.toContain('Deletions that wait');
-  });
+it('deletions that wait say how many, why, what happens, and which rows', async () => {
+  const view = (await ofReport((PAGE_STATES['deletions'] ?? sampleReport)())).replaceAll(/\s+/g, ' ');
+  expect(view).toMatch(
+    /<code>research_jobs<\/code>: 12,000 of 48,210, missed since 2 h ago: the brake holds them.*sync research_jobs --full --accept-deletions/,
+  );
+  expect(view).toMatch(/by itself: the next reading of them decides \(in 40 s\)/);
+  expect(view).toMatch(/by itself: the next full walk decides \(in 12 h\)/);
+  expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=48001"');
+  expect(await viewOf(sampleAccount())).not.toContain('Deletions that wait');
 });

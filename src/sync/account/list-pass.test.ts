@@ -135,15 +135,12 @@ describe('a pass over lists', () => {
     [false, { until: after(1), again: false }],
     [false, { until: after(1), fully: true }],
     [false, { until: after(1), dueOnly: true }],
-  ])(
-    'asks for lists again (%s) once it can’t read all and the last one could not either: %j',
-    async (again, more) => {
-      await pass({ again: true, ...more });
-      const [start, ...others] = lists.asked.map((each) => each.again);
-      expect(start).toBe(false);
-      expect(others.every((each) => each === again)).toBe(true);
-    },
-  );
+  ])('asks for lists again (%s) once it, and the last one, can’t read all: %j', async (again, more) => {
+    await pass({ again: true, ...more });
+    const [start, ...others] = lists.asked.map((each) => each.again);
+    expect(start).toBe(false);
+    expect(others.every((each) => each === again)).toBe(true);
+  });
 
   it('says whether it left some over', async () => {
     lists.stored = () => ({ lastReadAt: SINCE });

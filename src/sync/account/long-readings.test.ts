@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { LongReadings } from './account-reader.ts';
 import { NOTHING, type ReadOutcome } from './read-outcome.ts';
@@ -27,29 +27,27 @@ function readings() {
   return { read, told };
 }
 
-describe('a long reading', () => {
-  it('says that it is under way at once, and each minute', async () => {
-    const { read, told } = readings();
-    await read(150, true);
-    expect(told).toEqual([0, 60, 120]);
-  });
+it('a long reading says that it is under way at once, and each minute', async () => {
+  const { read, told } = readings();
+  await read(150, true);
+  expect(told).toEqual([0, 60, 120]);
+});
 
-  it('says so after a minute where it may be short', async () => {
-    const { read, told } = readings();
-    await read(59, false);
-    expect(told).toEqual([]);
-    await read(70, false);
-    expect(told).toEqual([59 + 60]);
-  });
+it('a long reading says so after a minute where it may be short', async () => {
+  const { read, told } = readings();
+  await read(59, false);
+  expect(told).toEqual([]);
+  await read(70, false);
+  expect(told).toEqual([59 + 60]);
+});
 
-  it('says nothing after one that failed, until one has ended well', async () => {
-    const { read, told } = readings();
-    await read(10, true, new Error('away'));
-    expect(told).toEqual([0]);
-    await read(100, true, new Error('away'));
-    await read(100, true);
-    expect(told).toEqual([0]);
-    await read(10, true);
-    expect(told).toEqual([0, 210]);
-  });
+it('a long reading says nothing after one that failed, until one has ended well', async () => {
+  const { read, told } = readings();
+  await read(10, true, new Error('away'));
+  expect(told).toEqual([0]);
+  await read(100, true, new Error('away'));
+  await read(100, true);
+  expect(told).toEqual([0]);
+  await read(10, true);
+  expect(told).toEqual([0, 210]);
 });

@@ -19,6 +19,7 @@ const row = (changeId: string, changedMs: number): RowState => ({
 });
 const rows = (state?: RowState): ReadonlyMap<string, RowState> =>
   new Map(state === undefined ? [] : [['7', state]]);
+const both = (changedMs: number) => ({ before: rows(row('5', changedMs)), after: rows(row('5', changedMs)) });
 const LONG_AGO = row('5', -3_600_000);
 const told = (more: Partial<ReadingFacts>): ReadingFacts => ({
   now: NOW,
@@ -41,11 +42,8 @@ describe('a hint whose row was read', () => {
     ['changed', { after: rows(row('6', 0)) }],
     ['came', { before: rows() }],
     ['went', { after: rows() }],
-    [
-      'was changed by a poll within a minute before the event',
-      { after: rows(row('5', -60_100)), before: rows(row('5', -60_100)) },
-    ],
-    ['was changed by a poll after it', { after: rows(row('5', -50)), before: rows(row('5', -50)) }],
+    ['was changed by a poll within a minute before the event', both(-60_100)],
+    ['was changed by a poll after it', both(-50)],
   ])('is done when the row %s', (_, found) => {
     expect(againIn(hint(), found)).toBeUndefined();
   });

@@ -34,38 +34,36 @@ const EVENT = fc.record({
   which: fc.nat({ max: 3 }),
 });
 
-describe('whatever order answers and proofs come in', () => {
-  it('a key is covered by the youngest of its proofs, and owes exactly what none of them followed', () => {
-    fc.assert(
-      fc.property(fc.array(EVENT, { maxLength: 40 }), (events) => {
-        const tracker = new ProofTracker();
-        let now = 0;
-        // By a list of all that happened, and nothing remembered.
-        const told: { key: string; index: number; answered?: true; began?: number }[] = [];
-        const open: { key: string; index: number; began: number; end: (began: number) => void }[] = [];
-        for (const [index, { what, key, after, which }] of events.entries()) {
-          now += after;
-          if (what === 'answer') {
-            tracker.answered(key);
-            told.push({ key, index, answered: true });
-          } else if (what === 'ask') open.push({ key, index, began: now, end: tracker.proving(key) });
-          else {
-            const [proof] = open.splice(which % Math.max(1, open.length), 1);
-            if (proof === undefined) continue;
-            proof.end(proof.began);
-            told.push({ key: proof.key, index: proof.index, began: proof.began });
-          }
-          for (const each of ['a', 'b']) {
-            const own = told.filter((one) => one.key === each);
-            const proofs = own.filter(({ began }) => began !== undefined);
-            expect(tracker.covers(each, now)).toBe(proofs.some(({ began = 0 }) => now - began <= PROOF_MS));
-            const unproven = own.some(
-              ({ answered, index: at }) => answered === true && !proofs.some((proof) => proof.index > at),
-            );
-            expect(tracker.hasUnproven(each)).toBe(unproven);
-          }
+it('whatever order answers and proofs come in a key is covered by the youngest of its proofs, and owes exactly what none of them followed', () => {
+  fc.assert(
+    fc.property(fc.array(EVENT, { maxLength: 40 }), (events) => {
+      const tracker = new ProofTracker();
+      let now = 0;
+      // By a list of all that happened, and nothing remembered.
+      const told: { key: string; index: number; answered?: true; began?: number }[] = [];
+      const open: { key: string; index: number; began: number; end: (began: number) => void }[] = [];
+      for (const [index, { what, key, after, which }] of events.entries()) {
+        now += after;
+        if (what === 'answer') {
+          tracker.answered(key);
+          told.push({ key, index, answered: true });
+        } else if (what === 'ask') open.push({ key, index, began: now, end: tracker.proving(key) });
+        else {
+          const [proof] = open.splice(which % Math.max(1, open.length), 1);
+          if (proof === undefined) continue;
+          proof.end(proof.began);
+          told.push({ key: proof.key, index: proof.index, began: proof.began });
         }
-      }),
-    );
-  });
+        for (const each of ['a', 'b']) {
+          const own = told.filter((one) => one.key === each);
+          const proofs = own.filter(({ began }) => began !== undefined);
+          expect(tracker.covers(each, now)).toBe(proofs.some(({ began = 0 }) => now - began <= PROOF_MS));
+          const unproven = own.some(
+            ({ answered, index: at }) => answered === true && !proofs.some((proof) => proof.index > at),
+          );
+          expect(tracker.hasUnproven(each)).toBe(unproven);
+        }
+      }
+    }),
+  );
 });

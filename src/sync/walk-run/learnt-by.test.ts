@@ -55,21 +55,9 @@ describe('what a walk teaches', () => {
     ['where its refresh found a change', RIGHT, [DUE, 'refresh', { updated: 1 }]],
     ['not where nothing was announced', NO_ALARMS, [{}, 'poll', {}]],
     ['not where nothing was announced and something came', NO_ALARMS, [{}, 'poll', { inserted: 1 }]],
-    [
-      'where an event asked for the reading: the row tells it, too',
-      RIGHT,
-      [{ hinted: true }, 'poll', { inserted: 1 }],
-    ],
-    [
-      'not where that found nothing: it is not the row’s fault',
-      NO_ALARMS,
-      [{ hinted: true, ...DUE }, 'poll', {}],
-    ],
-    [
-      'not by a first reading, which finds rows and no changes',
-      undefined,
-      [{ ...DUE, readAt: undefined }, 'poll', {}],
-    ],
+    ['where an event asked for it, the row too', RIGHT, [{ hinted: true }, 'poll', { inserted: 1 }]],
+    ['not where that found nothing', NO_ALARMS, [{ hinted: true, ...DUE }, 'poll', {}]],
+    ['not by a first reading', undefined, [{ ...DUE, readAt: undefined }, 'poll', {}]],
   ])('is of a list’s row whether it told the truth: %s', (_, alarms, [of, ...rest]) => {
     expect(taught({ kind: 'list', ...of }, ...rest).alarms).toEqual(alarms);
   });

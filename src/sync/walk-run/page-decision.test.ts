@@ -108,13 +108,10 @@ describe('what is stored with a page', () => {
     [undefined, { totals: addTotals(NO_TOTALS, { rateLimited: 1 }) }],
     [undefined, { end: { type: 'end', outcome: 'full-needed' } }],
     [undefined, { end: FAILED }],
-  ])(
-    'has no row in the log (%s) where a poll between the line’s runs found nothing: %j %s',
-    (unlogged, step, last) => {
-      const view = observed('unchanged', last ?? 'unchanged');
-      expect(decided({ end: REACHED, early: true, ...step }, view).decision.walkEnd?.unlogged).toBe(unlogged);
-    },
-  );
+  ])('has no row in the log (%s) of an early poll that found nothing: %j %s', (unlogged, step, last) => {
+    const view = observed('unchanged', last ?? 'unchanged');
+    expect(decided({ end: REACHED, early: true, ...step }, view).decision.walkEnd?.unlogged).toBe(unlogged);
+  });
 
   it.each<[number, number, PageStep['walk']?]>([
     [7, 7],
@@ -122,7 +119,7 @@ describe('what is stored with a page', () => {
     [600_000, 0],
     [7, 0, POLL],
   ])(
-    'keeps the beginning (%i) of a poll that came while a full walk went on, unless that lies ahead: %i',
+    'keeps when a poll during a full walk began (%i), unless that lies ahead: %i',
     (last, kept, walk = taken.walk) => {
       const { decision } = decided({ walk, end: COMPLETE, lastReadAt: at(last) });
       expect(decision.scope.lastReadAt).toEqual(at(kept));
@@ -153,7 +150,7 @@ describe('what is stored with a page', () => {
     ['this page is the second sighting', true, ['2'], SECOND],
     ['of another row this page is the second sighting', false, ['2', '7'], SECOND],
   ])(
-    'moves nothing that polls answer for while a row is seen and not believed: %s: %s',
+    'moves what polls answer for only where all rows seen are believed: %s: %s',
     (_, moved, unbelieved, view) => {
       const collection = { polledAt: at(1), state: 'current', failure: null } as const;
       const { decision } = decided({ end: COMPLETE, polledAt: at(1), collection, unbelieved }, view);
@@ -205,12 +202,9 @@ describe('what a page says of absence', () => {
     ['not one that came just now', undefined, { ...SAME, missing: [missing(began - 1)] }],
     ['not one that is suspected', undefined, { ...SAME, suspects: [suspect(1)] }],
     ['one that was suspected', at(-60_000), { ...SAME, suspects: [suspect(1, '3')] }],
-  ])(
-    'completes the scope in one answer, once it is proven whose it was, where it has %s',
-    (_, asOf, view) => {
-      expect(decided({ page, end: COMPLETE }, view).completeAsOf).toEqual(asOf);
-    },
-  );
+  ])('completes the scope in one answer, once that is proven its own, with %s', (_, asOf, view) => {
+    expect(decided({ page, end: COMPLETE }, view).completeAsOf).toEqual(asOf);
+  });
 
   it('is what two whole walks tell, where that is remembered: the last one, or that there was none', () => {
     const whole = { digest: 'd', began, ended: began + 10 };

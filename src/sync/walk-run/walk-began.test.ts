@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { surelyBegan, walkBegan } from './walk-began.ts';
 
 const STARTED = new Date('2026-11-22T12:00:00Z');
@@ -8,20 +8,18 @@ function after(ms: number): Date {
   return new Date(STARTED.getTime() + ms);
 }
 
-describe('when a walk began', () => {
-  it('is when its first request was sent, and for one that goes on when the earlier run began', () => {
-    const fresh = { began: STARTED.getTime(), agedMs: 0 };
-    expect(walkBegan(fresh, STARTED, after(900))).toEqual(after(900));
-    expect(walkBegan(fresh, STARTED, after(-20))).toEqual(STARTED);
-    const resumed = { began: after(-MINUTE).getTime(), agedMs: 0 };
-    expect(walkBegan(resumed, STARTED, after(900))).toEqual(after(-MINUTE));
-  });
+it('when a walk began is when its first request was sent, and for one that goes on when the earlier run began', () => {
+  const fresh = { began: STARTED.getTime(), agedMs: 0 };
+  expect(walkBegan(fresh, STARTED, after(900))).toEqual(after(900));
+  expect(walkBegan(fresh, STARTED, after(-20))).toEqual(STARTED);
+  const resumed = { began: after(-MINUTE).getTime(), agedMs: 0 };
+  expect(walkBegan(resumed, STARTED, after(900))).toEqual(after(-MINUTE));
+});
 
-  it('is as much earlier as a cache on the way had held an answer', () => {
-    const fresh = { began: STARTED.getTime(), agedMs: 5_000 };
-    expect(walkBegan(fresh, STARTED, after(900 - 5_000))).toEqual(after(900 - 5_000));
-    const resumed = { began: after(-MINUTE).getTime(), agedMs: 5_000 };
-    expect(walkBegan(resumed, STARTED, after(900))).toEqual(after(-MINUTE - 5_000));
-    expect(surelyBegan(resumed, STARTED, after(-2 * MINUTE))).toEqual(after(-2 * MINUTE));
-  });
+it('when a walk began is as much earlier as a cache on the way had held an answer', () => {
+  const fresh = { began: STARTED.getTime(), agedMs: 5_000 };
+  expect(walkBegan(fresh, STARTED, after(900 - 5_000))).toEqual(after(900 - 5_000));
+  const resumed = { began: after(-MINUTE).getTime(), agedMs: 5_000 };
+  expect(walkBegan(resumed, STARTED, after(900))).toEqual(after(-MINUTE - 5_000));
+  expect(surelyBegan(resumed, STARTED, after(-2 * MINUTE))).toEqual(after(-2 * MINUTE));
 });

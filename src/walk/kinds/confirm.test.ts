@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { asks, page, range } from '../../../test/support/walks/walk-steps.ts';
 import { WalkClient } from '../../../test/support/walks/walk-client.ts';
 import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk-source.ts';
@@ -30,29 +30,27 @@ function pages(begun: Step, answers: readonly WalkAnswer[]): Step['page'][] {
 const TOP = page(range(50, 41), true);
 const before = (key: string): WalkAnswer => ({ type: 'predecessor', key });
 
-describe('a confirming walk', () => {
-  it('reads the top first, then the fewest pages that cover its rows', () => {
-    const asked = asks(begin(['18', '45', '19']), [TOP, before('20'), page(range(17, 8), true)]);
-    expect(asked).toEqual(['top/500', '<19#1', '20/500', 'reached']);
-  });
+it('a confirming walk reads the top first, then the fewest pages that cover its rows', () => {
+  const asked = asks(begin(['18', '45', '19']), [TOP, before('20'), page(range(17, 8), true)]);
+  expect(asked).toEqual(['top/500', '<19#1', '20/500', 'reached']);
+});
 
-  it('goes on after the last row that it has read where the stored predecessor lies before that', () => {
-    expect(asks(begin(['45', '40']), [TOP, before('42')])).toEqual(['top/500', '<40#1', '41/500']);
-  });
+it('a confirming walk goes on after the last row that it has read where the stored predecessor lies before that', () => {
+  expect(asks(begin(['45', '40']), [TOP, before('42')])).toEqual(['top/500', '<40#1', '41/500']);
+});
 
-  it('ends with a snapshot, whatever the order', () => {
-    for (const known of [memory(), newMemory('bigint')]) {
-      const all = [page(['9', '7'], false)];
-      expect(asks(begin(['1', '2'], known), all).at(-1)).toBe('complete');
-      const [only] = pages(begin(['1', '2'], known), all);
-      expect(only).toMatchObject({ proof: { kind: 'snapshot' }, contradiction: false });
-    }
-  });
+it('a confirming walk ends with a snapshot, whatever the order', () => {
+  for (const known of [memory(), newMemory('bigint')]) {
+    const all = [page(['9', '7'], false)];
+    expect(asks(begin(['1', '2'], known), all).at(-1)).toBe('complete');
+    const [only] = pages(begin(['1', '2'], known), all);
+    expect(only).toMatchObject({ proof: { kind: 'snapshot' }, contradiction: false });
+  }
+});
 
-  it('gives way to full walks where the order is unknown, or a page contradicts it', () => {
-    expect(asks(begin(['1'], memory('shuffled')), [TOP])).toEqual(['top/500', 'full-needed']);
-    const moved = [page(['18', '50', '49'], true)];
-    expect(asks(begin(['18']), moved)).toEqual(['top/500', 'full-needed']);
-    expect(pages(begin(['18']), moved)).toMatchObject([{ proof: null, contradiction: true }]);
-  });
+it('a confirming walk gives way to full walks where the order is unknown, or a page contradicts it', () => {
+  expect(asks(begin(['1'], memory('shuffled')), [TOP])).toEqual(['top/500', 'full-needed']);
+  const moved = [page(['18', '50', '49'], true)];
+  expect(asks(begin(['18']), moved)).toEqual(['top/500', 'full-needed']);
+  expect(pages(begin(['18']), moved)).toMatchObject([{ proof: null, contradiction: true }]);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ENOUGH, variants } from '../../../test/support/walks/walk-arbitraries.ts';
 import { WalkClient } from '../../../test/support/walks/walk-client.ts';
 import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk-source.ts';
@@ -39,46 +39,44 @@ function fewestWindows(places: readonly number[], size: number): number {
 
 const keys = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 8 });
 
-describe('a refresh', () => {
-  it('reads its rows in as few pages as can be', () => {
-    fc.assert(
-      fc.property(fc.constantFrom('falling' as const, 'rising' as const), keys, (order, wanted) => {
-        const { client } = loaded({ ...EXACT, order });
-        expect(client.run(refresh(client, wanted.map(String)), ENOUGH)?.outcome).toBe('reached');
-        const sorted = wanted.toSorted((a, b) => a - b);
-        expect(client.requests).toBe(fewestWindows(sorted, EXACT.pageSize));
+it('a refresh reads its rows in as few pages as can be', () => {
+  fc.assert(
+    fc.property(fc.constantFrom('falling' as const, 'rising' as const), keys, (order, wanted) => {
+      const { client } = loaded({ ...EXACT, order });
+      expect(client.run(refresh(client, wanted.map(String)), ENOUGH)?.outcome).toBe('reached');
+      const sorted = wanted.toSorted((a, b) => a - b);
+      expect(client.requests).toBe(fewestWindows(sorted, EXACT.pageSize));
+      const read = new Set(client.pages.flat());
+      expect(wanted.filter((key) => !read.has(String(key)))).toEqual([]);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+it('a refresh reads every row that is still there, whatever the cursors mean and whatever was deleted or added', () => {
+  fc.assert(
+    fc.property(
+      variants('falling', 'rising'),
+      keys,
+      fc.array(fc.nat(60), { maxLength: 12 }),
+      fc.nat(20),
+      (variant, wanted, deleted, inserted) => {
+        const { source, client } = loaded(variant);
+        for (const n of deleted) source.delete(n);
+        for (let i = 0; i < inserted; i += 1) source.insert();
+        const end = client.run(refresh(client, wanted.map(String)), ENOUGH);
         const read = new Set(client.pages.flat());
-        expect(wanted.filter((key) => !read.has(String(key)))).toEqual([]);
-      }),
-      { numRuns: 150 },
-    );
-  });
+        const live = new Set(source.liveKeys());
+        const unread = wanted.map(String).filter((key) => live.has(key) && !read.has(key));
+        if (end?.outcome === 'failed') expect(end.reason).toMatch(/^page \d+ \(after "/);
+        else expect([end?.outcome, unread]).toEqual(['reached', []]);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
 
-  it('reads every row that is still there, whatever the cursors mean and whatever was deleted or added', () => {
-    fc.assert(
-      fc.property(
-        variants('falling', 'rising'),
-        keys,
-        fc.array(fc.nat(60), { maxLength: 12 }),
-        fc.nat(20),
-        (variant, wanted, deleted, inserted) => {
-          const { source, client } = loaded(variant);
-          for (const n of deleted) source.delete(n);
-          for (let i = 0; i < inserted; i += 1) source.insert();
-          const end = client.run(refresh(client, wanted.map(String)), ENOUGH);
-          const read = new Set(client.pages.flat());
-          const live = new Set(source.liveKeys());
-          const unread = wanted.map(String).filter((key) => live.has(key) && !read.has(key));
-          if (end?.outcome === 'failed') expect(end.reason).toMatch(/^page \d+ \(after "/);
-          else expect([end?.outcome, unread]).toEqual(['reached', []]);
-        },
-      ),
-      { numRuns: 500 },
-    );
-  });
-
-  it('does not guess where the order is unknown', () => {
-    const { client } = loaded({ ...EXACT, order: 'shuffled' });
-    expect(refresh(client, ['3']).ask).toMatchObject({ type: 'end', outcome: 'full-needed' });
-  });
+it('a refresh does not guess where the order is unknown', () => {
+  const { client } = loaded({ ...EXACT, order: 'shuffled' });
+  expect(refresh(client, ['3']).ask).toMatchObject({ type: 'end', outcome: 'full-needed' });
 });

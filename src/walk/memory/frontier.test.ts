@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { advance, advanceByFull, OVERLAP, overlapLow, type Frontier } from './frontier.ts';
 
 const MINUTE = 60_000;
@@ -14,29 +14,27 @@ function moved(minutes: number): Frontier {
   return frontier;
 }
 
-describe('the frontier', () => {
-  it('never goes back', () => {
-    expect(to(moved(3), 900, 4 * MINUTE)).toMatchObject({ key: '1030', asOf: 4 * MINUTE });
-  });
+it('the frontier never goes back', () => {
+  expect(to(moved(3), 900, 4 * MINUTE)).toMatchObject({ key: '1030', asOf: 4 * MINUTE });
+});
 
-  it('is moved by a full walk only where that saw further than the polls', () => {
-    const old = moved(3);
-    expect(advanceByFull('bigint', old, { key: '1020', at: 1, asOf: 0 })).toBe(old);
-    expect(advanceByFull('bigint', old, { key: '1040', at: 4 * MINUTE, asOf: 0 }).key).toBe('1040');
-  });
+it('the frontier is moved by a full walk only where that saw further than the polls', () => {
+  const old = moved(3);
+  expect(advanceByFull('bigint', old, { key: '1020', at: 1, asOf: 0 })).toBe(old);
+  expect(advanceByFull('bigint', old, { key: '1040', at: 4 * MINUTE, asOf: 0 }).key).toBe('1040');
+});
 
-  it.each<[string, Frontier, string | null, string | null]>([
-    ['where it stood 10 minutes before the last poll', moved(15), '1149', '1050'],
-    ['there also when the next poll comes hours later', to(moved(15), 2000, 500 * MINUTE), '1999', '1150'],
-    ['the 200th known row where that is further', moved(15), '700', '700'],
-    ['the end where there are fewer', moved(15), null, null],
-  ])('overlaps to %s', (_, frontier, known, low) => {
-    expect(overlapLow('bigint', frontier, known)).toBe(low);
-  });
+it.each<[string, Frontier, string | null, string | null]>([
+  ['where it stood 10 minutes before the last poll', moved(15), '1149', '1050'],
+  ['there also when the next poll comes hours later', to(moved(15), 2000, 500 * MINUTE), '1999', '1150'],
+  ['the 200th known row where that is further', moved(15), '700', '700'],
+  ['the end where there are fewer', moved(15), null, null],
+])('the frontier overlaps to %s', (_, frontier, known, low) => {
+  expect(overlapLow('bigint', frontier, known)).toBe(low);
+});
 
-  it('forgets marks once nothing new came for longer than the overlap', () => {
-    const quiet = to(moved(15), 1150, 15 * MINUTE + OVERLAP);
-    expect(quiet.marks).toEqual([]);
-    expect(overlapLow('bigint', quiet, '1150')).toBe('1150');
-  });
+it('the frontier forgets marks once nothing new came for longer than the overlap', () => {
+  const quiet = to(moved(15), 1150, 15 * MINUTE + OVERLAP);
+  expect(quiet.marks).toEqual([]);
+  expect(overlapLow('bigint', quiet, '1150')).toBe('1150');
 });

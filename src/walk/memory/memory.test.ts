@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { OVERLAP } from './frontier.ts';
 import { isWorthStoring, newMemory, readMemory, type ScopeMemory } from './memory.ts';
 
@@ -10,31 +10,25 @@ function later(ms: number): ScopeMemory {
   return { ...STORED, frontier: { ...FRONTIER, asOf: FRONTIER.asOf + ms } };
 }
 
-describe('the memory of a scope', () => {
-  it('is not stored where only its frontier is as of a little later', () => {
-    const read = readMemory(JSON.parse(JSON.stringify(STORED)), 'bigint');
-    for (const memory of [read, later(60_000), later(OVERLAP / 2 - 1)]) {
-      expect(isWorthStoring(read, memory)).toBe(false);
-    }
-  });
+it('the memory of a scope is not stored where only its frontier is as of a little later', () => {
+  const read = readMemory(JSON.parse(JSON.stringify(STORED)), 'bigint');
+  for (const memory of [read, later(60_000), later(OVERLAP / 2 - 1)]) {
+    expect(isWorthStoring(read, memory)).toBe(false);
+  }
+});
 
-  it('is stored where it lags half the overlap behind, or says something else', () => {
-    const changes: Partial<ScopeMemory>[] = [
-      { rows: 13 },
-      { frontier: null },
-      { frontier: { ...FRONTIER, asOf: FRONTIER.asOf + 1, key: '10' } },
-      { frontier: { ...FRONTIER, asOf: FRONTIER.asOf + 1, marks: [] } },
-      { evidence: { ...STORED.evidence, doubt: true } },
-      { refreshed: { finishing: 0, day: 1, week: 0 } },
-      { open: { first: null, at: 0, asOf: 0, after: '1', low: null } },
-    ];
-    for (const memory of [
-      later(OVERLAP / 2),
-      later(-1),
-      ...changes.map((each) => ({ ...STORED, ...each })),
-    ]) {
-      expect(isWorthStoring(STORED, memory)).toBe(true);
-    }
-    expect(isWorthStoring({ ...STORED, frontier: null }, STORED)).toBe(true);
-  });
+it('the memory of a scope is stored where it lags half the overlap behind, or says something else', () => {
+  const changes: Partial<ScopeMemory>[] = [
+    { rows: 13 },
+    { frontier: null },
+    { frontier: { ...FRONTIER, asOf: FRONTIER.asOf + 1, key: '10' } },
+    { frontier: { ...FRONTIER, asOf: FRONTIER.asOf + 1, marks: [] } },
+    { evidence: { ...STORED.evidence, doubt: true } },
+    { refreshed: { finishing: 0, day: 1, week: 0 } },
+    { open: { first: null, at: 0, asOf: 0, after: '1', low: null } },
+  ];
+  for (const memory of [later(OVERLAP / 2), later(-1), ...changes.map((each) => ({ ...STORED, ...each }))]) {
+    expect(isWorthStoring(STORED, memory)).toBe(true);
+  }
+  expect(isWorthStoring({ ...STORED, frontier: null }, STORED)).toBe(true);
 });

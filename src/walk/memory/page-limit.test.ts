@@ -24,15 +24,6 @@ function tooLarge(limit: PageLimit): PageLimit {
 }
 
 describe('the page limit', () => {
-  it('goes down one step with each page that is too large, to single items, and no further', () => {
-    let limit = FIRST_LIMIT;
-    for (const smaller of [100, 20, 5, 1]) {
-      limit = tooLarge(limit);
-      expect(limitToAsk(limit, limit.value)).toBe(smaller);
-    }
-    expect(afterTooLarge(limit, 1)).toBeUndefined();
-  });
-
   it('tries the next greater one once after 20 pages that came well, and again after 20 more', () => {
     const small = tooLarge(tooLarge(FIRST_LIMIT));
     const trying = came(small, 20);

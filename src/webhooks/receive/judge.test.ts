@@ -79,10 +79,8 @@ describe('judge', () => {
     }
   });
 
-  it.each(['none', 'registering', 'foreign', 'suspect', 'stopped'] as const)(
-    'takes right signatures in the state %s',
-    (state) => {
+  it('takes right signatures in every state', () => {
+    for (const state of ['none', 'registering', 'foreign', 'suspect', 'stopped'] as const)
       expect(verdict({ state })).toEqual(VERIFIED);
-    },
-  );
+  });
 });

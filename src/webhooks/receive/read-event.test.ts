@@ -17,32 +17,26 @@ describe('readEvent', () => {
     });
   });
 
-  it.each([undefined, null, '', {}, 'x'.repeat(2000), 'evt\0'])(
-    'names an event with the id %j by its body’s SHA-256',
-    (id) => {
-      const body = envelope('evt_1', { id });
-      expect(read(body).id).toBe(createHash('sha256').update(body).digest('hex'));
-    },
-  );
+  const UNUSABLE = [undefined, null, '', {}, 'x'.repeat(2000), 'evt\0'];
+  it.each(UNUSABLE)('names an event with the id %j by its body’s SHA-256', (id) => {
+    const body = envelope('evt_1', { id });
+    expect(read(body).id).toBe(createHash('sha256').update(body).digest('hex'));
+  });
 
   it('takes a number for an ID, with all its digits', () => {
     expect(read('{"id":12345678901234567890}').id).toBe('12345678901234567890');
   });
 
   const CUT = '{"type":"research.completed","data":{"job_id":7}';
-  it.each(['hello', '', '[1]', 'null', '"x"', '{"id":"evt_1"', '{"id":"evt_1"} x', CUT])(
-    'takes %j for none: it is not one JSON object',
-    (body) => {
-      expect(readEvent(Buffer.from(body))).toBeUndefined();
-    },
-  );
+  const NONE = ['hello', '', '[1]', 'null', '"x"', '{"id":"evt_1"', '{"id":"evt_1"} x', CUT];
+  it.each(NONE)('takes %j for none: it is not one JSON object', (body) => {
+    expect(readEvent(Buffer.from(body))).toBeUndefined();
+  });
 
-  it.each([7, '', 'a\0', '\ud800', 'x'.repeat(201)])(
-    'leaves out the type %j, which no column holds',
-    (type) => {
+  it('leaves out a type that no column holds', () => {
+    for (const type of [7, '', 'a\0', '\ud800', 'x'.repeat(201)])
       expect(read(envelope('evt_1', { type })).type).toBeUndefined();
-    },
-  );
+  });
 
   it('takes data that is null for none, and any other for data', () => {
     expect(read(envelope('evt_1', { data: null })).dataSource).toBeUndefined();

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { RegisterFault, WebhookManners } from '../../../test/support/webhooks/emulated-webhooks.ts';
 import {
   HOUR,
@@ -81,99 +81,97 @@ async function happen(
   Object.assign(world.service, { faults: [], getFaults: [] });
 }
 
-describe('the registration of a webhook', () => {
-  it('is made once in a quiet world, however the service shows it', async () => {
-    await fc.assert(
-      fc.asyncProperty(manners, fc.constantFrom<Takeover[]>('if-empty', 'always'), async (each, takeover) => {
-        const world = new RegistrationWorld(each, takeover);
-        await world.clock.advance(6 * HOUR);
-        world.kill();
-        expect(world.isRegistered()).toBe(true);
-        expect(world.service.count('POST')).toBe(1);
-        expect(world.service.count('GET')).toBeLessThanOrEqual(27);
-        expect(world.broken).toEqual([]);
-      }),
-      { numRuns: runs(8, 40) },
-    );
-  });
+it('the registration of a webhook is made once in a quiet world, however the service shows it', async () => {
+  await fc.assert(
+    fc.asyncProperty(manners, fc.constantFrom<Takeover[]>('if-empty', 'always'), async (each, takeover) => {
+      const world = new RegistrationWorld(each, takeover);
+      await world.clock.advance(6 * HOUR);
+      world.kill();
+      expect(world.isRegistered()).toBe(true);
+      expect(world.service.count('POST')).toBe(1);
+      expect(world.service.count('GET')).toBeLessThanOrEqual(27);
+      expect(world.broken).toEqual([]);
+    }),
+    { numRuns: runs(8, 40) },
+  );
+});
 
-  it('ends registered with the right secret whatever has happened, and breaks no rule on the way', async () => {
-    const happenings = fc.array(fc.tuple(event, fc.integer({ min: 10, max: 2 * 60 * 60 })), { maxLength: 8 });
-    await fc.assert(
-      fc.asyncProperty(manners, happenings, async (each, events) => {
-        const world = new RegistrationWorld(each, 'always');
-        await happen(world, events);
-        const before = world.service.count('POST');
-        // The longest bound: a refusal, or mismatches, are followed by another request after an hour.
+it('the registration of a webhook ends registered with the right secret whatever has happened, and breaks no rule on the way', async () => {
+  const happenings = fc.array(fc.tuple(event, fc.integer({ min: 10, max: 2 * 60 * 60 })), { maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(manners, happenings, async (each, events) => {
+      const world = new RegistrationWorld(each, 'always');
+      await happen(world, events);
+      const before = world.service.count('POST');
+      // The longest bound: a refusal, or mismatches, are followed by another request after an hour.
+      await world.clock.advance(HOUR + 30 * MINUTE);
+      if (world.store.registration.state === 'stopped') {
+        // Then somebody has to look into it and to restart.
+        await world.clock.advance(HOUR);
+        world.kill();
+        world.start();
         await world.clock.advance(HOUR + 30 * MINUTE);
-        if (world.store.registration.state === 'stopped') {
-          // Then somebody has to look into it and to restart.
-          await world.clock.advance(HOUR);
-          world.kill();
-          world.start();
-          await world.clock.advance(HOUR + 30 * MINUTE);
-        }
+      }
+      world.kill();
+      expect(world.ended).toBeUndefined();
+      expect(world.broken).toEqual([]);
+      expect(world.store.registration).toMatchObject({ state: 'registered', error: null });
+      expect(world.isRegistered()).toBe(true);
+      expect(world.service.count('POST') - before).toBeLessThanOrEqual(4);
+      expect(world.store.row).toMatchObject({ url: each.spell(OURS) });
+      const secrets = JSON.stringify(world.store.row).match(/secret-\d/);
+      expect(secrets).toBeNull();
+    }),
+    { numRuns: runs(12, 60) },
+  );
+});
+
+it('the registration of a webhook never touches what is somebody else’s, unless told to', async () => {
+  const happenings = fc.array(fc.tuple(event, fc.integer({ min: 10, max: 60 * 60 })), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      // What takes effect late can't be seen in time.
+      manners.map((each) => ({ ...each, lateMs: 0 })),
+      fc.constantFrom<Takeover[]>('never', 'if-empty'),
+      happenings,
+      async (each, takeover, events) => {
+        const world = new RegistrationWorld(each, takeover);
+        await happen(world, events);
+        world.service.intrude(THEIRS);
+        await world.clock.advance(3 * HOUR);
         world.kill();
-        expect(world.ended).toBeUndefined();
+        expect(world.service.webhook?.url).toBe(THEIRS);
+        expect(world.store.registration.state).toBe('foreign');
+        expect(world.store.registration.error).toContain('other.example.com,');
         expect(world.broken).toEqual([]);
-        expect(world.store.registration).toMatchObject({ state: 'registered', error: null });
+      },
+    ),
+    { numRuns: runs(8, 40) },
+  );
+});
+
+it('the registration of a webhook is made again within eight minutes after it was removed, where something changes each minute', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      manners.map((each) => ({ ...each, lateMs: 0 })),
+      fc.integer({ min: 5 * 60, max: 2 * 60 * 60 }),
+      async (each, seconds) => {
+        const world = new RegistrationWorld(each);
+        await world.clock.advance(seconds * 1_000);
+        world.service.webhook = undefined;
+        await world.clock.advance(8 * MINUTE);
+        world.kill();
         expect(world.isRegistered()).toBe(true);
-        expect(world.service.count('POST') - before).toBeLessThanOrEqual(4);
-        expect(world.store.row).toMatchObject({ url: each.spell(OURS) });
-        const secrets = JSON.stringify(world.store.row).match(/secret-\d/);
-        expect(secrets).toBeNull();
-      }),
-      { numRuns: runs(12, 60) },
-    );
-  });
-
-  it('never touches what is somebody else’s, unless told to', async () => {
-    const happenings = fc.array(fc.tuple(event, fc.integer({ min: 10, max: 60 * 60 })), {
-      minLength: 1,
-      maxLength: 6,
-    });
-    await fc.assert(
-      fc.asyncProperty(
-        // What takes effect late can't be seen in time.
-        manners.map((each) => ({ ...each, lateMs: 0 })),
-        fc.constantFrom<Takeover[]>('never', 'if-empty'),
-        happenings,
-        async (each, takeover, events) => {
-          const world = new RegistrationWorld(each, takeover);
-          await happen(world, events);
-          world.service.intrude(THEIRS);
-          await world.clock.advance(3 * HOUR);
-          world.kill();
-          expect(world.service.webhook?.url).toBe(THEIRS);
-          expect(world.store.registration.state).toBe('foreign');
-          expect(world.store.registration.error).toContain('other.example.com,');
-          expect(world.broken).toEqual([]);
-        },
-      ),
-      { numRuns: runs(8, 40) },
-    );
-  });
-
-  it('is made again within eight minutes after it was removed, where something changes each minute', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        manners.map((each) => ({ ...each, lateMs: 0 })),
-        fc.integer({ min: 5 * 60, max: 2 * 60 * 60 }),
-        async (each, seconds) => {
-          const world = new RegistrationWorld(each);
-          await world.clock.advance(seconds * 1_000);
-          world.service.webhook = undefined;
-          await world.clock.advance(8 * MINUTE);
-          world.kill();
-          expect(world.isRegistered()).toBe(true);
-          expect(world.service.count('POST')).toBe(2);
-          expect(world.warned).toEqual([
-            'account 1001: our webhook was removed at the service: it is registered again',
-          ]);
-          expect(world.broken).toEqual([]);
-        },
-      ),
-      { numRuns: runs(10, 60) },
-    );
-  });
+        expect(world.service.count('POST')).toBe(2);
+        expect(world.warned).toEqual([
+          'account 1001: our webhook was removed at the service: it is registered again',
+        ]);
+        expect(world.broken).toEqual([]);
+      },
+    ),
+    { numRuns: runs(10, 60) },
+  );
 });

@@ -69,16 +69,13 @@ describe('each request', () => {
     [403, 1],
     [402, 0],
     [500, 0],
-  ])(
-    'that is answered %i asks %i times about the key: only where that may be refused',
-    async (status, times) => {
-      for (const call of ALL_CALLS) {
-        const { service, counts } = answered(status, 'no');
-        await call(service).catch((error: unknown) => expect(error).toBeInstanceOf(WebhookProblem));
-        expect(counts.key).toBe(times);
-      }
-    },
-  );
+  ])('that is answered %i asks %i times whether the key is refused', async (status, times) => {
+    for (const call of ALL_CALLS) {
+      const { service, counts } = answered(status, 'no');
+      await call(service).catch((error: unknown) => expect(error).toBeInstanceOf(WebhookProblem));
+      expect(counts.key).toBe(times);
+    }
+  });
 
   it('fails as it is with what is not the service’s', async () => {
     const broken = new Error('the database is away');

@@ -40,12 +40,10 @@ describe('canonicalJson', () => {
     expect(canonicalJson(text)).toBe(String.raw`{"10":1,"9":2,"__proto__":"3","n1":"s","s\"":"n-1 \"2\" "}`);
   });
 
-  it.each(['', 'hello', '{"a":1', '[1,]', '{"a":1}x', '[01]', '[1.]', '[+1]'])(
-    'gives nothing for %j, which is no JSON',
-    (text) => {
-      expect(canonicalJson(text)).toBeUndefined();
-    },
-  );
+  it('gives nothing for what is no JSON', () => {
+    for (const text of ['', 'hello', '{"a":1', '[1,]', '{"a":1}x', '[01]', '[1.]', '[+1]'])
+      expect([text, canonicalJson(text)]).toEqual([text, undefined]);
+  });
 
   it('gives nothing for what is nested too deeply, whatever follows it', () => {
     expect(canonicalJson('['.repeat(500) + ']'.repeat(500))).toBe('['.repeat(500) + ']'.repeat(500));
