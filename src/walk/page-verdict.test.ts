@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { newReading, type Reading } from './reading.ts';
 import { pageVerdict, type PageFacts } from './page-verdict.ts';
 
@@ -59,22 +59,20 @@ it.each<[string, string, Partial<PageFacts>]>([
   expect(verdict(changes)).toBe(expected);
 });
 
-describe('an empty page', () => {
-  const empty = { keys: [], items: 0 } as const;
+const empty = { keys: [], items: 0 } as const;
 
-  it.each([
-    [false, 'end, proven'],
-    [undefined, 'end, proven'],
-    [true, 'stuck'],
-  ])('from the top with has_more %s: %s', (hasMore, expected) => {
-    expect(verdict({ ...empty, asked: newReading(0), hasMore })).toBe(expected);
-  });
+it.each([
+  [false, 'end, proven'],
+  [undefined, 'end, proven'],
+  [true, 'stuck'],
+])('an empty page from the top with has_more %s: %s', (hasMore, expected) => {
+  expect(verdict({ ...empty, asked: newReading(0), hasMore })).toBe(expected);
+});
 
-  it('after a cursor ends the walk only the second time, the row before it having been seen between', () => {
-    for (const hasMore of [true, false, undefined]) {
-      const after = (more: Partial<Reading>) => verdict({ ...empty, hasMore, asked: { ...ASKED, ...more } });
-      expect([after({}), after({ again: '7' }), after({ empties: 1 })]).toEqual(['stuck', 'stuck', 'stuck']);
-      expect(after({ again: '7', empties: 1 })).toBe('end');
-    }
-  });
+it('an empty page after a cursor ends the walk only the second time, the row before it having been seen between', () => {
+  for (const hasMore of [true, false, undefined]) {
+    const after = (more: Partial<Reading>) => verdict({ ...empty, hasMore, asked: { ...ASKED, ...more } });
+    expect([after({}), after({ again: '7' }), after({ empties: 1 })]).toEqual(['stuck', 'stuck', 'stuck']);
+    expect(after({ again: '7', empties: 1 })).toBe('end');
+  }
 });

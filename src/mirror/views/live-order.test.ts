@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { keyColumns, tableOf } from '../table.ts';
 import { isOriginalOrder, liveOrder } from './live-view.ts';
@@ -35,13 +35,11 @@ it('the order of a live view has each column once; keys first, the mirror’s ow
   );
 });
 
-describe('the order that the migrations made', () => {
-  const table = tableOf('mirror', 'research_jobs');
-  it.each([
-    [['_key', '_user_id', 'job_id', 'status', ...OURS], true],
-    [['_key', '_user_id', 'job_id', 'status', ...OURS, 'created_at', 'score'], true],
-    [['_key', '_user_id', 'job_id', 'status', 'created_at', ...OURS, 'score'], false],
-  ])('is told: %s', (present, expected) => {
-    expect(isOriginalOrder(table, present)).toBe(expected);
-  });
+const table = tableOf('mirror', 'research_jobs');
+it.each([
+  [['_key', '_user_id', 'job_id', 'status', ...OURS], true],
+  [['_key', '_user_id', 'job_id', 'status', ...OURS, 'created_at', 'score'], true],
+  [['_key', '_user_id', 'job_id', 'status', 'created_at', ...OURS, 'score'], false],
+])('the order that the migrations made is told: %s', (present, expected) => {
+  expect(isOriginalOrder(table, present)).toBe(expected);
 });

@@ -146,10 +146,6 @@ describe('the line of an account', () => {
     const alone = await ofReport(sampleReport({ accounts }));
     expect(alone).toMatch(/, reads 2 accounts/);
   });
-
-  it('is none where there is one account only', async () => {
-    expect(await viewOf(sampleAccount())).not.toContain('class="accounts"');
-  });
 });
 
 it('what comes next is due once its time is past', async () => {

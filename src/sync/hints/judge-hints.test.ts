@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { StoredHint } from '../../db/events/hint-store.ts';
 import { judgeHints, type RowState, type ReadingFacts } from './judge-hints.ts';
 
@@ -37,45 +37,43 @@ function againIn(one: StoredHint, found: Partial<ReadingFacts>): number | undefi
   return next === undefined ? undefined : next.dueAt.getTime() - NOW.getTime();
 }
 
-describe('a hint whose row was read', () => {
-  it.each<[string, Partial<ReadingFacts>]>([
-    ['changed', { after: rows(row('6', 0)) }],
-    ['came', { before: rows() }],
-    ['went', { after: rows() }],
-    ['was changed by a poll within a minute before the event', both(-60_100)],
-    ['was changed by a poll after it', both(-50)],
-  ])('is done when the row %s', (_, found) => {
-    expect(againIn(hint(), found)).toBeUndefined();
-  });
+it.each<[string, Partial<ReadingFacts>]>([
+  ['changed', { after: rows(row('6', 0)) }],
+  ['came', { before: rows() }],
+  ['went', { after: rows() }],
+  ['was changed by a poll within a minute before the event', both(-60_100)],
+  ['was changed by a poll after it', both(-50)],
+])('a hint whose row was read is done when the row %s', (_, found) => {
+  expect(againIn(hint(), found)).toBeUndefined();
+});
 
-  it('is due again after 5 s, and 30 s after the event, and then it is done', () => {
-    expect(againIn(hint(), {})).toBe(5_000);
-    expect(againIn(hint({ step: 1, hintedAt: at(-5_200) }), {})).toBe(24_800);
-    expect(againIn(hint({ step: 2 }), {})).toBeUndefined();
-  });
+it('a hint whose row was read is due again after 5 s, and 30 s after the event, and then it is done', () => {
+  expect(againIn(hint(), {})).toBe(5_000);
+  expect(againIn(hint({ step: 1, hintedAt: at(-5_200) }), {})).toBe(24_800);
+  expect(againIn(hint({ step: 2 }), {})).toBeUndefined();
+});
 
-  it('of a row that never comes is due again likewise', () => {
-    expect(againIn(hint(), { before: rows(), after: rows() })).toBe(5_000);
-  });
+it('a hint whose row was read of a row that never comes is due again likewise', () => {
+  expect(againIn(hint(), { before: rows(), after: rows() })).toBe(5_000);
+});
 
-  it('of the scope as a whole asks when any of its rows changed', () => {
-    const whole = hint({ key: '' });
-    expect(againIn(whole, { scopeChangedAt: at(-50) })).toBeUndefined();
-    expect(againIn(whole, { scopeChangedAt: at(-3_600_000) })).toBe(5_000);
-    expect(againIn(whole, {})).toBe(5_000);
-  });
+it('a hint whose row was read of the scope as a whole asks when any of its rows changed', () => {
+  const whole = hint({ key: '' });
+  expect(againIn(whole, { scopeChangedAt: at(-50) })).toBeUndefined();
+  expect(againIn(whole, { scopeChangedAt: at(-3_600_000) })).toBe(5_000);
+  expect(againIn(whole, {})).toBe(5_000);
+});
 
-  it('is due again within 5 to 30 s, whatever the clocks say', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: -1e9, max: 1e9 }), fc.constantFrom(0, 1), (hintedMs, step) => {
-        const state = row('5', -2e9);
-        const inMs = againIn(hint({ hintedAt: at(hintedMs), step }), {
-          before: rows(state),
-          after: rows(state),
-        });
-        expect(inMs).toBeGreaterThanOrEqual(5_000);
-        expect(inMs).toBeLessThanOrEqual(30_000);
-      }),
-    );
-  });
+it('a hint whose row was read is due again within 5 to 30 s, whatever the clocks say', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -1e9, max: 1e9 }), fc.constantFrom(0, 1), (hintedMs, step) => {
+      const state = row('5', -2e9);
+      const inMs = againIn(hint({ hintedAt: at(hintedMs), step }), {
+        before: rows(state),
+        after: rows(state),
+      });
+      expect(inMs).toBeGreaterThanOrEqual(5_000);
+      expect(inMs).toBeLessThanOrEqual(30_000);
+    }),
+  );
 });

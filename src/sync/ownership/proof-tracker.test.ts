@@ -1,29 +1,27 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { PROOF_MS, ProofTracker } from './proof-tracker.ts';
 
-describe('a proof', () => {
-  it('counts for a minute from when its request was sent, whenever it was answered', () => {
-    const tracker = new ProofTracker();
-    expect(tracker.covers('a', 0)).toBe(false);
-    const proven = tracker.proving('a');
-    expect(tracker.covers('a', 1_000)).toBe(false);
-    proven(1_000);
-    expect([999, 1_000, 61_000, 61_001].map((moment) => tracker.covers('a', moment))).toEqual([
-      false,
-      true,
-      true,
-      false,
-    ]);
-  });
+it('a proof counts for a minute from when its request was sent, whenever it was answered', () => {
+  const tracker = new ProofTracker();
+  expect(tracker.covers('a', 0)).toBe(false);
+  const proven = tracker.proving('a');
+  expect(tracker.covers('a', 1_000)).toBe(false);
+  proven(1_000);
+  expect([999, 1_000, 61_000, 61_001].map((moment) => tracker.covers('a', moment))).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+});
 
-  it('is none any more of a key that was written off', () => {
-    const tracker = new ProofTracker();
-    tracker.answered('a');
-    tracker.proving('a')(0);
-    tracker.writeOff('a');
-    expect([tracker.covers('a', 0), tracker.hasUnproven('a')]).toEqual([false, false]);
-  });
+it('a proof is none any more of a key that was written off', () => {
+  const tracker = new ProofTracker();
+  tracker.answered('a');
+  tracker.proving('a')(0);
+  tracker.writeOff('a');
+  expect([tracker.covers('a', 0), tracker.hasUnproven('a')]).toEqual([false, false]);
 });
 
 /** Things that happen to keys; a request that proves may be answered late, in any order, or never. */

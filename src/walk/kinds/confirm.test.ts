@@ -21,11 +21,8 @@ function memory(order: SourceVariant['order'] = 'falling'): ScopeMemory {
 
 const begin = (keys: readonly string[], known = memory()): Step => beginConfirm(known, { keys, now: 0 });
 
-/** What the walk has made of each answer. */
-function pages(begun: Step, answers: readonly WalkAnswer[]): Step['page'][] {
-  let at = begun;
-  return answers.map((answer) => (at = step(at.walk, at.memory, answer, 0)).page);
-}
+/** What the walk makes of its first answer. */
+const made = ({ walk, memory }: Step, answer: WalkAnswer) => step(walk, memory, answer, 0).page;
 
 const TOP = page(range(50, 41), true);
 const before = (key: string): WalkAnswer => ({ type: 'predecessor', key });
@@ -41,16 +38,18 @@ it('a confirming walk goes on after the last row that it has read where the stor
 
 it('a confirming walk ends with a snapshot, whatever the order', () => {
   for (const known of [memory(), newMemory('bigint')]) {
-    const all = [page(['9', '7'], false)];
-    expect(asks(begin(['1', '2'], known), all).at(-1)).toBe('complete');
-    const [only] = pages(begin(['1', '2'], known), all);
-    expect(only).toMatchObject({ proof: { kind: 'snapshot' }, contradiction: false });
+    const all = page(['9', '7'], false);
+    expect(asks(begin(['1', '2'], known), [all]).at(-1)).toBe('complete');
+    expect(made(begin(['1', '2'], known), all)).toMatchObject({
+      proof: { kind: 'snapshot' },
+      contradiction: false,
+    });
   }
 });
 
 it('a confirming walk gives way to full walks where the order is unknown, or a page contradicts it', () => {
   expect(asks(begin(['1'], memory('shuffled')), [TOP])).toEqual(['top/500', 'full-needed']);
-  const moved = [page(['18', '50', '49'], true)];
-  expect(asks(begin(['18']), moved)).toEqual(['top/500', 'full-needed']);
-  expect(pages(begin(['18']), moved)).toMatchObject([{ proof: null, contradiction: true }]);
+  const moved = page(['18', '50', '49'], true);
+  expect(asks(begin(['18']), [moved])).toEqual(['top/500', 'full-needed']);
+  expect(made(begin(['18']), moved)).toMatchObject({ proof: null, contradiction: true });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { EVENT_TYPES } from '../../model/webhook/event-types.ts';
 import {
   type Registration,
   type Seen,
@@ -6,7 +7,7 @@ import {
   type StoredRegistration,
   UNREGISTERED,
 } from '../../model/webhook/registration.ts';
-import { judgeSeen } from './judge-seen.ts';
+import { deliversAll, judgeSeen } from './judge-seen.ts';
 import { nextStep } from './next-step.ts';
 import { NO_SECRET, STOPPED } from './remedies.ts';
 import type { RegistrationSettings, RegistrationVerdict } from './registration-step.ts';
@@ -304,4 +305,25 @@ describe('what is shown', () => {
     expect(next({ ...onHold, error })).toBe('look');
     expect(next({ ...onHold, error, onHold: true })).toMatch(/^wait/);
   });
+});
+
+it.each<[boolean, string, readonly string[], (readonly string[] | null)?]>([
+  [true, 'all, by one of them', ['list.failed', '*']],
+  [true, 'all, by one of them in a word', ['all']],
+  [true, 'every known one', [...EVENT_TYPES, 'something.new']],
+  [true, 'those that the registration was answered with', ['a', 'b'], ['b', 'a']],
+  [true, 'none, like the registration’s answer', [], []],
+  [false, 'none', []],
+  [false, 'all but one', EVENT_TYPES.slice(1)],
+  [false, 'fewer than the registration’s answer', ['a'], ['a', 'b']],
+  [false, 'more than the registration’s answer, and not all', ['a', 'b'], ['a']],
+])(
+  'a webhook delivers all that was registered (%s) where its types are %s',
+  (all, _, seen, answered = null) => {
+    expect(deliversAll(seen, answered)).toBe(all);
+  },
+);
+
+it('a webhook that shows no types delivers all', () => {
+  expect(deliversAll(null, null)).toBe(true);
 });

@@ -13,12 +13,6 @@ export function usableMemory(): ScopeMemory {
   return client.memory;
 }
 
-/** The same, trusted. */
-export function trustedMemory(): ScopeMemory {
-  const memory = usableMemory();
-  return { ...memory, evidence: { ...memory.evidence, inPlace: 3 } };
-}
-
 export function page(
   keys: readonly (string | undefined)[],
   hasMore?: boolean,
