@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { usableMemory, page, refused, asks, range } from '../../test/support/walks/walk-steps.ts';
 import { beginConfirm } from './kinds/confirm.ts';
 import { beginFull } from './kinds/full.ts';
@@ -29,122 +29,120 @@ const BEGIN = {
   confirm: (memory: ScopeMemory): Step => beginConfirm(memory, { keys: range(10, 30), now: 0 }),
 };
 
-describe('step', () => {
-  it('ends every walk, whatever the service answers', () => {
-    const key = fc.option(fc.integer({ min: 1, max: 60 }).map(String), { nil: undefined, freq: 8 });
-    const answer: fc.Arbitrary<WalkAnswer> = fc.oneof(
-      {
-        weight: 9,
-        arbitrary: fc.record({
-          type: fc.constant('page' as const),
-          keys: fc.oneof(
-            fc.array(key, { maxLength: 6 }),
-            fc.integer({ min: 1, max: 60 }).map((top) => range(top, Math.max(1, top - 9))),
-          ),
-          hasMore: fc.constantFrom(true, true, true, false, undefined),
-          nextCursor: fc.constantFrom(undefined, undefined, null, 'a', 'b', '7', ''),
-        }),
-      },
-      { weight: 1, arbitrary: fc.constantFrom(400, 404, 422).map(refused) },
-      { weight: 1, arbitrary: fc.constant({ type: 'too-large' as const }) },
-    );
-    const memories = [newMemory('bigint'), newMemory('text'), usableMemory()];
-    const scenario = fc.record({
-      memory: fc.constantFrom(...memories),
-      kind: fc.constantFrom('poll', 'full', 'refresh', 'confirm'),
-      answers: fc.array(answer, { minLength: 1, maxLength: 12 }),
-    });
-    fc.assert(
-      fc.property(scenario, ({ memory, kind, answers }) => {
-        const written = new Set<string>();
-        let stepped = BEGIN[kind](memory);
-        let requests = 0;
-        for (; stepped.ask.type !== 'end' && requests < 20_000; requests += 1) {
-          const { ask } = stepped;
-          const given =
-            ask.type === 'predecessor'
-              ? { type: 'predecessor' as const, key: requests % 3 === 0 ? null : String(Number(ask.of) + 1) }
-              : (answers[requests % answers.length] ?? refused(404));
-          stepped = step(stepped.walk, stepped.memory, given, requests);
-          if (given.type !== 'page') continue;
-          const keys = given.keys.filter((key) => key !== undefined);
-          const rows = keys.map((key) => ({ key, known: written.has(key), changed: false }));
-          for (const key of keys) written.add(key);
-          stepped = { ...stepped, memory: noteWritten(stepped.memory, rows) };
-        }
-        expect(stepped.ask.type).toBe('end');
-        if (kind !== 'full') expect(requests).toBeLessThan(1000);
+it('step ends every walk, whatever the service answers', () => {
+  const key = fc.option(fc.integer({ min: 1, max: 60 }).map(String), { nil: undefined, freq: 8 });
+  const answer: fc.Arbitrary<WalkAnswer> = fc.oneof(
+    {
+      weight: 9,
+      arbitrary: fc.record({
+        type: fc.constant('page' as const),
+        keys: fc.oneof(
+          fc.array(key, { maxLength: 6 }),
+          fc.integer({ min: 1, max: 60 }).map((top) => range(top, Math.max(1, top - 9))),
+        ),
+        hasMore: fc.constantFrom(true, true, true, false, undefined),
+        nextCursor: fc.constantFrom(undefined, undefined, null, 'a', 'b', '7', ''),
       }),
-      { numRuns: 400 },
-    );
+    },
+    { weight: 1, arbitrary: fc.constantFrom(400, 404, 422).map(refused) },
+    { weight: 1, arbitrary: fc.constant({ type: 'too-large' as const }) },
+  );
+  const memories = [newMemory('bigint'), newMemory('text'), usableMemory()];
+  const scenario = fc.record({
+    memory: fc.constantFrom(...memories),
+    kind: fc.constantFrom('poll', 'full', 'refresh', 'confirm'),
+    answers: fc.array(answer, { minLength: 1, maxLength: 12 }),
   });
+  fc.assert(
+    fc.property(scenario, ({ memory, kind, answers }) => {
+      const written = new Set<string>();
+      let stepped = BEGIN[kind](memory);
+      let requests = 0;
+      for (; stepped.ask.type !== 'end' && requests < 20_000; requests += 1) {
+        const { ask } = stepped;
+        const given =
+          ask.type === 'predecessor'
+            ? { type: 'predecessor' as const, key: requests % 3 === 0 ? null : String(Number(ask.of) + 1) }
+            : (answers[requests % answers.length] ?? refused(404));
+        stepped = step(stepped.walk, stepped.memory, given, requests);
+        if (given.type !== 'page') continue;
+        const keys = given.keys.filter((key) => key !== undefined);
+        const rows = keys.map((key) => ({ key, known: written.has(key), changed: false }));
+        for (const key of keys) written.add(key);
+        stepped = { ...stepped, memory: noteWritten(stepped.memory, rows) };
+      }
+      expect(stepped.ask.type).toBe('end');
+      if (kind !== 'full') expect(requests).toBeLessThan(1000);
+    }),
+    { numRuns: 400 },
+  );
+});
 
-  it('goes back over the previous five keys, a stored row, and the top, twice, then gives up and names the page', () => {
-    const ladder = Array.from({ length: 6 }, () => refused(404));
-    const round = [FIRST, ...ladder, { type: 'predecessor', key: '82' } as const, refused(404)];
-    const back = ['76', '77', '78', '79', '80', '81'].map((key) => `${key}/500`);
-    expect(asks(known(), round)).toEqual(['top/500', ...back, '<81#1', '82/500', 'top/500']);
-    expect(last(known(), [...round, ...round, ...round])).toMatchObject({
-      outcome: 'failed',
-      reason: 'page 4 (after "82", begun again 2 times) was refused: 404 no',
-    });
+it('step goes back over the previous five keys, a stored row, and the top, twice, then gives up and names the page', () => {
+  const ladder = Array.from({ length: 6 }, () => refused(404));
+  const round = [FIRST, ...ladder, { type: 'predecessor', key: '82' } as const, refused(404)];
+  const back = ['76', '77', '78', '79', '80', '81'].map((key) => `${key}/500`);
+  expect(asks(known(), round)).toEqual(['top/500', ...back, '<81#1', '82/500', 'top/500']);
+  expect(last(known(), [...round, ...round, ...round])).toMatchObject({
+    outcome: 'failed',
+    reason: 'page 4 (after "82", begun again 2 times) was refused: 404 no',
   });
+});
 
-  it('lowers a refused limit to 100, then leaves it out, and remembers what works', () => {
-    const answers = [refused(422), refused(400), page(range(50, 40), true)];
-    expect(asks(fresh(), answers)).toEqual(['top/500', 'top/100', 'top/none', '40/none']);
-    expect(asks(fresh(), [refused(422), refused(422), refused(422)]).at(-1)).toBe('failed');
-  });
+it('step lowers a refused limit to 100, then leaves it out, and remembers what works', () => {
+  const answers = [refused(422), refused(400), page(range(50, 40), true)];
+  expect(asks(fresh(), answers)).toEqual(['top/500', 'top/100', 'top/none', '40/none']);
+  expect(asks(fresh(), [refused(422), refused(422), refused(422)]).at(-1)).toBe('failed');
+});
 
-  it('gives the status when the scope itself is refused', () => {
-    const { walk, memory } = fresh();
-    const { ask, memory: after } = step(walk, memory, refused(404), 0);
-    const reason = 'page 1 (from the top) was refused: 404 no';
-    expect(ask).toEqual({ type: 'end', outcome: 'failed', reason, status: 404 });
-    expect(after).toEqual(memory);
-  });
+it('step gives the status when the scope itself is refused', () => {
+  const { walk, memory } = fresh();
+  const { ask, memory: after } = step(walk, memory, refused(404), 0);
+  const reason = 'page 1 (from the top) was refused: 404 no';
+  expect(ask).toEqual({ type: 'end', outcome: 'failed', reason, status: 404 });
+  expect(after).toEqual(memory);
+});
 
-  it('passes over items without a usable key', () => {
-    expect(asks(fresh(), [page(['9', undefined, '8', undefined], true)])).toEqual(['top/500', '8/500']);
-    expect(asks(fresh(), [page([undefined], false)]).at(-1)).toBe('complete');
-  });
+it('step passes over items without a usable key', () => {
+  expect(asks(fresh(), [page(['9', undefined, '8', undefined], true)])).toEqual(['top/500', '8/500']);
+  expect(asks(fresh(), [page([undefined], false)]).at(-1)).toBe('complete');
+});
 
-  it('asks for fewer items where a page is too large, to a single one, then names the page', () => {
-    const all = [FIRST, LARGE, LARGE, page(range(75, 56), true), LARGE, LARGE];
-    expect(asks(known(), all)).toEqual(['top/500', '76/500', '76/100', '76/20', '56/20', '56/5', '56/1']);
-    expect(last(known(), [...all, LARGE])).toMatchObject({
-      outcome: 'failed',
-      reason: 'page 3 (after "56") is too large to be held, with a single item',
-    });
+it('step asks for fewer items where a page is too large, to a single one, then names the page', () => {
+  const all = [FIRST, LARGE, LARGE, page(range(75, 56), true), LARGE, LARGE];
+  expect(asks(known(), all)).toEqual(['top/500', '76/500', '76/100', '76/20', '56/20', '56/5', '56/1']);
+  expect(last(known(), [...all, LARGE])).toMatchObject({
+    outcome: 'failed',
+    reason: 'page 3 (after "56") is too large to be held, with a single item',
   });
+});
 
-  it('asks for more at once where a small page has no item to go on after, then for the least that is needed', () => {
-    const down = [FIRST, LARGE, LARGE, LARGE, LARGE];
-    const small = ['top/500', '76/500', '76/100', '76/20', '76/5', '76/1'];
-    const none = page([undefined], true);
-    const two = page([undefined, undefined], true);
-    const behindOne = page([undefined, '75'], true);
-    expect(asks(known(), [...down, none, behindOne])).toEqual([...small, '76/2', '75/2']);
-    const behindTwo = page([undefined, undefined, '75'], true);
-    const wider = [...small, '76/2', '76/4', '76/3', '75/3'];
-    expect(asks(known(), [...down, none, two, LARGE, behindTwo])).toEqual(wider);
-    // Where fewer would not do, as much is buffered as of a single item.
-    const after = (...answers: WalkAnswer[]) => last(known(), [...down, none, ...answers]);
-    expect(after()).toEqual({ type: 'page', cursor: '76', limit: 2, large: true });
-    expect(after(two)).toEqual({ type: 'page', cursor: '76', limit: 4 });
-    expect(after(two, LARGE)).toEqual({ type: 'page', cursor: '76', limit: 3, large: true });
-    expect(after(behindOne)).not.toHaveProperty('large');
-    expect(after(two, LARGE, LARGE)).toMatchObject({
-      outcome: 'failed',
-      reason:
-        'page 4 (after "76") is too large to be held: its first 2 items have no usable cursor ID, and the one behind is needed',
-    });
+it('step asks for more at once where a small page has no item to go on after, then for the least that is needed', () => {
+  const down = [FIRST, LARGE, LARGE, LARGE, LARGE];
+  const small = ['top/500', '76/500', '76/100', '76/20', '76/5', '76/1'];
+  const none = page([undefined], true);
+  const two = page([undefined, undefined], true);
+  const behindOne = page([undefined, '75'], true);
+  expect(asks(known(), [...down, none, behindOne])).toEqual([...small, '76/2', '75/2']);
+  const behindTwo = page([undefined, undefined, '75'], true);
+  const wider = [...small, '76/2', '76/4', '76/3', '75/3'];
+  expect(asks(known(), [...down, none, two, LARGE, behindTwo])).toEqual(wider);
+  // Where fewer would not do, as much is buffered as of a single item.
+  const after = (...answers: WalkAnswer[]) => last(known(), [...down, none, ...answers]);
+  expect(after()).toEqual({ type: 'page', cursor: '76', limit: 2, large: true });
+  expect(after(two)).toEqual({ type: 'page', cursor: '76', limit: 4 });
+  expect(after(two, LARGE)).toEqual({ type: 'page', cursor: '76', limit: 3, large: true });
+  expect(after(behindOne)).not.toHaveProperty('large');
+  expect(after(two, LARGE, LARGE)).toMatchObject({
+    outcome: 'failed',
+    reason:
+      'page 4 (after "76") is too large to be held: its first 2 items have no usable cursor ID, and the one behind is needed',
   });
+});
 
-  it('leaves the memory as it is where a page says nothing new', () => {
-    const { walk, memory } = known();
-    const first = step(walk, memory, FIRST, 0);
-    const second = step(first.walk, first.memory, page(range(75, 51), true), 0);
-    expect(second.memory).toBe(first.memory);
-  });
+it('step leaves the memory as it is where a page says nothing new', () => {
+  const { walk, memory } = known();
+  const first = step(walk, memory, FIRST, 0);
+  const second = step(first.walk, first.memory, page(range(75, 51), true), 0);
+  expect(second.memory).toBe(first.memory);
 });

@@ -1,5 +1,5 @@
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/signing.ts';
 import { type Scheme, SIGNATURE_SCHEMES } from '../../model/webhook/signature-scheme.ts';
 import type { StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
@@ -33,54 +33,52 @@ function verdict(
   return judge({ ...registered, ...secrets }, NOW);
 }
 
-describe('judge', () => {
-  it.each(SCHEMES)('takes %s where nothing else is configured', (scheme) => {
-    expect(verdict({}, SECRET, scheme)).toEqual(VERIFIED);
-  });
+it.each(SCHEMES)('judge takes %s where nothing else is configured', (scheme) => {
+  expect(verdict({}, SECRET, scheme)).toEqual(VERIFIED);
+});
 
-  it.each(SCHEMES)('takes no other scheme than %s where that is configured', (choice) => {
-    const taken = SCHEMES.filter((scheme) => verdict({}, SECRET, scheme, NOW, choice).kind !== 'mismatch');
-    expect(taken).toEqual([choice]);
-  });
+it.each(SCHEMES)('judge takes no other scheme than %s where that is configured', (choice) => {
+  const taken = SCHEMES.filter((scheme) => verdict({}, SECRET, scheme, NOW, choice).kind !== 'mismatch');
+  expect(taken).toEqual([choice]);
+});
 
-  it('takes the previous secret until its time is over', () => {
-    const previous = (until: number) => ({ previous: { secret: OTHER, until: new Date(until) } });
-    expect(verdict(previous(NOW + 1), OTHER)).toEqual({ kind: 'verified', secret: OTHER });
-    expect(verdict(previous(NOW), OTHER)).toEqual(MISMATCH);
-  });
+it('judge takes the previous secret until its time is over', () => {
+  const previous = (until: number) => ({ previous: { secret: OTHER, until: new Date(until) } });
+  expect(verdict(previous(NOW + 1), OTHER)).toEqual({ kind: 'verified', secret: OTHER });
+  expect(verdict(previous(NOW), OTHER)).toEqual(MISMATCH);
+});
 
-  it.each<Scheme>(['timestamped', 'standard-webhooks'])('minds the signed moment of %s', (scheme) => {
-    for (const sign of [-1, 1]) {
-      expect(verdict({}, SECRET, scheme, NOW + sign * ACCEPTED_MS)).toMatchObject({ kind: 'verified' });
-      const expired = { kind: 'expired', off: ACCEPTED_MS + 1000 };
-      expect(verdict({}, SECRET, scheme, NOW + sign * (ACCEPTED_MS + 1000))).toEqual(expired);
-    }
-  });
+it.each<Scheme>(['timestamped', 'standard-webhooks'])('judge minds the signed moment of %s', (scheme) => {
+  for (const sign of [-1, 1]) {
+    expect(verdict({}, SECRET, scheme, NOW + sign * ACCEPTED_MS)).toMatchObject({ kind: 'verified' });
+    const expired = { kind: 'expired', off: ACCEPTED_MS + 1000 };
+    expect(verdict({}, SECRET, scheme, NOW + sign * (ACCEPTED_MS + 1000))).toEqual(expired);
+  }
+});
 
-  it('puts off what it can not explain while another secret may be on its way', () => {
-    const since = new Date(NOW - REPLACED_MS + 1);
-    expect(verdict({ current: { secret: SECRET, since } }, OTHER)).toMatchObject({ kind: 'undecided' });
-    for (const state of ['registering', 'suspect'] as const)
-      expect(verdict({ state }, OTHER)).toMatchObject({ kind: 'undecided' });
-    for (const state of ['none', 'registered', 'foreign', 'stopped'] as const) {
-      expect(verdict({ state, current: undefined }, OTHER)).toMatchObject({ kind: 'undecided' });
-      expect(verdict({ state }, OTHER)).toEqual(MISMATCH);
-    }
-  });
+it('judge puts off what it can not explain while another secret may be on its way', () => {
+  const since = new Date(NOW - REPLACED_MS + 1);
+  expect(verdict({ current: { secret: SECRET, since } }, OTHER)).toMatchObject({ kind: 'undecided' });
+  for (const state of ['registering', 'suspect'] as const)
+    expect(verdict({ state }, OTHER)).toMatchObject({ kind: 'undecided' });
+  for (const state of ['none', 'registered', 'foreign', 'stopped'] as const) {
+    expect(verdict({ state, current: undefined }, OTHER)).toMatchObject({ kind: 'undecided' });
+    expect(verdict({ state }, OTHER)).toEqual(MISMATCH);
+  }
+});
 
-  it('minds the database’s clock alone for the age of secrets', () => {
-    for (const skew of [-86_400_000, 86_400_000]) {
-      const at = (ms: number): Date => new Date(NOW + skew + ms);
-      const secrets = { current: { secret: SECRET, since: at(1 - REPLACED_MS) }, now: at(0) };
-      expect(verdict(secrets, 'another')).toMatchObject({ kind: 'undecided' });
-      expect(verdict({ ...secrets, now: at(1) }, 'another')).toEqual(MISMATCH);
-      const previous = { secret: OTHER, until: at(1) };
-      expect(verdict({ ...secrets, previous }, OTHER)).toMatchObject({ kind: 'verified' });
-    }
-  });
+it('judge minds the database’s clock alone for the age of secrets', () => {
+  for (const skew of [-86_400_000, 86_400_000]) {
+    const at = (ms: number): Date => new Date(NOW + skew + ms);
+    const secrets = { current: { secret: SECRET, since: at(1 - REPLACED_MS) }, now: at(0) };
+    expect(verdict(secrets, 'another')).toMatchObject({ kind: 'undecided' });
+    expect(verdict({ ...secrets, now: at(1) }, 'another')).toEqual(MISMATCH);
+    const previous = { secret: OTHER, until: at(1) };
+    expect(verdict({ ...secrets, previous }, OTHER)).toMatchObject({ kind: 'verified' });
+  }
+});
 
-  it('takes right signatures in every state', () => {
-    for (const state of ['none', 'registering', 'foreign', 'suspect', 'stopped'] as const)
-      expect(verdict({ state })).toEqual(VERIFIED);
-  });
+it('judge takes right signatures in every state', () => {
+  for (const state of ['none', 'registering', 'foreign', 'suspect', 'stopped'] as const)
+    expect(verdict({ state })).toEqual(VERIFIED);
 });
