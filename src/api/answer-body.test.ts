@@ -5,65 +5,52 @@ import { answerWith, get, KEY, transports } from '../../test/support/network/tra
 import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
 
 const { serve, transport } = transports();
+const GZIP = { 'content-encoding': 'gzip' };
+const LONG = 'x'.repeat(2000);
+const ZEROS = gzipSync('x'.repeat(100_000));
 
 describe('a body', () => {
-  it('may be compressed', async () => {
-    const text = JSON.stringify({ data: Array.from({ length: 1000 }, (_, id) => ({ id })) });
-    const packed = gzipSync(text);
-    const { url } = await serve(answerWith(packed, { 'content-encoding': 'gzip' }));
-    expect(await get(transport(url))).toMatchObject({ text, bytes: packed.length, bodyError: undefined });
-  });
-
-  it('may begin with a byte order mark, and may be empty', async () => {
-    const { url } = await serve((request, response) => {
-      if (request.url === '/v1/empty') response.writeHead(204, { 'content-encoding': 'gzip' }).end();
-      else response.end('\uFEFF{"é":1}');
+  const text = JSON.stringify({ data: Array.from({ length: 1000 }, (_, id) => ({ id })) });
+  it.each([
+    ['be compressed', gzipSync(text), GZIP, text],
+    ['begin with a byte order mark', '\uFEFF{"é":1}', {}, '{"é":1}'],
+    ['be empty', '', GZIP, ''],
+  ])('may %s', async (_, body, headers, read) => {
+    const { url } = await serve(answerWith(body, headers, body === '' ? 204 : 200));
+    expect(await get(transport(url))).toMatchObject({
+      text: read,
+      bytes: Buffer.byteLength(body),
+      bodyError: undefined,
     });
-    const made = transport(url);
-    expect(await get(made)).toMatchObject({ text: '{"é":1}' });
-    expect(await get(made, '/v1/empty')).toMatchObject({ text: '', bytes: 0, bodyError: undefined });
   });
 
+  const NOT_ASKED_FOR = 'the body has an encoding that was not asked for (br)';
+  const TOO_LARGE = new AnswerTooLarge('the body is larger than 1000 bytes');
   it.each([
-    ['is not UTF-8', Buffer.from([0x7b, 0xe9, 0x7d]), {}, 'the body is not UTF-8'],
-    [
-      'has another encoding',
-      'x',
-      { 'content-encoding': 'br' },
-      'the body has an encoding that was not asked for (br)',
-    ],
-  ])('is no text when it %s', async (_, body, headers, message) => {
-    const { url } = await serve(answerWith(body, headers));
-    const answer = await get(transport(url, { limits: { maxBodyBytes: 1000 } }));
-    expect(answer.bodyError).toEqual(new MalformedAnswer(message));
-  });
-
-  it.each([
-    ['by what it says itself', 'x'.repeat(2000), { 'content-length': '2000' }],
-    ['by what comes', 'x'.repeat(2000), { 'transfer-encoding': 'chunked' }],
-    ['once decompressed', gzipSync('x'.repeat(100_000)), { 'content-encoding': 'gzip' }],
-  ])('is recognised when it is larger than allowed, %s', async (_, body, headers) => {
+    ['is not UTF-8', Buffer.from([0x7b, 0xe9, 0x7d]), {}, new MalformedAnswer('the body is not UTF-8')],
+    ['has another encoding', 'x', { 'content-encoding': 'br' }, new MalformedAnswer(NOT_ASKED_FOR)],
+    ['is larger than allowed by what it says itself', LONG, { 'content-length': '2000' }, TOO_LARGE],
+    ['is larger than allowed by what comes', LONG, { 'transfer-encoding': 'chunked' }, TOO_LARGE],
+    ['is larger than allowed once decompressed', ZEROS, GZIP, TOO_LARGE],
+  ])('is no text when it %s', async (_, body, headers, error) => {
     const { url } = await serve(answerWith(body, headers));
     const made = transport(url, { limits: { maxBodyBytes: 1000 } });
-    const answer = await get(made);
-    expect(answer.bodyError).toEqual(new AnswerTooLarge('the body is larger than 1000 bytes'));
-    expect(answer.bodyError).toBeInstanceOf(AnswerTooLarge);
+    const { bodyError } = await get(made);
+    expect(bodyError).toEqual(error);
+    expect(bodyError).toBeInstanceOf(error.constructor);
     // The next one is a request like any other.
     expect((await get(made)).status).toBe(200);
   });
 
   it('that breaks off is an error, but its headers count', async () => {
-    const whole = gzipSync('x'.repeat(100_000));
     const { url } = await serve((request, response) => {
       response.setHeader('X-RateLimit-Remaining', '7');
       if (request.url === '/v1/gzip') {
-        response.setHeader('content-encoding', 'gzip').end(whole.subarray(0, 50));
-      } else if (request.url === '/v1/chunked') {
-        response.write('{"data":', () => request.socket.destroy());
-      } else {
-        response.setHeader('content-length', '1000');
-        response.write('{"data":', () => request.socket.destroy());
+        response.setHeader('content-encoding', 'gzip').end(ZEROS.subarray(0, 50));
+        return;
       }
+      if (request.url === '/v1/length') response.setHeader('content-length', '1000');
+      response.write('{"data":', () => request.socket.destroy());
     });
     const made = transport(url);
     for (const path of ['/v1/gzip', '/v1/chunked', '/v1/length']) {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PAGE, playedApis, playing, RESEARCH, status } from '../../test/support/network/played-api.ts';
-import { listen } from '@research-mirror/runtime/testing/loopback-server';
-import { transports } from '../../test/support/network/transports.ts';
+import type { Budget } from '../budget/budget.ts';
 import { NotSent } from '../budget/not-sent.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import {
@@ -12,10 +11,8 @@ import {
   TransportError,
 } from '../model/errors.ts';
 import type { Exchange } from './attempt.ts';
-import { RETRY_LIMITS } from './api.ts';
 
 const apiOf = playedApis();
-const { transport } = transports();
 
 describe('a page', () => {
   it('is asked for with its cursor encoded, on a slot of its endpoint group', async () => {
@@ -79,73 +76,33 @@ describe('a page', () => {
   });
 });
 
-describe('a service that is not there', () => {
-  it('costs no slot: the budget learns that nothing was sent', async () => {
-    const gone = await listen(() => {});
-    await gone.close();
-    const thrown: unknown[] = [];
-    const { api } = await apiOf(() => {}, {
-      transport: transport(gone.url),
-      retries: { ...RETRY_LIMITS, attempts: 1 },
-      budget: {
-        run: async (request, send) => {
-          try {
-            return await send(request.signal);
-          } catch (error) {
-            thrown.push(error);
-            throw error;
-          }
-        },
-      },
-    });
-    await expect(api.page(RESEARCH)).rejects.toMatchObject({
-      name: 'TransportError',
-      sent: false,
-      code: 'ECONNREFUSED',
-      message: `GET /v1/research: 127.0.0.1:${gone.port} refused the connection (ECONNREFUSED)`,
-    });
-    expect(thrown).toEqual([expect.any(NotSent)]);
-  });
-});
-
-describe('an abort', () => {
-  it('before anything was written gives the slot back, and its reason to the caller', async () => {
+describe('a budget', () => {
+  it('gets the slot back when an abort comes before anything was written, and the caller its reason', async () => {
     const stop = new Error('stop');
     const controller = new AbortController();
     const thrown: unknown[] = [];
     let requests = 0;
-    const listener = (): void => void (requests += 1);
-    const { api, exchanges } = await apiOf(listener, {
-      budget: {
-        run: async (_, send) => {
-          controller.abort(stop);
-          try {
-            return await send(controller.signal);
-          } catch (error) {
-            thrown.push(error);
-            throw error;
-          }
-        },
-      },
-    });
+    const run: Budget['run'] = (_, send) => {
+      controller.abort(stop);
+      return send(controller.signal).catch((error: unknown) => {
+        thrown.push(error);
+        throw error;
+      });
+    };
+    const { api, exchanges } = await apiOf(() => void (requests += 1), { budget: { run } });
     await expect(api.page(RESEARCH)).rejects.toBe(stop);
     expect(thrown).toEqual([expect.any(NotSent)]);
-    expect({ requests, exchanges }).toEqual({ requests: 0, exchanges: [] });
+    expect([requests, exchanges]).toEqual([0, []]);
   });
-});
 
-describe('a budget that can reserve nothing', () => {
-  it('passes its error on at once: repeating would send what may not be sent', async () => {
+  it('that can reserve nothing passes its error on at once: repeating would send what may not be sent', async () => {
     const error = new Unusable('lease lost');
     let asked = 0;
-    const { api } = await apiOf(status(200, PAGE), {
-      budget: {
-        run: async () => {
-          asked += 1;
-          throw error;
-        },
-      },
-    });
+    const run = async (): Promise<never> => {
+      asked += 1;
+      throw error;
+    };
+    const { api } = await apiOf(status(200, PAGE), { budget: { run } });
     await expect(api.page(RESEARCH)).rejects.toBe(error);
     expect(asked).toBe(1);
   });

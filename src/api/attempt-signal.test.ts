@@ -1,46 +1,25 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { attemptSignal } from './attempt.ts';
 
-function attempt() {
+type Step = 'sent' | 'stop' | 'abort' | 'ended' | number;
+
+/** `why`: the reason with which it is aborted in the end. */
+it.each<[string, readonly Step[], string | undefined]>([
+  ['ends a wait for a slot as soon as there is a stop', ['stop'], 'stop'],
+  ['lets a request on the wire be answered after a stop', ['sent', 'stop', 4_999], undefined],
+  ['does so for as long as it is told', ['sent', 'stop', 5_000], 'stop'],
+  ['ends a request on the wire at once when it is aborted', ['sent', 'abort'], 'abort'],
+  ['forgets both once it has ended', ['sent', 'stop', 'ended', 'abort', 10_000], undefined],
+])('the signal of an attempt %s', async (_, steps, why) => {
   const clock = new VirtualClock();
-  const abort = new AbortController();
-  const stop = new AbortController();
-  const tried = attemptSignal({ signal: abort.signal, stop: stop.signal }, clock, () => 5_000);
-  return { clock, abort, stop, tried };
-}
-
-describe('the signal of an attempt', () => {
-  it('ends a wait for a slot as soon as there is a stop', () => {
-    const { stop, tried } = attempt();
-    stop.abort(new Error('stop'));
-    expect(tried.signal.reason).toEqual(new Error('stop'));
-  });
-
-  it('lets a request on the wire be answered after a stop, for as long as it is told', async () => {
-    const { clock, stop, tried } = attempt();
-    tried.sent();
-    stop.abort(new Error('stop'));
-    await clock.advance(4_999);
-    expect(tried.signal.aborted).toBe(false);
-    await clock.advance(1);
-    expect(tried.signal.aborted).toBe(true);
-  });
-
-  it('ends a request on the wire at once when it is aborted', () => {
-    const { abort, tried } = attempt();
-    tried.sent();
-    abort.abort(new Error('broken'));
-    expect(tried.signal.reason).toEqual(new Error('broken'));
-  });
-
-  it('forgets both once the attempt has ended', async () => {
-    const { clock, abort, stop, tried } = attempt();
-    tried.sent();
-    stop.abort(new Error('stop'));
-    tried.ended();
-    abort.abort(new Error('late'));
-    await clock.advance(10_000);
-    expect(tried.signal.aborted).toBe(false);
-  });
+  const controllers = { stop: new AbortController(), abort: new AbortController() };
+  const asked = { signal: controllers.abort.signal, stop: controllers.stop.signal };
+  const tried = attemptSignal(asked, clock, () => 5_000);
+  for (const step of steps) {
+    if (typeof step === 'number') await clock.advance(step);
+    else if (step === 'stop' || step === 'abort') controllers[step].abort(step);
+    else tried[step]();
+  }
+  expect([tried.signal.aborted, tried.signal.reason]).toEqual([why !== undefined, why]);
 });

@@ -9,10 +9,9 @@ import { PRIORITY } from '../budget/priorities.ts';
 import { KeyRefused, LeaseLost, RateLimited, ServiceError, TransportError } from '../model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { Exchange } from './attempt.ts';
-import { sendOnce, type OnceRequest } from './once.ts';
+import { sendOnce, type OnceContext, type OnceRequest } from './once.ts';
 
 const { serve: listening, transport: transportTo } = transports();
-const never = new AbortController().signal;
 const SEQUENCE: OnceRequest = {
   method: 'POST',
   path: '/v1/research/7/sequence',
@@ -20,15 +19,14 @@ const SEQUENCE: OnceRequest = {
   priority: PRIORITY.SUBMISSION,
   body: '{"steps":9007199254740993}',
   idempotencyKey: '0f8fad5b-d9cb-469f-a165-70867728950e',
-  signal: never,
+  signal: new AbortController().signal,
 };
 
-/** A budget that keeps what its sends threw: by a NotSent it would give the slot back. */
-function watchedBudget(): Pick<Budget, 'run'> & { readonly thrown: unknown[] } {
+/** `thrown`: what the budget's sends threw; by a NotSent it would give the slot back. */
+function linkTo(transport: OnceContext['transport']) {
   const inner = openBudget();
   const thrown: unknown[] = [];
-  return {
-    thrown,
+  const budget: Pick<Budget, 'run'> = {
     run: (request, send) =>
       inner.run(request, (signal) =>
         send(signal).catch((error: unknown) => {
@@ -37,32 +35,22 @@ function watchedBudget(): Pick<Budget, 'run'> & { readonly thrown: unknown[] } {
         }),
       ),
   };
-}
-
-function linkTo(baseUrl: string) {
-  const transport = transportTo(baseUrl);
-  const budget = watchedBudget();
   const exchanges: Exchange[] = [];
-  const link = {
-    transport,
-    key: KEY,
-    budget,
-    clock: systemClock,
-    scrub: (text: string) => text.replaceAll(KEY, '***'),
-    onExchange: (exchange: Exchange) => exchanges.push(exchange),
-  };
+  const scrub = (text: string): string => text.replaceAll(KEY, '***');
+  const onExchange = (exchange: Exchange): void => void exchanges.push(exchange);
+  const link = { transport, key: KEY, budget, clock: systemClock, scrub, onExchange };
   const send = (asked: Partial<OnceRequest> = {}) => sendOnce(link, { ...SEQUENCE, ...asked });
-  return { send, budget, exchanges };
+  return { send, thrown, exchanges };
 }
 
+/** To a service, which counts its requests. */
 async function serve(listener: RequestListener) {
-  return linkTo((await listening(listener)).url);
-}
-
-async function refusing() {
-  const server = await listen(() => {});
-  await server.close();
-  return linkTo(server.url);
+  const served = { count: 0 };
+  const { url } = await listening((request, response) => {
+    served.count += 1;
+    listener(request, response);
+  });
+  return { ...linkTo(transportTo(url)), served };
 }
 
 describe('a request that is sent once', () => {
@@ -76,21 +64,16 @@ describe('a request that is sent once', () => {
         response.writeHead(202, { 'x-ratelimit-limit': '20' }).end('{"job_id":9007199254740993}');
       });
     });
-    const answer = await send();
-    expect(answer).toMatchObject({
+    expect(await send()).toMatchObject({
       status: 202,
       headers: { 'x-ratelimit-limit': '20' },
       text: '{"job_id":9007199254740993}',
       bodyError: undefined,
       refusal: undefined,
     });
-    expect(seen).toHaveLength(1);
-    expect(seen[0]?.body).toBe(SEQUENCE.body);
-    expect(seen[0]?.request).toMatchObject({
-      method: 'POST',
-      url: '/v1/research/7/sequence',
-      headers: { 'idempotency-key': SEQUENCE.idempotencyKey, 'content-type': 'application/json' },
-    });
+    const headers = { 'idempotency-key': SEQUENCE.idempotencyKey, 'content-type': 'application/json' };
+    const request = { method: 'POST', url: SEQUENCE.path, headers };
+    expect(seen).toMatchObject([{ body: SEQUENCE.body, request }]);
     expect(exchanges).toMatchObject([
       { method: 'POST', route: SEQUENCE.route, status: 202, error: undefined },
     ]);
@@ -101,112 +84,84 @@ describe('a request that is sent once', () => {
     [500, ServiceError],
     [401, KeyRefused],
   ])('is not repeated by itself after a %i: that is an answer', async (status, kind) => {
-    let count = 0;
-    const { send, budget, exchanges } = await serve((request, response) => {
-      count += 1;
-      answerWith(`{"error":"no, ${KEY}"}`, { 'retry-after': '0' }, status)(request, response);
-    });
+    const text = `{"error":"no, ${KEY}"}`;
+    const { send, thrown, exchanges, served } = await serve(answerWith(text, { 'retry-after': '0' }, status));
     const answer = await send();
-    expect(answer).toMatchObject({ status, text: `{"error":"no, ${KEY}"}` });
+    expect(answer).toMatchObject({ status, text });
     expect(answer?.refusal).toBeInstanceOf(kind);
     expect(answer?.refusal?.message).toBe(`POST /v1/research/7/sequence was answered ${status}: no, ***`);
-    expect([count, budget.thrown, exchanges.map((each) => each.status)]).toEqual([1, [], [status]]);
+    expect([served.count, thrown, exchanges.map((each) => each.status)]).toEqual([1, [], [status]]);
   });
 
   it('counts by its status although the body breaks off, or is too large', async () => {
-    const { send } = await serve((request, response) => {
+    const broken = await serve((request, response) => {
       response.setHeader('content-length', '100');
       response.write('{"job', () => request.socket.destroy());
     });
-    expect(await send()).toMatchObject({
-      status: 200,
-      text: '',
-      bodyError: expect.stringMatching(/broke off after 5 bytes/),
-    });
+    const bodyError = expect.stringMatching(/broke off after 5 bytes/) as string;
+    expect(await broken.send()).toMatchObject({ status: 200, text: '', bodyError });
     const large = await serve(answerWith('', { 'content-length': '99999999' }));
     expect((await large.send())?.bodyError).toMatch(/larger than/);
   });
 });
 
-describe('what is not sent', () => {
-  it('gives its slot back when the claim says no, and nothing goes out', async () => {
-    let count = 0;
-    const { send, budget, exchanges } = await serve(() => (count += 1));
-    expect(await send({ claim: async () => false })).toBeUndefined();
-    expect(budget.thrown).toEqual([expect.any(NotSent)]);
-    expect([count, exchanges]).toEqual([0, []]);
+describe('what is not sent gives its slot back', () => {
+  const NOTHING_SENT = expect.objectContaining({ name: 'TransportError', sent: false }) as unknown;
+  const AWAY = new Error('database is away');
+  const abortedDuringClaim = (which: 'signal' | 'stop'): Partial<OnceRequest> => {
+    const controller = new AbortController();
+    const claim = async (): Promise<boolean> => {
+      controller.abort(new Error('stop'));
+      return true;
+    };
+    return { [which]: controller.signal, claim };
+  };
+
+  it.each<[string, Partial<OnceRequest>, unknown, number]>([
+    ['the claim says no', { claim: async () => false }, undefined, 0],
+    ['the claim fails, whose error is passed on', { claim: () => Promise.reject(AWAY) }, AWAY, 0],
+    ['it is too late for it in the last moment', { mayWrite: () => false }, NOTHING_SENT, 1],
+    ['an abort comes during the claim', abortedDuringClaim('signal'), NOTHING_SENT, 1],
+    ['a stop comes during the claim', abortedDuringClaim('stop'), NOTHING_SENT, 1],
+  ])('when %s', async (_, asked, outcome, reported) => {
+    const { send, thrown, exchanges, served } = await serve(() => {});
+    expect(await send(asked).catch((error: unknown) => error)).toEqual(outcome);
+    expect(thrown).toEqual([expect.any(NotSent)]);
+    expect([served.count, exchanges.length]).toEqual([0, reported]);
   });
 
-  it('gives its slot back when the claim fails, whose error is passed on', async () => {
-    const { send, budget } = await serve(() => {});
-    const error = new Error('database is away');
-    await expect(send({ claim: () => Promise.reject(error) })).rejects.toBe(error);
-    expect(budget.thrown).toEqual([expect.any(NotSent)]);
-  });
-
-  it('gives its slot back when the connection is refused', async () => {
-    const { send, budget, exchanges } = await refusing();
-    await expect(send()).rejects.toMatchObject({ name: 'TransportError', sent: false });
-    expect(budget.thrown).toEqual([expect.any(NotSent)]);
+  it('when the connection is refused', async () => {
+    const gone = await listen(() => {});
+    await gone.close();
+    const { send, thrown, exchanges } = linkTo(transportTo(gone.url));
+    await expect(send()).rejects.toEqual(NOTHING_SENT);
+    expect(thrown).toEqual([expect.any(NotSent)]);
     expect(exchanges).toMatchObject([{ status: undefined, error: { name: 'TransportError' } }]);
   });
 
-  it('gives its slot back when it is too late for it in the last moment', async () => {
-    let count = 0;
-    const { send, budget } = await serve(() => (count += 1));
-    await expect(send({ mayWrite: () => false })).rejects.toMatchObject({ sent: false });
-    expect([count, budget.thrown]).toEqual([0, [expect.any(NotSent)]]);
-  });
-
-  it('gives its slot back when the process may ask nothing any more, which is passed on', async () => {
-    const budget = watchedBudget();
+  it('when the process may ask nothing any more, which is passed on', async () => {
     const lost = new LeaseLost('no heartbeat reached the database in time');
-    const transport = {
+    const { send, thrown } = linkTo({
       send: () => {
         throw lost;
       },
-    };
-    const link = { transport, key: KEY, budget, clock: systemClock, scrub: String };
-    await expect(sendOnce(link, SEQUENCE)).rejects.toBe(lost);
-    expect(budget.thrown).toEqual([expect.any(NotSent)]);
+    });
+    await expect(send()).rejects.toBe(lost);
+    expect(thrown).toEqual([expect.any(NotSent)]);
   });
-
-  it.each(['signal', 'stop'] as const)(
-    'gives its slot back when %s aborts during the claim',
-    async (which) => {
-      let count = 0;
-      const { send, budget } = await serve(() => (count += 1));
-      const controller = new AbortController();
-      const claim = async (): Promise<boolean> => {
-        controller.abort(new Error('stop'));
-        return true;
-      };
-      await expect(send({ [which]: controller.signal, claim })).rejects.toMatchObject({
-        name: 'TransportError',
-        sent: false,
-      });
-      expect([count, budget.thrown]).toEqual([0, [expect.any(NotSent)]]);
-    },
-  );
 });
 
 describe('what may have been sent', () => {
   it('keeps its slot when the connection breaks, and is not sent again', async () => {
-    let count = 0;
-    const { send, budget } = await serve((request) => {
-      count += 1;
-      request.socket.resetAndDestroy();
-    });
+    const { send, thrown, served } = await serve((request) => request.socket.resetAndDestroy());
     await expect(send()).rejects.toMatchObject({ name: 'TransportError', sent: true });
-    expect(count).toBe(1);
-    expect(budget.thrown).toEqual([expect.any(TransportError)]);
+    expect([served.count, thrown]).toEqual([1, [expect.any(TransportError)]]);
   });
 
   it('is awaited after a stop, but not after an abort', async () => {
     const begun = [Promise.withResolvers<() => void>(), Promise.withResolvers<() => void>()];
-    let count = 0;
-    const { send, budget } = await serve((_, response) => {
-      begun[count++]?.resolve(() => response.end('{}'));
+    const { send, thrown, served } = await serve((_, response) => {
+      begun[served.count - 1]?.resolve(() => response.end('{}'));
     });
     const stop = new AbortController();
     const stopped = send({ stop: stop.signal });
@@ -220,6 +175,6 @@ describe('what may have been sent', () => {
     const reason = new Error('gone');
     abort.abort(reason);
     expect(await aborted).toBe(reason);
-    expect(budget.thrown).toEqual([reason]);
+    expect(thrown).toEqual([reason]);
   });
 });
