@@ -1,69 +1,59 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { RemainingCheck } from './remaining-check.ts';
 
-/** Judges samples in turn and says which one was found broken. */
-function judge(
-  samples: readonly { at: number; remaining: number; foreign?: number }[],
-  cameFree: () => boolean = () => false,
-): number {
+type Sample = Parameters<RemainingCheck['isBroken']>[0];
+
+/** Six answers, each so long after the last one. */
+const six = (everyMs: number, remaining: number, foreign = 0): Sample[] =>
+  Array.from({ length: 6 }, (_, i) => ({ at: i * everyMs, remaining, foreign }));
+const burst = six(100, 0);
+const even = six(30_000, 4, 25);
+const moved = { at: -1_000, remaining: 30, foreign: 3 };
+
+/** `brokenAt`: the sample that is found broken; -1: none. */
+it.each<[string, Sample[], brokenAt: number, cameFree?: boolean]>([
+  ['is broken when five requests within a second do not move it', burst, 4],
+  ['is honest when slots of ours may have come free meanwhile', burst, -1, true],
+  ['is honest when it moves', burst.map((each, i) => ({ ...each, remaining: 60 - i })), -1],
+  // Others' slots come free meanwhile.
+  [
+    'that moved before is honest though a burst does not move it',
+    [{ ...moved, remaining: 1, foreign: 0 }, ...burst],
+    -1,
+  ],
+  ['is broken when it claims use by others for more than two windows and never moves', six(30_000, 4, 55), 5],
+  ['is honest when it claims none', six(30_000, 4), -1],
+  ['that moved before is honest when it stays beside even use', [moved, ...even], -1],
+  [
+    'that moved before is broken when it stays although our own use changes',
+    [moved, ...even, { at: 180_000, remaining: 4, foreign: 22 }],
+    7,
+  ],
+])('Remaining %s', (_, samples, brokenAt, cameFree = false) => {
   const check = new RemainingCheck();
-  return samples.findIndex((sample) => check.isBroken({ foreign: 0, ...sample }, cameFree));
-}
+  expect(samples.findIndex((sample) => check.isBroken(sample, () => cameFree))).toBe(brokenAt);
+});
 
-const burst = [0, 1, 2, 3, 4, 5].map((i) => ({ at: i * 100, remaining: 0 }));
+it('Remaining that stays leaves us requests again: else nothing would find it broken', () => {
+  const check = new RemainingCheck();
+  check.refused();
+  expect(check.tested).toBe(true);
+  for (const sample of six(30_000, 0, 59)) check.isBroken(sample, () => false);
+  expect(check.tested).toBe(false);
+});
 
-describe('Remaining', () => {
-  it('is broken when five requests within a second do not move it', () => {
-    expect(judge(burst)).toBe(4);
-  });
-
-  it('is honest when slots of ours may have come free meanwhile', () => {
-    expect(judge(burst, () => true)).toBe(-1);
-  });
-
-  it('is honest when it moves', () => {
-    expect(judge(burst.map((each, i) => ({ ...each, remaining: 60 - i })))).toBe(-1);
-  });
-
-  it('that moved before is honest though a burst does not move it: others’ slots come free meanwhile', () => {
-    expect(judge([{ at: -1_000, remaining: 1 }, ...burst])).toBe(-1);
-  });
-
-  it('is broken when it claims use by others for more than two windows and never moves', () => {
-    const still = [0, 1, 2, 3, 4, 5].map((i) => ({ at: i * 30_000, remaining: 4, foreign: 55 }));
-    expect(judge(still)).toBe(5);
-    expect(judge(still.map((each) => ({ ...each, foreign: 0 })))).toBe(-1);
-  });
-
-  it('that moved before is broken when it stays although our own use changes, and not beside even use', () => {
-    const before = { at: -1_000, remaining: 30, foreign: 3 };
-    const even = [0, 1, 2, 3, 4, 5].map((i) => ({ at: i * 30_000, remaining: 4, foreign: 25 }));
-    expect(judge([before, ...even])).toBe(-1);
-    expect(judge([before, ...even, { at: 180_000, remaining: 4, foreign: 22 }])).toBe(7);
-  });
-
-  it('that stays leaves us requests again: else nothing would find it broken', () => {
-    const check = new RemainingCheck();
-    check.refused();
-    expect(check.tested).toBe(true);
-    for (let i = 0; i < 6; i++) check.isBroken({ at: i * 30_000, remaining: 0, foreign: 59 }, () => false);
-    expect(check.tested).toBe(false);
-  });
-
-  it('of 0 is honest while 429s confirm it, and broken when twelve requests over more than two windows do not', () => {
-    const check = new RemainingCheck();
-    check.refused();
-    const zeros = Array.from({ length: 40 }, (_, i) => ({
-      at: i * 20_000,
-      remaining: 0,
-      foreign: 55 + (i % 5),
-    }));
-    const broken = zeros.map((each, i) => {
-      if (i % 10 === 0) check.refused();
-      return check.isBroken(each, () => false);
-    });
-    expect(broken).not.toContain(true);
-    check.refused();
-    expect(zeros.findIndex((each) => check.isBroken(each, () => false))).toBe(11);
-  });
+it('Remaining of 0 is honest while 429s confirm it, and broken when twelve requests over more than two windows do not', () => {
+  const check = new RemainingCheck();
+  const zeros = Array.from({ length: 40 }, (_, i) => ({
+    at: i * 20_000,
+    remaining: 0,
+    foreign: 55 + (i % 5),
+  }));
+  const isBroken = (sample: Sample): boolean => check.isBroken(sample, () => false);
+  for (const [i, zero] of zeros.entries()) {
+    if (i % 10 === 0) check.refused();
+    expect(isBroken(zero)).toBe(false);
+  }
+  check.refused();
+  expect(zeros.findIndex(isBroken)).toBe(11);
 });
