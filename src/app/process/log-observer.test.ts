@@ -1,44 +1,31 @@
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { pino } from 'pino';
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { MalformedAnswer, RequestRefused } from '../../model/errors.ts';
 import type { WalkEnded } from '../../model/sync-events.ts';
-import { type FailureLog, failureLog } from '../failure-log.ts';
+import { failureLog } from '../failure-log.ts';
 import { logObserver } from './log-observer.ts';
 
 const SCOPE = { userId: '42', collection: 'lists', parent: '' } as const;
 const ONE_LIST = { userId: '42', collection: 'list_items', parent: '7' } as const;
 
-let lines: string[];
-let clock: VirtualClock;
-let failures: FailureLog;
-let observer: ReturnType<typeof logObserver>;
-beforeEach(() => {
-  lines = [];
-  const log = pino(
-    { level: 'info' },
-    { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) },
-  );
-  clock = new VirtualClock();
-  failures = failureLog(log, clock, 'daemon');
-  observer = logObserver(log, failures, clock);
-});
-
-const ended = (changes: Partial<WalkEnded> = {}): void =>
-  observer.walkEnded?.({
-    scope: SCOPE,
-    kind: 'poll',
-    outcome: changes.error === undefined ? 'complete' : 'failed',
-    error: undefined,
-    pages: 1,
-    items: 1,
-    inserted: 0,
-    updated: 1,
-    milliseconds: 1,
-    ...changes,
-  });
+function logging() {
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push((JSON.parse(line) as { msg: string }).msg);
+  const log = pino({ level: 'info' }, { write });
+  const clock = new VirtualClock();
+  const failures = failureLog(log, clock, 'daemon');
+  const observer = logObserver(log, failures, clock);
+  const counts = { pages: 1, items: 1, inserted: 0, updated: 1, milliseconds: 1 };
+  const ended = (changes: Partial<WalkEnded> = {}): void => {
+    const outcome = changes.error === undefined ? 'complete' : 'failed';
+    observer.walkEnded?.({ scope: SCOPE, kind: 'poll', outcome, error: undefined, ...counts, ...changes });
+  };
+  return { lines, clock, failures, observer, ended };
+}
 
 it('logs each walk once: one that fails not again by the loop that began it', () => {
+  const { lines, failures, ended } = logging();
   ended();
   const error = new MalformedAnswer('HTML');
   ended({ error });
@@ -46,15 +33,12 @@ it('logs each walk once: one that fails not again by the loop that began it', ()
   ended({ error: new MalformedAnswer('HTML') });
   ended();
   ended({ error: new MalformedAnswer('HTML') });
-  expect(lines).toEqual([
-    'lists: poll complete',
-    'lists: poll failed: HTML',
-    'lists: poll complete',
-    'lists: poll failed: HTML',
-  ]);
+  const [complete, failed] = ['lists: poll complete', 'lists: poll failed: HTML'];
+  expect(lines).toEqual([complete, failed, complete, failed]);
 });
 
 it('leaves walks of single lists to whoever reads many, and sums up', () => {
+  const { lines, failures, ended } = logging();
   const error = new RequestRefused('404', 404);
   ended({ scope: ONE_LIST, error });
   ended({ scope: ONE_LIST });
@@ -64,6 +48,7 @@ it('leaves walks of single lists to whoever reads many, and sums up', () => {
 });
 
 it('logs no walk that found nothing, and once an hour what a collection’s readings found', async () => {
+  const { lines, clock, ended } = logging();
   const nothing = { inserted: 0, updated: 0 };
   ended(nothing);
   ended({ ...nothing, kind: 'full' });
