@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { StoredSubmission } from '../../db/submissions/stored-submissions.ts';
 import { endLine, responseText, submissionJson, submittingLine } from './submit-action.ts';
 
@@ -19,54 +19,39 @@ const submission = (changes: Partial<StoredSubmission> = {}): StoredSubmission =
   conclusiveAt: null,
   ...changes,
 });
+const ANSWER = '{"job_id": 9007199254740993}';
 
-describe('the line of a submission under way', () => {
-  it('says what it waits for', () => {
-    expect(submittingLine(submission())).toBe('submission 12: queued');
-    expect(submittingLine(submission({ error: '429: slow down' }))).toBe(
-      'submission 12: queued; 429: slow down',
-    );
-    expect(submittingLine(submission({ state: 'sending' }))).toBe('submission 12: being sent');
-  });
+it.each<[Partial<StoredSubmission>, string]>([
+  [{}, 'queued'],
+  [{ error: '429: slow down' }, 'queued; 429: slow down'],
+  [{ state: 'sending' }, 'being sent'],
+])('the line of a submission under way says what it waits for: %o', (changes, line) => {
+  expect(submittingLine(submission(changes))).toBe(`submission 12: ${line}`);
 });
 
-describe('the line of an end', () => {
-  it.each([
-    [{ state: 'accepted', responseStatus: 201 }, 'submission 12: accepted (201)'],
-    [
-      { state: 'rejected', responseStatus: 422, error: 'no such company' },
-      'submission 12: rejected (422): no such company',
-    ],
-    [
-      { state: 'unknown', error: 'reset', conclusiveAt: new Date('2026-01-01T00:05:00Z') },
-      'submission 12: outcome unknown: reset. Never retry: it may have taken effect; from 2026-01-01 00:05 UTC on, what the service lists tells',
-    ],
-    [{ state: 'cancelled' }, 'submission 12: cancelled'],
-    [{ state: 'held' }, 'submission 12: held: a copy; "research-mirror submissions release" sends it'],
-  ] as const)('%o', (changes, line) => {
-    expect(endLine(submission(changes), 'a copy')).toBe(line);
-  });
-
-  it('lets no word of the service write to the terminal', () => {
-    expect(endLine(submission({ state: 'rejected', error: '\u001b[2J' }), undefined)).toContain(
-      String.raw`\u001b[2J`,
-    );
-  });
+it.each<[Partial<StoredSubmission>, string]>([
+  [{ state: 'accepted', responseStatus: 201 }, 'accepted (201)'],
+  [{ state: 'rejected', responseStatus: 422, error: 'no such company' }, 'rejected (422): no such company'],
+  [
+    { state: 'unknown', error: 'reset', conclusiveAt: new Date('2026-01-01T00:05:00Z') },
+    'outcome unknown: reset. Never retry: it may have taken effect; from 2026-01-01 00:05 UTC on, what the service lists tells',
+  ],
+  [{ state: 'cancelled' }, 'cancelled'],
+  [{ state: 'held' }, 'held: a copy; "research-mirror submissions release" sends it'],
+  // No word of the service writes to the terminal.
+  [{ state: 'rejected', error: '\u001b[2J' }, String.raw`rejected: \u001b[2J`],
+])('the line of an end: %o', (changes, line) => {
+  expect(endLine(submission(changes), 'a copy')).toBe(`submission 12: ${line}`);
 });
 
-describe('an answer', () => {
-  it('is printed as it came: JSON with every digit, anything else as its text', () => {
-    expect(responseText(submission())).toBeUndefined();
-    expect(responseText(submission({ response: '{"job_id": 9007199254740993}' }))).toBe(
-      '{"job_id": 9007199254740993}',
-    );
-    expect(responseText(submission({ response: '"<html>"' }))).toBe('<html>');
-  });
+it('an answer is printed as it came: JSON with every digit, anything else as its text', () => {
+  const printed = [null, ANSWER, '"<html>"'].map((response) => responseText(submission({ response })));
+  expect(printed).toEqual([undefined, ANSWER, '<html>']);
+});
 
-  it('stands in the submission’s JSON as it came', () => {
-    const text = submissionJson(submission({ response: '{"job_id": 9007199254740993}' }), { stuck: null });
-    expect(text).toContain('"response":{"job_id": 9007199254740993}}');
-    expect(JSON.parse(text)).toMatchObject({ id: '12', state: 'queued', stuck: null });
-    expect(JSON.parse(submissionJson(submission()))).toMatchObject({ response: null });
-  });
+it('an answer stands in the submission’s JSON as it came', () => {
+  const text = submissionJson(submission({ response: ANSWER }), { stuck: null });
+  expect(text).toContain(`"response":${ANSWER}}`);
+  expect(JSON.parse(text)).toMatchObject({ id: '12', state: 'queued', stuck: null });
+  expect(JSON.parse(submissionJson(submission()))).toMatchObject({ response: null });
 });

@@ -4,7 +4,7 @@ import { Scrubber } from '@research-mirror/runtime/scrub';
 import { Progress } from './progress.ts';
 import { hasColour } from './shell.ts';
 
-function makeProgress(terminal: { isTTY?: boolean; columns?: number }) {
+function makeProgress(terminal: { isTTY?: boolean; columns?: number } = {}) {
   let text = '';
   const clock = new VirtualClock();
   const sink = { ...terminal, write: (part: string) => (text += part) };
@@ -16,20 +16,17 @@ function makeProgress(terminal: { isTTY?: boolean; columns?: number }) {
 describe('Progress', () => {
   it('replaces its line on a terminal, cut to its width', async () => {
     const { progress, clock, text } = makeProgress({ isTTY: true, columns: 10 });
-    progress.show('one');
-    progress.show('too soon');
-    progress.show('much too long for it');
+    for (const state of ['one', 'too soon', 'much too long for it']) progress.show(state);
     await clock.advance(100);
     progress.end();
     expect(text()).toBe('\r\u001b[Kone\r\u001b[Kmuch too…\n');
   });
 
   it('writes plain lines elsewhere, seldom, and the newest state though nothing follows it', async () => {
-    const { progress, clock, text } = makeProgress({});
+    const { progress, clock, text } = makeProgress();
     progress.show('one');
     await clock.advance(1_000);
-    progress.show('two');
-    progress.show('three');
+    for (const state of ['two', 'three']) progress.show(state);
     await clock.advance(3_999);
     expect(text()).toBe('one\n');
     await clock.advance(1);
@@ -37,9 +34,8 @@ describe('Progress', () => {
   });
 
   it('shows the last state at its end, and nothing after it', async () => {
-    const { progress, clock, text } = makeProgress({});
-    progress.show('one');
-    progress.show('two');
+    const { progress, clock, text } = makeProgress();
+    for (const state of ['one', 'two']) progress.show(state);
     progress.end();
     progress.end();
     await clock.advance(10_000);
@@ -55,13 +51,12 @@ describe('Progress', () => {
   });
 });
 
-describe('hasColour', () => {
-  it('knows terminals, NO_COLOR and dumb ones', () => {
-    const terminal = { isTTY: true, write: () => {} };
-    expect(hasColour(terminal, {})).toBe(true);
-    expect(hasColour(terminal, { NO_COLOR: '1' })).toBe(false);
-    expect(hasColour(terminal, { NO_COLOR: '' })).toBe(true);
-    expect(hasColour(terminal, { TERM: 'dumb' })).toBe(false);
-    expect(hasColour({ write: () => {} }, {})).toBe(false);
-  });
+it.each([
+  [true, {}, true],
+  [true, { NO_COLOR: '1' }, false],
+  [true, { NO_COLOR: '' }, true],
+  [true, { TERM: 'dumb' }, false],
+  [false, {}, false],
+])('terminals, NO_COLOR and dumb ones are known: %s %o: %s', (isTTY, env, colour) => {
+  expect(hasColour({ isTTY, write: () => {} }, env)).toBe(colour);
 });

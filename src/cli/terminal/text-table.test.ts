@@ -6,12 +6,12 @@ const TITLES = ['name', 'rows'];
 
 describe('formatTable', () => {
   it('aligns text left and numbers right', () => {
-    expect(
-      formatTable(TITLES, [
-        ['lists', '25'],
-        ['list_items', '1,500'],
-      ]),
-    ).toBe('name         rows\n──────────  ─────\nlists          25\nlist_items  1,500\n');
+    const rows = [
+      ['lists', '25'],
+      ['list_items', '1,500'],
+    ] as const;
+    const text = 'name         rows\n──────────  ─────\nlists          25\nlist_items  1,500\n';
+    expect(formatTable(TITLES, rows)).toBe(text);
   });
 
   it('takes rows that have their cells by title', () => {
@@ -27,7 +27,7 @@ describe('formatTable', () => {
       ['日本', '1'],
       ['👩‍🚀 e\u0301', '2'],
       ['abcd', '3'],
-    ];
+    ] as const;
     const lines = formatTable(TITLES, rows).trimEnd().split('\n');
     expect(new Set(lines.map(displayWidth))).toEqual(new Set([10]));
   });
@@ -39,16 +39,13 @@ describe('formatTable', () => {
   });
 
   it('cuts the widest columns until the table fits the terminal', () => {
+    const cells = fc.tuple(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.string({ maxLength: 60 }));
     fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.string({ maxLength: 60 }))),
-        fc.integer({ min: 20, max: 100 }),
-        (rows, width) => {
-          for (const line of formatTable(TITLES, rows, width).trimEnd().split('\n')) {
-            expect(displayWidth(line)).toBeLessThanOrEqual(width);
-          }
-        },
-      ),
+      fc.property(fc.array(cells), fc.integer({ min: 20, max: 100 }), (rows, width) => {
+        for (const line of formatTable(TITLES, rows, width).trimEnd().split('\n')) {
+          expect(displayWidth(line)).toBeLessThanOrEqual(width);
+        }
+      }),
     );
   });
 
@@ -58,19 +55,16 @@ describe('formatTable', () => {
   });
 });
 
-describe('cutToWidth', () => {
-  it('cuts no character in half, and says that something is missing', () => {
-    expect(cutToWidth('日本語', 6)).toBe('日本語');
-    expect(cutToWidth('日本語', 5)).toBe('日本…');
-    expect(cutToWidth('日本語', 4)).toBe('日…');
-    expect(cutToWidth('привет мир', 8)).toBe('привет …');
-    expect(cutToWidth('abc', 0)).toBe('');
-  });
+it.each([
+  ['日本語', 6, '日本語'],
+  ['日本語', 5, '日本…'],
+  ['日本語', 4, '日…'],
+  ['привет мир', 8, 'привет …'],
+  ['abc', 0, ''],
+])('no character is cut in half, and what is missing is told: %s to %i', (text, width, cut) => {
+  expect(cutToWidth(text, width)).toBe(cut);
 });
 
 it('wide characters count twice, marks not at all, and an emoji of several once', () => {
-  expect(displayWidth('漢字')).toBe(4);
-  expect(displayWidth('e\u0301')).toBe(1);
-  expect(displayWidth('©\ufe0f')).toBe(2);
-  expect(displayWidth('👨‍👩‍👧')).toBe(2);
+  expect(['漢字', 'e\u0301', '©\ufe0f', '👨‍👩‍👧'].map(displayWidth)).toEqual([4, 1, 2, 2]);
 });
