@@ -4,140 +4,117 @@ import { httpSandbox } from '../../testing/http-sandbox.ts';
 import { startTestSandbox, STILL } from '../../testing/sandbox.ts';
 
 const { sandbox, ask } = httpSandbox({ lists: 3, itemsPerList: 5, jobs: 20 });
+const collection = 'research_jobs';
+const LIST = { collection: 'lists' } as const;
 
-async function get(
-  path: string,
-  asking: { signal?: AbortSignal } = {},
-): Promise<{ status: number; data: Record<string, unknown>[] }> {
-  const { status, body } = await ask(path, asking);
-  return { status, data: (body['data'] ?? []) as Record<string, unknown>[] };
+async function get(path: string, signal?: AbortSignal): Promise<Record<string, unknown>[]> {
+  const { body } = await ask(path, signal === undefined ? {} : { signal });
+  return (body['data'] ?? []) as Record<string, unknown>[];
 }
 
 describe('mutations', () => {
   it('change the data of the user that they name', async () => {
     const two = await startTestSandbox({ ...STILL, keys: 'one=1,two=2', jobs: 5 });
-    const collection = 'research_jobs' as const;
     await two.control.mutate({ op: 'insert', user: 2, collection, id: '1', fields: { status: 'odd' } });
     expect(await two.control.count({ collection, user: 1 })).toBe(5);
     expect(await two.control.count({ collection, user: 2 })).toBe(6);
-    await expect(two.control.mutate({ op: 'insert', user: 3, collection })).rejects.toThrow(
-      'there is no user 3',
-    );
+    const third = two.control.mutate({ op: 'insert', user: 3, collection });
+    await expect(third).rejects.toThrow('there is no user 3');
     await two.stop();
   });
 
   it('insert with the next ID, with a given one between others, and verbatim', async () => {
-    const ids = (await get('/v1/research')).data.map((job) => Number(job['job_id']));
+    const ids = (await get('/v1/research')).map((job) => Number(job['job_id']));
     const between = (ids[4] ?? 0) + 1;
     expect(ids).not.toContain(between);
     const [next = '', given] = await sandbox.control.mutate(
-      { op: 'insert', collection: 'research_jobs', fields: { status: 'odd' } },
-      { op: 'insert', collection: 'research_jobs', id: String(between), fields: { status: 'late' } },
+      { op: 'insert', collection, fields: { status: 'odd' } },
+      { op: 'insert', collection, id: String(between), fields: { status: 'late' } },
     );
     expect(given).toBe(String(between));
-    const { data } = await get('/v1/research');
+    const data = await get('/v1/research');
     expect(data[0]).toMatchObject({ job_id: Number(next), status: 'odd' });
     expect(data[5]).toEqual({ job_id: between, status: 'late' });
     const source = '{"job_id":1,"n":1e400,"d":12345678901234567890.123}';
-    await sandbox.control.mutate({ op: 'insert', collection: 'research_jobs', id: '1', source });
-    expect((await sandbox.control.truth({ collection: 'research_jobs' })).at(-1)).toBe(source);
+    await sandbox.control.mutate({ op: 'insert', collection, id: '1', source });
+    expect((await sandbox.control.truth({ collection })).at(-1)).toBe(source);
   });
 
   it('update fields and move updated_at, unless they are silent', async () => {
-    const [job] = (await get('/v1/research?limit=1&starting_after=1050')).data;
+    const [job] = await get('/v1/research?limit=1&starting_after=1050');
     const id = String(job?.['job_id']);
+    const find = async () => (await get('/v1/research')).find((each) => String(each['job_id']) === id);
     await sandbox.control.clock({ advanceMs: 3_600_000 });
-    const find = async () => (await get('/v1/research')).data.find((each) => String(each['job_id']) === id);
     const before = await find();
-    await sandbox.control.mutate({
-      op: 'update',
-      collection: 'research_jobs',
-      id,
-      fields: { score: 1 },
-      silent: true,
-    });
+    await sandbox.control.mutate({ op: 'update', collection, id, fields: { score: 1 }, silent: true });
     expect(await find()).toEqual({ ...before, score: 1 });
-    await sandbox.control.mutate({
-      op: 'update',
-      collection: 'research_jobs',
-      id,
-      fields: { status: 'failed' },
-    });
+    await sandbox.control.mutate({ op: 'update', collection, id, fields: { status: 'failed' } });
     const after = await find();
     expect(after).toMatchObject({ score: 1, status: 'failed' });
     expect(after?.['updated_at']).not.toBe(before?.['updated_at']);
   });
 
   it('delete and restore, and the list’s row follows its items', async () => {
-    const [list] = (await get('/v1/lists?limit=1')).data;
-    const listId = String(list?.['list_id']);
-    const row = async () => (await get('/v1/lists?limit=1')).data[0];
+    const row = async () => (await get('/v1/lists?limit=1'))[0];
     const before = await row();
-    const [item] = (await get(`/v1/lists/${listId}`)).data;
-    const which = { collection: 'list_items', list: listId } as const;
+    const list = String(before?.['list_id']);
+    const [item] = await get(`/v1/lists/${list}`);
+    const which = { collection: 'list_items', list } as const;
     await sandbox.control.clock({ advanceMs: 5000 });
     await sandbox.control.mutate({ op: 'delete', ...which, id: String(item?.['id']) });
-    expect((await get(`/v1/lists/${listId}`)).data).toHaveLength(4);
+    expect(await get(`/v1/lists/${list}`)).toHaveLength(4);
     expect(await row()).toMatchObject({ item_count: 4 });
     expect((await row())?.['updated_at']).not.toBe(before?.['updated_at']);
     expect(await sandbox.control.count(which)).toBe(4);
     await sandbox.control.mutate({ op: 'restore', ...which, id: String(item?.['id']) });
-    expect((await get(`/v1/lists/${listId}`)).data[0]).toEqual(item);
+    expect((await get(`/v1/lists/${list}`))[0]).toEqual(item);
   });
 
   it('delete a list with its items', async () => {
-    const [, list] = (await get('/v1/lists')).data;
+    const [, list] = await get('/v1/lists');
     const id = String(list?.['list_id']);
-    await sandbox.control.mutate({ op: 'delete', collection: 'lists', id });
-    expect((await get('/v1/lists')).data).toHaveLength(2);
-    expect((await get(`/v1/lists/${id}`)).status).toBe(404);
+    await sandbox.control.mutate({ op: 'delete', ...LIST, id });
+    expect(await get('/v1/lists')).toHaveLength(2);
+    expect((await ask(`/v1/lists/${id}`)).status).toBe(404);
     expect(await sandbox.control.truth({ collection: 'list_items', list: id })).toEqual([]);
     await sandbox.control.change({ deletedList: 'empty' });
-    expect(await get(`/v1/lists/${id}`)).toEqual({ status: 200, data: [] });
-    await sandbox.control.mutate({ op: 'restore', collection: 'lists', id });
-    expect((await get(`/v1/lists/${id}`)).data).toHaveLength(5);
-  });
-
-  it('that are invalid are refused, with the reason', async () => {
-    const { control } = sandbox;
-    await expect(control.mutate({ op: 'delete', collection: 'lists', id: '5' })).rejects.toThrow(
-      'there is no item 5',
-    );
-    await expect(control.mutate({ op: 'insert', collection: 'research_jobs', id: '1' })).rejects.toThrow(
-      'there is an item 1 already',
-    );
-    await expect(control.truth({ collection: 'list_items' })).rejects.toThrow('name one as list');
-    await expect(control.count({ collection: 'lists', user: 99 })).rejects.toThrow('there is no user 99');
-    await expect(control.change({ jobs: 7 })).rejects.toThrow(
-      "jobs: can't be changed while the sandbox runs",
-    );
-    await expect(control.clock({ set: '2000-01-01T00:00:00Z' })).rejects.toThrow('to a later time only');
+    expect(await ask(`/v1/lists/${id}`)).toMatchObject({ status: 200, body: { data: [] } });
+    await sandbox.control.mutate({ op: 'restore', ...LIST, id });
+    expect(await get(`/v1/lists/${id}`)).toHaveLength(5);
   });
 });
 
-describe('the data clock', () => {
-  it('freezes, moves and resumes', async () => {
-    const { control } = sandbox;
-    const { now } = await control.clock({ freeze: true });
-    expect(await control.clock()).toEqual({ now, frozen: true });
-    const later = await control.clock({ advanceMs: 86_400_000 });
-    expect(Date.parse(later.now) - Date.parse(now)).toBe(86_400_000);
-    expect((await control.clock({ set: '2099-01-01T00:00:00.000Z' })).now).toBe('2099-01-01T00:00:00.000Z');
-    expect((await control.clock({ resume: true })).frozen).toBe(false);
-  });
+type Control = typeof sandbox.control;
+
+it.each<[string, (control: Control) => Promise<unknown>]>([
+  ['there is no item 5', (control) => control.mutate({ op: 'delete', ...LIST, id: '5' })],
+  ['there is an item 1 already', (control) => control.mutate({ op: 'insert', collection, id: '1' })],
+  ['name one as list', (control) => control.truth({ collection: 'list_items' })],
+  ['there is no user 99', (control) => control.count({ ...LIST, user: 99 })],
+  ["jobs: can't be changed while the sandbox runs", (control) => control.change({ jobs: 7 })],
+  ['to a later time only', (control) => control.clock({ set: '2000-01-01T00:00:00Z' })],
+])('what is invalid is refused, with the reason: %s', async (reason, call) => {
+  await expect(call(sandbox.control)).rejects.toThrow(reason);
+});
+
+it('the data clock freezes, moves and resumes', async () => {
+  const { control } = sandbox;
+  const { now } = await control.clock({ freeze: true });
+  expect(await control.clock()).toEqual({ now, frozen: true });
+  const later = await control.clock({ advanceMs: 86_400_000 });
+  expect(Date.parse(later.now) - Date.parse(now)).toBe(86_400_000);
+  expect((await control.clock({ set: '2099-01-01T00:00:00.000Z' })).now).toBe('2099-01-01T00:00:00.000Z');
+  expect((await control.clock({ resume: true })).frozen).toBe(false);
 });
 
 describe('counters and log', () => {
   it('show each request, its time, and its answer', async () => {
     const { control } = sandbox;
     await control.resetCounters();
-    const from = (await control.log()).length;
-    expect(from).toBe(0);
+    expect(await control.log()).toEqual([]);
     await Promise.all([get('/v1/research?limit=3'), get('/v1/lists'), get('/v1/nowhere')]);
     const log = await control.log();
-    expect(log.map((record) => record.status).toSorted((a, b) => Number(a) - Number(b))).toEqual([
-      200, 200, 404,
-    ]);
+    expect(log.map((record) => Number(record.status)).toSorted((a, b) => a - b)).toEqual([200, 200, 404]);
     expect(log.find((record) => record.path === '/v1/research?limit=3')).toMatchObject({
       route: 'GET /v1/research',
       method: 'GET',
@@ -160,7 +137,7 @@ describe('counters and log', () => {
     await control.resetCounters();
     const leave = new AbortController();
     const asked = ['/v1/research', '/v1/research?limit=1', '/v1/lists'].map((path) =>
-      get(path, { signal: leave.signal }).catch(() => 'left'),
+      get(path, leave.signal).catch(() => 'left'),
     );
     await eventually('three requests', async () => (await control.counters()).inFlight === 3);
     expect(await control.counters()).toMatchObject({ maxInFlight: 3, maxInFlightPerScope: 2 });

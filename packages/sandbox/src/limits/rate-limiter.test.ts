@@ -1,23 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { optionsWith } from '../../testing/options.ts';
-import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { RateLimiter, type Group } from './rate-limiter.ts';
 import { rateHeaders } from './rate-headers.ts';
 
-/** How many of `asked` requests at one time are accepted. */
-function burst(
-  limiter: RateLimiter,
-  group: Group,
-  settings: SandboxOptions,
-  asked = 100,
-  key = '0',
-  route = group as string,
-): number {
-  let count = 0;
-  for (let number = 0; number < asked; number += 1) {
-    count += limiter.admit(key, group, route, settings, 5000).allowed ? 1 : 0;
-  }
-  return count;
+type Switches = Parameters<typeof optionsWith>[0];
+
+/** A limiter, and how many of `asked` requests at one time it accepts. */
+function limiting(switches: Switches = {}) {
+  const limiter = new RateLimiter();
+  const settings = optionsWith(switches);
+  const admit = (at: number, group: Group = 'other', key = '0', route: string = group): boolean =>
+    limiter.admit(key, group, route, settings, at).allowed;
+  const burst = (group: Group, asked = 100, key = '0', route: string = group): number =>
+    Array.from({ length: asked }, () => admit(5000, group, key, route)).filter(Boolean).length;
+  return { admit, burst };
 }
 
 describe('the rate limiter', () => {
@@ -28,46 +24,36 @@ describe('the rate limiter', () => {
     ['sequence', 20],
     ['other', 60],
   ] as const)('admits of the group %s %i requests in a window, for each key', (group, limit) => {
-    const limiter = new RateLimiter();
-    expect(burst(limiter, group, optionsWith())).toBe(limit);
-    expect(burst(limiter, group, optionsWith(), 100, '1')).toBe(limit);
+    const { burst } = limiting();
+    expect([burst(group), burst(group, 100, '1')]).toEqual([limit, limit]);
   });
 
   it('counts each group by itself, and the endpoints of a group together, unless told otherwise', () => {
-    const shared = new RateLimiter();
-    expect(burst(shared, 'research', optionsWith(), 6, '0', 'POST /v1/research')).toBe(6);
-    expect(burst(shared, 'research', optionsWith(), 6, '0', 'POST /v1/enrich')).toBe(4);
-    expect(burst(shared, 'other', optionsWith(), 6)).toBe(6);
-    const apart = new RateLimiter();
-    const endpoint = optionsWith({ limitScope: 'endpoint' });
-    expect(burst(apart, 'research', endpoint, 100, '0', 'POST /v1/research')).toBe(10);
-    expect(burst(apart, 'research', endpoint, 100, '0', 'POST /v1/enrich')).toBe(10);
+    const bursts = (switches: Switches): number[] => {
+      const { burst } = limiting(switches);
+      const research = (endpoint: string): number => burst('research', 6, '0', `POST /v1/${endpoint}`);
+      return [research('research'), research('enrich'), burst('other', 6)];
+    };
+    expect(bursts({})).toEqual([6, 4, 6]);
+    expect(bursts({ limitScope: 'endpoint' })).toEqual([6, 6, 6]);
   });
 
   it('does not count refused requests, unless told to', () => {
-    const limiter = new RateLimiter();
-    const lenient = optionsWith({ limitOther: 1 });
-    limiter.admit('0', 'other', '', lenient, 0);
-    expect(limiter.admit('0', 'other', '', lenient, 59_999).allowed).toBe(false);
-    expect(limiter.admit('0', 'other', '', lenient, 60_000).allowed).toBe(true);
-    const strict = new RateLimiter();
-    const counting = optionsWith({ limitOther: 1, countRefused: 'on' });
-    strict.admit('0', 'other', '', counting, 0);
-    expect(strict.admit('0', 'other', '', counting, 59_999).allowed).toBe(false);
-    expect(strict.admit('0', 'other', '', counting, 60_000).allowed).toBe(false);
-    expect(strict.admit('0', 'other', '', counting, 120_000).allowed).toBe(true);
+    const lenient = limiting({ limitOther: 1 });
+    expect([0, 59_999, 60_000].map((at) => lenient.admit(at))).toEqual([true, false, true]);
+    const strict = limiting({ limitOther: 1, countRefused: 'on' });
+    const admitted = [0, 59_999, 60_000, 120_000].map((at) => strict.admit(at));
+    expect(admitted).toEqual([true, false, false, true]);
   });
 
   it('applies a second limit to all endpoints', () => {
-    const limiter = new RateLimiter();
-    const settings = optionsWith({ limitGlobal: 12 });
-    expect(burst(limiter, 'research', settings, 10)).toBe(10);
-    expect(burst(limiter, 'other', settings, 10)).toBe(2);
+    const { burst } = limiting({ limitGlobal: 12 });
+    expect([burst('research', 10), burst('other', 10)]).toEqual([10, 2]);
   });
 
   it('removes limits one by one or all at once', () => {
-    expect(burst(new RateLimiter(), 'other', optionsWith({ limitOther: 'off' }), 500)).toBe(500);
-    expect(burst(new RateLimiter(), 'heavy', optionsWith({ limits: 'off' }), 500)).toBe(500);
+    expect(limiting({ limitOther: 'off' }).burst('other', 500)).toBe(500);
+    expect(limiting({ limits: 'off' }).burst('heavy', 500)).toBe(500);
   });
 });
 
@@ -86,29 +72,17 @@ describe('the headers of a limit', () => {
   });
 
   it.each([
-    ['epoch-ms', String(wall + 30_400)],
-    ['delta-s', '31'],
-    ['iso', '2026-01-01T12:00:30.650Z'],
-    ['missing', undefined],
-  ] as const)('tell the reset as %s', (reset, text) => {
-    expect(rateHeaders(verdict, optionsWith({ reset }), wall)['X-RateLimit-Reset']).toBe(text);
-  });
-
-  it.each([
-    ['decimal', '1.500'],
-    ['http-date', 'Thu, 01 Jan 2026 12:00:02 GMT'],
-    ['huge', '86400'],
-    ['missing', undefined],
-  ] as const)('tell when to come again as %s', (retryAfter, text) => {
-    expect(rateHeaders(verdict, optionsWith({ retryAfter }), wall)['Retry-After']).toBe(text);
-  });
-
-  it('give wrong remaining requests, or none, as the switch says', () => {
-    expect(rateHeaders(verdict, optionsWith({ remaining: 'constant' }), wall)['X-RateLimit-Remaining']).toBe(
-      '59',
-    );
-    expect(rateHeaders(verdict, optionsWith({ remaining: 'missing' }), wall)).not.toHaveProperty(
-      'X-RateLimit-Remaining',
-    );
+    ['reset', 'epoch-ms', 'X-RateLimit-Reset', String(wall + 30_400)],
+    ['reset', 'delta-s', 'X-RateLimit-Reset', '31'],
+    ['reset', 'iso', 'X-RateLimit-Reset', '2026-01-01T12:00:30.650Z'],
+    ['reset', 'missing', 'X-RateLimit-Reset', undefined],
+    ['retryAfter', 'decimal', 'Retry-After', '1.500'],
+    ['retryAfter', 'http-date', 'Retry-After', 'Thu, 01 Jan 2026 12:00:02 GMT'],
+    ['retryAfter', 'huge', 'Retry-After', '86400'],
+    ['retryAfter', 'missing', 'Retry-After', undefined],
+    ['remaining', 'constant', 'X-RateLimit-Remaining', '59'],
+    ['remaining', 'missing', 'X-RateLimit-Remaining', undefined],
+  ] as const)('are what the switches say: %s %s', (name, form, header, text) => {
+    expect(rateHeaders(verdict, optionsWith({ [name]: form }), wall)[header]).toBe(text);
   });
 });
