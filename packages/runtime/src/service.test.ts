@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Service, service, startAll, stopAll } from './service.ts';
+import { service, startAll, stopAll } from './service.ts';
 
 /** A body that runs until it is stopped. */
 const untilStopped = ({ signal, ready }: { signal: AbortSignal; ready: () => void }): Promise<void> =>
@@ -38,10 +38,7 @@ describe('a service', () => {
   });
 
   it('reports a body that ends by itself as a failure', async () => {
-    const short = service('short', ({ ready }) => {
-      ready();
-      return Promise.resolve();
-    });
+    const short = service('short', async ({ ready }) => ready());
     await short.start();
     expect((await short.ended)?.message).toBe('short ended by itself');
   });
@@ -54,27 +51,21 @@ describe('a service', () => {
   });
 });
 
-describe('several services', () => {
-  const named = (name: string, log: string[], fails = false): Service =>
+it.each([
+  ['stop in the opposite order', ['a', 'b'], undefined, ['+a', '+b', '-b', '-a']],
+  ['are all stopped when one can’t start', ['a', 'b', 'c'], 'b', ['+a', '-a']],
+])('several services %s', async (_, names, broken, done) => {
+  const log: string[] = [];
+  const all = names.map((name) =>
     service(name, async (run) => {
-      if (fails) throw new Error(`${name} can't`);
+      if (name === broken) throw new Error(`${name} can't`);
       log.push(`+${name}`);
       await untilStopped(run).finally(() => log.push(`-${name}`));
-    });
-
-  it('stop in the opposite order', async () => {
-    const log: string[] = [];
-    const all = [named('a', log), named('b', log)];
+    }),
+  );
+  if (broken === undefined) {
     await startAll(all);
     await stopAll(all);
-    expect(log).toEqual(['+a', '+b', '-b', '-a']);
-  });
-
-  it('are all stopped when one can’t start', async () => {
-    const log: string[] = [];
-    await expect(startAll([named('a', log), named('b', log, true), named('c', log)])).rejects.toThrow(
-      "b can't",
-    );
-    expect(log).toEqual(['+a', '-a']);
-  });
+  } else await expect(startAll(all)).rejects.toThrow(`${broken} can't`);
+  expect(log).toEqual(done);
 });
