@@ -2,7 +2,6 @@ import type { Clock } from '../src/clock.ts';
 
 interface Timer {
   readonly due: number;
-  readonly order: number;
   readonly fire: () => void;
   cancelled: boolean;
 }
@@ -17,8 +16,8 @@ interface Timer {
 export class VirtualClock implements Clock {
   #monotonic = 0;
   #wall: number;
-  #order = 0;
-  readonly #timers = new Timers();
+  /** By due time, then in the order in which they were set; the first one last. */
+  readonly #timers: Timer[] = [];
 
   /** @param start wall clock at the beginning, milliseconds since the epoch */
   constructor(start: number = Date.UTC(2026, 0, 1)) {
@@ -74,7 +73,7 @@ export class VirtualClock implements Clock {
     const end = this.#monotonic + limitMs;
     await settled();
     while (this.#fireNext(end)) await settled();
-    if (this.#timers.first() !== undefined)
+    if (this.#first() !== undefined)
       throw new Error(`still busy after ${String(limitMs)} ms of virtual time`);
   }
 
@@ -100,14 +99,21 @@ export class VirtualClock implements Clock {
 
   #set(ms: number, fire: () => void): Timer {
     const due = this.#monotonic + Math.max(0, ms);
-    const timer: Timer = { due, order: this.#order++, fire, cancelled: false };
-    this.#timers.push(timer);
+    const timer = { due, fire, cancelled: false };
+    const at = this.#timers.findIndex((each) => each.due <= due);
+    this.#timers.splice(at === -1 ? this.#timers.length : at, 0, timer);
     return timer;
+  }
+
+  /** The next timer; cancelled ones are dropped when they are first. */
+  #first(): Timer | undefined {
+    while (this.#timers.at(-1)?.cancelled === true) this.#timers.pop();
+    return this.#timers.at(-1);
   }
 
   /** Fires the next timer that is due by `end`; false when there is none. */
   #fireNext(end: number): boolean {
-    const next = this.#timers.first();
+    const next = this.#first();
     if (next === undefined || next.due > end) return false;
     this.#timers.pop();
     this.#monotonic = next.due;
@@ -121,34 +127,4 @@ function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
-}
-
-/** By due time, then order; cancelled timers are dropped when they are first. */
-class Timers {
-  /** The first one last. */
-  readonly #sorted: Timer[] = [];
-
-  first(): Timer | undefined {
-    while (this.#sorted.at(-1)?.cancelled === true) this.#sorted.pop();
-    return this.#sorted.at(-1);
-  }
-
-  push(timer: Timer): void {
-    let [low, high] = [0, this.#sorted.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const other = this.#sorted[middle];
-      if (other !== undefined && before(timer, other)) low = middle + 1;
-      else high = middle;
-    }
-    this.#sorted.splice(low, 0, timer);
-  }
-
-  pop(): void {
-    this.#sorted.pop();
-  }
-}
-
-function before(a: Timer, b: Timer): boolean {
-  return a.due < b.due || (a.due === b.due && a.order < b.order);
 }

@@ -22,9 +22,8 @@ export class SandboxControl {
   }
 
   /** JSON texts of the items, exactly as their list would answer them now, in its order. */
-  async truth(which: ItemSelection): Promise<string[]> {
-    const text = await (await this.#fetch(`/truth?${queryOf(which)}`)).text();
-    return text === '' ? [] : text.trimEnd().split('\n');
+  truth(which: ItemSelection): Promise<string[]> {
+    return this.#texts(`/truth?${queryOf(which)}`);
   }
 
   async count(which: ItemSelection): Promise<number> {
@@ -98,14 +97,13 @@ export class SandboxControl {
     return (await this.#json<{ ids: (string | null)[] }>('/events', requests)).ids;
   }
 
-  async #lines<T>(path: string): Promise<T[]> {
+  async #texts(path: string): Promise<string[]> {
     const text = await (await this.#fetch(path)).text();
-    return text === ''
-      ? []
-      : text
-          .trimEnd()
-          .split('\n')
-          .map((line) => JSON.parse(line) as T);
+    return text.split('\n').filter((line) => line !== '');
+  }
+
+  async #lines<T>(path: string): Promise<T[]> {
+    return (await this.#texts(path)).map((line) => JSON.parse(line) as T);
   }
 
   async #json<T>(path: string, body?: unknown): Promise<T> {

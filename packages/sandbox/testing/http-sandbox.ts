@@ -31,24 +31,18 @@ export function httpSandbox(switches: Partial<SandboxOptions> = {}) {
   /** All IDs of a list, read page by page. */
   const walk = async (path: string): Promise<string[]> => {
     const ids: string[] = [];
-    const field = ID_FIELDS[path] ?? 'id';
     for (;;) {
       const after = ids.length === 0 ? '' : `&starting_after=${ids.at(-1) ?? ''}`;
       const { status, body } = await ask(`${path}?limit=50${after}`);
       expect(status).toBe(200);
       expect(body['object']).toBe('list');
-      ids.push(...(body['data'] as Record<string, unknown>[]).map((item) => String(item[field])));
+      // Its ID is each item's first field.
+      ids.push(...(body['data'] as object[]).map((item) => String(Object.values(item)[0])));
       if (body['has_more'] !== true) return ids;
     }
   };
   return { sandbox, ask, post, walk };
 }
-
-const ID_FIELDS: Readonly<Record<string, string>> = {
-  '/v1/research': 'job_id',
-  '/v1/research/bulk': 'bulk_job_id',
-  '/v1/lists': 'list_id',
-};
 
 function parsed(text: string): Record<string, unknown> {
   try {
