@@ -4,10 +4,9 @@ import { flagOf, SANDBOX_SWITCHES, SWITCH_NAMES } from './sandbox-switches.ts';
 
 describe('the options of a sandbox', () => {
   it('have a default for every switch', () => {
-    const reading = readSandboxOptions({});
-    expect(reading).toHaveProperty('options.jobs', 1000);
-    expect(reading).toHaveProperty('options.order', 'falling');
-    expect(reading).toHaveProperty('options.limitOther', 60);
+    expect(readSandboxOptions({})).toMatchObject({
+      options: { jobs: 1000, order: 'falling', limitOther: 60 },
+    });
   });
 
   it('accept every default and every choice as the text of a command line', () => {
@@ -48,36 +47,27 @@ describe('the options of a sandbox', () => {
     });
   });
 
-  it('name the switches that contradict each other', () => {
-    expect(readSandboxOptions({ latencyMin: 5, latencyMax: 4 })).toHaveProperty(
-      'problems.0',
-      expect.stringContaining('latency-min'),
-    );
-    expect(readSandboxOptions({ port: 9000, controlPort: 9000 })).toHaveProperty(
-      'problems.0',
-      expect.stringContaining('control-port'),
-    );
-    expect(readSandboxOptions({ fault500: 0.6, faultReset: 0.6 })).toHaveProperty(
-      'problems.0',
-      expect.stringContaining('add up to 1.2'),
-    );
+  it.each([
+    [{ latencyMin: 5, latencyMax: 4 }, 'latency-min'],
+    [{ port: 9000, controlPort: 9000 }, 'control-port'],
+    [{ fault500: 0.6, faultReset: 0.6 }, 'add up to 1.2'],
+  ])('name the switches that contradict each other: %o', (given, words) => {
+    expect(readSandboxOptions(given)).toMatchObject({ problems: [expect.stringContaining(words)] });
   });
 
   it('of a running sandbox change only where they are live, and keep the others', () => {
     const base = readSandboxOptions({ jobs: 5, order: 'rising' });
     if (!('options' in base)) throw new Error('legal options');
-    expect(readSandboxOptions({ order: 'score' }, base.options)).toEqual({
-      options: { ...base.options, order: 'score' },
-    });
-    expect(readSandboxOptions({ jobs: 6 }, base.options)).toEqual({
-      problems: ["jobs: can't be changed while the sandbox runs"],
-    });
+    const changed = readSandboxOptions({ order: 'score' }, base.options);
+    expect(changed).toEqual({ options: { ...base.options, order: 'score' } });
+    const problems = ["jobs: can't be changed while the sandbox runs"];
+    expect(readSandboxOptions({ jobs: 6 }, base.options)).toEqual({ problems });
   });
 
   it('have flags that a command line can tell apart', () => {
-    expect(new Set(SWITCH_NAMES.map(flagOf)).size).toBe(SWITCH_NAMES.length);
-    expect(flagOf('newJobsPerMinute')).toBe('new-jobs-per-minute');
-    expect(flagOf('fault500')).toBe('fault-500');
-    expect(SWITCH_NAMES.map(flagOf).filter((flag) => !/^[a-z]+(-[a-z0-9]+)*$/.test(flag))).toEqual([]);
+    const flags = SWITCH_NAMES.map(flagOf);
+    expect(new Set(flags).size).toBe(flags.length);
+    expect(flags).toEqual(expect.arrayContaining(['new-jobs-per-minute', 'fault-500']));
+    expect(flags.filter((flag) => !/^[a-z]+(-[a-z0-9]+)*$/.test(flag))).toEqual([]);
   });
 });
