@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { inheritBlocks } from './inherit.ts';
 import { KeyModel } from '../key-model.ts';
 import { StoreTime } from './store-time.ts';
@@ -9,19 +9,35 @@ import { GUARD_MS, WINDOW_MS } from '../slots/timing.ts';
 const NOW = 5_000;
 const STORE_NOW = 1_005_000;
 const USED_MS = WINDOW_MS + GUARD_MS;
+const DAY = 86_400_000;
+const LONGEST = 10_000 + 30_000 + USED_MS;
 
-/** How long from the start each inherited slot is in use, milliseconds; the last one first. */
-function usedFor(...blocks: Partial<LoadedBlock>[]): number[] {
-  const model = new KeyModel(1);
-  const rows = blocks.map((block) => ({
-    group: 'other' as const,
+/** Moments of the row are from the store's now; `usedFor`: for how long (ms) each inherited slot is in use, the last one first. */
+it.each<[string, { validUntil?: number; freed?: number[]; size?: number }, usedFor: number[]]>([
+  // Without an answer, when its reservation ended.
+  ['of which nothing was recorded counts as sent', { validUntil: 4_000 }, [4_000 + 30_000 + USED_MS]],
+  ['of which nothing was recorded counts from its end', { validUntil: -40_000 }, [30_000 - 40_000 + USED_MS]],
+  ['of which nothing was recorded is over some day', { validUntil: -300_000 }, []],
+  ['that was recorded comes free when it says', { freed: [7_000] }, [7_000]],
+  ['that was recorded may be free by now', { freed: [-1] }, []],
+  [
+    'is one of as many as its block has',
+    { size: 4, freed: [1_000], validUntil: -50_000 },
+    [40_250, 40_250, 40_250, 1_000],
+  ],
+  ['stays in use as long as an honest row can say', { validUntil: 10_000 }, [LONGEST]],
+  ['stays in use no longer, though the store’s clock was put back', { validUntil: DAY }, [LONGEST]],
+  ['stays in use no longer, though it was recorded so', { freed: [DAY] }, [LONGEST]],
+])('a slot of an earlier process %s', (_, { validUntil = 0, freed = [], size = 1 }, usedFor) => {
+  const block: LoadedBlock = {
+    group: 'other',
     blockId: 1,
-    size: 1,
-    validUntil: STORE_NOW,
-    freed: [],
-    ...block,
-  }));
-  inheritBlocks(model, rows, NOW, new StoreTime(STORE_NOW, NOW));
+    size,
+    validUntil: STORE_NOW + validUntil,
+    freed: freed.map((at) => STORE_NOW + at),
+  };
+  const model = new KeyModel(1);
+  inheritBlocks(model, [block], NOW, new StoreTime(STORE_NOW, NOW));
   const { log } = model.group('other');
   const until: number[] = [];
   let used = log.used(NOW, GUARD_MS);
@@ -29,30 +45,5 @@ function usedFor(...blocks: Partial<LoadedBlock>[]): number[] {
     const left = log.used(NOW + ms, GUARD_MS);
     for (; used > left; used -= 1) until.unshift(ms);
   }
-  return until;
-}
-
-describe('a slot of an earlier process', () => {
-  it('of which nothing was recorded counts as sent, without an answer, when its reservation ended', () => {
-    expect(usedFor({ validUntil: STORE_NOW + 4_000 })).toEqual([4_000 + 30_000 + USED_MS]);
-    expect(usedFor({ validUntil: STORE_NOW - 40_000 })).toEqual([30_000 - 40_000 + USED_MS]);
-    expect(usedFor({ validUntil: STORE_NOW - 300_000 })).toEqual([]);
-  });
-
-  it('that was recorded comes free when it says', () => {
-    expect(usedFor({ freed: [STORE_NOW + 7_000] })).toEqual([7_000]);
-    expect(usedFor({ freed: [STORE_NOW - 1] })).toEqual([]);
-  });
-
-  it('is one of as many as its block has', () => {
-    const block = { size: 4, freed: [STORE_NOW + 1_000], validUntil: STORE_NOW - 50_000 };
-    expect(usedFor(block)).toEqual([40_250, 40_250, 40_250, 1_000]);
-  });
-
-  it('stays in use no longer than an honest row can say, though the store’s clock was put back', () => {
-    const longest = 10_000 + 30_000 + USED_MS;
-    expect(usedFor({ validUntil: STORE_NOW + 10_000 })).toEqual([longest]);
-    expect(usedFor({ validUntil: STORE_NOW + 86_400_000 })).toEqual([longest]);
-    expect(usedFor({ freed: [STORE_NOW + 86_400_000] })).toEqual([longest]);
-  });
+  expect(until).toEqual(usedFor);
 });
