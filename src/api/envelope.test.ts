@@ -10,39 +10,31 @@ const keys = (text: string, type: 'bigint' | 'text' = 'bigint') =>
 
 describe('readPage', () => {
   it('reads the envelope of the specification', () => {
-    const read = page(
-      '{"object":"list","data":[{"job_id":9,"status":"completed"},{"job_id":8}],"has_more":true}',
-    );
-    expect(read).toEqual({
-      items: [
-        {
-          source: '{"job_id":9,"status":"completed"}',
-          state: 'finished',
-          key: '9',
-          problem: undefined,
-        },
-        { source: '{"job_id":8}', state: 'finished', key: '8', problem: undefined },
-      ],
+    const sources = ['{"job_id":9,"status":"completed"}', '{"job_id":8}'];
+    expect(page(`{"object":"list","data":[${sources.join()}],"has_more":true}`)).toEqual({
+      items: sources.map((source, nth) => ({
+        source,
+        state: 'finished',
+        key: ['9', '8'][nth],
+        problem: undefined,
+      })),
       hasMore: true,
       nextCursor: undefined,
     });
   });
 
-  it('finds the one list beside a has_more, where there is no data', () => {
-    const expected = ['3', '2'];
-    for (const text of [
-      '{"list_id":7,"accounts":{"data":[{"job_id":3},{"job_id":2}],"has_more":true}}',
-      '{"list_id":7,"accounts":{"items":[{"job_id":3},{"job_id":2}],"has_more":true}}',
-      '{"accounts":[{"job_id":3},{"job_id":2}],"tags":["a"],"has_more":true}',
-      '{"other":{"rows":[{}]},"accounts":{"data":[{"job_id":3},{"job_id":2}],"extra":[{}],"has_more":true}}',
-      '{"data":{"items":[{"job_id":3},{"job_id":2}],"has_more":true}}',
-    ]) {
-      expect(keys(text)).toEqual(expected);
-      expect(page(text).hasMore).toBe(true);
-    }
-    expect(page('{"accounts":{"data":[],"has_more":false}}').items).toEqual([]);
-    const without = page('{"object":"list","accounts":{"data":[{"job_id":3}]},"meta":{"version":1}}');
-    expect(without).toMatchObject({ items: [{ key: '3' }], hasMore: undefined });
+  const TWO = '[{"job_id":3},{"job_id":2}]';
+  it.each([
+    [`{"list_id":7,"accounts":{"data":${TWO},"has_more":true}}`, ['3', '2'], true],
+    [`{"list_id":7,"accounts":{"items":${TWO},"has_more":true}}`, ['3', '2'], true],
+    [`{"accounts":${TWO},"tags":["a"],"has_more":true}`, ['3', '2'], true],
+    [`{"other":{"rows":[{}]},"accounts":{"data":${TWO},"extra":[{}],"has_more":true}}`, ['3', '2'], true],
+    [`{"data":{"items":${TWO},"has_more":true}}`, ['3', '2'], true],
+    ['{"accounts":{"data":[],"has_more":false}}', [], false],
+    [`{"object":"list","accounts":{"data":${TWO}},"meta":{"version":1}}`, ['3', '2'], undefined],
+  ])('finds the one list beside a has_more, where there is no data: %s', (text, found, hasMore) => {
+    expect(keys(text)).toEqual(found);
+    expect(page(text).hasMore).toBe(hasMore);
   });
 
   it.each([
@@ -283,13 +275,9 @@ describe('readObject', () => {
     expect(readObject(text)).toEqual({ source: text, fields: JSON.parse(text) as unknown });
   });
 
-  it('refuses a name that occurs twice: nobody knows whose account it is', () => {
-    expect(() => readObject('{"user_id":1,"credits":2,"user_id":3}')).toThrow(
-      new MalformedAnswer('the name "user_id" occurs twice in an object'),
-    );
-  });
-
-  it('refuses an error in disguise', () => {
+  it('refuses a name that occurs twice: nobody knows whose account it is, and an error in disguise', () => {
+    const twice = new MalformedAnswer('the name "user_id" occurs twice in an object');
+    expect(() => readObject('{"user_id":1,"credits":2,"user_id":3}')).toThrow(twice);
     expect(() => readObject('{"error":{"message":"no"}}')).toThrow('the body is an error: no');
   });
 });

@@ -1,42 +1,40 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readTextFile, Variables } from './environment.ts';
 import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
-describe('a small file', () => {
-  const folder = folderForEach();
+const folder = folderForEach();
+const file = (content: string | Buffer): string => {
+  const path = join(folder.path, 'file');
+  writeFileSync(path, content);
+  return path;
+};
+const MIB = 'x'.repeat(1024 * 1024);
 
-  it('gives its text without a byte order mark', () => {
-    const path = join(folder.path, 'key');
-    writeFileSync(path, '\ufeffk1\r\n');
-    expect(readTextFile(path)).toBe('k1\r\n');
-    expect(new Variables({ MIRROR_API_KEY_FILE: path }).texts.get('MIRROR_API_KEY')).toBe('k1');
-  });
+it('a small file gives its text without a byte order mark', () => {
+  expect(readTextFile(file('\ufeffk1\r\n'))).toBe('k1\r\n');
+  const { texts } = new Variables({ MIRROR_API_KEY_FILE: file('\ufeffk1\r\n') });
+  expect(texts.get('MIRROR_API_KEY')).toBe('k1');
+  expect([readTextFile(file(MIB)), readTextFile('/dev/null')]).toEqual([MIB, '']);
+});
 
-  it('that has no end, is too large, or is not UTF-8 is refused', () => {
-    const file = (content: string | Buffer): string => {
-      writeFileSync(join(folder.path, 'file'), content);
-      return join(folder.path, 'file');
-    };
-    expect(() => readTextFile('/dev/zero')).toThrow('more than 1 MiB');
-    expect(readTextFile(file('x'.repeat(1024 * 1024)))).toHaveLength(1024 * 1024);
-    expect(() => readTextFile(file('x'.repeat(1024 * 1024 + 1)))).toThrow('more than 1 MiB');
-    expect(() => readTextFile(file(Buffer.from('key', 'utf16le')))).toThrow('save it as UTF-8');
-    expect(() => readTextFile(file(Buffer.from('Gew\xfcrz', 'latin1')))).toThrow('save it as UTF-8');
-    expect(readTextFile('/dev/null')).toBe('');
-  });
+it('a file that has no end, is too large, or is not UTF-8 is refused', () => {
+  for (const path of ['/dev/zero', file(`${MIB}x`)])
+    expect(() => readTextFile(path)).toThrow('more than 1 MiB');
+  for (const text of [Buffer.from('key', 'utf16le'), Buffer.from('Gew\xfcrz', 'latin1')])
+    expect(() => readTextFile(file(text))).toThrow('save it as UTF-8');
+});
 
-  it('with a variable’s value is a regular file: whatever else would keep the program waiting is a problem', () => {
-    const pipe = join(folder.path, 'pipe');
-    execFileSync('mkfifo', [pipe]);
-    const problem = (path: string): string[] => new Variables({ MIRROR_API_KEY_FILE: path }).problems;
-    for (const path of [pipe, '/dev/zero', '/dev/null', folder.path]) {
-      expect(problem(path)).toEqual(["MIRROR_API_KEY_FILE: can't be read: it is not a regular file"]);
-    }
-    expect(problem(join(folder.path, 'none'))).toEqual([expect.stringContaining('ENOENT')]);
-  });
+it('a file with a variable’s value is a regular file: whatever else would keep the program waiting is a problem', () => {
+  const pipe = join(folder.path, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const problem = (path: string): string[] => new Variables({ MIRROR_API_KEY_FILE: path }).problems;
+  for (const path of [pipe, '/dev/zero', '/dev/null', folder.path]) {
+    expect(problem(path)).toEqual(["MIRROR_API_KEY_FILE: can't be read: it is not a regular file"]);
+  }
+  expect(problem(join(folder.path, 'none'))).toEqual([expect.stringContaining('ENOENT')]);
 });
 
 it('a name with our prefix and another mark than _ is a slip, too', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { Stopped } from '@research-mirror/runtime/service';
@@ -6,63 +6,54 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { broken, type Check, ok, runChecks } from './check.ts';
 
 const boundMs = 1_000;
-const signal = new AbortController().signal;
-const fine = { run: () => Promise.resolve(ok('fine')) };
-const gone = { run: () => Promise.resolve(broken('it is gone', { remedy: 'put it back' })) };
+type Run = Check<unknown>['run'];
 
-async function told(checks: readonly Check<unknown>[], clock = systemClock): Promise<string[]> {
-  const found = await runChecks(checks, { clock, signal }, boundMs);
-  return found.map(({ check, state, found: words }) => `${check} ${state}: ${words}`);
-}
+const FINE: Run = async () => ok('fine');
+const GONE: Run = async () => broken('it is gone', { remedy: 'put it back' });
+const NEVER: Run = () => new Promise<never>(() => {});
+const ODD: Run = () => Promise.reject(new Error('odd'));
+const REFUSED: Run = () => Promise.reject(new Unusable('mend it'));
+const check = (name: string, run: Run, ...after: string[]): Check<unknown> => ({ name, after, run });
 
-describe('checks', () => {
-  it('are reported in their order; what rests on a failed one is not looked at, and says which failed', async () => {
-    const checks = [
-      { name: 'a', ...fine },
-      { name: 'b', after: ['a'], ...gone },
-      { name: 'c', after: ['a', 'b'], ...fine },
-      { name: 'd', after: ['c'], ...fine },
-      { name: 'e', after: ['a'], ...fine },
-    ];
-    expect(await told(checks)).toEqual([
+it.each<[string, Check<unknown>[], string[]]>([
+  [
+    'are reported in their order; what rests on a failed one is not looked at, and says which failed',
+    [
+      check('a', FINE),
+      check('b', GONE, 'a'),
+      check('c', FINE, 'a', 'b'),
+      check('d', FINE, 'c'),
+      check('e', FINE, 'a'),
+    ],
+    [
       'a ok: fine',
       'b broken: it is gone',
       'c unknown: not looked at: b failed',
       'd unknown: not looked at: b failed',
       'e ok: fine',
-    ]);
-  });
+    ],
+  ],
+  [
+    'may find several things, or nothing',
+    [check('a', async () => [ok('one'), ok('two')]), check('b', async () => []), check('c', FINE, 'b')],
+    ['a ok: one', 'a ok: two', 'c ok: fine'],
+  ],
+  [
+    'end when their time is over',
+    [check('a', FINE), check('b', NEVER), check('c', FINE, 'b')],
+    ['a ok: fine', 'b unknown: no answer within 1 s', 'c unknown: not looked at: b failed'],
+  ],
+  ['say an error', [check('a', ODD), check('b', REFUSED)], ['a unknown: odd', 'b broken: mend it']],
+])('checks %s', async (_, checks, told) => {
+  const clock = new VirtualClock();
+  const running = runChecks(checks, { clock, signal: new AbortController().signal }, boundMs);
+  await clock.advance(boundMs);
+  expect((await running).map((each) => `${each.check} ${each.state}: ${each.found}`)).toEqual(told);
+});
 
-  it('may find several things, or nothing', async () => {
-    const several = { name: 'a', run: () => Promise.resolve([ok('one'), ok('two')]) };
-    const nothing = { name: 'b', run: () => Promise.resolve([]) };
-    expect(await told([several, nothing, { name: 'c', after: ['b'], ...fine }])).toEqual([
-      'a ok: one',
-      'a ok: two',
-      'c ok: fine',
-    ]);
-  });
-
-  it('end when their time is over', async () => {
-    const clock = new VirtualClock();
-    const never = { name: 'b', run: () => new Promise<never>(() => {}) };
-    const running = told([{ name: 'a', ...fine }, never, { name: 'c', after: ['b'], ...fine }], clock);
-    await clock.advance(boundMs);
-    expect(await running).toEqual([
-      'a ok: fine',
-      'b unknown: no answer within 1 s',
-      'c unknown: not looked at: b failed',
-    ]);
-  });
-
-  it('say an error, and throw an interruption', async () => {
-    const failing = { name: 'a', run: () => Promise.reject(new Error('odd')) };
-    const refused = { name: 'b', run: () => Promise.reject(new Unusable('mend it')) };
-    expect(await told([failing, refused])).toEqual(['a unknown: odd', 'b broken: mend it']);
-    const interrupt = new AbortController();
-    const never = { name: 'a', run: () => new Promise<never>(() => {}) };
-    const running = runChecks([never], { clock: systemClock, signal: interrupt.signal }, boundMs);
-    interrupt.abort(new Stopped('research-mirror'));
-    await expect(running).rejects.toBeInstanceOf(Stopped);
-  });
+it('checks throw an interruption', async () => {
+  const interrupt = new AbortController();
+  const running = runChecks([check('a', NEVER)], { clock: systemClock, signal: interrupt.signal }, boundMs);
+  interrupt.abort(new Stopped('research-mirror'));
+  await expect(running).rejects.toBeInstanceOf(Stopped);
 });
