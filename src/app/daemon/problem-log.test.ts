@@ -7,18 +7,15 @@ import { problemLog } from './problem-log.ts';
 it('says once that a problem began, and once that it is over', async () => {
   const clock = new VirtualClock();
   const lines: string[] = [];
+  const say = (level: string) => (line: unknown) => void lines.push(`${level} ${String(line)}`);
   let problems: readonly Problem[] = [];
   let looks = 0;
-  const log = {
-    warn: (line: unknown) => void lines.push(`warn ${String(line)}`),
-    info: (line: unknown) => void lines.push(`info ${String(line)}`),
-    debug: (line: unknown) => void lines.push(`debug ${String(line)}`),
-  };
-  const report = async (): Promise<{ problems: readonly Problem[]; at: string }> => {
+  const report = async () => {
     looks += 1;
     if (looks === 5) throw new Error('no database');
     return { problems, at: AT };
   };
+  const log = { warn: say('warn'), info: say('info'), debug: say('debug') };
   const service = problemLog(report, clock, log);
   await service.start();
   await clock.advance(60_000);

@@ -31,27 +31,30 @@ const BEGUN = Buffer.concat([message('C', 'BEGIN\0'), message('Z', 'T')]);
 /** As a German server says that pg_hba.conf has no line for this way of connecting. */
 const NO_ENTRY = message('E', 'SFATAL\0VFATAL\0C28000\0Mkein pg_hba.conf-Eintrag für Host »127.0.0.1«\0\0');
 
-/** A server that answers each piece of a connection with the next of `answers`, then with nothing. */
-async function plays(
-  answers: (connection: number) => readonly (Buffer | 'gone')[],
-): Promise<pg.ClientConfig> {
-  let connections = 0;
-  const server = createServer((socket: Socket) => {
-    connections += 1;
-    const left = [...answers(connections)];
+/** Listens on loopback until the test ends. @returns its port */
+async function listens(onSocket: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
     socket.on('error', () => {});
-    socket.on('data', () => {
-      const next = left.shift();
-      if (next === 'gone') socket.destroy();
-      else if (next !== undefined) socket.write(next);
-    });
     closing.push(() => socket.destroy());
+    onSocket(socket);
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
   closing.push(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  return (server.address() as AddressInfo).port;
+}
+
+/** A server that answers each piece of a connection with the next of `answers`, then with nothing. */
+async function plays(...answers: (Buffer | 'gone')[]): Promise<pg.ClientConfig> {
+  const port = await listens((socket) => {
+    const left = [...answers];
+    socket.on('data', () => {
+      const next = left.shift();
+      if (next === 'gone') socket.destroy();
+      else if (next !== undefined) socket.write(next);
+    });
+  });
   return { host: '127.0.0.1', port, user: 'u', database: 'd', ssl: false };
 }
 
@@ -93,9 +96,9 @@ const says = (text: string, problem = 'connection', kind: unknown = DatabaseUnav
 
 describe('the texts of the pinned driver', () => {
   it('of connections that end or do not come', async () => {
-    const silent = await plays(() => []);
-    const lets = await plays(() => [LET_IN]);
-    const goes = await plays(() => [LET_IN, 'gone']);
+    const silent = await plays();
+    const lets = await plays(LET_IN);
+    const goes = await plays(LET_IN, 'gone');
     expect(await failure(() => client({ ...silent, connectionTimeoutMillis: 50 }).connect())).toEqual(
       says('timeout expired'),
     );
@@ -131,22 +134,22 @@ describe('the texts of the pinned driver', () => {
   it('of TLS and of signing in', async () => {
     const tls = { rejectUnauthorized: false };
     expect(
-      await failure(async () => client({ ...(await plays(() => [Buffer.from('N')])), ssl: tls }).connect()),
+      await failure(async () => client({ ...(await plays(Buffer.from('N'))), ssl: tls }).connect()),
     ).toEqual(says('The server does not support SSL connections', 'no-tls', Unusable));
     expect(
-      await failure(async () => client({ ...(await plays(() => [Buffer.from('E')])), ssl: tls }).connect()),
+      await failure(async () => client({ ...(await plays(Buffer.from('E'))), ssl: tls }).connect()),
     ).toEqual(says('There was an error establishing an SSL connection', 'tls'));
-    const scram = await plays(() => [
+    const scram = await plays(
       authentication(10, 'SCRAM-SHA-256\0\0'),
       authentication(11, 'r=abc,s=YWJj,i=4096'),
-    ]);
+    );
     const wants = (password?: string): pg.Client =>
       client({ ...scram, password: password ?? (() => undefined as never) });
     expect(await failure(() => wants().connect())).toEqual(
       says('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'no-password', Unusable),
     );
     expect(await failure(() => wants('x').connect())).toMatchObject({ problem: 'sign-in', kind: Unusable });
-    const oauth = await plays(() => [authentication(10, 'OAUTHBEARER\0\0')]);
+    const oauth = await plays(authentication(10, 'OAUTHBEARER\0\0'));
     expect(await failure(() => client({ ...oauth, password: 'x' }).connect())).toEqual(
       says('SASL: Only mechanism(s) SCRAM-SHA-256 are supported', 'sign-in', Unusable),
     );
@@ -165,9 +168,7 @@ describe('a server that does not speak English', () => {
   }
   /** In TLS it lets nobody in, in plain text everybody, or the other way round. */
   async function server(letsIn: 'plain' | 'tls'): Promise<string> {
-    const listening = createServer((socket) => {
-      closing.push(() => socket.destroy());
-      socket.on('error', () => {});
+    const port = await listens((socket) => {
       socket.once('data', (first) => {
         // An SSLRequest is 8 bytes long.
         if (first.length !== 8) {
@@ -180,21 +181,14 @@ describe('a server that does not speak English', () => {
         secure.once('data', () => meets(secure, letsIn === 'tls'));
       });
     });
-    await new Promise<void>((resolve) => {
-      listening.listen(0, '127.0.0.1', resolve);
-    });
-    closing.push(() => listening.close());
-    return `postgres://u@127.0.0.1:${(listening.address() as AddressInfo).port}/d`;
+    return `postgres://u@127.0.0.1:${port}/d`;
   }
 
   it('sends us the other way where sslmode permits it, by its SQLSTATE', async () => {
-    const program = 'test';
-    expect(await resolveConnection({ url: await server('plain'), program })).toMatchObject({ ssl: false });
-    expect(await resolveConnection({ url: `${await server('tls')}?sslmode=allow`, program })).toMatchObject({
-      ssl: { rejectUnauthorized: false },
-    });
-    await expect(
-      resolveConnection({ url: `${await server('plain')}?sslmode=require`, program }),
-    ).rejects.toThrow(Unusable);
+    const resolved = (url: string) => resolveConnection({ url, program: 'test' });
+    expect(await resolved(await server('plain'))).toMatchObject({ ssl: false });
+    const tls = await resolved(`${await server('tls')}?sslmode=allow`);
+    expect(tls).toMatchObject({ ssl: { rejectUnauthorized: false } });
+    await expect(resolved(`${await server('plain')}?sslmode=require`)).rejects.toThrow(Unusable);
   });
 });
