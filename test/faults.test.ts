@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { occurrences } from './faults/edits.ts';
-import { FAULTS } from './faults/faults.ts';
+import { FAULTS, occurrences } from './faults/faults.ts';
 import { ROOT } from './support/rules/source-files.ts';
 
 const text = (path: string): string =>
@@ -18,9 +17,9 @@ describe('the faults of test/faults', () => {
 
   it.each(FAULTS)(
     'can still be planted, and the test that catches it is there: $fault',
-    ({ edit, caughtBy }) => {
-      expect(occurrences(text(edit.file), edit.find), `${edit.file} has ${edit.find} not once`).toBe(1);
-      expect(text(caughtBy.file), `${caughtBy.file} has no such test`).toContain(caughtBy.test);
+    ({ file, find, caughtIn, test }) => {
+      expect(occurrences(text(file), find), `${file} has ${find} not once`).toBe(1);
+      expect(text(caughtIn), `${caughtIn} has no such test`).toContain(test);
     },
   );
 });

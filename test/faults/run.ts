@@ -16,8 +16,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { print } from '../../bench/support/report.ts';
 import { PROJECTS } from '../support/projects.ts';
 import { ROOT } from '../support/rules/source-files.ts';
-import { occurrences } from './edits.ts';
-import { type Fault, FAULTS } from './faults.ts';
+import { type Fault, FAULTS, occurrences } from './faults.ts';
 
 /** A test that does not come to its end with the fault in place does not pass either. */
 const LONGEST_MS = 300_000;
@@ -49,7 +48,7 @@ try {
 }
 
 async function play(faults: readonly Numbered[]): Promise<boolean> {
-  for (const [project, all] of Map.groupBy(faults, ({ caughtBy }) => projectOf(caughtBy.file))) {
+  for (const [project, all] of Map.groupBy(faults, ({ caughtIn }) => projectOf(caughtIn))) {
     const { failed, passed, hung } = await run(project, all);
     if (failed.length > 0 || passed < all.length - countTwice(all) || hung) {
       print(`without a fault, ${project}: ${passed} passed, ${failed.length} failed: ${failed.join('; ')}`);
@@ -74,20 +73,20 @@ async function play(faults: readonly Numbered[]): Promise<boolean> {
 
 /** Two faults may have one test. */
 function countTwice(faults: readonly Numbered[]): number {
-  return faults.length - new Set(faults.map(({ caughtBy }) => `${caughtBy.file} ${caughtBy.test}`)).size;
+  return faults.length - new Set(faults.map(({ caughtIn, test }) => `${caughtIn} ${test}`)).size;
 }
 
 async function verdictOf(planted: Numbered): Promise<string> {
-  const { edit, caughtBy } = planted;
-  const path = join(checkout, edit.file);
+  const { file, find, put, caughtIn } = planted;
+  const path = join(checkout, file);
   const text = readFileSync(path, 'utf8');
-  if (occurrences(text, edit.find) !== 1) return 'does not apply';
+  if (occurrences(text, find) !== 1) return 'does not apply';
   writeFileSync(
     path,
-    text.replace(edit.find, () => edit.put),
+    text.replace(find, () => put),
   );
   try {
-    const { failed, passed, hung } = await run(projectOf(caughtBy.file), [planted]);
+    const { failed, passed, hung } = await run(projectOf(caughtIn), [planted]);
     if (failed.length > 0 || hung) return 'caught';
     return passed === 0 ? 'no test ran' : 'missed';
   } finally {
@@ -99,9 +98,7 @@ async function verdictOf(planted: Numbered): Promise<string> {
 async function run(project: string, faults: readonly Numbered[]): Promise<Outcome> {
   const report = join(folder, 'report.json');
   rmSync(report, { force: true });
-  const names = faults.map(({ caughtBy }) =>
-    caughtBy.test.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`),
-  );
+  const names = faults.map(({ test }) => test.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`));
   const tooLong = AbortSignal.timeout(LONGEST_MS * faults.length);
   const child = spawn(
     process.execPath,
@@ -113,7 +110,7 @@ async function run(project: string, faults: readonly Numbered[]): Promise<Outcom
       '--reporter=json',
       `--outputFile=${report}`,
       `--testNamePattern=${names.join('|')}`,
-      ...new Set(faults.map(({ caughtBy }) => caughtBy.file)),
+      ...new Set(faults.map(({ caughtIn }) => caughtIn)),
     ],
     { cwd: checkout, stdio: 'ignore', signal: AbortSignal.any([interrupted.signal, tooLong]) },
   );
