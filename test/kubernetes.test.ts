@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ALL_SETTINGS, VARIABLES } from '../src/config/settings.ts';
-import { KUBERNETES_FILES, KUBERNETES_FOLDER, manifest } from './support/rules/kubernetes.ts';
+import { KUBERNETES_FILES, KUBERNETES_FOLDER, manifest } from './kubernetes/manifests.ts';
 import { ROOT } from './support/rules/source-files.ts';
 
 const deployment = manifest('deployment.yaml');

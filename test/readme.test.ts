@@ -9,7 +9,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { splitStatements } from '../src/db/migrations/run-migrations.ts';
-import { ASKED, LIVE_ROWS } from './support/readme/first-look.ts';
+import { ASKED, LIVE_ROWS } from './browser/first-look-data.ts';
 import {
   blocksOf,
   brokenLinks,

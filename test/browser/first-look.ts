@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { startBrowser } from '../support/processes/browser.ts';
-import { ASKED, firstDetails, firstLook } from '../support/readme/first-look.ts';
+import { ASKED, firstDetails, firstLook } from './first-look-data.ts';
 import { ROOT } from '../support/rules/source-files.ts';
 import { servePage } from './served-page.ts';
 

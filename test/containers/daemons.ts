@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '@research-mirror/embedded-postgres/ports';
-import { manifest } from '../support/rules/kubernetes.ts';
+import { manifest } from '../kubernetes/manifests.ts';
 import { execute, executeWell } from './docker.ts';
 
 /** What the Secret holds: the manifests' files, by name. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Mutation } from '@research-mirror/sandbox/control/mutation';
+import type { ItemSelection } from '@research-mirror/sandbox/testing/control-client';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
-import { type DbtProject, openDbtProject } from '../support/dbt/dbt-project.ts';
-import { changeService } from '../support/dbt/increments.ts';
-import { DBT_REQUIREMENTS } from '../support/dbt/dbt-python.ts';
+import { type DbtProject, openDbtProject } from './dbt-project.ts';
+import { DBT_REQUIREMENTS } from './dbt-python.ts';
 import { pythonEnvironment } from '../support/python/python-environment.ts';
 import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
 import { createFrozenSystem, type Environment, type System } from '../support/processes/system.ts';
@@ -55,6 +55,47 @@ async function mirror(nth: number): Promise<void> {
   await system.sync(['--full', '--accept-deletions'], { env });
 }
 
+const NAMES = ['research_jobs', 'bulk_research_jobs', 'lists', 'watchlist'] as const;
+
+/** IDs of what the service has now, in its order. */
+async function ids(which: ItemSelection): Promise<string[]> {
+  const truth = await system.sandbox.control.truth(which);
+  return truth.map((text) => String(Object.values(JSON.parse(text) as Record<string, unknown>)[0]));
+}
+
+/** What went, by increment. */
+const gone = new Map<number, Mutation[]>();
+
+/**
+ * Increment `nth` of the accounts' data at the service: in each collection an item comes, some change, one goes; what
+ * went two increments ago comes back. A list goes, and comes back, with its items. From the third on, jobs have a field
+ * that they did not have before.
+ */
+async function changeService(nth: number): Promise<void> {
+  const mutations: Mutation[] = [];
+  const removed: Mutation[] = [];
+  for (const user of USERS) {
+    for (const collection of NAMES) {
+      const all = await ids({ collection, user });
+      const at = (index: number): string => all[(nth * 7 + index) % all.length] ?? '';
+      const fields = { note: `increment ${nth}`, ...(nth > 2 ? { Mood: nth / 4 } : {}) };
+      for (const index of [0, 1, 2])
+        mutations.push({ op: 'update', user, collection, id: at(index), fields });
+      mutations.push({ op: 'insert', user, collection });
+      removed.push({ op: 'delete', user, collection, id: at(3) });
+      if (collection !== 'lists') continue;
+      const place = { user, collection: 'list_items', list: at(4) } as const;
+      const [first = '', second = ''] = await ids(place);
+      mutations.push({ op: 'update', ...place, id: first, fields }, { op: 'insert', ...place });
+      removed.push({ op: 'delete', ...place, id: second });
+    }
+  }
+  const back = (gone.get(nth - 2) ?? []).map((each): Mutation => ({ ...each, op: 'restore' }));
+  gone.set(nth, removed);
+  // What comes back first: an item's list is there before the item.
+  await system.sandbox.control.mutate(...back, ...mutations, ...removed);
+}
+
 async function one<T>(text: string): Promise<T> {
   const { rows } = await system.db.query<{ value: T }>(text);
   if (rows[0] === undefined) throw new Error(`nothing answers ${text}`);
@@ -90,11 +131,10 @@ const staleJobs = (model: string): Promise<number> =>
 
 describe('the dbt package, over two accounts of which one is far ahead of the other', () => {
   it(`has every row as the mirror has it after each of ${INCREMENTS} increments`, async () => {
-    const gone = new Map<number, Mutation[]>();
     await dbt.must('build', ...SNAPSHOTS);
     expect(await differences()).toEqual(EQUAL);
     for (let nth = 1; nth <= INCREMENTS; nth += 1) {
-      await changeService(system, USERS, nth, gone);
+      await changeService(nth);
       // A run that reads while the mirror is written loses nothing for the next one.
       const beside = nth % 2 === 0 && nth < HARD_FROM ? dbt.must('build', ...SNAPSHOTS) : undefined;
       await Promise.all([mirror(nth), beside]);

@@ -5,15 +5,14 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeFolder } from '../support/processes/program.ts';
 import { pythonEnvironment } from '../support/python/python-environment.ts';
-import { KUBERNETES_FILES, KUBERNETES_FOLDER } from '../support/rules/kubernetes.ts';
-import { ROOT } from '../support/rules/source-files.ts';
+import { KUBERNETES_FILES, KUBERNETES_FOLDER } from './manifests.ts';
 
 const run = promisify(execFile);
 const folder = makeFolder();
 let program: string;
 
 beforeAll(async () => {
-  const requirements = join(ROOT, 'test', 'support', 'rules', 'kubernetes-requirements.txt');
+  const requirements = join(import.meta.dirname, 'requirements.txt');
   program = join(dirname(await pythonEnvironment(requirements)), 'kubernetes-validate');
 });
 

@@ -30,7 +30,7 @@ export const PROJECTS = [
     ...ISOLATED,
     name: 'python',
     include: ['test/{dbt,duckdb,kubernetes}/**/*.test.ts'],
-    globalSetup: 'test/support/dbt/dbt-python.ts',
+    globalSetup: 'test/dbt/dbt-python.ts',
     provide: { effort: 'long' },
   },
   {
@@ -38,7 +38,7 @@ export const PROJECTS = [
     ...ISOLATED,
     name: 'citus',
     include: ['test/citus/**/*.test.ts'],
-    globalSetup: 'test/support/databases/citus-cluster-server.ts',
+    globalSetup: 'test/citus/cluster-server.ts',
     // One file kills a worker of the cluster, which is the others' too.
     fileParallelism: false,
     provide: { effort: 'long' },

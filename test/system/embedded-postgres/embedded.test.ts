@@ -15,7 +15,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { ask as rowsAt } from '../../support/postgres/on-connection.ts';
 
 /** Starts the embedded server in a process of its own. */
-const PROGRAM = fileURLToPath(new URL('../../support/postgres/try-embedded.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('try-embedded.ts', import.meta.url));
 
 let folder: string;
 const servers: EmbeddedServer[] = [];

@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { TESTED } from '@research-mirror/embedded-postgres/binaries';
-import { dropTemplates } from '../postgres/postgres.ts';
-import { clusterAt } from '../postgres/postgres-server.ts';
-import { type Cluster, createSite } from './cluster.ts';
+import { dropTemplates } from '../support/postgres/postgres.ts';
+import { clusterAt } from '../support/postgres/postgres-server.ts';
+import { type Cluster, createSite } from '../support/databases/cluster.ts';
 
 const WORKERS = 2;
 /** Of each node; each database has a process of its own on each. */

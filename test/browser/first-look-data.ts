@@ -1,7 +1,7 @@
-import { judge } from '../../../src/app/status/problems.ts';
-import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { RowAddress } from '../../../src/model/lookup/lookup.ts';
-import type { AccountDetails, StatusReport } from '../../../src/model/status/status-report.ts';
+import { judge } from '../../src/app/status/problems.ts';
+import { COLLECTION_NAMES } from '../../src/model/collections.ts';
+import type { RowAddress } from '../../src/model/lookup/lookup.ts';
+import type { AccountDetails, StatusReport } from '../../src/model/status/status-report.ts';
 import {
   before,
   NO_SUBMISSIONS,
@@ -10,7 +10,7 @@ import {
   sampleCollection,
   sampleFound,
   sampleReport,
-} from '../processes/status-report.ts';
+} from '../support/processes/status-report.ts';
 
 /** What the README's picture shows of `psql`; test/readme.test.ts asks the same of the README's account. */
 export const ASKED: readonly { readonly query: string; readonly answer: string }[] = [

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { ROOT } from './source-files.ts';
+import { ROOT } from '../support/rules/source-files.ts';
 
 export const KUBERNETES_FOLDER = join(ROOT, 'kubernetes');
 
@@ -20,10 +20,10 @@ interface Selected {
   readonly matchLabels: Labels;
 }
 interface Probe {
-  readonly httpGet: { readonly path: string; readonly port: string };
+  readonly httpGet: { readonly port: string };
 }
 
-export interface ContainerSpec {
+interface ContainerSpec {
   readonly image: string;
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
@@ -39,11 +39,7 @@ export interface ContainerSpec {
     readonly readOnlyRootFilesystem: boolean;
     readonly capabilities: { readonly drop: readonly string[] };
   };
-  readonly volumeMounts: readonly {
-    readonly name: string;
-    readonly mountPath: string;
-    readonly readOnly?: boolean;
-  }[];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
 }
 
 interface ServiceSpec {
@@ -60,10 +56,7 @@ interface Specs {
         readonly automountServiceAccountToken: boolean;
         readonly enableServiceLinks: boolean;
         readonly terminationGracePeriodSeconds: number;
-        readonly securityContext: {
-          readonly runAsUser: number;
-          readonly runAsGroup: number;
-        };
+        readonly securityContext: { readonly runAsUser: number; readonly runAsGroup: number };
         readonly containers: readonly ContainerSpec[];
       };
     };

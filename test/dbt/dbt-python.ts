@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { pythonEnvironment } from '../python/python-environment.ts';
+import { pythonEnvironment } from '../support/python/python-environment.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

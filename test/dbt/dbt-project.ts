@@ -3,8 +3,8 @@ import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { inject } from 'vitest';
-import { makeFolder } from '../processes/program.ts';
-import { ROOT } from '../rules/source-files.ts';
+import { makeFolder } from '../support/processes/program.ts';
+import { ROOT } from '../support/rules/source-files.ts';
 
 /** What came of one dbt command. */
 export interface DbtOutcome {
