@@ -1,13 +1,14 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { RegisterFault, WebhookManners } from '../../../test/support/webhooks/emulated-webhooks.ts';
 import {
   HOUR,
   MINUTE,
   OURS,
   RegistrationWorld,
+  type RegisterFault,
   type Takeover,
   THEIRS,
+  type WebhookManners,
 } from '../../../test/support/webhooks/registration-world.ts';
 import { runs } from '../../../test/support/effort.ts';
 

@@ -35,10 +35,10 @@ export async function createMovingDatabase(
     return standby;
   };
   const withoutClients = async (...statements: readonly string[]): Promise<void> => {
-    address.leadTo(undefined);
+    await address.leadTo(undefined);
     const others = `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${NAME}'`;
     for (const statement of [others, ...statements]) await server.ask(statement, MAINTENANCE);
-    address.leadTo(server.port);
+    await address.leadTo(server.port);
   };
   return {
     url: urlAt(address.port),
@@ -52,25 +52,25 @@ export async function createMovingDatabase(
     /** The standby has all that is committed now, and gets nothing more. */
     async cutStandby() {
       await following().caughtUp();
-      following().cut();
+      await following().cut();
     },
     /** The server dies with its machine, and the standby takes its place. */
     async failOver() {
       const next = following();
-      address.leadTo(undefined);
+      await address.leadTo(undefined);
       await server.crash();
       await next.promote();
       await next.close();
       server = next.cluster;
       standby = undefined;
-      address.leadTo(server.port);
+      await address.leadTo(server.port);
     },
     /** The server dies with its machine, and is started again on its files. */
     async crash() {
-      address.leadTo(undefined);
+      await address.leadTo(undefined);
       await server.crash();
       await server.start(settings);
-      address.leadTo(server.port);
+      await address.leadTo(server.port);
     },
     /** A base backup of this moment. */
     async backUp() {
@@ -80,11 +80,11 @@ export async function createMovingDatabase(
     },
     /** The server is stopped, and goes on from a backup, in place, on the timeline that it was on. */
     async restore(backup: Cluster) {
-      address.leadTo(undefined);
+      await address.leadTo(undefined);
       await server.stop();
       await server.becomes(backup);
       await server.start(settings);
-      address.leadTo(server.port);
+      await address.leadTo(server.port);
     },
     /** Copies the database within the server, as it is. */
     copyDatabase: () => withoutClients(`create database older template ${NAME}`),
@@ -132,7 +132,7 @@ async function createStandby(primary: Cluster, settings: Settings) {
     cut: () => link.leadTo(undefined),
     /** It becomes a primary, of a timeline of its own. */
     async promote() {
-      link.leadTo(undefined);
+      await link.leadTo(undefined);
       await cluster.ask('select pg_promote(true, 60)');
     },
     /** Ends what joins it to its primary, not the server. */

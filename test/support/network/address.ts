@@ -1,19 +1,18 @@
 import { connect, createServer, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
-/**
- * What becomes of new connections while the address leads nowhere: they are refused, as by a machine that is there, or
- * wait, as for one that is not.
- */
+/** While the address leads nowhere nobody listens there (`refuse`), or connections wait as for a machine that is not there. */
 export type WhileAway = 'refuse' | 'wait';
 
+export type Address = Awaited<ReturnType<typeof createAddress>>;
+
 /** A TCP address of loopback that leads to one server after another, as a DNS name or a virtual IP does. */
-export async function createAddress(target?: number, whileAway: WhileAway = 'refuse') {
+export async function createAddress(target: number, whileAway: WhileAway = 'refuse') {
   const open = new Set<Socket>();
   const waiting = new Set<Socket>();
-  let leadsTo = target;
-  const join = (client: Socket, port: number): void => {
-    const behind = connect(port, '127.0.0.1');
+  let leadsTo: number | undefined = target;
+  const join = (client: Socket, to: number): void => {
+    const behind = connect(to, '127.0.0.1');
     for (const [socket, other] of [
       [client, behind],
       [behind, client],
@@ -29,24 +28,28 @@ export async function createAddress(target?: number, whileAway: WhileAway = 'ref
   };
   const server = createServer((client) => {
     if (leadsTo !== undefined) join(client, leadsTo);
-    else if (whileAway === 'refuse') client.resetAndDestroy();
     else {
       waiting.add(client);
       client.on('error', () => {});
       client.on('close', () => waiting.delete(client));
     }
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  // Nobody else is given it while nobody listens.
+  const port = await nonEphemeralPort();
+  const listen = (): Promise<void> => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await listen();
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     /** Cuts every connection; new ones come to this port; undefined: to none yet. */
-    leadTo(port: number | undefined): void {
-      leadsTo = port;
+    async leadTo(next: number | undefined): Promise<void> {
+      leadsTo = next;
       for (const socket of open) socket.resetAndDestroy();
-      if (port === undefined) return;
-      for (const client of waiting) join(client, port);
+      if (next === undefined) {
+        if (whileAway === 'refuse') server.close();
+        return;
+      }
+      if (!server.listening) await listen();
+      for (const client of waiting) join(client, next);
       waiting.clear();
     },
     close: () =>

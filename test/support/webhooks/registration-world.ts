@@ -1,10 +1,18 @@
-import { KeyRefused } from '../../../src/model/errors.ts';
+import { KeyRefused, TransportError } from '../../../src/model/errors.ts';
+import {
+  type OwnUrl,
+  type Registration,
+  type RegistrationStore,
+  type Seen,
+  LATE_DELIVERIES_MS,
+  SUSPECT_MISMATCHES,
+  UNREGISTERED,
+} from '../../../src/model/webhook/registration.ts';
+import type { Clock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Stopped } from '@research-mirror/runtime/service';
 import { type RegistrarOptions, registrar } from '../../../src/webhooks/registration/registrar.ts';
 import { sameUrl } from '../../../src/webhooks/registration/same-url.ts';
-import { EmulatedWebhooks, type WebhookManners } from './emulated-webhooks.ts';
-import { MemoryRegistrationStore } from './memory-registration-store.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
 export const PUBLIC_URL = 'https://mirror.example.com';
@@ -158,5 +166,194 @@ export class RegistrationWorld {
     if (last !== undefined && this.clock.monotonic() - last.at < MINUTE - 1_000) {
       this.broken.push('two POSTs within a minute');
     }
+  }
+}
+
+/** How a service may show what the specification does not (docs/design/open-questions.md, "Webhooks"). */
+export interface WebhookManners {
+  /** What GET answers where none is registered. */
+  readonly none: { readonly status: number; readonly text: string };
+  /** How the registered URL comes back. */
+  readonly spell: (url: string) => string;
+  /** How the registered types come back. */
+  readonly types: readonly string[] | null;
+  /** Milliseconds from an accepted registration until it shows and is in force. */
+  readonly lateMs: number;
+}
+
+/** What happens to a request that registers. */
+export type RegisterFault =
+  | 'none'
+  | 'lost-done'
+  | 'lost-undone'
+  | 'not-sent'
+  | 'no-secret'
+  | 'garbage'
+  | 400
+  | 402
+  | 403
+  | 404
+  | 405
+  | 429
+  | 500;
+
+interface Registered {
+  readonly url: string;
+  readonly secret: string;
+  active: boolean;
+  readonly types: readonly string[] | null;
+}
+
+/** The service's webhook endpoints for one account, in memory. */
+class EmulatedWebhooks {
+  webhook: Registered | undefined;
+  readonly manners: WebhookManners;
+  /** The next requests that register, the first first; then none is met by a fault. */
+  faults: RegisterFault[] = [];
+  /** The next GETs get these statuses. */
+  getFaults: number[] = [];
+  /** What was asked, with moments on the monotonic clock. */
+  readonly log: { readonly method: string; readonly at: number; readonly body: string | undefined }[] = [];
+  readonly #clock: VirtualClock;
+  #secrets = 0;
+
+  constructor(clock: VirtualClock, manners: WebhookManners) {
+    this.#clock = clock;
+    this.manners = manners;
+  }
+
+  count(method: string): number {
+    return this.log.filter((request) => request.method === method).length;
+  }
+
+  /** Somebody else registers. */
+  intrude(url: string): void {
+    this.webhook = this.#make(url, null);
+  }
+
+  /** The secret is replaced without a word. */
+  rotate(): void {
+    if (this.webhook !== undefined) this.webhook = { ...this.webhook, secret: this.#newSecret() };
+  }
+
+  /** @throws TransportError */
+  answer(method: 'GET' | 'POST' | 'DELETE', body: string | undefined): { status: number; text: string } {
+    const fault = method === 'POST' ? (this.faults.shift() ?? 'none') : 'none';
+    // Refused by the rate limit, nothing has happened either.
+    if (fault === 429) return { status: 429, text: '{"message":"too many"}' };
+    if (fault === 'not-sent') throw new TransportError('refused', { sent: false });
+    this.log.push({ method, at: this.#clock.monotonic(), body });
+    if (method === 'GET') return this.#shown();
+    if (method === 'DELETE') {
+      this.webhook = undefined;
+      return { status: 204, text: '' };
+    }
+    return this.#register(body ?? '', fault);
+  }
+
+  #shown(): { status: number; text: string } {
+    const status = this.getFaults.shift();
+    if (status !== undefined) return { status, text: '{"message":"not now"}' };
+    if (this.webhook === undefined) return this.manners.none;
+    return { status: 200, text: JSON.stringify(this.#object(this.webhook)) };
+  }
+
+  #register(body: string, fault: Exclude<RegisterFault, 'not-sent' | 429>): { status: number; text: string } {
+    if (typeof fault === 'number') return { status: fault, text: '{"message":"no"}' };
+    if (fault === 'lost-undone') throw new TransportError('reset');
+    const { url } = JSON.parse(body) as { url: string };
+    const made = this.#make(url, this.manners.types);
+    const { lateMs } = this.manners;
+    if (lateMs === 0) this.webhook = made;
+    else this.#clock.after(lateMs, () => (this.webhook = made));
+    if (fault === 'lost-done') throw new TransportError('reset');
+    if (fault === 'garbage') return { status: 200, text: '<html>' };
+    const secret = fault === 'no-secret' ? {} : { secret: made.secret };
+    return { status: 200, text: JSON.stringify({ ...this.#object(made), ...secret }) };
+  }
+
+  #make(url: string, types: readonly string[] | null): Registered {
+    return { url, secret: this.#newSecret(), active: true, types };
+  }
+
+  #newSecret(): string {
+    this.#secrets += 1;
+    return `secret-${this.#secrets}`;
+  }
+
+  #object({ url, active, types }: Registered): object {
+    return { object: 'webhook', url: this.manners.spell(url), active, event_types: types };
+  }
+}
+
+/** A registration in memory, as db/webhook-store.ts keeps it and receivers write to it. */
+class MemoryRegistrationStore implements RegistrationStore {
+  registration: Registration = UNREGISTERED;
+  ownUrls: readonly OwnUrl[] = [];
+  onHold = false;
+  /** The row of the table `webhook`. */
+  row: Seen = 'none';
+  previousSecret: string | null = null;
+  /** Changes at the service, and whether a verified delivery announced them; our own reading found them all. */
+  readonly changes: { readonly at: Date; readonly announced: boolean }[] = [];
+  /** Thrown by the next transaction. */
+  failNext: Error | undefined;
+  readonly #clock: Clock;
+  #secretAt = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async load(): ReturnType<RegistrationStore['load']> {
+    const { registration, ownUrls, onHold } = this;
+    return { registration, ownUrls, onHold, now: this.#now() };
+  }
+
+  async save(...[change, seen]: Parameters<RegistrationStore['save']>): Promise<void> {
+    const { failNext } = this;
+    this.failNext = undefined;
+    if (failNext !== undefined) throw failNext;
+    const now = this.#now();
+    const { accepted, addOwnUrls, keepOwnUrls, ...columns } = change(now);
+    if (keepOwnUrls !== undefined) {
+      this.ownUrls = this.ownUrls.filter(({ url }) => keepOwnUrls.includes(url));
+    }
+    for (const url of addOwnUrls ?? []) {
+      this.ownUrls = [...this.ownUrls.filter((own) => own.url !== url), { url, registeredAt: now }];
+    }
+    if (accepted !== undefined) {
+      this.registration = { ...this.registration, mismatches: 0 };
+      if (accepted.secret !== undefined && accepted.secret !== this.registration.secret) {
+        this.previousSecret = this.registration.secret;
+        this.registration = { ...this.registration, secret: accepted.secret };
+        this.#secretAt = now.getTime();
+      }
+    }
+    this.registration = { ...this.registration, ...columns };
+    if (seen !== undefined) this.row = seen;
+  }
+
+  async missed(since: Date, until: Date): Promise<number> {
+    return this.changes.filter(({ at, announced }) => !announced && at > since && at <= until).length;
+  }
+
+  /** A delivery signed with `secret`, as a receiver judges it. @returns whether it was verified */
+  deliver(secret: string): boolean {
+    const { registration } = this;
+    if (secret === registration.secret) {
+      this.registration = { ...registration, verifiedAt: this.#now(), mismatches: 0 };
+      return true;
+    }
+    if (secret === this.previousSecret) return true;
+    if (registration.secret === null || this.#now().getTime() - this.#secretAt < LATE_DELIVERIES_MS)
+      return false;
+    const mismatches = Math.min(SUSPECT_MISMATCHES, registration.mismatches + 1);
+    this.registration = { ...registration, mismatches };
+    return false;
+  }
+
+  #now(): Date {
+    return new Date(this.#clock.now());
   }
 }

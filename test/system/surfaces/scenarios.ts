@@ -1,13 +1,13 @@
 import type { Gateway, Refusal } from '../../support/network/gateway.ts';
-import type { TcpGate } from '../../support/network/tcp-gate.ts';
+import type { Address } from '../../support/network/address.ts';
 import type { System } from '../../support/processes/system.ts';
 
 /** What a scenario plays with. */
 export interface Stage {
   readonly system: System;
   readonly service: Gateway;
-  readonly database: TcpGate;
-  /** Runs statements one by one in the mirror's database, past the gate; `{database}` is its name, `{login}` the daemon's. */
+  readonly database: Address;
+  /** Runs statements one by one in the mirror's database, past that address; `{database}` is its name, `{login}` the daemon's. */
   readonly sql: (...statements: readonly string[]) => Promise<void>;
 }
 
@@ -69,9 +69,9 @@ async function firstEntry({ system }: Stage): Promise<string> {
 /** By the name that the table in docs/what-goes-wrong.md has. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'the database is down': {
-    happen: ({ database }) => database.close(),
+    happen: ({ database }) => database.leadTo(undefined),
     sync: ['research_jobs'],
-    mend: ({ database }) => database.open(),
+    mend: ({ database, system }) => database.leadTo(Number(new URL(system.databaseUrl).port)),
   },
   'the database is read-only': {
     happen: ({ sql }) =>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { StatusReport } from '../../../src/model/status/status-report.ts';
 import { createGateway, type Gateway } from '../../support/network/gateway.ts';
-import { createTcpGate, type TcpGate } from '../../support/network/tcp-gate.ts';
+import { type Address, createAddress } from '../../support/network/address.ts';
 import { readExamination } from '../../support/processes/doctor.ts';
 import { createTestDatabase } from '../../support/postgres/postgres.ts';
 import { isPrometheusTested, type Prometheus, startPrometheus } from '../../support/processes/prometheus.ts';
@@ -42,7 +42,8 @@ const DAEMON = { MIRROR_DELETES: 'hard', MIRROR_SETTLE: '1s' };
 const LOGIN = `daemon_${randomBytes(4).toString('hex')}`;
 let system: System;
 let service: Gateway;
-let database: TcpGate;
+let database: Address;
+let databaseUrl: string;
 let daemon: Daemon;
 let stage: Stage;
 let prometheus: Prometheus | undefined;
@@ -50,7 +51,8 @@ let prometheus: Prometheus | undefined;
 beforeAll(async () => {
   system = await createSystem({}, await createTestDatabase());
   service = await createGateway(system.sandbox.url);
-  database = await createTcpGate(await withLogin(system));
+  database = await createAddress(Number(new URL(system.databaseUrl).port));
+  databaseUrl = await withLogin(system);
   await system.sync(['--full'], { env: environment() });
   daemon = await system.daemon(environment());
   if (isPrometheusTested()) prometheus = await startPrometheus(new URL(daemon.statusUrl), ALERTS_FILE);
@@ -82,7 +84,7 @@ afterAll(async () => {
 
 const environment = (): Record<string, string> => ({
   ...DAEMON,
-  DATABASE_URL: database.url,
+  DATABASE_URL: databaseUrl,
   MIRROR_API_URL: service.url,
 });
 
@@ -91,13 +93,14 @@ async function ask(path: string): Promise<{ status: number; text: string }> {
   return { status: answer.status, text: await answer.text() };
 }
 
-/** As a DBA sets it up: the daemon's login makes its schemas, and is no superuser. @returns its URL */
-async function withLogin({ databaseUrl, db }: System): Promise<string> {
+/** As a DBA sets it up: the daemon's login makes its schemas, and is no superuser. @returns its URL, by the address */
+async function withLogin({ databaseUrl: direct, db }: System): Promise<string> {
   await db.query(`create role ${LOGIN} login password 'word'`);
-  const url = new URL(databaseUrl);
+  const url = new URL(direct);
   await db.query(`grant create on database "${url.pathname.slice(1)}" to ${LOGIN}`);
   url.username = LOGIN;
   url.password = 'word';
+  url.host = `127.0.0.1:${database.port}`;
   return url.href;
 }
 

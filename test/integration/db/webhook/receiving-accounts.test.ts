@@ -1,8 +1,7 @@
 import { Db } from '../../../../src/db/connection/db.ts';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import type { RegisteredAccount } from '../../../support/webhooks/registered-account.ts';
-import { registeredAccounts } from '../../../support/webhooks/registered-accounts.ts';
+import { type RegisteredAccount, registeredAccounts } from '../../../support/webhooks/registered-accounts.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
 // What receivers of any process read and report of registrations, with real Postgres and the emulated service.
