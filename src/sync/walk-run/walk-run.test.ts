@@ -2,15 +2,14 @@ import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { PageRequest } from '../../api/api.ts';
-import type { Mirror } from '../../mirror/mirror.ts';
-import type { PageResult } from '../../mirror/page-write.ts';
+import type { PageResult, PageWrite } from '../../mirror/page-write.ts';
+import { countOutcomes } from '../../mirror/rows/classify.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import { collection, type ListCollection, type Scope } from '../../model/collections.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Page } from '../../model/page.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
-import { MemoryMirror } from '../../../test/support/sync/memory-mirror.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { observeAll } from '../reader/observer.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
@@ -120,24 +119,30 @@ describe('a page', () => {
     const clock = new VirtualClock();
     const stop = new AbortController();
     const events: string[] = [];
-    const memory = new MemoryMirror(clock);
+    const inserted = ({ items, decide }: PageWrite): PageResult => {
+      const outcomes = items.map(() => 'inserted' as const);
+      const counts = countOutcomes(outcomes);
+      const at = new Date(clock.now());
+      const nothing = { missing: [], suspects: [], quarantined: [], hashes: [] };
+      const decision = decide({ outcomes, counts, at, sentAt: at, ...nothing });
+      return { state: 'applied', outcomes, counts, decision, changed: undefined, refused: [] };
+    };
     const context = {
       clock,
       gracePeriodMs: 60_000,
       keys: scratchKeys,
-      store: memory.store(),
       source: sourceOf(async ({ cursor }) => {
         events.push('request');
         return pageAfter(cursor);
       }),
       mirror: {
         endWalk: async () => {},
-        applyPage: async (...page: Parameters<Mirror['applyPage']>) => {
+        applyPage: async (_: unknown, page: PageWrite) => {
           events.push('write begins');
           if (events.length === 5) stop.abort(new Stopped('a stop'));
-          const result = await memory.writer().applyPage(...page);
+          await clock.sleep(4);
           events.push('write ends');
-          return result;
+          return inserted(page);
         },
       },
     };

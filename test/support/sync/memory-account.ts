@@ -1,20 +1,25 @@
 import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
-import { createBudget } from '../../../src/budget/create-budget.ts';
 import { type Api, type ObjectRequest, type PageRequest, Withheld } from '../../../src/api/api.ts';
-import type { ObjectAnswer } from '../../../src/api/envelope.ts';
+import type { Budget } from '../../../src/budget/budget.ts';
+import { createBudget } from '../../../src/budget/create-budget.ts';
 import { NotSent } from '../../../src/budget/not-sent.ts';
-import type { CollectionName } from '../../../src/model/collections.ts';
+import type { StoredHint } from '../../../src/db/events/hint-store.ts';
+import type { Mirror } from '../../../src/mirror/mirror.ts';
+import type { ItemOutcome, PageWrite } from '../../../src/mirror/page-write.ts';
+import { countOutcomes } from '../../../src/mirror/rows/classify.ts';
+import type { CollectionName, Scope } from '../../../src/model/collections.ts';
 import { RequestRefused } from '../../../src/model/errors.ts';
 import type { Page } from '../../../src/model/page.ts';
+import { NO_ALARMS } from '../../../src/plan/alarms.ts';
+import { NOTHING_LEARNT } from '../../../src/plan/learnt-changes.ts';
 import { AccountReader } from '../../../src/sync/account/account-reader.ts';
+import type { HintStore } from '../../../src/sync/hints/account-hints.ts';
+import type { RowState } from '../../../src/sync/hints/judge-hints.ts';
 import { AccountSource } from '../../../src/sync/reader/account-source.ts';
 import { observeAll } from '../../../src/sync/reader/observer.ts';
-import type { HintStore } from '../../../src/sync/hints/account-hints.ts';
 import type { ReadingContext } from '../../../src/sync/reader/reading-context.ts';
 import type { WalkAnswer } from '../../../src/walk/walk.ts';
 import { MemoryBudgetStore } from '../budget/memory-budget-store.ts';
-import { MemoryHints } from './memory-hints.ts';
-import { MemoryMirror } from './memory-mirror.ts';
 import { memoryOwnership } from './memory-ownership.ts';
 import type { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { ClientSource } from '../walks/walk-client.ts';
@@ -32,7 +37,8 @@ export interface SentRequest {
 
 const USER = '7';
 const LATENCY_MS = 80;
-type MemoryLists = Partial<Record<CollectionName, MemoryList>>;
+/** How long a page takes to be written. */
+const WRITE_MS = 4;
 
 const ROUTES: Readonly<Record<string, CollectionName>> = {
   '/v1/research': 'research_jobs',
@@ -40,8 +46,14 @@ const ROUTES: Readonly<Record<string, CollectionName>> = {
 };
 
 /** A list of the service, in memory. */
-export interface MemoryList extends ClientSource {
+interface MemoryList extends ClientSource {
   liveKeys(): string[];
+}
+type MemoryLists = Partial<Record<CollectionName, MemoryList>>;
+
+/** A row as the mirror holds it. */
+interface MemoryRow extends RowState {
+  readonly source: string;
 }
 
 /** Items 1 to `size` in falling order, any ID a cursor: cheap at any size. */
@@ -82,85 +94,110 @@ export class MemoryAccount {
   readonly source: AccountSource;
   readonly reader: AccountReader;
   readonly hintStore: HintStore;
-  /** Hints by row, with the moment at which they are due. */
-  readonly hints: MemoryHints['byRow'];
+  /** By row, with the moment at which they are due. */
+  readonly hints = new Map<string, StoredHint & { readonly scope: Scope; dueAt: number }>();
   readonly gracePeriodMs = 60_000;
   readonly #lists: MemoryLists;
-  readonly #mirror: MemoryMirror;
-  readonly #hints: MemoryHints;
+  readonly #rows = new Map<CollectionName, Map<string, MemoryRow>>();
+  readonly #scopes = new Map<CollectionName, Record<string, unknown>>();
+  #changeId = 0;
 
-  private constructor(
-    clock: VirtualClock,
-    source: (account: MemoryAccount) => AccountSource,
-    lists: MemoryLists,
-  ) {
+  private constructor(clock: VirtualClock, budget: Budget, lists: MemoryLists) {
     this.clock = clock;
     this.#lists = lists;
-    this.source = source(this);
-    this.#mirror = new MemoryMirror(clock);
-    this.#hints = new MemoryHints(clock, this.#mirror);
-    this.hintStore = this.#hints.store();
-    this.hints = this.#hints.byRow;
-    const far = (): { nextPollAt: Date; nextFullAt: Date } => ({
+    this.source = new AccountSource(
+      [{ keyHash: 'key', api: this.#api(budget), budget }],
+      memoryOwnership(USER, clock),
+    );
+    this.hintStore = this.#hintStore();
+    const mirror: Pick<Mirror, 'applyPage' | 'endWalk'> = {
+      applyPage: (_, write) => this.#write(write),
+      endWalk: () => Promise.resolve(),
+    };
+    const context: ReadingContext = {
+      fence: { userId: USER, owner: 'tests', token: '1' },
+      source: this.source,
+      mirror: mirror as Mirror,
+      store: this.#scopeStore(),
+      observer: observeAll([]),
+      onChanged: () => {},
+      clock,
+      keys: scratchKeys,
+      gracePeriodMs: this.gracePeriodMs,
+    };
+    this.reader = new AccountReader(context, () => ({
       nextPollAt: new Date(clock.now() + 60_000),
       nextFullAt: new Date(clock.now() + 86_400_000),
-    });
-    this.reader = new AccountReader(this.#reader(), far);
+    }));
   }
 
   static async make(clock: VirtualClock, lists: MemoryLists): Promise<MemoryAccount> {
     const store = new MemoryBudgetStore(clock);
     const loaded = await store.load('key');
     const budget = createBudget({ keyHash: 'key', clock, share: 0.8, store, loaded, onEvent: () => {} });
-    const source = (account: MemoryAccount): AccountSource => {
-      const answer = async <T>(request: ObjectRequest, value: () => Promise<T>): Promise<T> => {
-        const { route, priority, stop } = request;
-        const signal = stop === undefined ? request.signal : AbortSignal.any([request.signal, stop]);
-        const given = await budget
-          .run({ group: 'other', route, priority, signal }, async () => {
-            if (request.mayStart?.() === false) throw new NotSent(new Withheld());
-            request.onExchange?.({
-              method: 'GET',
-              route,
-              status: 200,
-              durationMs: 0,
-              bytes: 0,
-              error: undefined,
-            });
-            return { status: 200, headers: {}, value: await value(), receivedAt: clock.monotonic() };
-          })
-          .catch((error: unknown) => {
-            throw error instanceof NotSent ? error.cause : error;
-          });
-        return given.value;
-      };
-      const page = (request: PageRequest): Promise<Page> => answer(request, () => account.#answer(request));
-      // Whose the key is: asked for once a minute, and counted by the budget alone.
-      const object = (request: ObjectRequest): Promise<ObjectAnswer> =>
-        answer(request, async () => {
-          await clock.sleep(LATENCY_MS);
-          return { source: `{"user_id":${USER}}`, fields: {} };
-        });
-      const api = { page, object } as unknown as Api;
-      return new AccountSource([{ keyHash: 'key', api, budget }], memoryOwnership(USER, clock));
-    };
-    return new MemoryAccount(clock, source, lists);
+    return new MemoryAccount(clock, budget, lists);
   }
 
   /** What a receiver stores of an event. */
   hint(collection: CollectionName, key: string, parent = ''): void {
-    this.#hints.add({ userId: USER, collection, parent }, key);
+    const id = `${collection}/${parent}/${key}`;
+    const known = this.hints.get(id);
+    const seq = String(Number(known?.seq ?? 0) + 1);
+    const now = this.clock.now();
+    const dueAt = Math.min(known?.dueAt ?? now, now);
+    const scope = { userId: USER, collection, parent };
+    this.hints.set(id, { scope, key, seq, step: 0, hintedAt: new Date(now), dueAt });
   }
 
   /** Rows that the mirror does not have as the service has them. */
   stale(name: CollectionName): string[] {
-    const rows = this.#mirror.rowsOf(name);
+    const rows = this.#rowsOf(name);
     const list = this.#lists[name];
     const keys = list?.liveKeys() ?? [];
     return keys.filter((key) => rows.get(key)?.source !== sourceOf(key, list?.versionOf(key) ?? 0));
   }
 
-  async #answer({ route, cursor, limit, priority }: PageRequest): Promise<Page> {
+  #rowsOf(name: CollectionName): Map<string, MemoryRow> {
+    const rows = this.#rows.get(name) ?? new Map<string, MemoryRow>();
+    this.#rows.set(name, rows);
+    return rows;
+  }
+
+  #api(budget: Budget): Api {
+    const answer = async <T>(request: ObjectRequest, value: () => Promise<T>): Promise<T> => {
+      const { route, priority, stop } = request;
+      const signal = stop === undefined ? request.signal : AbortSignal.any([request.signal, stop]);
+      const given = await budget
+        .run({ group: 'other', route, priority, signal }, async () => {
+          if (request.mayStart?.() === false) throw new NotSent(new Withheld());
+          request.onExchange?.({
+            method: 'GET',
+            route,
+            status: 200,
+            durationMs: 0,
+            bytes: 0,
+            error: undefined,
+          });
+          return { status: 200, headers: {}, value: await value(), receivedAt: this.clock.monotonic() };
+        })
+        .catch((error: unknown) => {
+          throw error instanceof NotSent ? error.cause : error;
+        });
+      return given.value;
+    };
+    const api: Pick<Api, 'page' | 'object'> = {
+      page: (request) => answer(request, () => this.#page(request)),
+      // Whose the key is: asked for once a minute, and counted by the budget alone.
+      object: (request) =>
+        answer(request, async () => {
+          await this.clock.sleep(LATENCY_MS);
+          return { source: `{"user_id":${USER}}`, fields: {} };
+        }),
+    };
+    return api as Api;
+  }
+
+  async #page({ route, cursor, limit, priority }: PageRequest): Promise<Page> {
     const name = ROUTES[route];
     const list = name === undefined ? undefined : this.#lists[name];
     if (name === undefined || list === undefined) throw new Error(`no items at ${route}`);
@@ -181,19 +218,113 @@ export class MemoryAccount {
     return { items, hasMore: answer.hasMore, nextCursor: answer.nextCursor };
   }
 
-  #reader(): ReadingContext {
+  async #write(write: PageWrite): ReturnType<Mirror['applyPage']> {
+    await this.clock.sleep(WRITE_MS);
+    const name = write.scope.collection;
+    const rows = this.#rowsOf(name);
+    const at = new Date(this.clock.now());
+    const outcomes = write.items.map(({ key = '', source }): ItemOutcome => {
+      const known = rows.get(key);
+      if (known?.source === source) return 'unchanged';
+      this.#changeId += 1;
+      rows.set(key, { source, changeId: String(this.#changeId), changedAt: at, live: true });
+      return known === undefined ? 'inserted' : 'updated';
+    });
+    const counts = countOutcomes(outcomes);
+    const sentAt = new Date(at.getTime() - (this.clock.monotonic() - write.sentAfter));
+    const hashes = write.items.map(({ source }) => source);
+    const observed = { outcomes, counts, at, sentAt, hashes, missing: [], suspects: [], quarantined: [] };
+    const decision = write.decide(observed);
+    const { memory, fullWalk, fullAt, polledAt } = decision.scope;
+    this.#scopes.set(name, {
+      ...this.#scopes.get(name),
+      lastObs: write.obs,
+      ...(memory === undefined ? {} : { memory: JSON.parse(JSON.stringify(memory)) as unknown }),
+      ...(fullWalk === undefined ? {} : { fullWalk: fullWalk ?? undefined }),
+      ...(fullAt === undefined ? {} : { fullAt }),
+      ...(polledAt === undefined ? {} : { polledAt }),
+    });
+    return { state: 'applied', outcomes, counts, decision, changed: undefined, refused: [] };
+  }
+
+  /** What walks ask of stored rows and scopes. */
+  #scopeStore(): ReadingContext['store'] {
+    const none = async (): Promise<[]> => [];
+    const done = async (): Promise<void> => {};
+    const byKey = ({ collection }: Scope): number[] =>
+      [...this.#rowsOf(collection).keys()].map(Number).sort((a, b) => b - a);
+    const keyOrNull = (key: number | undefined): string | null => (key === undefined ? null : String(key));
     return {
-      fence: { userId: USER, owner: 'tests', token: '1' },
-      source: this.source,
-      mirror: this.#mirror.writer(),
-      store: this.#mirror.store(),
-      observer: observeAll([]),
-      onChanged: () => {},
-      clock: this.clock,
-      keys: scratchKeys,
-      gracePeriodMs: this.gracePeriodMs,
+      openScope: async (scope: Scope) => ({
+        scope,
+        memory: {},
+        lastObs: 0,
+        learnt: NOTHING_LEARNT,
+        alarms: NO_ALARMS,
+        liveRows: 0,
+        ...this.#scopes.get(scope.collection),
+      }),
+      dueScopes: none,
+      needOfScopes: async () => ({ count: 0, requests: 0, need: 0 }),
+      predecessor: async (scope: Scope, direction: string, of: string, nth: number) => {
+        const all = direction === 'falling' ? byKey(scope).toReversed() : byKey(scope);
+        const before = all.filter((id) => (direction === 'falling' ? id > Number(of) : id < Number(of)));
+        return keyOrNull(before[nth - 1] ?? before.at(-1));
+      },
+      nthNewest: async (scope: Scope, nth: number) => keyOrNull(byKey(scope)[nth - 1]),
+      liveRows: async ({ collection }: Scope) => this.#rowsOf(collection).size,
+      unfinishedRows: none,
+      saveCollection: done,
+      suspectsOf: none,
+      suspectScopes: none,
+      liveKeysMissing: none,
+      recount: done,
+      now: async () => new Date(this.clock.now()),
+      recordFreed: done,
+    } as unknown as ReadingContext['store'];
+  }
+
+  #hintStore(): HintStore {
+    const { hints, clock } = this;
+    const dueFirst = () => [...hints.values()].sort((a, b) => a.dueAt - b.dueAt);
+    return {
+      next: async (among, except) => {
+        const first = dueFirst().find(
+          ({ scope }) => among.includes(scope.collection) && !except.some((each) => isSame(each, scope)),
+        );
+        return first && { scope: first.scope, inMs: Math.max(0, first.dueAt - clock.now()) };
+      },
+      due: async (scope) =>
+        dueFirst().filter((each) => isSame(each.scope, scope) && each.dueAt <= clock.now()),
+      rows: async ({ collection }, keys) => {
+        const rows = this.#rowsOf(collection);
+        return new Map(keys.flatMap((key) => [rows.get(key)].flatMap((row) => (row ? [[key, row]] : []))));
+      },
+      lastChange: async ({ collection }) =>
+        [...this.#rowsOf(collection).values()]
+          .map(({ changedAt }) => changedAt)
+          .sort((a, b) => b.getTime() - a.getTime())[0],
+      size: async ({ collection }) => this.#rowsOf(collection).size,
+      isThere: async () => true,
+      forgetOthers: async (mirrored) => {
+        for (const [id, { scope }] of hints) if (!mirrored.includes(scope.collection)) hints.delete(id);
+      },
+      update: async (scope, judge) => {
+        const { done, again } = judge(new Date(clock.now()));
+        const id = ({ key }: StoredHint): string => `${scope.collection}/${scope.parent}/${key}`;
+        for (const hint of done) if (hints.get(id(hint))?.seq === hint.seq) hints.delete(id(hint));
+        for (const { hint, dueAt } of again) {
+          const stored = hints.get(id(hint));
+          if (stored?.seq !== hint.seq) continue;
+          hints.set(id(hint), { ...stored, step: stored.step + 1, dueAt: dueAt.getTime() });
+        }
+      },
     };
   }
+}
+
+function isSame(a: Scope, b: Scope): boolean {
+  return a.collection === b.collection && a.parent === b.parent;
 }
 
 function sourceOf(key: string, version: number): string {
