@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { startHostileService, hostileMirror } from './hostile-service.ts';
+import { testDatabase } from '../support/databases/migrated-database.ts';
+import { startHostileService } from './hostile-service.ts';
 
-const mirror = hostileMirror();
+const mirror = testDatabase();
 
 describe('credits', () => {
   it.each<[SandboxOptions['credits'], (raw: string) => string | null]>([

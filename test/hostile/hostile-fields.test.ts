@@ -1,21 +1,17 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
-import {
-  createHostileMirror,
-  type HostileMirror,
-  startHostileService,
-  hostileMirror,
-} from './hostile-service.ts';
+import { createMigratedDatabase, type MigratedDatabase, testDatabase } from '../support/databases/migrated-database.ts';
+import { startHostileService } from './hostile-service.ts';
 
 interface Column {
   readonly field: string;
   readonly name: string | null;
 }
 
-const mirror = hostileMirror();
+const mirror = testDatabase();
 
-async function columnsOf(collection: string, database: HostileMirror = mirror): Promise<Column[]> {
+async function columnsOf(collection: string, database: MigratedDatabase = mirror): Promise<Column[]> {
   const { rows } = await sql<Column>`
     select field, column_name as name from mirror.columns where collection = ${collection}
     order by field collate "C"`.execute(database.kysely);
@@ -58,9 +54,25 @@ describe('names of fields', () => {
   });
 });
 
+describe('a value that could not be stored as it was spelled', () => {
+  it('is kept verbatim until it is another, and differs by a digit beyond double precision', async () => {
+    const account = await MirroredAccount.make(mirror, '9002');
+    const stored = () =>
+      account.query('select title, exact, _verbatim from mirror.research_jobs where _user_id = 9002');
+    const odd = String.raw`{"job_id":1,"title":"a\u0000b","exact":9007199254740993}`;
+    await account.page('research_jobs', `[${odd}]`);
+    expect(await stored()).toEqual([{ title: 'a\ufffdb', exact: '9007199254740993', _verbatim: odd }]);
+    const plain = '[{"job_id":1,"title":"a","exact":9007199254740993}]';
+    expect(await account.page('research_jobs', plain)).toMatchObject({ outcomes: ['updated'] });
+    expect(await stored()).toEqual([{ title: 'a', exact: '9007199254740993', _verbatim: null }]);
+    const other = plain.replace('993', '992');
+    expect(await account.page('research_jobs', other)).toMatchObject({ outcomes: ['updated'] });
+  });
+});
+
 describe('fields that explode in number', () => {
   it('fill 300 columns and a bounded register; all of them stay in _raw, and pages stay quick', async () => {
-    const database = await createHostileMirror();
+    const database = await createMigratedDatabase();
     // 120 items with 100 fields of their own each.
     const service = await startHostileService(database, {
       jobs: 120,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { startHostileService, hostileMirror } from './hostile-service.ts';
+import { testDatabase } from '../support/databases/migrated-database.ts';
+import { startHostileService } from './hostile-service.ts';
 
-const mirror = hostileMirror();
+const mirror = testDatabase();
 
 describe('pages that are too large to be held', () => {
   it('of one item are held up to 32 MiB; a larger one is named', async () => {

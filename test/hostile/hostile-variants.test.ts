@@ -3,7 +3,8 @@ import { EVENT_SWITCHES } from '@research-mirror/sandbox/switches/event-switches
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { HOSTILE_KINDS } from '@research-mirror/sandbox/world/hostile';
-import { startHostileService, hostileMirror } from './hostile-service.ts';
+import { testDatabase } from '../support/databases/migrated-database.ts';
+import { startHostileService } from './hostile-service.ts';
 import type { HostileAccount, HostileService } from './hostile-service.ts';
 import { hostileDifferences } from './hostile-truth.ts';
 
@@ -151,7 +152,7 @@ describe('the table of variants', () => {
   });
 });
 
-const mirror = hostileMirror();
+const mirror = testDatabase();
 
 /** What is wrong after everything was read twice: the mirror holds what it must, and is written once. */
 async function problemsOf(service: HostileService, account: HostileAccount): Promise<string[]> {

@@ -1,19 +1,14 @@
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
-import { ReadingStarts } from '../../../src/sync/loops/reading-starts.ts';
-import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
-import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
-import { failureLog } from '../../../src/app/failure-log.ts';
-import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
+import type { OpenAccount } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Database } from '../../../src/db/connection/database.ts';
-import { ensureAccount, takeAccount } from '../../../src/db/ownership/lease.ts';
-import { ownIdentity } from '../../../src/db/ownership/process-identity.ts';
+import { ensureAccount } from '../../../src/db/ownership/lease.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { SyncObserver } from '../../../src/sync/reader/observer.ts';
 import { AnswerLog } from './source/answer-log.ts';
 import type { Source } from './source/source.ts';
-import { ALONE, quietLink, SILENT_LOG } from '../../support/sync/quiet-parts.ts';
+import { quietParts, takeAndOpen } from '../../support/sync/quiet-parts.ts';
 
 /** One account as the daemon composes it, in this process: real Postgres, real HTTP, every request within reach. */
 export interface MirrorAccount {
@@ -58,30 +53,13 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
     ...given.settings,
   };
   const wire = createTransport({ baseUrl: source.url, clock: systemClock, userAgent: 'attack' });
-  const identity = await ownIdentity();
   let processes = 0;
-  const partsOfNext = (): RunnerContext => ({
-    config,
-    db,
-    urgentDb: db,
-    // No row of its own: anybody may take the account at any time.
-    processId: `attack ${userId} ${(processes += 1)}`,
-    identity,
-    log: SILENT_LOG,
-    failures: failureLog(SILENT_LOG, systemClock, 'daemon'),
-    observers: [given.observer],
-    owned: new OwnedAccounts(),
-    starts: new ReadingStarts(systemClock),
-    ...ALONE,
-    schedule: createSchedule(config),
-    clock: systemClock,
-    link: quietLink(watched(wire, account, given.tell)),
-  });
   const open = async (): Promise<OpenAccount> => {
-    const parts = partsOfNext();
-    const taken = await takeAccount(db, userId, parts.processId, identity);
-    if (taken.state !== 'taken') throw new Error('the account is not free');
-    return openAccount(parts, taken.fence, config.service.keys);
+    const parts = await quietParts(config, db, watched(wire, account, given.tell));
+    processes += 1;
+    // No row of its own: anybody may take the account at any time.
+    const processId = `attack ${userId} ${processes}`;
+    return takeAndOpen({ ...parts, processId, observers: [given.observer] }, userId);
   };
   const account: Omit<MirrorAccount, 'current'> & { current?: OpenAccount } = {
     userId,

@@ -1,39 +1,70 @@
 import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { createLogger } from '@research-mirror/runtime/logger';
-import type { RunnerContext } from '../../../src/app/accounts/open-account.ts';
+import type { Transport } from '../../../src/api/transport.ts';
+import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
+import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
+import { failureLog } from '../../../src/app/failure-log.ts';
+import type { ServiceConfig } from '../../../src/config/config.ts';
+import type { Db } from '../../../src/db/connection/db.ts';
+import { takeAccount } from '../../../src/db/ownership/lease.ts';
+import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
+import { ownIdentity } from '../../../src/db/ownership/process-identity.ts';
+import { ReadingStarts } from '../../../src/sync/loops/reading-starts.ts';
 
 export const SILENT_LOG = createLogger(
   { write: () => {} },
   { level: 'silent', format: 'json', colour: false, scrub: String },
 );
 
-/** What an account is opened with that no other process or account has to do with. */
-export const ALONE = {
-  keys: scratchKeys,
-  onChanged: () => {},
-  ownsUntil: () => Number.POSITIVE_INFINITY,
-  interruptedAt: () => Number.NEGATIVE_INFINITY,
-  hasOthers: () => false,
-  onReleased: () => Promise.resolve(),
-  hide: () => {},
-  onSubmission: () => {},
-  onRegistration: () => {},
-  whyAstray: () => Promise.resolve(undefined),
-} as const satisfies Partial<RunnerContext>;
-
-/** No request is repeated at once: a retry waits for nothing. */
-export function quietLink(
-  transport: RunnerContext['link']['transport'],
+/**
+ * What the daemon opens accounts with, where no other process has to do with them, and no request is repeated at once:
+ * a retry waits for nothing.
+ */
+export async function quietParts(
+  config: ServiceConfig,
+  db: Db,
+  transport: Transport,
   clock: Clock = systemClock,
-): RunnerContext['link'] {
+): Promise<RunnerContext> {
   return {
-    transport,
-    share: 1,
+    config,
+    db,
+    urgentDb: db,
+    processId: 'tests',
+    identity: await ownIdentity(),
+    log: SILENT_LOG,
+    failures: failureLog(SILENT_LOG, clock, 'daemon'),
+    observers: [],
+    owned: new OwnedAccounts(),
+    starts: new ReadingStarts(clock),
+    schedule: createSchedule(config),
     clock,
-    random: () => 0,
-    scrub: (text) => text,
-    onExchange: () => {},
-    onBudgetEvent: () => {},
+    keys: scratchKeys,
+    link: {
+      transport,
+      share: 1,
+      clock,
+      random: () => 0,
+      scrub: (text) => text,
+      onExchange: () => {},
+      onBudgetEvent: () => {},
+    },
+    onChanged: () => {},
+    ownsUntil: () => Number.POSITIVE_INFINITY,
+    interruptedAt: () => Number.NEGATIVE_INFINITY,
+    hasOthers: () => false,
+    onReleased: () => Promise.resolve(),
+    hide: () => {},
+    onSubmission: () => {},
+    onRegistration: () => {},
+    whyAstray: () => Promise.resolve(undefined),
   };
+}
+
+/** Takes an account that is free, and opens it. */
+export async function takeAndOpen(parts: RunnerContext, userId: string): Promise<OpenAccount> {
+  const taken = await takeAccount(parts.db, userId, parts.processId, parts.identity);
+  if (taken.state !== 'taken') throw new Error('the account is not free');
+  return openAccount(parts, taken.fence, parts.config.service.keys);
 }

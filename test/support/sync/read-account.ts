@@ -1,14 +1,9 @@
 import { sql } from 'kysely';
-import { createTransport, type HttpAnswer } from '../../../src/api/transport.ts';
-import { ReadingStarts } from '../../../src/sync/loops/reading-starts.ts';
-import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
-import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
-import { failureLog } from '../../../src/app/failure-log.ts';
-import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
+import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
+import type { OpenAccount, RunnerContext } from '../../../src/app/accounts/open-account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import { ensureAccount, takeAccount } from '../../../src/db/ownership/lease.ts';
-import { ownIdentity } from '../../../src/db/ownership/process-identity.ts';
+import { ensureAccount } from '../../../src/db/ownership/lease.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
@@ -18,7 +13,7 @@ import type { SuspectsWait, WalkEnded } from '../../../src/model/sync-events.ts'
 import type { SyncObserver } from '../../../src/sync/reader/observer.ts';
 import { createMigratedDatabase, type MigratedDatabase } from '../databases/migrated-database.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
-import { ALONE, quietLink, SILENT_LOG } from './quiet-parts.ts';
+import { quietParts, takeAndOpen } from './quiet-parts.ts';
 
 /**
  * One account as the daemon composes it, in the test's own process: real Postgres, and real HTTP to the emulated
@@ -88,43 +83,21 @@ export async function createTestAccount(
     { walkEnded: (walk) => walks.push(walk), suspectsWait: (wait) => waits.push(wait) },
   ];
   let underWay = 0;
-  const parts: RunnerContext = {
-    config,
-    db,
-    urgentDb: db,
-    processId: 'tests',
-    identity: await ownIdentity(),
-    log: SILENT_LOG,
-    failures: failureLog(SILENT_LOG, clock, 'daemon'),
-    observers,
-    owned: new OwnedAccounts(),
-    starts: new ReadingStarts(clock),
-    ...ALONE,
-    schedule: createSchedule(config),
-    clock,
-    link: quietLink(
-      {
-        ...wire,
-        get: async (path, key, signal, wanted) => {
-          await test.onRequest(path);
-          asked.push(path);
-          const counts = path === '/v1/ping' ? 0 : 1;
-          underWay += counts;
-          test.mostAtOnce = Math.max(test.mostAtOnce, underWay);
-          const answer = await wire.get(path, key, signal, wanted).finally(() => {
-            underWay -= counts;
-          });
-          return test.onAnswer(path, answer);
-        },
-      },
-      clock,
-    ),
+  const transport: Transport = {
+    ...wire,
+    get: async (path, key, signal, wanted) => {
+      await test.onRequest(path);
+      asked.push(path);
+      const counts = path === '/v1/ping' ? 0 : 1;
+      underWay += counts;
+      test.mostAtOnce = Math.max(test.mostAtOnce, underWay);
+      const answer = await wire.get(path, key, signal, wanted).finally(() => {
+        underWay -= counts;
+      });
+      return test.onAnswer(path, answer);
+    },
   };
-  const open = async (): Promise<OpenAccount> => {
-    const taken = await takeAccount(db, userId, parts.processId, parts.identity);
-    if (taken.state !== 'taken') throw new Error('the account is not free');
-    return openAccount(parts, taken.fence, config.service.keys);
-  };
+  const parts: RunnerContext = { ...(await quietParts(config, db, transport, clock)), observers };
   await ensureAccount(db, userId, new Date());
   const test: TestAccount = {
     sandbox,
@@ -138,12 +111,12 @@ export async function createTestAccount(
     mostAtOnce: 0,
     onRequest: () => {},
     onAnswer: (_, answer) => answer,
-    current: await open(),
+    current: await takeAndOpen(parts, userId),
     read: (name, what, signal = new AbortController().signal) =>
       test.current.reader.read(name, { what, signal }),
     reopen: async () => {
       await test.current.close();
-      test.current = await open();
+      test.current = await takeAndOpen(parts, userId);
     },
     query: async <T>(text: string) => (await sql<T>`${sql.raw(text)}`.execute(db)).rows,
     close: async () => {
