@@ -4,7 +4,7 @@ import { mirrorCommands } from '../support/mirror/mirror-commands.ts';
 import { runProgram } from '../support/processes/program.ts';
 
 const mirror = mirrorCommands();
-const { run, execute } = mirror;
+const { run, execute, wrongUsage } = mirror;
 
 describe('accounts', () => {
   it('lists who is mirrored, by which keys, and why one has stopped', async () => {
@@ -64,17 +64,11 @@ describe('accounts', () => {
     });
   });
 
-  it.each([
+  wrongUsage('accounts', [
     ['an action there is not', ['lists'], `can't "lists" (did you mean list?)`],
     ['no account to be moved', ['move'], 'accounts move: which account?'],
     ['one that is no number', ['move', 'me'], '"me" is no user_id'],
     ['options of another action', ['move', '42', '--demo'], 'accounts move has no option --demo'],
     ['an account where none is meant', ['list', '42'], 'accounts list takes no user_id'],
-  ])('%s is wrong usage', async (_, args, message) => {
-    expect(await run('accounts', ...args)).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining(message) as string,
-    });
-  });
+  ]);
 });

@@ -3,7 +3,7 @@ import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 import { mirrorCommands } from '../support/mirror/mirror-commands.ts';
 
 const mirror = mirrorCommands();
-const { run } = mirror;
+const { run, wrongUsage } = mirror;
 let account: MirroredAccount;
 
 beforeAll(async () => {
@@ -113,37 +113,19 @@ describe('columns', () => {
     expect(await shape()).toEqual(before);
   });
 
-  it.each([
+  wrongUsage('columns', [
     ['an action there is not', ['set-tpye'], '(did you mean set-type?)'],
     ['a name for list', ['list', 'lists.a'], 'columns list takes no name'],
     ['--dry-run for list', ['--dry-run'], 'columns list has no option --dry-run'],
-    [
-      '--json for set-type',
-      ['set-type', 'lists.a', 'text', '--json'],
-      'columns set-type has no option --json',
-    ],
+    ['--json for set-type', ['set-type', 'lists.a', 'text', '--json'], 'has no option --json'],
     ['no type', ['set-type', 'lists.a'], 'which column, and which type?'],
     ['no column', ['set-type', 'lists', 'text'], 'which column, and which type?'],
     ['an unknown table', ['set-type', 'list.a', 'text'], '(did you mean lists?)'],
-    [
-      'an unknown column',
-      ['set-type', 'research_jobs.scor', 'text'],
-      '"research-mirror columns" lists those',
-    ],
-    [
-      'a type there is not',
-      ['set-type', 'research_jobs.score', 'nummeric'],
-      `can't be "nummeric": types are text, `,
-    ],
+    ['an unknown column', ['set-type', 'research_jobs.scor', 'text'], '"research-mirror columns" lists'],
+    ['a type there is not', ['set-type', 'research_jobs.score', 'nummeric'], `can't be "nummeric": types`],
     ['the same type', ['set-type', 'research_jobs.owner', 'text'], 'research_jobs.owner is text already'],
     ['a column of the key', ['set-type', 'research_jobs.job_id', 'text'], 'is of the key'],
     ['one of ours', ['set-type', 'research_jobs._raw', 'text'], 'is no column that the mirror made'],
     ['a documented one', ['set-type', 'account.credits', 'text'], 'named in the service’s specification'],
-  ])('%s is wrong usage', async (_, args, message) => {
-    expect(await run('columns', ...args)).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining(message) as string,
-    });
-  });
+  ]);
 });

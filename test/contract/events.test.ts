@@ -1,12 +1,10 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { createMigratedDatabase } from '../support/databases/migrated-database.ts';
 import { mirrorCommands } from '../support/mirror/mirror-commands.ts';
-import { runProgram, startProgram } from '../support/processes/program.ts';
-import { startTestSandbox, STILL } from '@research-mirror/sandbox/testing/sandbox';
+import { createSystem } from '../support/processes/system.ts';
 
 const mirror = mirrorCommands();
-const { cwd, run, execute } = mirror;
+const { run, execute, wrongUsage } = mirror;
 
 describe('events', () => {
   it('says that none was received', async () => {
@@ -67,54 +65,31 @@ describe('events', () => {
     expect(stderr).toContain('there is no event "evt_9"');
   });
 
-  it.each([
+  wrongUsage('events', [
     ['an action there is not', ['reply', 'evt_1'], `can't "reply" (did you mean replay?)`],
     ['nothing to replay', ['replay'], 'which ones?'],
     ['options of another action', ['replay', 'evt_1', '--type', 'x'], 'events replay has no option --type'],
     ['a filter beside --show', ['--show', 'evt_1', '--type', 'x'], '--show goes without --type'],
     ['IDs where there are none', ['list', 'evt_1'], 'events list takes no IDs'],
-  ])('%s is wrong usage', async (_, args, message) => {
-    expect(await run('events', ...args)).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining(message) as string,
-    });
-  });
+  ]);
 });
 
 describe('events replay beside a running daemon', () => {
   it('waits until the daemon has read what the events name', async () => {
-    const sandbox = await startTestSandbox({ ...STILL, limits: 'off', jobs: 20, lists: 2, itemsPerList: 1 });
-    const own = await createMigratedDatabase();
-    const env = {
-      DATABASE_URL: own.url,
-      MIRROR_API_URL: sandbox.url,
-      MIRROR_API_KEY: sandbox.key,
-      MIRROR_HTTP_PORT: '0',
-    };
-    const daemon = startProgram(['start'], { cwd, env });
+    const system = await createSystem({ jobs: 20, lists: 2, itemsPerList: 1 });
     try {
-      await daemon.until('status page http://127.0.0.1:');
-      await sql`
-        insert into mirror.events (_user_id, id, type, data, received_at, _raw)
-        values (${sandbox.userId}, 'evt_1', 'watchlist.change_detected', null, now(), '{}')`.execute(
-        own.kysely,
+      const daemon = await system.daemon();
+      await system.db.query(
+        `insert into mirror.events (_user_id, id, type, data, received_at, _raw)
+         values ($1, 'evt_1', 'watchlist.change_detected', null, now(), '{}')`,
+        [system.sandbox.userId],
       );
-      const { code, stdout } = await runProgram(['events', 'replay', 'evt_1', '--json'], { cwd, env });
-      expect(JSON.parse(stdout)).toEqual({
-        replayed: ['evt_1'],
-        missing: [],
-        rows: 1,
-        read: 1,
-        daemon: true,
-      });
-      expect(code).toBe(0);
-      daemon.child.kill('SIGTERM');
-      expect(await daemon.ended).toMatchObject({ code: 0 });
+      const { code, stdout } = await system.run(['events', 'replay', 'evt_1', '--json']);
+      const replayed = { replayed: ['evt_1'], missing: [], rows: 1, read: 1, daemon: true };
+      expect([code, JSON.parse(stdout)]).toEqual([0, replayed]);
+      expect(await daemon.stop()).toMatchObject({ code: 0 });
     } finally {
-      daemon.child.kill('SIGKILL');
-      await sandbox.stop();
-      await own.drop();
+      await system.close();
     }
   });
 });
