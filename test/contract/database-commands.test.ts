@@ -179,16 +179,11 @@ describe('status', () => {
   });
 });
 
-/** Waits until as many other backends run a statement like `pattern`; the waiting is done by the server. */
-async function activeStatements(pattern: string, count: number): Promise<void> {
-  const text = `do $$ begin
-    for attempt in 1..500 loop
-      perform pg_stat_clear_snapshot();
-      if (select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid()
-        and query like '${pattern.replaceAll("'", "''")}') = ${count} then return; end if;
-      perform pg_sleep(0.01);
-    end loop;
-    raise exception 'never ${count} statements like it';
-  end $$`;
-  await sql`${sql.raw(text)}`.execute(database.kysely);
+/** Waits until so many other backends run a statement like `pattern`. */
+function activeStatements(pattern: string, count: number): Promise<boolean> {
+  return eventually(`${count} statements like it`, async () => {
+    const { rows } = await sql`select from pg_stat_activity
+      where state = 'active' and pid <> pg_backend_pid() and query like ${pattern}`.execute(database.kysely);
+    return rows.length === count;
+  });
 }

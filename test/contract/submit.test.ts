@@ -2,58 +2,32 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
-import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { testDatabase } from '../support/databases/migrated-database.ts';
-import {
-  LAUNCHER,
-  makeFolder,
-  runProgram,
-  startProgram,
-  type Outcome,
-} from '../support/processes/program.ts';
-import {
-  startTestSandbox,
-  STILL,
-  TEST_USER,
-  type TestSandbox,
-} from '@research-mirror/sandbox/testing/sandbox';
+import { TEST_USER } from '@research-mirror/sandbox/testing/sandbox';
+import { LAUNCHER, type Outcome, type Running } from '../support/processes/program.ts';
+import { createSystem, type Environment, type System } from '../support/processes/system.ts';
 
 const KEY = 'key-that-nobody-may-see';
 /** A reserved port: nothing listens there. */
 const NOBODY = 'http://127.0.0.1:1';
-const folder = makeFolder();
-const cwd = folder.path;
-const database = testDatabase();
-let sandbox: TestSandbox;
-
-beforeAll(async () => {
-  sandbox = await startTestSandbox({
-    ...STILL,
-    keys: `${KEY}=${TEST_USER}`,
-    jobs: 20,
-    lists: 2,
-    itemsPerList: 1,
-  });
-});
-afterEach(() => sandbox.control.change({ fault500: 0 }));
-afterAll(async () => {
-  await sandbox.stop();
-  folder.remove();
-});
-
-const env = (more: Record<string, string> = {}): Record<string, string> => ({
-  DATABASE_URL: database.url,
-  MIRROR_API_URL: sandbox.url,
-  MIRROR_API_KEY: KEY,
-  MIRROR_HTTP_PORT: '0',
-  ...more,
-});
 /** An empty payload, on purpose. */
 const NOTHING = ['--data', '{}'];
-const run = (...args: string[]): Promise<Outcome> => runProgram(args, { cwd, env: env() });
-const execute = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
+/** As most operators have it. */
+const USUAL: Environment = { MIRROR_BUDGET_SHARE: undefined };
+
+let system: System;
+beforeAll(async () => {
+  const keys = `${KEY}=${TEST_USER}`;
+  system = await createSystem({ limits: 'on', keys, jobs: 20, lists: 2, itemsPerList: 1 });
+});
+afterEach(() => system.sandbox.control.change({ fault500: 0 }));
+afterAll(() => system.close());
+
+const begin = (args: readonly string[], env: Environment = {}): Running =>
+  system.begin(args, { ...USUAL, ...env });
+const run = (...args: readonly string[]): Promise<Outcome> => begin(args).ended;
+const enrich = (env: Environment): Promise<Outcome> => begin(['submit', 'enrich', ...NOTHING], env).ended;
 
 interface Row {
   readonly id: string;
@@ -62,13 +36,14 @@ interface Row {
   readonly error: string | null;
 }
 async function rows(): Promise<readonly Row[]> {
-  const found = await sql<Row>`
-    select submission_id as id, state, payload::text as payload, error from mirror.submissions order by submission_id`.execute(
-    database.kysely,
+  const found = await system.db.query<Row>(
+    'select submission_id as id, state, payload::text as payload, error from mirror.submissions order by submission_id',
   );
   return found.rows;
 }
 const last = async (): Promise<Row | undefined> => (await rows()).at(-1);
+const cancelAll = (): Promise<unknown> =>
+  system.db.query(`update mirror.submissions set state = 'cancelled' where state = 'queued'`);
 
 describe('submit before an account was mirrored', () => {
   it('knows none, and sends nothing', async () => {
@@ -86,17 +61,17 @@ describe('submit without a running daemon', () => {
   });
 
   it('sends it itself, once, and prints the answer; no digit is lost and no secret shown', async () => {
-    const { code, stdout, stderr } = await runProgram(
-      ['submit', 'research', '--data', '{"company_url": "https://a.example", "n": 9007199254740993}'],
-      { cwd, env: env({ LOG_LEVEL: 'trace' }) },
-    );
+    const payload = '{"company_url": "https://a.example", "n": 9007199254740993}';
+    const { code, stdout, stderr } = await begin(['submit', 'research', '--data', payload], {
+      LOG_LEVEL: 'trace',
+    }).ended;
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(/submission 1: accepted \(20\d\)\n$/),
     });
     expect(JSON.parse(stdout)).toHaveProperty('job_id');
     expect(stdout + stderr).not.toContain(KEY);
-    const sent = await sandbox.control.operations();
+    const sent = await system.sandbox.control.operations();
     expect(sent).toMatchObject([{ operation: 'research' }]);
     expect(JSON.stringify(sent)).toContain('9007199254740993');
     expect(await last()).toMatchObject({ state: 'accepted' });
@@ -109,7 +84,7 @@ describe('submit without a running daemon', () => {
   });
 
   it('ends with 4 where the outcome is unknown, never to be repeated', async () => {
-    await sandbox.control.change({ fault500: 1, faultRoutes: 'posts' });
+    await system.sandbox.control.change({ fault500: 1, faultRoutes: 'posts' });
     const { code, stdout, stderr } = await run('submit', 'enrich', ...NOTHING, '--json');
     expect(code).toBe(4);
     expect(stderr).toMatch(/submission 3: outcome unknown \(500\).*Never retry: it may have taken effect/);
@@ -120,19 +95,25 @@ describe('submit without a running daemon', () => {
   });
 
   it('takes the payload from a file and from standard input, and gives one submission for one key', async () => {
-    writeFileSync(join(cwd, 'payload.json'), '\uFEFF{"from": "file"}');
+    writeFileSync(join(system.cwd, 'payload.json'), '\uFEFF{"from": "file"}');
     const first = await run('submit', 'enrich', '--data', '@payload.json', '--key', 'k', '--json');
     const again = await run('submit', 'enrich', '--data', '@payload.json', '--key', 'k', '--json');
     expect([first.code, again.code]).toEqual([0, 0]);
     expect(JSON.parse(again.stdout)).toMatchObject({ id: (JSON.parse(first.stdout) as Row).id });
     const child = spawn(process.execPath, [LAUNCHER, 'submit', 'enrich', '--data', '-', '--no-wait'], {
-      cwd,
-      env: { PATH: process.env['PATH'], HOME: cwd, ...env() },
+      cwd: system.cwd,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: system.cwd,
+        DATABASE_URL: system.databaseUrl,
+        MIRROR_API_URL: system.sandbox.url,
+        MIRROR_API_KEY: KEY,
+      },
     });
     child.stdin.end('{"from": "input"}');
     expect(await readText(child.stderr)).toMatch(/submission \d+: queued\n$/);
     expect(await last()).toMatchObject({ payload: '{"from": "input"}', state: 'queued' });
-    const sent = await sandbox.control.operations();
+    const sent = await system.sandbox.control.operations();
     expect(sent.filter((each) => JSON.stringify(each).includes('file'))).toHaveLength(1);
   });
 
@@ -141,13 +122,13 @@ describe('submit without a running daemon', () => {
     expect(before).toMatchObject({ state: 'queued' });
     expect((await run('submit', 'enrich', '--data', '{"later": true}')).code).toBe(0);
     expect((await rows()).slice(-2)).toMatchObject([before, { state: 'accepted' }]);
-    await execute(`update mirror.submissions set state = 'cancelled' where state = 'queued'`);
+    await cancelAll();
   });
 
   it('stays queued when it is interrupted, and says how to take it back', async () => {
     // Its rate limit lets one go in a minute.
     expect((await run('submit', 'list', '--data', '{"name": "one"}')).code).toBe(0);
-    const second = startProgram(['submit', 'list', '--data', '{"name": "two"}'], { cwd, env: env() });
+    const second = begin(['submit', 'list', '--data', '{"name": "two"}']);
     await second.until(': queued');
     second.child.kill('SIGINT');
     const { code, stderr } = await second.ended;
@@ -161,58 +142,47 @@ describe('submit without a running daemon', () => {
   });
 
   it('ends with 3 where nobody can send it, and where submissions are off, or too many wait', async () => {
-    const keyless = await runProgram(['submit', 'enrich', ...NOTHING], {
-      cwd,
-      env: { DATABASE_URL: database.url },
-    });
+    const keyless = await enrich({ MIRROR_API_URL: undefined, MIRROR_API_KEY: undefined });
     expect(keyless).toMatchObject({
       code: 3,
       stderr: expect.stringMatching(/stays queued: no daemon runs/) as string,
     });
-    const off = await runProgram(['submit', 'enrich', ...NOTHING], {
-      cwd,
-      env: env({ MIRROR_SUBMIT: 'off' }),
-    });
+    const off = await enrich({ MIRROR_SUBMIT: 'off' });
     expect(off).toMatchObject({ code: 3, stderr: expect.stringContaining('MIRROR_SUBMIT=off') as string });
-    const full = await runProgram(['submit', 'enrich', ...NOTHING], {
-      cwd,
-      env: env({ MIRROR_SUBMIT_MAX_QUEUED: '1' }),
-    });
+    const full = await enrich({ MIRROR_SUBMIT_MAX_QUEUED: '1' });
     expect(full).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('MIRROR_SUBMIT_MAX_QUEUED') as string,
     });
-    await execute(`update mirror.submissions set state = 'cancelled' where state = 'queued'`);
+    await cancelAll();
   });
 
   it('goes on where another process takes the account away from it, and lets it go', async () => {
     // It tries again and again. (Where the service is was never told.)
-    await execute('update mirror_sync.account set origin = null');
-    const waiting = startProgram(['submit', 'enrich', ...NOTHING], {
-      cwd,
-      env: env({ MIRROR_API_URL: NOBODY }),
-    });
+    await system.db.query('update mirror_sync.account set origin = null');
+    const waiting = begin(['submit', 'enrich', ...NOTHING], { MIRROR_API_URL: NOBODY });
     await waiting.until('refused the connection');
     // Between two tries: one that is claimed then would stay `sending` until nobody can know its outcome any more.
-    await eventually('the account to be taken away', async () =>
-      database.kysely.transaction().execute(async (trx) => {
-        await sql`select from mirror_sync.account for update`.execute(trx);
-        const { rows: claimed } = await sql`
-          select from mirror.submissions where state = 'sending'`.execute(trx);
-        if (claimed.length > 0) return false;
-        await sql`update mirror_sync.account set owner = 'somebody', token = token + 1`.execute(trx);
+    await eventually('the account to be taken away', async () => {
+      const client = await system.db.connect();
+      try {
+        await client.query('begin; select from mirror_sync.account for update');
+        const { rowCount } = await client.query(`select from mirror.submissions where state = 'sending'`);
+        if (rowCount !== 0) return false;
+        await client.query(`update mirror_sync.account set owner = 'somebody', token = token + 1`);
         return true;
-      }),
-    );
+      } finally {
+        await client.query('commit');
+        client.release();
+      }
+    });
     await eventually('the account to be taken again', async () => {
-      const { rows } = await sql<{ owner: string }>`select owner from mirror_sync.account`.execute(
-        database.kysely,
-      );
+      const { rows } = await system.db.query<{ owner: string }>('select owner from mirror_sync.account');
       return rows[0]?.owner !== 'somebody';
     });
     // While it is claimed it can't be cancelled: it is put back at once.
     await eventually('the cancellation', async () => {
-      await execute('select mirror.cancel_submission(max(submission_id)) from mirror.submissions');
+      await system.db.query('select mirror.cancel_submission(max(submission_id)) from mirror.submissions');
       return true;
     });
     expect(await waiting.ended).toMatchObject({
@@ -222,7 +192,7 @@ describe('submit without a running daemon', () => {
   });
 
   it('does not take what it queues for something old, however long no daemon ran', async () => {
-    await execute(`update mirror_sync.installation set alive_at = now() - interval '1 hour'`);
+    await system.db.query(`update mirror_sync.installation set alive_at = now() - interval '1 hour'`);
     expect(await run('submit', 'enrich', ...NOTHING)).toMatchObject({ code: 0 });
   });
 
@@ -260,33 +230,22 @@ describe('submit without a running daemon', () => {
 
 describe('submit beside a running daemon', () => {
   it('is carried out by the daemon', async () => {
-    const daemon = startProgram(['start'], { cwd, env: env() });
-    try {
-      await daemon.until('status page http://127.0.0.1:');
-      const { code, stdout } = await run('submit', 'clay_enrich', '--data', '{"by": "daemon"}');
-      expect(code).toBe(0);
-      expect(JSON.parse(stdout)).toHaveProperty('object');
-      daemon.child.kill('SIGTERM');
-      expect(await daemon.ended).toMatchObject({ code: 0 });
-    } finally {
-      daemon.child.kill('SIGKILL');
-    }
+    const daemon = await system.daemon(USUAL);
+    const { code, stdout } = await run('submit', 'clay_enrich', '--data', '{"by": "daemon"}');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toHaveProperty('object');
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 
   it('is carried out by the command when the daemon dies before it', async () => {
     // This daemon holds the queue; the command does not.
-    const daemon = startProgram(['start'], { cwd, env: env({ MIRROR_CREDITS_FLOOR: '1000000000' }) });
-    try {
-      await daemon.until('status page http://127.0.0.1:');
-      const waiting = startProgram(['submit', 'enrich', '--data', '{"after": "death"}'], { cwd, env: env() });
-      await waiting.until('fewer credits than MIRROR_CREDITS_FLOOR');
-      daemon.child.kill('SIGKILL');
-      const { code, stderr } = await waiting.ended;
-      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/accepted \(20\d\)\n$/) });
-    } finally {
-      daemon.child.kill('SIGKILL');
-    }
-    const sent = await sandbox.control.operations();
+    const daemon = await system.daemon({ ...USUAL, MIRROR_CREDITS_FLOOR: '1000000000' });
+    const waiting = begin(['submit', 'enrich', '--data', '{"after": "death"}']);
+    await waiting.until('fewer credits than MIRROR_CREDITS_FLOOR');
+    await daemon.stop('SIGKILL');
+    const { code, stderr } = await waiting.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/accepted \(20\d\)\n$/) });
+    const sent = await system.sandbox.control.operations();
     expect(sent.filter((each) => JSON.stringify(each).includes('death'))).toHaveLength(1);
   });
 });
