@@ -9,7 +9,7 @@ import type { Running } from '../../support/processes/program.ts';
 import { Bystanders } from '../failovers/bystanders.ts';
 import { judgeSent } from '../failovers/judge.ts';
 import { RealAccount } from '../real/real-account.ts';
-import type { SubmissionRow } from '../submissions/judge.ts';
+import { submissionRows } from '../submissions/judge.ts';
 import type { GameResult } from '../support/findings.ts';
 
 const SMALL = { jobs: 60, bulkJobs: 4, lists: 3, itemsPerList: 8, watchlist: 15, limitSequence: 3_000 };
@@ -198,10 +198,7 @@ class Game {
           .rowCount === 0,
       PATIENCE_MS,
     ).catch((error: unknown) => account.claim(false, `${messageOf(error)}: ${daemon.output().slice(-600)}`));
-    const { rows } = await this.#db.query<SubmissionRow>(
-      `select submission_id as id, payload ->> 'marker' as marker, state, _request_id as "requestId",
-         response_status as "responseStatus" from mirror.submissions`,
-    );
+    const rows = await submissionRows(this.#db);
     for (const { state } of rows) account.count(`submissions ${state}`);
     account.claim(
       this.#wasUnseen || rows.every(({ state }) => state !== 'held'),

@@ -6,7 +6,8 @@ import { Draw } from '../support/draw.ts';
 import type { GameResult } from '../support/findings.ts';
 import { type EventRow, judge } from './judge.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
-import type { KillsLane } from '../support/play-kills.ts';
+import type { Attack } from '../support/attack.ts';
+import { type KillsLane, playKills } from '../support/play-kills.ts';
 
 const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');
 
@@ -23,7 +24,13 @@ const AT_WORK_MS = 800;
 /** The last deliveries are tried again for a minute; unchanged rows are hinted for half a minute. */
 const QUIET_WITHIN_MS = 240_000;
 
-export interface LaneOptions extends Omit<KillsLane, 'signal'>, Partial<Pick<KillsLane, 'signal'>> {
+export const deliveriesAttack: Attack = {
+  name: 'deliveries',
+  what: 'SIGKILL of the daemon while the service delivers, also while Postgres holds the transaction of an event',
+  run: (options) => playKills(options, { usual: 200, play: playLane }),
+};
+
+interface LaneOptions extends KillsLane {
   /** Times that a delivery is tried again, from 100 ms on and doubled each time; the last is waited for at the end. */
   readonly retries?: number;
 }

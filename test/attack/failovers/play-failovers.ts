@@ -8,7 +8,7 @@ import { createMovingDatabase, type MovingDatabase } from '../../support/databas
 import type { Running } from '../../support/processes/program.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { EventRow } from '../deliveries/judge.ts';
-import type { SubmissionRow } from '../submissions/judge.ts';
+import { submissionRows } from '../submissions/judge.ts';
 import type { GameResult } from '../support/findings.ts';
 import { Bystanders } from './bystanders.ts';
 import { type DisasterName, DISASTERS, WEIGHTS } from './disasters.ts';
@@ -238,10 +238,7 @@ class Game {
   async #judge(): Promise<void> {
     const account = this.#account;
     const kept = this.#played.every((name) => name === 'crash');
-    const { rows } = await this.#db.query<SubmissionRow>(
-      `select submission_id as id, payload ->> 'marker' as marker, state, _request_id as "requestId",
-         response_status as "responseStatus" from mirror.submissions`,
-    );
+    const rows = await submissionRows(this.#db);
     for (const { state } of rows) account.count(`submissions ${state}`);
     const operations = await account.source.control.operations();
     account.findings.push(...judgeSent({ rows, operations, queued: this.#bystanders.queued }, kept));

@@ -10,7 +10,7 @@ const database = attackedDatabases();
 
 describe('SIGKILL at random moments, also while Postgres holds a statement of a commit', () => {
   it('loses nothing, deletes nothing falsely, and writes no version twice', async () => {
-    const result = await playLane(SEED, KILLS, await database());
+    const result = await playLane({ seed: SEED, kills: KILLS, url: await database() });
     expect(result.findings.length === 0 ? '' : describeFindings('kills', result)).toBe('');
     expect(result.counts['kills']).toBeGreaterThan(KILLS / 2);
   }, 300_000);

@@ -3,7 +3,9 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { Running } from '../../support/processes/program.ts';
 import { RealAccount } from '../real/real-account.ts';
+import type { Attack } from '../support/attack.ts';
 import type { GameResult } from '../support/findings.ts';
+import { type KillsLane, playKills } from '../support/play-kills.ts';
 import { openTable } from '../support/server.ts';
 import { brake, BRAKES, prepareCommitBrake } from './brakes.ts';
 
@@ -21,18 +23,17 @@ const BRAKED = 0.5;
 /** How the program is run in a life: the daemon, or a pass of its own. */
 const WAYS = { daemon: 3, 'sync --full': 1 };
 
+export const killsAttack: Attack = {
+  name: 'kills',
+  what: 'SIGKILL of the real daemon at random moments, also while Postgres holds a statement of a commit',
+  run: (options) => playKills(options, { usual: 1000, play: playLane }),
+};
+
 /**
  * One account whose program is killed again and again, with the source changing meanwhile; then quiet, and everything
  * compared.
- * @param url of an empty database
- * @param signal gives the rest of it up: nothing is compared then
  */
-export async function playLane(
-  seed: number,
-  kills: number,
-  url: string,
-  signal?: AbortSignal,
-): Promise<GameResult> {
+export async function playLane({ seed, kills, url, signal }: KillsLane): Promise<GameResult> {
   const table = await openTable(url);
   const account = await RealAccount.open(seed);
   try {

@@ -1,19 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { describeFindings, Tally } from '../support/attack.ts';
+
 import { playMatrix } from './attack.ts';
 import { FAULTS, MANY } from './pairs.ts';
-import { attackedTables } from '../support/attacked-database.ts';
+import { attackedTables, tallyOf } from '../support/attacked-database.ts';
 
 const tables = attackedTables();
 
 describe('every fault of the sandbox', () => {
   it('is survived by random walks: nothing lost, nothing false, nothing twice', async () => {
     const broken: string[] = [];
-    const tally = new Tally({
-      onGame: (result) => {
-        if (result.findings.length > 0) broken.push(describeFindings('matrix', result));
-      },
-    });
+    const tally = tallyOf('matrix', broken);
     // Of each fault another variant.
     const games = FAULTS.map((_, nth) => nth * MANY + (nth % MANY));
     await playMatrix(tables, tally, { games, parallel: 6 });

@@ -4,7 +4,6 @@ import { allStarts, nameOf } from '../../model/all-variants.ts';
 import type { Start } from '../../model/explore.ts';
 import { type Attack, type AttackOptions, type AttackReport, playInLanes, Tally } from '../support/attack.ts';
 import type { FindingKind } from '../support/findings.ts';
-import { formatGroups } from './groups.ts';
 import { type Searched, searchInThread } from './searched.ts';
 
 /** Source operations in a schedule, at most. */
@@ -63,7 +62,6 @@ export async function searchModel(
       };
     });
   });
-  tally.notes.push(...formatGroups(done).trimEnd().split('\n'));
   tally.notes.push(`${done.length} of ${open.length} variants, up to ${operations} operations`);
   const searched = new Set(done.map(({ start }) => nameOf(start)));
   const left = open.map(nameOf).filter((name) => !searched.has(name));

@@ -4,7 +4,9 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { brake, BRAKES, type Braking, prepareCommitBrake } from '../kills/brakes.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { GameResult } from '../support/findings.ts';
-import { openTable } from '../support/server.ts';
+import type { Attack } from '../support/attack.ts';
+import { playGames, whileRoundsLast } from '../support/play-games.ts';
+import { openTable, withServer } from '../support/server.ts';
 
 /** A heartbeat is valid for 12 s; then another process may take the account. */
 const TAKEOVER_MS = 40_000;
@@ -24,11 +26,27 @@ const DIGEST = `
         where c.table_schema in ('mirror', 'mirror_sync') and c.column_name = '_user_id'
           and t.table_type = 'BASE TABLE') as tables`;
 
+/** Each trial waits out a heartbeat: side by side they cost little. */
+const LANES = 3;
+
+export const ownersAttack: Attack = {
+  name: 'owners',
+  what: 'an owner stops in mid-page (SIGSTOP) until another takes the account, and goes on then: it writes nothing',
+  run: (options) =>
+    withServer((server) =>
+      playGames(options, {
+        lanes: LANES,
+        more: whileRoundsLast(options.size),
+        play: async (seed) => playOwners(seed, await server.database()),
+      }),
+    ),
+};
+
 /**
  * Two daemons. The one that owns the account is stopped in the middle of a page, the other one takes the account and
  * is then stopped as well, so that whatever changes afterwards is the first one's doing: that must be nothing.
  */
-export async function playOwners(seed: number, url: string): Promise<GameResult> {
+async function playOwners(seed: number, url: string): Promise<GameResult> {
   const table = await openTable(url);
   const account = await RealAccount.open(seed, { latencyMin: 10, latencyMax: 60, maxLimit: PAGE });
   const { db } = table;

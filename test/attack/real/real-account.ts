@@ -21,6 +21,7 @@ import { GameRecord } from '../support/game-record.ts';
 const GRACE_PERIOD_MS = 1_000;
 /** `sync --full` until the mirror is equal: one, and a second where only two equal walks can prove. */
 const READINGS = 2;
+const USER = 1001;
 const NAMES = Object.keys(KEYS) as ListName[];
 
 /**
@@ -138,7 +139,7 @@ export class RealAccount extends GameRecord {
         outcome = await this.begin(['sync', '--full', '--accept-deletions'], url, env).ended;
       const { code, stdout, stderr } = outcome;
       this.count(`full readings that ended ${endOf(outcome)}`);
-      found = await differences(this.#truth(db));
+      found = await differences({ sandbox: { control: this.source.control, userId: USER }, db });
       this.tell(`reading ${reading} ended with ${code}: ${stdout}${stderr}`);
       // 3: it says itself that rows wait for a second proof.
       if (found.length > 0 && reading < READINGS) continue;
@@ -182,7 +183,7 @@ export class RealAccount extends GameRecord {
   }
 
   async #check(db: pg.Pool, clocks: 'agree' | 'differ'): Promise<void> {
-    const user = String(this.#truth(db).sandbox.userId);
+    const user = String(USER);
     if (clocks === 'agree') await this.#checkDeletions(db, user);
     else await this.#checkNeverGone(db, user);
     const { findings: twice, versions } = await checkVersions(db, NAMES, user);
@@ -213,12 +214,6 @@ export class RealAccount extends GameRecord {
     });
     this.findings.push(...findings);
     addCounts(this.counts, { deletions, 'beyond P2': beyondP2, 'told empty': toldEmpty });
-  }
-
-  #truth(db: pg.Pool): Parameters<typeof differences>[0] {
-    const { url, control } = this.source;
-    const stop = (): Promise<void> => Promise.resolve();
-    return { sandbox: { url, key: '', userId: 1001, controlUrl: '', control, stop }, db };
   }
 }
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeFindings, Tally } from '../support/attack.ts';
+
 import { playNarrow } from '../narrow/attack.ts';
 import { play } from '../walks/game/play.ts';
 import { drawRefusedGame, makeRefusals } from './attack.ts';
-import { attackedTables } from '../support/attacked-database.ts';
+import { attackedTables, tallyOf } from '../support/attacked-database.ts';
 
 /** The seeds of the short form: `npm run attack -- --only refusals,narrow` draws others. */
 const SEEDS = {
@@ -21,11 +21,7 @@ describe('a database that refuses some rows', () => {
     'costs none of the others, and these as soon as it takes them: %s',
     async (name) => {
       const broken: string[] = [];
-      const tally = new Tally({
-        onGame: (result) => {
-          if (result.findings.length > 0) broken.push(describeFindings(name, result));
-        },
-      });
+      const tally = tallyOf(name, broken);
       await Promise.all(
         SEEDS[name].map(async (seed) => {
           const user = USERS[name] + seed;

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { OperationRecord } from '@research-mirror/sandbox/service/operation-log';
 import type { Finding } from '../support/findings.ts';
 
@@ -9,6 +10,15 @@ export interface SubmissionRow {
   readonly state: string;
   readonly requestId: string;
   readonly responseStatus: number | null;
+}
+
+export async function submissionRows(db: pg.Pool): Promise<SubmissionRow[]> {
+  const { rows } = await db.query<SubmissionRow>(
+    `select submission_id as id, payload ->> 'marker' as marker, state, _request_id as "requestId",
+       response_status as "responseStatus"
+     from mirror.submissions`,
+  );
+  return rows;
 }
 
 /** What the user of `submit` was told. */

@@ -6,9 +6,10 @@ import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts
 import { DaemonLives } from '../real/daemon-lives.ts';
 import type { GameResult } from '../support/findings.ts';
 import { ALL_WELL, drawFaults } from './faults.ts';
-import { type Effect, FINAL_STATES, judge, type SubmissionRow } from './judge.ts';
+import { type Effect, FINAL_STATES, judge, submissionRows } from './judge.ts';
 import { Queue } from './queue.ts';
-import type { KillsLane } from '../support/play-kills.ts';
+import type { Attack } from '../support/attack.ts';
+import { type KillsLane, playKills } from '../support/play-kills.ts';
 
 /** Far above what is sent: the kills are to take minutes, not hours. */
 const LIMIT = 3_000;
@@ -38,7 +39,13 @@ const AT_WORK_MS = 2_500;
  */
 const FINISHED_WITHIN_MS = 480_000;
 
-export interface LaneOptions extends Omit<KillsLane, 'signal'>, Partial<Pick<KillsLane, 'signal'>> {
+export const submissionsAttack: Attack = {
+  name: 'submissions',
+  what: 'SIGKILL of the daemon while operations are queued by SQL and the service fails in every way',
+  run: (options) => playKills(options, { usual: 200, play: playLane }),
+};
+
+interface LaneOptions extends KillsLane {
   /**
    * Moves the deadlines of what the dead were sending into the past, once nothing is on the wire: the end then needs
    * no minutes of waiting.
@@ -167,7 +174,7 @@ async function openOf({ db }: DaemonLives): Promise<string[]> {
 /** What was being sent when its process died; and no end changes any more, since who wrote it is dead. */
 async function watchStates(lives: DaemonLives, ended: Map<string, string>): Promise<void> {
   let sending = 0;
-  for (const { id, state, responseStatus } of await rowsOf(lives)) {
+  for (const { id, state, responseStatus } of await submissionRows(lives.db)) {
     if (state === 'sending') sending += 1;
     if (!FINAL_STATES.some((final) => final === state)) continue;
     const now = `${state} ${responseStatus ?? ''}`;
@@ -178,15 +185,6 @@ async function watchStates(lives: DaemonLives, ended: Map<string, string>): Prom
   if (sending > 0) lives.count('kills that left some being sent');
 }
 
-async function rowsOf({ db }: DaemonLives): Promise<SubmissionRow[]> {
-  const { rows } = await db.query<SubmissionRow>(
-    `select submission_id as id, payload ->> 'marker' as marker, state, _request_id as "requestId",
-       response_status as "responseStatus"
-     from mirror.submissions`,
-  );
-  return rows;
-}
-
 /** No process lives: what was on the wire is over as soon as the service says so. */
 async function hastenEnds({ db, sandbox }: DaemonLives): Promise<void> {
   await eventually('quiet', async () => (await sandbox.control.counters()).inFlight === 0);
@@ -194,7 +192,7 @@ async function hastenEnds({ db, sandbox }: DaemonLives): Promise<void> {
 }
 
 async function check(lives: DaemonLives, queue: Queue): Promise<void> {
-  const rows = await rowsOf(lives);
+  const rows = await submissionRows(lives.db);
   const effects = (await lives.sandbox.control.operations()).map(({ idempotencyKey, payload }): Effect => ({
     idempotencyKey,
     marker: markerOf(payload),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, inject } from 'vitest';
 import { makeCluster } from '../../support/databases/distributed-database.ts';
 import { createTestDatabases, type TestDatabase } from '../../support/postgres/postgres.ts';
+import { describeFindings, Tally } from './attack.ts';
 import { openTables, type Tables } from '../walks/game/tables.ts';
 
 /**
@@ -28,4 +29,13 @@ export function attackedTables(): Tables {
   });
   afterAll(() => tables.close());
   return tables;
+}
+
+/** Sums games up whose findings a test expects to be none. @param broken has them, and how to play each game again */
+export function tallyOf(attack: string, broken: string[]): Tally {
+  return new Tally({
+    onGame: (result) => {
+      if (result.findings.length > 0) broken.push(describeFindings(attack, result));
+    },
+  });
 }

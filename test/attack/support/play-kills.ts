@@ -15,7 +15,7 @@ export interface KillsLane {
   /** URL of an empty database. */
   readonly url: string;
   /** Gives the rest of it up: nothing is compared then. */
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
 /** Plays lanes until there were as many kills as are asked for, else as many as usual. */

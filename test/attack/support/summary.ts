@@ -10,58 +10,52 @@ export interface Played extends AttackReport {
   readonly load: number;
 }
 
-/** Counts that have a column of their own, by the column's title. The others stand below the table. */
-const COLUMNS = {
-  games: 'games',
-  variants: 'variants',
-  states: 'states',
-  walks: 'walks',
-  kills: 'kills',
-  'in a commit': 'in a commit',
-  'pairs met': 'pairs',
-  'deletions judged': 'deletions',
-  versions: 'versions',
-  'moments replayed': 'moments replayed',
-} as const;
+/** Counts that have a column of their own; the others stand below the table. */
+const COLUMNS = [
+  'games',
+  'variants',
+  'states',
+  'walks',
+  'kills',
+  'in a commit',
+  'pairs',
+  'deletions',
+  'versions',
+  'moments replayed',
+];
 
 /** One row an attack, and their sum; columns of what was not counted at all are left out. */
 export function formatSummary(played: readonly Played[]): string {
-  const columns = Object.entries(COLUMNS).filter(([, count]) =>
-    played.some(({ counts }) => counts[count] !== undefined),
-  );
+  const counted = COLUMNS.filter((count) => played.some(({ counts }) => counts[count] !== undefined));
+  const columns = [...counted, 'beyond P2'];
+  const cell = ({ counts }: Played, count: string): string => {
+    const value = counts[count];
+    if (value === undefined) return '';
+    return count === 'pairs' ? `${value}/${counts['pairs possible'] ?? '?'}` : String(value);
+  };
   const rows = played.map((each) => [
     each.name,
     `${each.seconds.toFixed(0)} s`,
     each.load.toFixed(1),
-    ...columns.map(([, count]) => cellOf(each.counts, count)),
+    ...columns.map((count) => cell(each, count)),
     ...FINDING_KINDS.map((kind) => String(each.findings[kind])),
-    cellOf(each.counts, 'beyond P2'),
   ]);
-  const titles = [
-    'attack',
-    'took',
-    'load',
-    ...columns.map(([title]) => title),
-    ...FINDING_KINDS.map((kind) => (kind === 'claim' ? 'other claims' : kind)),
-    'beyond P2',
+  const sum = (of: (each: Played) => number | undefined): string =>
+    String(played.reduce((all, each) => all + (of(each) ?? 0), 0));
+  const all = [
+    'all',
+    `${sum(({ seconds }) => Math.round(seconds))} s`,
+    '',
+    ...columns.map((count) => (count === 'pairs' ? '' : sum(({ counts }) => counts[count]))),
+    ...FINDING_KINDS.map((kind) => sum(({ findings }) => findings[kind])),
   ];
-  return formatTable(
-    titles,
-    played.length > 1
-      ? [
-          ...rows,
-          sumOf(
-            played,
-            columns.map(([, count]) => count),
-          ),
-        ]
-      : rows,
-  );
+  const kinds = FINDING_KINDS.map((kind) => (kind === 'claim' ? 'other claims' : kind));
+  return formatTable(['attack', 'took', 'load', ...columns, ...kinds], [...rows, all]);
 }
 
 /** Everything else that was counted, a line an attack. */
 export function formatOtherCounts(played: readonly Played[]): string[] {
-  const shown: ReadonlySet<string> = new Set([...Object.values(COLUMNS), 'pairs possible', 'beyond P2']);
+  const shown = new Set([...COLUMNS, 'pairs possible', 'beyond P2']);
   return played.flatMap(({ name, counts }) => {
     const others = Object.entries(counts)
       .filter(([what]) => !shown.has(what))
@@ -76,23 +70,4 @@ export function brokenIn(played: readonly Played[]): number {
     (all, { findings }) => all + FINDING_KINDS.reduce((sum, kind) => sum + findings[kind], 0),
     0,
   );
-}
-
-function cellOf(counts: Played['counts'], count: string): string {
-  const value = counts[count];
-  if (value === undefined) return '';
-  return count === 'pairs' ? `${value}/${counts['pairs possible'] ?? '?'}` : String(value);
-}
-
-function sumOf(played: readonly Played[], columns: readonly string[]): string[] {
-  const sum = (of: (each: Played) => number | undefined): string =>
-    String(played.reduce((all, each) => all + (of(each) ?? 0), 0));
-  return [
-    'all',
-    `${sum(({ seconds }) => Math.round(seconds))} s`,
-    '',
-    ...columns.map((count) => (count === 'pairs' ? '' : sum(({ counts }) => counts[count]))),
-    ...FINDING_KINDS.map((kind) => sum(({ findings }) => findings[kind])),
-    sum(({ counts }) => counts['beyond P2']),
-  ];
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Tally } from '../support/attack.ts';
-import { describeFindings, playInLanes } from '../support/attack.ts';
+
+import { playInLanes } from '../support/attack.ts';
 import { drawGame } from './game/game.ts';
 import { play } from './game/play.ts';
-import { attackedTables } from '../support/attacked-database.ts';
+import { attackedTables, tallyOf } from '../support/attacked-database.ts';
 
 /** The seeds of the short form: `npm run attack -- --only walks` draws others. */
 const SEED = 1;
@@ -15,11 +15,7 @@ const tables = attackedTables();
 describe('random walks while the source changes', () => {
   it('end with a mirror that equals it: nothing lost, nothing false, nothing twice, every moment replayed', async () => {
     const broken: string[] = [];
-    const tally = new Tally({
-      onGame: (result) => {
-        if (result.findings.length > 0) broken.push(describeFindings('walks', result));
-      },
-    });
+    const tally = tallyOf('walks', broken);
     await playInLanes(
       6,
       () => tally.count('walks') < WALKS,

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { ItemSelection } from '@research-mirror/sandbox/testing/control-client';
-import type { System } from '../processes/system.ts';
+import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
 const COLLECTIONS = {
   research_jobs: 'job_id',
@@ -27,7 +27,7 @@ const castFromRaw =
  * @param user the account; left out: the first key's
  */
 export async function differences(
-  { sandbox, db }: Pick<System, 'sandbox' | 'db'>,
+  { sandbox, db }: { readonly sandbox: Pick<TestSandbox, 'control' | 'userId'>; readonly db: pg.Pool },
   user: number = sandbox.userId,
 ): Promise<string[]> {
   const found: string[] = [];

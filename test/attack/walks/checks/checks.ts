@@ -41,15 +41,7 @@ export class Checks {
   /** What the mirror has otherwise than the source. */
   differences(): Promise<string[]> {
     const { source, user, db } = this.#of;
-    const sandbox = {
-      url: source.url,
-      key: '',
-      userId: Number(user),
-      controlUrl: '',
-      control: source.control,
-      stop: () => Promise.resolve(),
-    };
-    return differences({ sandbox, db }, Number(user));
+    return differences({ sandbox: { control: source.control, userId: Number(user) }, db });
   }
 
   /** @param quiet nothing happens in the source any more: what it answers is true, then, in every game */
