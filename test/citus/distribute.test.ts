@@ -13,15 +13,15 @@ import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { makeCluster } from '../support/databases/distributed-database.ts';
 import { MIGRATIONS, migrateTo, openTestDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
-import { onEachNode } from '../support/postgres/postgres.ts';
+import { onEachNode, type TestDatabase } from '../support/postgres/postgres.ts';
 import { createLoginRole } from '../support/postgres/login-role.ts';
-import { createPlainMirror, type PlainMirror } from './plain-mirror.ts';
+import { createPlainMirror } from './plain-mirror.ts';
 import { setClockAhead } from './worker-nodes.ts';
 
 /** A worker would make the role on all nodes, and so would the other one at the same moment. */
 const ALONE = 'set citus.enable_create_role_propagation = off';
 
-let plain: PlainMirror;
+let plain: TestDatabase;
 let open: Database;
 
 beforeEach(async () => {

@@ -5,10 +5,11 @@ import type { Database } from '../../src/db/connection/database.ts';
 import { distributeTo } from '../support/databases/distributed-database.ts';
 import { openTestDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
-import { createPlainMirror, type PlainMirror } from './plain-mirror.ts';
+import type { TestDatabase } from '../support/postgres/postgres.ts';
+import { createPlainMirror } from './plain-mirror.ts';
 import { setClockAhead, workerServer } from './worker-nodes.ts';
 
-let plain: PlainMirror;
+let plain: TestDatabase;
 let open: Database;
 let writing: Writing | undefined;
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { playMatrix } from './attack.ts';
 import { FAULTS, MANY } from './pairs.ts';
 import { attackedTables, tallyOf } from '../support/attacked-database.ts';

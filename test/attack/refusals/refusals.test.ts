@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import { playNarrow } from '../narrow/attack.ts';
 import { play } from '../walks/game/play.ts';
 import { drawRefusedGame, makeRefusals } from './attack.ts';

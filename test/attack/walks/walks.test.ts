@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import { playInLanes } from '../support/attack.ts';
 import { drawGame } from './game/game.ts';
 import { play } from './game/play.ts';

@@ -7,28 +7,13 @@ import { createMigratedTestDatabase } from '../databases/migrated-database.ts';
 import type { TestDatabase } from '../postgres/postgres.ts';
 import { makeFolder, startProgram, type Outcome, type Running } from './program.ts';
 import { spawnTestSandbox } from './spawn-sandbox.ts';
-import { STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
+import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 
 // A test here starts up to a dozen processes: that takes a second on an idle machine, many on a busy one. What waits
 // for a condition gives up by itself, and says for what it waited (eventually.ts).
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-/** Real processes: the emulated service, a database, and the program as often as a test starts it. */
-export interface System {
-  readonly sandbox: TestSandbox;
-  readonly databaseUrl: string;
-  readonly db: pg.Pool;
-  /** Where the program runs: its `.env` and its data would be here. */
-  readonly cwd: string;
-  begin(args: readonly string[], env?: Environment): Running;
-  run(args: readonly string[], env?: Environment): Promise<Outcome>;
-  /** `sync … --json`, which must end with `code` (0). */
-  sync(args?: readonly string[], options?: { env?: Environment; code?: number }): Promise<SyncReport>;
-  /** `start`, once it says that it mirrors. */
-  daemon(env?: Environment): Promise<Daemon>;
-  /** Kills what still runs and removes everything. */
-  close(): Promise<void>;
-}
+export type System = Awaited<ReturnType<typeof createSystem>>;
 
 export interface Daemon extends Running {
   readonly statusUrl: string;
@@ -50,11 +35,11 @@ const QUIET: Partial<SandboxOptions> = {
   watchlist: 30,
 };
 
-/** @param given instead of a database on the run's server */
-export async function createSystem(
-  switches: Partial<SandboxOptions> = {},
-  given?: TestDatabase,
-): Promise<System> {
+/**
+ * Real processes: the emulated service, a database, and the program as often as a test starts it.
+ * @param given instead of a database on the run's server
+ */
+export async function createSystem(switches: Partial<SandboxOptions> = {}, given?: TestDatabase) {
   const folder = makeFolder();
   const [database, sandbox] = await Promise.all([
     given ?? createMigratedTestDatabase(),
@@ -84,22 +69,29 @@ export async function createSystem(
     sandbox,
     databaseUrl: database.url,
     db,
+    /** Where the program runs: its `.env` and its data would be here. */
     cwd,
     begin,
-    run: (args, env) => begin(args, env).ended,
-    async sync(args = [], { env, code = 0 } = {}) {
+    run: (args: readonly string[], env?: Environment): Promise<Outcome> => begin(args, env).ended,
+    /** `sync … --json`, which must end with `code`. */
+    async sync(
+      args: readonly string[] = [],
+      { env, code = 0 }: { readonly env?: Environment; readonly code?: number } = {},
+    ): Promise<SyncReport> {
       const outcome = await begin(['sync', '--json', ...args], env).ended;
       if (outcome.code !== code) {
         throw new Error(`sync ended with ${outcome.code}, not ${code}: ${outcome.stdout}${outcome.stderr}`);
       }
       return JSON.parse(outcome.stdout) as SyncReport;
     },
-    async daemon(env) {
+    /** `start`, once it says that it mirrors. */
+    async daemon(env?: Environment): Promise<Daemon> {
       const program = begin(['start'], env);
       await program.until('status page http');
       return asDaemon(program);
     },
-    async close() {
+    /** Kills what still runs and removes everything. */
+    async close(): Promise<void> {
       for (const { child } of running) child.kill('SIGKILL');
       await Promise.all([...running].map(({ ended }) => ended));
       await Promise.all([db.end(), sandbox.stop()]);
