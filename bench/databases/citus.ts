@@ -11,6 +11,7 @@
  * counters of statements. The writer's pages are counted here; the daemon's other statements are by
  * bench/databases/routing.ts.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { runDistribute } from '../../src/app/distribute/run-distribute.ts';
 import { MIGRATIONS, programVersion } from '../../src/app/program-files.ts';
@@ -21,7 +22,6 @@ import { makeCluster } from '../../test/support/databases/distributed-database.t
 import { MirroredAccount } from '../../test/support/mirror/mirrored-account.ts';
 import { clusterAt } from '../../test/support/postgres/postgres-server.ts';
 import { readFlags } from '../support/flags.ts';
-import { pause } from '../support/pause.ts';
 import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
 import { onStage, withClient } from '../support/stage.ts';
 

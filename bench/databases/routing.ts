@@ -8,6 +8,7 @@
  *
  * URL: as for bench/databases/citus.ts.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { MIGRATIONS, programVersion } from '../../src/app/program-files.ts';
 import { runDistribute } from '../../src/app/distribute/run-distribute.ts';
@@ -19,7 +20,6 @@ import { makeCluster } from '../../test/support/databases/distributed-database.t
 import { startProgram } from '../../test/support/processes/program.ts';
 import { clusterAt } from '../../test/support/postgres/postgres-server.ts';
 import { readFlags } from '../support/flags.ts';
-import { pause } from '../support/pause.ts';
 import { Claims, print, printMachine, printTable } from '../support/report.ts';
 import { programOptions } from '../support/run-sync.ts';
 import { onStage, withClient } from '../support/stage.ts';

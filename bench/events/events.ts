@@ -14,6 +14,7 @@
  * `--every`: milliseconds between two events; `--limit`: requests per 60 s in 1 and 2, where the rate limit is not
  * what is measured; `--storm 0`: without 3.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { RequestRecord } from '@research-mirror/sandbox/request-log';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
@@ -21,7 +22,6 @@ import { startProgram } from '../../test/support/processes/program.ts';
 import { seeded } from '../../test/support/random.ts';
 import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
 import { readFlags } from '../support/flags.ts';
-import { pause } from '../support/pause.ts';
 import { Claims, print, printMachine, printTable, quantile } from '../support/report.ts';
 import { programOptions, type Setting } from '../support/run-sync.ts';
 import { onStage, withClient } from '../support/stage.ts';

@@ -19,6 +19,7 @@
  * 4, is in docs/scaling.md.
  */
 import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { createSite } from '../../test/support/databases/cluster.ts';
@@ -29,7 +30,6 @@ import { seeded } from '../../test/support/random.ts';
 import { readFlags } from '../support/flags.ts';
 import { residentOf } from '../support/memory/peak-resident.ts';
 import { OwnershipWatch } from '../../test/support/fleet/ownership-watch.ts';
-import { pause } from '../support/pause.ts';
 import { processSeconds, serverSeconds } from '../support/processor-time.ts';
 import { Claims, print, printMachine, printTable, quantile } from '../support/report.ts';
 import { programOptions } from '../support/run-sync.ts';

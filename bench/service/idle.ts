@@ -6,12 +6,12 @@
  *       [--core 0: the only one that the daemon may use] [--node '--heap-growing-percent=30': besides the launcher's] [--postgres URL]
  */
 import { execFileSync } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { startProgram } from '../../test/support/processes/program.ts';
 import { readFlags } from '../support/flags.ts';
 import { residentOf } from '../support/memory/peak-resident.ts';
-import { pause } from '../support/pause.ts';
 import { processSeconds, serverSeconds } from '../support/processor-time.ts';
 import { print, printMachine, printTable } from '../support/report.ts';
 import { AS_LAUNCHED, programOptions } from '../support/run-sync.ts';

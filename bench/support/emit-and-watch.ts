@@ -1,6 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
-import { pause } from './pause.ts';
 
 const LOOK_MS = 10;
 /** Given up when a row did not come for so long after the last event. */
