@@ -1,11 +1,11 @@
+import type pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import type { VerifyReport } from '../../../src/app/verify/run-verify.ts';
 import type { VerifiedCollection } from '../../../src/sync/verify/report.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { rowVersions } from '../../support/mirror/mirror-truth.ts';
-import { createFrozenSystem, type Environment, type System } from '../../support/processes/system.ts';
-import { tamper } from '../../support/mirror/tamper.ts';
+import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 let system: System;
 afterEach(() => system.close());
@@ -16,8 +16,8 @@ async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<System>
   return system;
 }
 
-async function verify(args: readonly string[], code: number, env: Environment = {}): Promise<VerifyReport> {
-  const outcome = await system.run(['verify', '--json', ...args], env);
+async function verify(args: readonly string[], code: number): Promise<VerifyReport> {
+  const outcome = await system.run(['verify', '--json', ...args]);
   expect({ code: outcome.code, stderr: outcome.code === code ? '' : outcome.stderr }).toEqual({
     code,
     stderr: '',
@@ -33,6 +33,37 @@ function keysOf(found: VerifiedCollection | undefined, kind: string): string[] {
     .filter((each) => each.kind === kind)
     .map(({ key }) => key ?? '')
     .toSorted();
+}
+
+/**
+ * Tampers with `each` rows of `mirror.research_jobs` in each way, spread over the table, as somebody with a database
+ * client may: the mirror's own columns stay as they are.
+ * @returns their keys, by what was done to them
+ */
+async function tamper(client: pg.Pool, each: number) {
+  const { rows } = await client.query<{ id: string }>(
+    `select job_id as id from (select job_id, row_number() over (order by job_id) - 1 as n,
+       greatest(1, count(*) over () / $1::bigint) as apart from mirror.research_jobs) as j
+     where n % apart = 0 order by job_id limit $1`,
+    [each * 5],
+  );
+  const ids = rows.map(({ id }) => id);
+  const every = (nth: number): string[] => ids.filter((_, index) => index % 5 === nth);
+  const chosen = { removed: every(0), column: every(1), raw: every(2), hash: every(3), deleted: every(4) };
+  const { rows: made } = await client.query<{ id: string }>(
+    `insert into mirror.research_jobs
+     select (jsonb_populate_record(j, jsonb_build_object('job_id', 900000000 + j.job_id))).*
+     from mirror.research_jobs as j where job_id = any($1) returning job_id as id`,
+    [chosen.column],
+  );
+  const change = (set: string, which: readonly string[]): Promise<unknown> =>
+    client.query(`update mirror.research_jobs set ${set} where job_id = any($1)`, [which]);
+  await client.query('delete from mirror.research_jobs where job_id = any($1)', [chosen.removed]);
+  await change(`status = 'tampered'`, chosen.column);
+  await change(`_raw = _raw || '{"status": "tampered"}'`, chosen.raw);
+  await change(`_hash = sha256('tampered')`, chosen.hash);
+  await change(`_deleted_at = now()`, chosen.deleted);
+  return { ...chosen, added: made.map(({ id }) => id) };
 }
 
 describe('verify', () => {
@@ -149,5 +180,82 @@ describe('verify while things change', () => {
     const failed = await verify(['watchlist'], 3);
     expect(failed).toMatchObject({ equal: false });
     expect(of(failed, 'watchlist')?.error).toContain('500');
+  });
+});
+
+/** Pages have 100 items. */
+const PAGES = { maxLimit: 100, badLimit: 'clamped' } as const;
+
+describe('verify --sample', () => {
+  it('compares the pages of a few rows in a few requests, and counts them', async () => {
+    await mirrored({ ...PAGES, jobs: 2_000 });
+    const [jobs] = (await verify(['research_jobs', '--sample', '3'], 0)).collections;
+    expect(jobs).toMatchObject({ sample: 3, rows: 2_000, different: 0, error: null });
+    // The first page is read, too.
+    expect(jobs?.estimate.requests).toBe(4);
+    expect(jobs?.items).toBeGreaterThanOrEqual(100);
+    expect(jobs?.items).toBeLessThanOrEqual(400);
+    await system.db.query(`update mirror.research_jobs set status = 'tampered'`);
+    const [other] = (await verify(['research_jobs', '--sample', '3'], 1)).collections;
+    expect(other?.items).toBeLessThanOrEqual(400);
+    expect(other).toMatchObject({ missing: 0, extra: 0, different: other?.items, changed: 0 });
+  });
+
+  it('finds of each kind what is on its pages, and chosen rows that the service does not have', async () => {
+    await mirrored({ ...PAGES, jobs: 2_000 });
+    const { added } = await tamper(system.db, 10);
+    const [jobs] = (await verify(['research_jobs', '--sample', '10000'], 1)).collections;
+    expect(jobs).toMatchObject({ sample: 10_000, missing: 20, extra: 10, different: 30, changed: 0 });
+    const extra = jobs?.discrepancies.filter(({ kind }) => kind === 'extra').map(({ key }) => key);
+    expect(new Set(extra)).toEqual(new Set(added));
+  });
+
+  it('reads the lists of the chosen items, and the first page of what the mirror has nothing of', async () => {
+    await mirrored({ ...PAGES, jobs: 10, lists: 6, itemsPerList: 5 });
+    const [items] = (await verify(['list_items', '--sample', '2'], 0)).collections;
+    expect(items).toMatchObject({ sample: 2, rows: 30, error: null });
+    expect([5, 10]).toContain(items?.items);
+    await system.db.query('delete from mirror.watchlist');
+    const [watchlist] = (await verify(['watchlist', '--sample', '2'], 1)).collections;
+    expect(watchlist?.missing).toBe(watchlist?.items);
+    expect(watchlist?.missing).toBeGreaterThan(0);
+  });
+
+  it('says that it is one, and never that all are equal, beside a daemon too', async () => {
+    await mirrored({ ...PAGES, jobs: 2_000 });
+    const daemon = await system.daemon();
+    const { code, stdout } = await system.run(['verify', '--sample', '3', 'research_jobs', 'account']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('no difference in the sample');
+    expect(stdout).toMatch(
+      /This was a sample: \d{3} of about 2,000 rows were compared\. It says nothing of the/,
+    );
+    expect(stdout).not.toContain('equals');
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+
+  it.each(['0', '-1', '1.5', 'all', '10001'])('refuses %s rows', async (rows) => {
+    system = await createFrozenSystem();
+    const { code, stdout, stderr } = await system.run(['verify', `--sample=${rows}`]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`--sample: "${rows}" must be a whole number from 1 to 10,000`);
+  });
+});
+
+describe('the estimate of verify', () => {
+  it('is said first, and is what the reading takes', async () => {
+    await mirrored({ ...PAGES, jobs: 2_000, lists: 4, itemsPerList: 6 });
+    const { collections } = await verify([], 0);
+    const expected = collections.map(({ collection, estimate }) => [collection, estimate.requests]);
+    expect(expected).toEqual([
+      ['account', 1],
+      ['research_jobs', 20],
+      ['bulk_research_jobs', 1],
+      ['lists', 1],
+      ['list_items', 4],
+      ['watchlist', 1],
+    ]);
+    const { stderr } = await system.run(['verify']);
+    expect(stderr).toMatch(/comparing, about 28 requests, at best less than a minute: /);
   });
 });
