@@ -1,23 +1,19 @@
-import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { mirrorCommands } from '../support/mirror/mirror-commands.ts';
 
 const mirror = mirrorCommands();
 const { run, execute, wrongUsage } = mirror;
 
-const stateOf = async (id: string): Promise<string | undefined> =>
-  (
-    await sql<{ state: string }>`select state from mirror.submissions where submission_id = ${id}`.execute(
-      mirror.database.kysely,
-    )
-  ).rows[0]?.state;
+async function stateOf(id: string): Promise<string | undefined> {
+  const text = `select state from mirror.submissions where submission_id = ${id}`;
+  return (await execute<{ state: string }>(text))[0]?.state;
+}
 
-async function queue(state = 'queued', more = ''): Promise<string> {
-  const { rows } = await sql<{ id: string }>`
+async function queue(state = 'queued', more = 'null, null, null, null'): Promise<string> {
+  const [made] = await execute<{ id: string }>(`
     insert into mirror.submissions (_user_id, operation, payload, created_at, state, response_status, response, error, done_at)
-    values (42, 'enrich', '{}', now(), ${state}, ${sql.raw(more === '' ? 'null, null, null, null' : more)})
-    returning submission_id as id`.execute(mirror.database.kysely);
-  return rows[0]?.id ?? '';
+    values (42, 'enrich', '{}', now(), '${state}', ${more}) returning submission_id::text as id`);
+  return made?.id ?? '';
 }
 
 describe('submissions', () => {

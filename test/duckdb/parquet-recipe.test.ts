@@ -2,22 +2,12 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { createMigratedTestDatabase } from '../support/databases/migrated-database.ts';
-import type { TestDatabase } from '../support/postgres/postgres.ts';
-import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
-import { makeFolder } from '../support/processes/program.ts';
-import { recipeShell, type RecipeShell } from '../support/processes/recipe-shell.ts';
+import { openRecipeShell, type RecipeShell } from '../support/processes/recipe-shell.ts';
 import { shellRecipes } from '../support/rules/recipes.ts';
 
-const folder = makeFolder();
-const path = (name: string): string => join(folder.path, name);
 /** Where pip puts DuckDB's command. */
 const programs = dirname(inject('python'));
-let database: TestDatabase;
-let reader: ReaderLogin;
-let superuser: pg.Client;
 let shell: RecipeShell;
 
 const JOBS = 20_000;
@@ -25,11 +15,8 @@ const JOBS = 20_000;
 const TEXT = `e'",\\r\\n1:1,1,1,s,1,1,n,t,,{},,,1\\r\\n"",""\\r\\n,ä😀\\\\n'`;
 
 beforeAll(async () => {
-  database = await createMigratedTestDatabase();
-  superuser = new pg.Client({ connectionString: database.url });
-  await superuser.connect();
-  await superuser.query(`set timezone = 'UTC'`);
-  await superuser.query(`
+  shell = await openRecipeShell(
+    `
     alter table mirror.research_jobs add created_at timestamptz, add score numeric, add huge numeric, add error jsonb,
       add note text, add paid boolean;
     drop view mirror.research_jobs_live cascade;
@@ -43,17 +30,11 @@ beforeAll(async () => {
       from generate_series(1, ${JOBS}) as i;
     update mirror.research_jobs set note = repeat('long', 1000000) where job_id = 100;
     create view mirror.research_jobs_live as select _user_id || ':' || job_id as _key, _user_id, job_id, status, score, huge,
-      note, paid, created_at, error, _first_seen_at, _changed_at, _change_id from mirror.research_jobs;
-    grant select on all tables in schema mirror to mirror_reader`);
-  reader = await createReaderLogin(database.url);
-  shell = await recipeShell(folder.path, { DATABASE_URL: reader.url }, [programs]);
+      note, paid, created_at, error, _first_seen_at, _changed_at, _change_id from mirror.research_jobs`,
+    [programs],
+  );
 });
-afterAll(async () => {
-  await reader.drop();
-  await superuser.end();
-  await database.drop();
-  folder.remove();
-});
+afterAll(() => shell.close());
 
 /** Asks DuckDB itself. */
 async function duckDb(text: string): Promise<unknown[][]> {
@@ -70,8 +51,8 @@ async function compare(): Promise<void> {
   const read =
     await duckDb(`select _key, _user_id::varchar, job_id::varchar, status, score::varchar, huge, note, paid,
       created_at::varchar, error::varchar, _first_seen_at::varchar, _changed_at::varchar, _change_id::varchar
-    from '${path('jobs.parquet')}' order by job_id`);
-  const { rows } = await superuser.query<unknown[]>({
+    from '${shell.path('jobs.parquet')}' order by job_id`);
+  const { rows } = await shell.superuser.query<unknown[]>({
     text: `select _key, _user_id::text, job_id::text, status, score::decimal(38, 9)::text, huge::text, note,
         case paid when true then 't' when false then 'f' end, created_at::text, error::text, _first_seen_at::text,
         _changed_at::text, _change_id::text
@@ -89,7 +70,7 @@ it('a table as Parquet has the rows of the table, value for value', async () => 
   }
   expect(
     Object.fromEntries(
-      (await duckDb(`describe from '${path('jobs.parquet')}'`)).map(([name, type]) => [name, type]),
+      (await duckDb(`describe from '${shell.path('jobs.parquet')}'`)).map(([name, type]) => [name, type]),
     ),
   ).toEqual({
     _key: 'VARCHAR',
@@ -122,17 +103,17 @@ it('a text that looks like rows is none where the file has many buffers, either'
 
 it('a number that the column’s type does not hold whole stops it, and the file that was there stays', async () => {
   const [csv = '', parquet = ''] = await shellRecipes('As CSV and as Parquet');
-  const before = await duckDb(`select count(*)::varchar from '${path('jobs.parquet')}'`);
+  const before = await duckDb(`select count(*)::varchar from '${shell.path('jobs.parquet')}'`);
   for (const [score, said] of [
     ['1.0000000001', '1.0000000001 has more than 9 decimals'],
     ['123456789012345678901234567890.5', 'Could not convert'],
     ["'NaN'", 'Could not convert'],
   ] as const) {
-    await superuser.query(`update mirror.research_jobs set score = ${score} where job_id = 7`);
+    await shell.superuser.query(`update mirror.research_jobs set score = ${score} where job_id = 7`);
     expect(await shell.run(csv)).toMatchObject({ code: 0 });
     const { code, stderr } = await shell.run(parquet);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(said) as string });
-    expect(await duckDb(`select count(*)::varchar from '${path('jobs.parquet')}'`)).toEqual(before);
+    expect(await duckDb(`select count(*)::varchar from '${shell.path('jobs.parquet')}'`)).toEqual(before);
   }
-  expect(existsSync(path('jobs.csv'))).toBe(true);
+  expect(existsSync(shell.path('jobs.csv'))).toBe(true);
 });

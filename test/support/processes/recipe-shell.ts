@@ -1,38 +1,52 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import pg from 'pg';
+import { createMigratedTestDatabase } from '../databases/migrated-database.ts';
+import { createReaderLogin } from '../postgres/reader-login.ts';
 import { builtProgram, NODE_COMPILE_CACHE } from './built-programs.ts';
-import type { Outcome } from './program.ts';
+import { makeFolder, type Outcome } from './program.ts';
 
-export interface RecipeShell {
-  /** Runs a recipe as it stands in the documents. */
-  run(recipe: string): Promise<Pick<Outcome, 'code' | 'stdout' | 'stderr'>>;
-}
+export type RecipeShell = Awaited<ReturnType<typeof openRecipeShell>>;
 
 /**
- * A shell in `folder`, in which `npx research-mirror` is the program as it is built of these sources.
- * @param env of the recipes
- * @param programs folders of programs that they need
+ * A shell for somebody who may read a mirror, in a folder of its own; `npx research-mirror` is the program as it is
+ * built of these sources.
+ * @param fill SQL of a superuser, in UTC @param programs folders of programs that recipes need
  */
-export async function recipeShell(
-  folder: string,
-  env: Readonly<Record<string, string>>,
-  programs: readonly string[] = [],
-): Promise<RecipeShell> {
-  const bin = join(folder, '.bin');
+export async function openRecipeShell(fill: string, programs: readonly string[] = []) {
+  const folder = makeFolder();
+  const database = await createMigratedTestDatabase();
+  const superuser = new pg.Client({ connectionString: database.url });
+  await superuser.connect();
+  await superuser.query(`set timezone = 'UTC'; ${fill};
+    grant select on all tables in schema mirror to mirror_reader`);
+  const reader = await createReaderLogin(database.url);
+  const bin = join(folder.path, '.bin');
   mkdirSync(bin);
   const npx = join(bin, 'npx');
   const words = [process.execPath, await builtProgram('main')].map((word) => `'${word}'`).join(' ');
   writeFileSync(npx, `#!/bin/sh\n[ "$1" = research-mirror ] && shift && exec ${words} "$@"\n`);
   chmodSync(npx, 0o755);
-  const path = [bin, ...programs, process.env['PATH'] ?? ''].join(delimiter);
+  const PATH = [bin, ...programs, process.env['PATH'] ?? ''].join(delimiter);
+  const env = { PATH, HOME: folder.path, NODE_COMPILE_CACHE, DATABASE_URL: reader.url };
   return {
-    run: (recipe) =>
+    superuser,
+    /** Of a file in its folder. */
+    path: (name: string): string => join(folder.path, name),
+    /** Runs a recipe as it stands in the documents. */
+    run: (recipe: string): Promise<Pick<Outcome, 'code' | 'stdout' | 'stderr'>> =>
       new Promise((resolve) => {
-        const options = { cwd: folder, env: { PATH: path, HOME: folder, NODE_COMPILE_CACHE, ...env } };
+        const options = { cwd: folder.path, env };
         const child = execFile('bash', ['-c', recipe], options, (_, stdout, stderr) =>
           resolve({ code: child.exitCode, stdout, stderr }),
         );
       }),
+    async close(): Promise<void> {
+      await reader.drop();
+      await superuser.end();
+      await database.drop();
+      folder.remove();
+    },
   };
 }

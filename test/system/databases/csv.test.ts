@@ -1,30 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMigratedTestDatabase } from '../../support/databases/migrated-database.ts';
-import type { TestDatabase } from '../../support/postgres/postgres.ts';
-import { createReaderLogin, type ReaderLogin } from '../../support/postgres/reader-login.ts';
-import { makeFolder, runProgram, type Outcome } from '../../support/processes/program.ts';
-import { recipeShell, type RecipeShell } from '../../support/processes/recipe-shell.ts';
+import type { Outcome } from '../../support/processes/program.ts';
+import { openRecipeShell, type RecipeShell } from '../../support/processes/recipe-shell.ts';
 import { shellRecipes } from '../../support/rules/recipes.ts';
 
-const folder = makeFolder();
-const path = (name: string): string => join(folder.path, name);
-let database: TestDatabase;
-let reader: ReaderLogin;
-let superuser: pg.Client;
 let shell: RecipeShell;
+let superuser: pg.Client;
 
 /** Every type that a column of the mirror may have, and some that users may add. */
 const ODD = `mirror."Odd ""Table"""`;
 
 beforeAll(async () => {
-  database = await createMigratedTestDatabase();
-  superuser = new pg.Client({ connectionString: database.url });
-  await superuser.connect();
-  await superuser.query(`set timezone = 'UTC'`);
-  await superuser.query(`
+  shell = await openRecipeShell(`
     create table ${ODD} (n bigint, "Text, quoted" text, exact numeric, huge numeric, at timestamptz, never timestamptz, day date,
       yes boolean, doc jsonb, bytes bytea, list text[], small smallint, near double precision);
     insert into ${ODD}
@@ -35,17 +23,10 @@ beforeAll(async () => {
       from generate_series(1, 20) as i;
     insert into mirror.research_jobs (_user_id, job_id, status, _raw, _hash, _change_id, _first_seen_at, _changed_at)
       select 1 + i % 2, i, case when i % 7 = 0 then 'failed' else 'completed' end, '{}', '', i, now(), now()
-      from generate_series(1, 5000) as i;
-    grant select on all tables in schema mirror to mirror_reader`);
-  reader = await createReaderLogin(database.url);
-  shell = await recipeShell(folder.path, { DATABASE_URL: reader.url });
+      from generate_series(1, 5000) as i`);
+  superuser = shell.superuser;
 });
-afterAll(async () => {
-  await reader.drop();
-  await superuser.end();
-  await database.drop();
-  folder.remove();
-});
+afterAll(() => shell.close());
 
 /** What the driver's connection can do beside what its types say. */
 interface CopyInto {
@@ -67,16 +48,10 @@ function copyIn(statement: string, text: string): Promise<unknown> {
   });
 }
 
-const options = (): { cwd: string; env: Record<string, string> } => ({
-  cwd: folder.path,
-  env: { DATABASE_URL: reader.url },
-});
-
 describe('sql --csv', () => {
   it('prints every value so that Postgres reads the same one, and tells NULL from an empty text', async () => {
-    const { code, stdout, stderr } = await runProgram(
-      ['sql', '--csv', 'select * from "Odd ""Table"""'],
-      options(),
+    const { code, stdout, stderr } = await shell.run(
+      `npx research-mirror sql --csv 'select * from "Odd ""Table"""'`,
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     await superuser.query(`create temp table copied (like ${ODD})`);
@@ -105,7 +80,7 @@ describe('sql --csv', () => {
     const { code, stderr } = await shell.run(
       `ulimit -f 4; npx research-mirror sql --csv "${text}" > full.csv`,
     );
-    expect(readFileSync(path('full.csv'))).toHaveLength(4 * 1024);
+    expect(readFileSync(shell.path('full.csv'))).toHaveLength(4 * 1024);
     expect({ code, stderr }).toEqual({
       code: 3,
       stderr: expect.stringMatching(/^research-mirror: the output can't be written: EFBIG: .*\n$/) as string,
@@ -129,7 +104,7 @@ describe('the recipe of a table as CSV', () => {
 
   it('replaces the file only when it is whole', async () => {
     expect(await runRecipe()).toMatchObject({ code: 0, stderr: '' });
-    const whole = readFileSync(path('jobs.csv'), 'utf8');
+    const whole = readFileSync(shell.path('jobs.csv'), 'utf8');
     expect(whole.split('\r\n')).toHaveLength(5_002);
     await superuser.query(`insert into mirror.research_jobs
       (_user_id, job_id, status, _raw, _hash, _change_id, _first_seen_at, _changed_at)
@@ -140,7 +115,7 @@ describe('the recipe of a table as CSV', () => {
       code: 1,
       stderr: expect.stringContaining('a row of the answer has 66 MiB, and 64 MiB is the most') as string,
     });
-    expect(readFileSync(path('jobs.csv.partial'), 'utf8')).toContain('_user_id,job_id');
-    expect(readFileSync(path('jobs.csv'), 'utf8')).toBe(whole);
+    expect(readFileSync(shell.path('jobs.csv.partial'), 'utf8')).toContain('_user_id,job_id');
+    expect(readFileSync(shell.path('jobs.csv'), 'utf8')).toBe(whole);
   });
 });
