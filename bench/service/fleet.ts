@@ -20,11 +20,11 @@
  */
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { createSite } from '../../test/support/databases/cluster.ts';
 import { createMovingDatabase } from '../../test/support/databases/moving-database.ts';
 import { differences } from '../../test/support/mirror/mirror-truth.ts';
+import { openPool } from '../../test/support/postgres/on-connection.ts';
 import { startProgram, type Running } from '../../test/support/processes/program.ts';
 import { seeded } from '../../test/support/random.ts';
 import { readFlags } from '../support/flags.ts';
@@ -76,8 +76,7 @@ await onStage(flags.postgres, async (stage) => {
   const site = flags.failover ? await createSite() : undefined;
   const moving = site && (await createMovingDatabase(await site.cluster()));
   const url = moving?.url ?? (await stage.database());
-  const pool = new pg.Pool({ connectionString: url, max: 2, options: '-c timezone=UTC' });
-  pool.on('error', () => {});
+  const pool = openPool(url, 2);
   const env = {
     DATABASE_URL: url,
     MIRROR_HTTP_PORT: '0',

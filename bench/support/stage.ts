@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { onConnection, openPool } from '../../test/support/postgres/on-connection.ts';
 import { spawnTestSandbox } from '../../test/support/processes/spawn-sandbox.ts';
 import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 
@@ -73,21 +74,13 @@ export async function onStage(
   }
 }
 
-export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return await use(client);
-  } finally {
-    await client.end();
-  }
+export function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  return onConnection(url, use);
 }
 
 /** As `withClient`, for what wants a pool. */
 export async function withPool<T>(url: string, use: (db: pg.Pool) => Promise<T>): Promise<T> {
-  const db = new pg.Pool({ connectionString: url, max: 2, options: '-c timezone=UTC' });
-  db.on('error', () => {});
+  const db = openPool(url, 2);
   try {
     return await use(db);
   } finally {

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { stepClock } from '../../support/clocks/stepping-clock.ts';
 import type { Cluster } from '../../support/databases/cluster.ts';
+import { openPool } from '../../support/postgres/on-connection.ts';
 import type { Running } from '../../support/processes/program.ts';
 import { Bystanders } from '../failovers/bystanders.ts';
 import { judgeSent } from '../failovers/judge.ts';
@@ -36,8 +37,7 @@ export async function playClocks(seed: number, origin: Cluster): Promise<GameRes
   const cluster = await origin.copyFiles();
   await stepClock(cluster, 0);
   await cluster.start();
-  const db = new pg.Pool({ connectionString: cluster.url, max: 4, options: '-c timezone=UTC' });
-  db.on('error', () => {});
+  const db = openPool(cluster.url);
   try {
     const failure = await new Game(account, cluster, db).play().then(
       () => undefined,

@@ -1,11 +1,12 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Cluster } from '../../support/databases/cluster.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { createMovingDatabase, type MovingDatabase } from '../../support/databases/moving-database.ts';
-import type { Running } from '../../support/processes/program.ts';
+import { openPool } from '../../support/postgres/on-connection.ts';
+import { hasEnded, type Running } from '../../support/processes/program.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { EventRow } from '../deliveries/judge.ts';
 import { submissionRows } from '../submissions/judge.ts';
@@ -44,8 +45,7 @@ export async function playFailovers(
     lazyCommits: draw.chance(0.6),
     whileAway: draw.one(['refuse', 'wait']),
   });
-  const db = new pg.Pool({ connectionString: moving.url, max: 4, options: '-c timezone=UTC' });
-  db.on('error', () => {});
+  const db = openPool(moving.url);
   try {
     await new Game(account, moving, db).play(
       disasters ?? Array.from({ length: draw.integer(1, MOST_DISASTERS) }, () => draw.weighted(WEIGHTS)),
@@ -252,8 +252,4 @@ class Game {
     for (const { reason } of marks.rows) account.tell(`mark: ${reason}`);
     account.count('marks', marks.rows.length);
   }
-}
-
-function hasEnded({ child }: Running): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
 }

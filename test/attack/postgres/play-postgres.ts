@@ -1,7 +1,8 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { openPool } from '../../support/postgres/on-connection.ts';
 import { brake, BRAKES } from '../kills/brakes.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { GameResult } from '../support/findings.ts';
@@ -24,8 +25,7 @@ export async function playPostgres(seed: number, disk: boolean): Promise<GameRes
     const migrated = await openTable(url);
     await migrated.close();
     const account = await RealAccount.open(seed);
-    const db = new pg.Pool({ connectionString: url, max: 4, options: '-c timezone=UTC' });
-    db.on('error', () => {});
+    const db = openPool(url);
     try {
       const daemon = account.begin(['start'], url);
       await eventually('some pages', () => account.requests() > 3);

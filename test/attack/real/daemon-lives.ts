@@ -4,7 +4,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
-import { makeFolder, type Running, startProgram } from '../../support/processes/program.ts';
+import { accountEnv, hasEnded, Programs, type Running } from '../../support/processes/program.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 import { brake, type Brake } from '../kills/brakes.ts';
 import { Draw } from '../support/draw.ts';
@@ -49,8 +49,7 @@ export class DaemonLives extends GameRecord {
   readonly db: pg.Pool;
   readonly #options: LivesOptions;
   readonly #closeDatabase: () => Promise<void>;
-  readonly #folder = makeFolder();
-  readonly #running = new Set<Running>();
+  readonly #programs = new Programs();
 
   private constructor(
     options: LivesOptions,
@@ -84,22 +83,12 @@ export class DaemonLives extends GameRecord {
   }
 
   begin(): Running {
-    const program = startProgram(['start'], {
-      cwd: this.#folder.path,
-      env: {
-        DATABASE_URL: this.#options.url,
-        MIRROR_API_URL: this.sandbox.url,
-        MIRROR_API_KEY: this.sandbox.key,
-        MIRROR_BUDGET_SHARE: '1',
-        MIRROR_HTTP_PORT: '0',
-        LOG_LEVEL: 'warn',
-        LOG_FORMAT: 'json',
-        ...this.#options.env,
-      },
+    return this.#programs.start(['start'], {
+      ...accountEnv(this.#options.url, this.sandbox),
+      LOG_LEVEL: 'warn',
+      LOG_FORMAT: 'json',
+      ...this.#options.env,
     });
-    this.#running.add(program);
-    void program.ended.finally(() => this.#running.delete(program));
-    return program;
   }
 
   /**
@@ -160,11 +149,9 @@ export class DaemonLives extends GameRecord {
   }
 
   async close(): Promise<void> {
-    for (const { child } of this.#running) child.kill('SIGKILL');
-    await Promise.all([...this.#running].map(({ ended }) => ended));
+    await this.#programs.close();
     await this.sandbox.stop();
     await this.#closeDatabase();
-    this.#folder.remove();
   }
 
   async #untilAtWork(program: Running, isAtWork: () => Promise<boolean>): Promise<void> {
@@ -218,8 +205,4 @@ export class DaemonLives extends GameRecord {
     if (hasEnded(program))
       throw told(`the daemon ended with ${program.child.exitCode ?? program.child.signalCode}`);
   }
-}
-
-function hasEnded({ child }: Running): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
 }

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { differences } from '../../support/mirror/mirror-truth.ts';
-import { makeFolder, type Outcome, type Running, startProgram } from '../../support/processes/program.ts';
+import { accountEnv, type Outcome, Programs, type Running } from '../../support/processes/program.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { Draw } from '../support/draw.ts';
 import { addCounts, type GameResult } from '../support/findings.ts';
@@ -35,8 +35,7 @@ export class RealAccount extends GameRecord {
   readonly #what: string;
   readonly #log = new TruthLog();
   readonly #operator: Operator;
-  readonly #folder = makeFolder();
-  readonly #running = new Set<Running>();
+  readonly #programs = new Programs();
   /** The service answers from this process: as late as that is at times on a busy machine. */
   readonly #stalls = monitorEventLoopDelay();
   #acting: NodeJS.Timeout | undefined;
@@ -78,23 +77,13 @@ export class RealAccount extends GameRecord {
 
   /** Starts the program on this account. @param url the database */
   begin(args: readonly string[], url: string, env: Readonly<Record<string, string>> = {}): Running {
-    const program = startProgram(args, {
-      cwd: this.#folder.path,
-      env: {
-        DATABASE_URL: url,
-        MIRROR_API_URL: this.source.url,
-        MIRROR_API_KEY: 'sandbox-key',
-        MIRROR_BUDGET_SHARE: '1',
-        MIRROR_HTTP_PORT: '0',
-        MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s`,
-        LOG_LEVEL: 'info',
-        LOG_FORMAT: 'json',
-        ...env,
-      },
+    return this.#programs.start(args, {
+      ...accountEnv(url, { url: this.source.url, key: 'sandbox-key' }),
+      MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s`,
+      LOG_LEVEL: 'info',
+      LOG_FORMAT: 'json',
+      ...env,
     });
-    this.#running.add(program);
-    void program.ended.finally(() => this.#running.delete(program));
-    return program;
   }
 
   /** Lets things happen in the source, one every tenth of a second or so. */
@@ -165,10 +154,8 @@ export class RealAccount extends GameRecord {
   async close(): Promise<void> {
     this.act(false);
     this.#stalls.disable();
-    for (const { child } of this.#running) child.kill('SIGKILL');
-    await Promise.all([...this.#running].map(({ ended }) => ended));
+    await this.#programs.close();
     await this.source.stop();
-    this.#folder.remove();
   }
 
   /** Where nothing tells when by the source's clock: deletions of rows that were never missing. */

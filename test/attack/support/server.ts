@@ -1,15 +1,12 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
-import { programVersion } from '../../../src/app/program-files.ts';
+import type pg from 'pg';
 import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
-import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
-import { systemClock } from '@research-mirror/runtime/clock';
 import { distributeMirror, hasCitus } from '../../support/databases/distributed-database.ts';
-import { ROOT } from '../../support/rules/source-files.ts';
-import { ask } from '../../support/postgres/on-connection.ts';
+import { migrateTo } from '../../support/databases/migrated-database.ts';
+import { ask, openPool } from '../../support/postgres/on-connection.ts';
+import { joinTestServer } from '../../support/postgres/postgres.ts';
 
 /** A database server for the attacks that do not attack it. */
 export interface Server {
@@ -33,15 +30,7 @@ async function startServer(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'research-mirror-attack-'));
   // PostgreSQL's own user must be able to pass where attacks run as root.
   await chmod(folder, 0o755);
-  const server = await startEmbedded({
-    dataDir: folder,
-    port: 'free',
-    program: 'research-mirror attack',
-    log: { info: () => {}, warn: (message) => process.stderr.write(`${message}\n`) },
-    clock: systemClock,
-    durable: false,
-    settings: { fsync: 'off', full_page_writes: 'off', max_connections: '200' },
-  });
+  const server = await joinTestServer(folder);
   let databases = 0;
   return {
     async database() {
@@ -67,21 +56,8 @@ export async function openTable(
   url: string,
 ): Promise<{ database: Database & { url: string }; db: pg.Pool; close(): Promise<void> }> {
   const schema = 'mirror';
-  const first = await openDatabase({
-    url,
-    schema,
-    program: 'research-mirror attack',
-    bounds: MIGRATION_BOUNDS,
-  });
-  await migrate({
-    db: first.db,
-    folder: join(ROOT, 'migrations'),
-    version: programVersion(),
-    clock: systemClock,
-  });
-  await first.close();
-  const db = new pg.Pool({ connectionString: url, max: 10, options: '-c timezone=UTC' });
-  db.on('error', () => {});
+  await migrateTo(url, schema);
+  const db = openPool(url, 10);
   if (await hasCitus(db)) await distributeMirror(url, schema);
   const database = await openDatabase({ url, schema, program: 'research-mirror attack', max: 30 });
   return {

@@ -24,3 +24,10 @@ export function ask<Row extends pg.QueryResultRow>(url: string, ...texts: readon
     return rows;
   });
 }
+
+/** Connections that work in UTC, for a test's own questions. */
+export function openPool(url: string, max = 4): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max, options: '-c timezone=UTC' });
+  pool.on('error', () => {});
+  return pool;
+}

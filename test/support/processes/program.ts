@@ -94,3 +94,44 @@ export function makeFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'research-mirror-test-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
+
+/** Whether it runs no more. */
+export function hasEnded({ child }: Running): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+/** Programs that run in one folder of their own. */
+export class Programs {
+  readonly #folder = makeFolder();
+  readonly #running = new Set<Running>();
+
+  /** Where they run: their `.env` and their data would be here. */
+  get cwd(): string {
+    return this.#folder.path;
+  }
+
+  start(args: readonly string[], env: Readonly<Record<string, string>>): Running {
+    const program = startProgram(args, { cwd: this.cwd, env });
+    this.#running.add(program);
+    void program.ended.finally(() => this.#running.delete(program));
+    return program;
+  }
+
+  /** Kills what still runs, and removes their folder. */
+  async close(): Promise<void> {
+    for (const { child } of this.#running) child.kill('SIGKILL');
+    await Promise.all([...this.#running].map(({ ended }) => ended));
+    this.#folder.remove();
+  }
+}
+
+/** What a program is told of one account, whose limits nobody shares. */
+export function accountEnv(databaseUrl: string, service: { readonly url: string; readonly key: string }) {
+  return {
+    DATABASE_URL: databaseUrl,
+    MIRROR_API_URL: service.url,
+    MIRROR_API_KEY: service.key,
+    MIRROR_BUDGET_SHARE: '1',
+    MIRROR_HTTP_PORT: '0',
+  };
+}

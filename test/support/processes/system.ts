@@ -1,11 +1,11 @@
-import pg from 'pg';
 import { vi } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import type { SyncReport } from '../../../src/app/sync/run-sync.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createMigratedTestDatabase } from '../databases/migrated-database.ts';
+import { openPool } from '../postgres/on-connection.ts';
 import type { TestDatabase } from '../postgres/postgres.ts';
-import { makeFolder, startProgram, type Outcome, type Running } from './program.ts';
+import { accountEnv, type Outcome, Programs, type Running } from './program.ts';
 import { spawnTestSandbox } from './spawn-sandbox.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 
@@ -40,37 +40,20 @@ const QUIET: Partial<SandboxOptions> = {
  * @param given instead of a database on the run's server
  */
 export async function createSystem(switches: Partial<SandboxOptions> = {}, given?: TestDatabase) {
-  const folder = makeFolder();
+  const programs = new Programs();
   const [database, sandbox] = await Promise.all([
     given ?? createMigratedTestDatabase(),
     spawnTestSandbox({ ...QUIET, ...switches }),
   ]);
-  const db = new pg.Pool({ connectionString: database.url, max: 3, options: '-c timezone=UTC' });
-  // Tests may take the server away under it.
-  db.on('error', () => {});
-  const cwd = folder.path;
-  const running = new Set<Running>();
-
-  const begin = (args: readonly string[], env: Environment = {}): Running => {
-    const all: Environment = {
-      DATABASE_URL: database.url,
-      MIRROR_API_URL: sandbox.url,
-      MIRROR_API_KEY: sandbox.key,
-      MIRROR_BUDGET_SHARE: '1',
-      MIRROR_HTTP_PORT: '0',
-      ...env,
-    };
-    const program = startProgram(args, { cwd, env: present(all) });
-    running.add(program);
-    void program.ended.finally(() => running.delete(program));
-    return program;
-  };
+  const db = openPool(database.url, 3);
+  const begin = (args: readonly string[], env: Environment = {}): Running =>
+    programs.start(args, present({ ...accountEnv(database.url, sandbox), ...env }));
   return {
     sandbox,
     databaseUrl: database.url,
     db,
     /** Where the program runs: its `.env` and its data would be here. */
-    cwd,
+    cwd: programs.cwd,
     begin,
     run: (args: readonly string[], env?: Environment): Promise<Outcome> => begin(args, env).ended,
     /** `sync … --json`, which must end with `code`. */
@@ -92,11 +75,9 @@ export async function createSystem(switches: Partial<SandboxOptions> = {}, given
     },
     /** Kills what still runs and removes everything. */
     async close(): Promise<void> {
-      for (const { child } of running) child.kill('SIGKILL');
-      await Promise.all([...running].map(({ ended }) => ended));
+      await programs.close();
       await Promise.all([db.end(), sandbox.stop()]);
       await database.drop();
-      folder.remove();
     },
   };
 }

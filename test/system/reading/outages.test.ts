@@ -1,9 +1,10 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { createOwnServer, type OwnServer } from '../../support/databases/own-server.ts';
+import { openPool } from '../../support/postgres/on-connection.ts';
 import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 let system: System;
@@ -66,8 +67,7 @@ describe('a database that can’t be reached', () => {
       await server.down();
       await server.up();
     }
-    db = new pg.Pool({ connectionString: url, max: 2, options: '-c timezone=UTC' });
-    db.on('error', () => {});
+    db = openPool(url);
     await equal(db);
     await eventually(
       'every collection to be current again',
