@@ -4,31 +4,17 @@ import { freePort } from '@research-mirror/embedded-postgres/ports';
 import { ROOT } from '../support/rules/source-files.ts';
 import { type CommandOutcome, execute, executeWell } from './docker.ts';
 
-/** The compose file as a project of its own, on free ports, with nothing of the developer's configuration. */
-export interface ComposeProject {
-  /** `docker compose …`. @throws where it ends with anything but 0 */
-  compose(...args: string[]): Promise<string>;
-  /** `docker compose exec mirror research-mirror …` */
-  mirror(...args: string[]): Promise<CommandOutcome>;
-  /** A field of `docker inspect` for the container of `service`, running or not; a Go template. */
-  inspect(service: string, template: string): Promise<string>;
-  /** All that `docker inspect` says of the container of `service`. */
-  inspectAll(service: string): Promise<string>;
-  /** Of the status page. */
-  readonly url: string;
-}
+export type ComposeProject = Awaited<ReturnType<typeof composeProject>>;
 
-export interface ComposeOptions {
+interface ComposeOptions {
   /** Files besides docker-compose.yml, in the repository's root. */
   readonly files?: readonly string[];
   /** What an operator would have in .env. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export async function composeProject({
-  files = [],
-  env: given = {},
-}: ComposeOptions = {}): Promise<ComposeProject> {
+/** The compose file as a project of its own, on free ports, with nothing of the developer's configuration. */
+export async function composeProject({ files = [], env: given = {} }: ComposeOptions = {}) {
   const [httpPort, postgresPort] = [await freePort(), await freePort()];
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
@@ -47,12 +33,15 @@ export async function composeProject({
   const idOf = async (service: string): Promise<string> =>
     (await checked([...prefix, 'ps', '--quiet', '--all', service])).trim();
   return {
+    /** Of the status page. */
     url: `http://127.0.0.1:${httpPort}`,
-    compose: (...args) => checked([...prefix, ...args]),
-    mirror: (...args) => run([...prefix, 'exec', '-T', 'mirror', 'research-mirror', ...args]),
-    inspect: async (service, template) =>
+    /** `docker compose …`. @throws where it ends with anything but 0 */
+    compose: (...args: string[]) => checked([...prefix, ...args]),
+    /** `docker compose exec mirror research-mirror …` */
+    mirror: (...args: string[]) => run([...prefix, 'exec', '-T', 'mirror', 'research-mirror', ...args]),
+    /** What `docker inspect` says of the container of `service`, running or not. @param template of Go, for a field */
+    inspect: async (service: string, template = '{{json .}}') =>
       (await checked(['docker', 'inspect', '--format', template, await idOf(service)])).trim(),
-    inspectAll: async (service) => checked(['docker', 'inspect', await idOf(service)]),
   };
 }
 

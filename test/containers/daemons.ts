@@ -4,13 +4,6 @@ import { freePort } from '@research-mirror/embedded-postgres/ports';
 import { manifest } from '../kubernetes/manifests.ts';
 import { execute, executeWell } from './docker.ts';
 
-/** What the Secret holds: the manifests' files, by name. */
-export interface SecretFiles {
-  readonly 'api-key': string;
-  readonly 'database-url': string;
-  readonly 'status-token': string;
-}
-
 /** One of the Deployment's pods, as Docker runs it. */
 export interface Pod {
   readonly name: string;
@@ -20,33 +13,19 @@ export interface Pod {
   readonly webhookPort: number;
 }
 
-/**
- * A service, a PostgreSQL and the daemons of kubernetes/deployment.yaml as containers of one host. All share the network
- * of the service's container, since the program speaks plain HTTP with its own machine only; so each has its own ports.
- */
-export interface Daemons {
-  readonly pods: readonly Pod[];
-  readonly secrets: SecretFiles;
-  start(pod: Pod): Promise<void>;
-  /** As Kubernetes ends a pod, without its wait before that. */
-  stop(pod: Pod): Promise<void>;
-  kill(pod: Pod): Promise<void>;
-  /** Asks the emulated service's control API. */
-  control<Answer>(path: string): Promise<Answer>;
-  inspect(pod: Pod): Promise<string>;
-  logs(pod: Pod): Promise<string>;
-  /** Of the database's owner, from this machine. */
-  readonly databaseUrl: string;
-  end(): Promise<void>;
-}
+export type Daemons = Awaited<ReturnType<typeof runDaemons>>;
 
 const IMAGE = 'research-mirror';
 // Away from those of the daemons, 8080 and on.
 const SERVICE_PORT = 9000;
 const CONTROL_PORT = 9001;
 
-/** @param accounts how many accounts the service has; @param folder where the Secret's files go */
-export async function runDaemons(folder: string, accounts: number, count: number): Promise<Daemons> {
+/**
+ * A service, a PostgreSQL and the daemons of kubernetes/deployment.yaml as containers of one host. All share the network
+ * of the service's container, since the program speaks plain HTTP with its own machine only; so each has its own ports.
+ * @param accounts how many accounts the service has; @param folder where the Secret's files go
+ */
+export async function runDaemons(folder: string, accounts: number, count: number) {
   const { spec } = manifest('deployment.yaml').spec.template;
   const [container] = spec.containers;
   if (container === undefined) throw new Error('the Deployment has no container');
@@ -57,7 +36,8 @@ export async function runDaemons(folder: string, accounts: number, count: number
   const postgresPort = await freePort();
   const password = `p${process.pid}w`;
   const keys = Array.from({ length: accounts }, (_, index) => `key-${1001 + index}`);
-  const secrets: SecretFiles = {
+  /** What the Secret holds: the manifests' files, by name. */
+  const secrets = {
     'api-key': keys.join('\n'),
     'database-url': `postgres://mirror:${password}@${postgres}/mirror`,
     'status-token': 'a-token-that-all-of-them-share',
@@ -125,9 +105,11 @@ export async function runDaemons(folder: string, accounts: number, count: number
   return {
     pods,
     secrets,
+    /** Of the database's owner, from this machine. */
     databaseUrl: `postgres://mirror:${password}@127.0.0.1:${postgresPort}/mirror`,
     start: runPod,
-    async stop(pod) {
+    /** As Kubernetes ends a pod, without its wait before that. */
+    async stop(pod: Pod): Promise<void> {
       const grace = String(spec.terminationGracePeriodSeconds);
       await executeWell(['docker', 'stop', '--time', grace, pod.name]);
       const code = (
@@ -136,19 +118,18 @@ export async function runDaemons(folder: string, accounts: number, count: number
       await remove(pod.name);
       if (code !== '0') throw new Error(`${pod.name} ended with ${code}`);
     },
-    async kill(pod) {
-      await remove(pod.name);
-    },
-    async control<Answer>(path: string) {
+    kill: (pod: Pod) => remove(pod.name),
+    /** Asks the emulated service's control API. */
+    async control<Answer>(path: string): Promise<Answer> {
       const script = `fetch('http://127.0.0.1:${CONTROL_PORT}${path}').then(async (r) => console.log(await r.text()))`;
       return JSON.parse(await executeWell(['docker', 'exec', sandbox, 'node', '-e', script])) as Answer;
     },
-    inspect: (pod) => executeWell(['docker', 'inspect', pod.name]),
-    async logs(pod) {
+    inspect: (pod: Pod) => executeWell(['docker', 'inspect', pod.name]),
+    async logs(pod: Pod): Promise<string> {
       const { stdout, stderr } = await execute(['docker', 'logs', pod.name]);
       return stdout + stderr;
     },
-    async end() {
+    async end(): Promise<void> {
       for (const name of [...pods.map((pod) => pod.name), sandbox, postgres])
         await remove(name).catch(() => {});
       await executeWell(['docker', 'network', 'rm', network]);

@@ -12,28 +12,17 @@ import { onConnection } from '../../support/postgres/on-connection.ts';
 
 const run = promisify(execFile);
 
-/** A durable server of one game's own, which comes back by itself on the same port when it was killed. */
-export interface ServerUnderAttack {
-  readonly url: string;
-  /** Kills the postmaster; the backends follow it. */
-  kill(signal: 'SIGKILL' | 'SIGQUIT'): Promise<void>;
-  /** Waits until it answers again. */
-  back(): Promise<void>;
-  /** Ends every other connection. @returns how many */
-  terminateBackends(): Promise<number>;
-  /** Fills its disk to the last byte; only on a disk of its own. @returns what makes room again */
-  fillDisk(): Promise<() => Promise<void>>;
-  stop(): Promise<void>;
-}
-
 /** Enough for a cluster and some WAL, in MB. */
 const DISK_MB = 260;
 
+export type ServerUnderAttack = Awaited<ReturnType<typeof startServerUnderAttack>>;
+
 /**
+ * A durable server of one game's own, which comes back by itself on the same port when it was killed.
  * @param ownDisk puts it on a small disk of its own
  * @throws Error that says why such a disk is not to be had here
  */
-export async function startServerUnderAttack(ownDisk: boolean): Promise<ServerUnderAttack> {
+export async function startServerUnderAttack(ownDisk: boolean) {
   const folder = await mkdtemp(join(tmpdir(), 'research-mirror-attacked-'));
   // PostgreSQL's own user must be able to pass where attacks run as root.
   await chmod(folder, 0o755);
@@ -60,20 +49,21 @@ export async function startServerUnderAttack(ownDisk: boolean): Promise<ServerUn
   };
   return {
     url: server.url,
-    kill: async (signal) => {
+    /** Kills the postmaster; the backends follow it. */
+    kill: async (signal: 'SIGKILL' | 'SIGQUIT') => {
       process.kill(await pid(), signal);
     },
-    back: async () => {
-      await eventually('the server to come back', async () => (await ask('select 1')).length === 1, 60_000);
-    },
-    terminateBackends: async () =>
-      (
-        await ask(
-          `select pg_terminate_backend(pid) from pg_stat_activity
-           where pid <> pg_backend_pid() and backend_type = 'client backend'`,
-        )
-      ).length,
-    async fillDisk() {
+    /** Waits until it answers again. */
+    back: () =>
+      eventually('the server to come back', async () => (await ask('select 1')).length === 1, 60_000),
+    /** Ends every other connection. */
+    terminateBackends: () =>
+      ask(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where pid <> pg_backend_pid() and backend_type = 'client backend'`,
+      ),
+    /** Fills its disk to the last byte; only on a disk of its own. @returns what makes room again */
+    async fillDisk(): Promise<() => Promise<void>> {
       const ballast = join(folder, 'ballast');
       const file = await open(ballast, 'w');
       try {
@@ -88,7 +78,7 @@ export async function startServerUnderAttack(ownDisk: boolean): Promise<ServerUn
       }
       return () => rm(ballast);
     },
-    async stop() {
+    async stop(): Promise<void> {
       await server.stop();
       await unmount();
       await rm(folder, { recursive: true, force: true });

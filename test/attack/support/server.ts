@@ -9,43 +9,32 @@ import { ask, openPool } from '../../support/postgres/on-connection.ts';
 import { joinTestServer } from '../../support/postgres/postgres.ts';
 
 /** A database server for the attacks that do not attack it. */
-export interface Server {
+interface Server {
   /** URL of a database of its own on it, empty. */
   database(): Promise<string>;
-  stop(): Promise<void>;
 }
 
-/** Starts a server, and stops it when `work` is over. */
+/** Starts an embedded server in a temporary folder, and stops it when `work` is over. */
 export async function withServer<T>(work: (server: Server) => Promise<T>): Promise<T> {
-  const server = await startServer();
-  try {
-    return await work(server);
-  } finally {
-    await server.stop();
-  }
-}
-
-/** An embedded one in a temporary folder, which does not wait for the disk. */
-async function startServer(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'research-mirror-attack-'));
   // PostgreSQL's own user must be able to pass where attacks run as root.
   await chmod(folder, 0o755);
   const server = await joinTestServer(folder);
   let databases = 0;
-  return {
-    async database() {
-      databases += 1;
-      const name = `attack_${databases}`;
-      await ask(server.url, `create database ${name} template template0`);
-      const url = new URL(server.url);
-      url.pathname = `/${name}`;
-      return url.href;
-    },
-    async stop() {
-      await server.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
+  const database = async (): Promise<string> => {
+    databases += 1;
+    const name = `attack_${databases}`;
+    await ask(server.url, `create database ${name} template template0`);
+    const url = new URL(server.url);
+    url.pathname = `/${name}`;
+    return url.href;
   };
+  try {
+    return await work({ database });
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /**

@@ -9,12 +9,6 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { isTested } from '../optional.ts';
 
-export interface Pooler {
-  /** As the database's, through the pooler. */
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
 /** Where Debian and Homebrew put it. */
 const PLACES = [
   '/usr/sbin/pgbouncer',
@@ -28,6 +22,8 @@ const MISSING = 'pgbouncer is not installed (apt-get install pgbouncer, brew ins
 export const isPgbouncerTested = (): boolean =>
   isTested('TEST_PGBOUNCER', binary !== undefined, MISSING, 'transaction poolers');
 
+export type Pooler = Awaited<ReturnType<typeof startPgbouncer>>;
+
 /**
  * pgbouncer in front of a database, in transaction mode unless said: fewer connections than clients, so that sessions
  * are mixed.
@@ -37,7 +33,7 @@ export async function startPgbouncer(
   databaseUrl: string,
   mode: 'transaction' | 'session' | 'statement' = 'transaction',
   size = 3,
-): Promise<Pooler> {
+) {
   if (binary === undefined) throw new Error(MISSING);
   const target = new URL(databaseUrl);
   const port = await nonEphemeralPort();
@@ -76,8 +72,9 @@ max_client_conn = 200
   }
   target.host = `127.0.0.1:${port}`;
   return {
+    /** As the database's, through the pooler. */
     url: target.href,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       child.kill('SIGINT');
       await exit;
       await rm(folder, { recursive: true, force: true });

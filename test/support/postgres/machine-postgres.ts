@@ -30,22 +30,18 @@ export function isMachinePostgresTested(untested = 'MIRROR_PG_BIN', program = 'p
   return isTested('TEST_PG_BIN', isThere, missing, untested);
 }
 
-/** A server of the machine's PostgreSQL, of a test's own. */
-export interface MachineServer {
-  /** Of its superuser. */
-  readonly url: string;
-  remove(): Promise<void>;
-}
+export type MachineServer = Awaited<ReturnType<typeof startMachineServer>>;
 
-/** @throws Error where the machine has none */
-export async function startMachineServer(): Promise<MachineServer> {
+/** A server of the machine's PostgreSQL, of a test's own. @throws Error where the machine has none */
+export async function startMachineServer() {
   if (MACHINE_POSTGRES === undefined) throw new Error(MISSING);
   const folder = await mkdtemp(join(tmpdir(), 'machine-postgres-'));
   const { bin: pgBin } = MACHINE_POSTGRES;
   const server = await startTestServer(folder, { pgBin, settings: { max_wal_size: '4GB' } });
   return {
+    /** Of its superuser. */
     url: server.url,
-    remove: async () => {
+    remove: async (): Promise<void> => {
       await server.stop();
       await removeDataFolder(folder);
     },

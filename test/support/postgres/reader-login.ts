@@ -1,18 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { ask } from './on-connection.ts';
 
-/** Somebody who may do at `url` what the groups may, by default read the mirror, as docs/tables.md has a DBA make them. */
-export interface ReaderLogin {
-  readonly name: string;
-  readonly url: string;
-  drop(): Promise<void>;
-}
+export type ReaderLogin = Awaited<ReturnType<typeof createReaderLogin>>;
 
-/** @param url of a superuser */
-export async function createReaderLogin(
-  url: string,
-  groups: readonly string[] = ['mirror_reader'],
-): Promise<ReaderLogin> {
+/**
+ * Somebody who may do at `url` what the groups may, by default read the mirror, as docs/tables.md has a DBA make them.
+ * @param url of a superuser
+ */
+export async function createReaderLogin(url: string, groups: readonly string[] = ['mirror_reader']) {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
   const run = async (text: string): Promise<void> => {

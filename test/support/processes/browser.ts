@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import { chromium } from 'playwright-core';
 import { isTested } from '../optional.ts';
 
 const KNOWN_PATHS = [
@@ -25,27 +25,17 @@ export function isBrowserTested(): boolean {
   return isTested('TEST_BROWSER', isThere, MISSING, 'the status page in a browser');
 }
 
-/** @throws with the remedy: a test without its browser would prove nothing */
-function browserPath(): string {
-  if (path === undefined || !existsSync(path)) throw new Error(MISSING);
-  return path;
-}
+export type Browser = Awaited<ReturnType<typeof startBrowser>>;
 
-export interface Browser {
-  readonly context: BrowserContext;
-  /** A page that collects what a developer would see in red: errors of scripts, loads and content policy. */
-  open(url: string): Promise<{ readonly page: Page; readonly complaints: readonly string[] }>;
-  close(): Promise<void>;
-}
-
-/** A real Chromium with an empty profile. */
+/** A real Chromium with an empty profile. @throws with the remedy: a test without its browser would prove nothing */
 export async function startBrowser(
   options: { readonly javaScriptEnabled?: boolean; readonly colorScheme?: 'light' | 'dark' } = {},
-): Promise<Browser> {
+) {
+  if (path === undefined || !existsSync(path)) throw new Error(MISSING);
   const profile = await mkdtemp(join(tmpdir(), 'research-mirror-browser-'));
   const context = await chromium.launchPersistentContext(profile, {
     ...options,
-    executablePath: browserPath(),
+    executablePath: path,
     headless: true,
     args: [
       '--no-sandbox',
@@ -60,7 +50,8 @@ export async function startBrowser(
   });
   return {
     context,
-    async open(url) {
+    /** A page that collects what a developer would see in red: errors of scripts, loads and content policy. */
+    async open(url: string) {
       const page = await context.newPage();
       const complaints: string[] = [];
       page.on('console', (message) => {
@@ -71,7 +62,7 @@ export async function startBrowser(
       await page.goto(url, { waitUntil: 'domcontentloaded' });
       return { page, complaints };
     },
-    async close() {
+    async close(): Promise<void> {
       await context.close();
       await rm(profile, { recursive: true, force: true });
     },

@@ -7,20 +7,13 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import { listen } from '@research-mirror/runtime/testing/loopback-server';
 import { SandboxControl } from '@research-mirror/sandbox/testing/control-client';
 
+export type Source = Awaited<ReturnType<typeof openSource>>;
+
 /**
  * The emulated service in this process, with its state within reach: an operation on it is one synchronous call, so
  * that its moment is known exactly and it falls between two requests, or into one.
  */
-export interface Source {
-  readonly state: SandboxState;
-  readonly url: string;
-  readonly control: SandboxControl;
-  /** Puts other switches in force at once. */
-  change(options: Partial<SandboxOptions>): void;
-  stop(): Promise<void>;
-}
-
-export async function openSource(options: Partial<SandboxOptions>): Promise<Source> {
+export async function openSource(options: Partial<SandboxOptions>) {
   const state = new SandboxState(read(options), systemClock);
   const stopping = new AbortController();
   const service = await listen((request, response) => {
@@ -38,8 +31,9 @@ export async function openSource(options: Partial<SandboxOptions>): Promise<Sour
     state,
     url: service.url,
     control: new SandboxControl(controls.url),
-    change: (changed) => state.change(read(changed, state.options)),
-    stop: async () => {
+    /** Puts other switches in force at once. */
+    change: (changed: Partial<SandboxOptions>): void => state.change(read(changed, state.options)),
+    stop: async (): Promise<void> => {
       stopping.abort(new Error('the sandbox stops'));
       await Promise.all([service.close(), controls.close(), state.publisher.deliveries.stop(), publishing]);
     },
