@@ -1,7 +1,11 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
-import { createMigratedDatabase, type MigratedDatabase, testDatabase } from '../support/databases/migrated-database.ts';
+import {
+  createMigratedDatabase,
+  type MigratedDatabase,
+  testDatabase,
+} from '../support/databases/migrated-database.ts';
 import { startHostileService } from './hostile-service.ts';
 
 interface Column {

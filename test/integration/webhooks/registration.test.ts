@@ -3,7 +3,11 @@ import { webhookStore } from '../../../src/db/webhook/webhook-store.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import type { RegistrationStore } from '../../../src/model/webhook/registration.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { PUBLIC_URL, type RegisteredAccount, registeredAccounts } from '../../support/webhooks/registered-accounts.ts';
+import {
+  PUBLIC_URL,
+  type RegisteredAccount,
+  registeredAccounts,
+} from '../../support/webhooks/registered-accounts.ts';
 
 // The registrar with real Postgres and the emulated service; time passes by shifting what is stored.
 
