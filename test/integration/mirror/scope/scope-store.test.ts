@@ -241,7 +241,11 @@ describe('all lists together', () => {
     await account.query(`
       insert into mirror_sync.unsettled (_user_id, collection, parent, key, since, finished)
       values (${account.fence.userId}, 'list_items', '2', '7', now(), false)`);
-    const { count, requests, need } = await needOfScopes(account.database.db, account.fence.userId, 'list_items');
+    const { count, requests, need } = await needOfScopes(
+      account.database.db,
+      account.fence.userId,
+      'list_items',
+    );
     const roots = Math.sqrt((1.5 * 6) / (2 * DAY)) + Math.sqrt((4 * 2) / (DAY / 24));
     expect([count, requests]).toEqual([2, 5.5]);
     expect(need).toBeCloseTo(roots * Math.sqrt((2 + 3) / (2 + 6)), 9);
