@@ -64,7 +64,8 @@ describe('statements of a transaction', () => {
       throw new Error('found wanting');
     });
     await expect(failing).rejects.toThrow('found wanting');
-    await expect(late).rejects.toThrow('the transaction has ended');
+    // Whoever notices first: the connection, or Kysely.
+    await expect(late).rejects.toThrow(/ended|rolled back/);
     if (left === undefined) throw new Error('no transaction');
     const later = left.state.deleteFrom('command').execute();
     await expect(later).rejects.toThrow(/ended|rolled back/);
