@@ -1,5 +1,6 @@
 /**
- * A first load and an unchanged full pass where the database is far: what statements that are sent together are worth.
+ * A first load and an unchanged full pass where the database is far: what statements that are sent together, and a
+ * request that is under way while a page is written are worth.
  *
  *     node bench/mirror/far.ts [--jobs 10000] [--away 5,20] [--postgres URL]
  *

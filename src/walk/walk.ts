@@ -14,10 +14,10 @@ import type { Reading } from './reading.ts';
  *       // write the page; memory = noteWritten(memory, rows); commit memory and checkpoint(walk) with it
  *     }
  *
- * Every page may be written, also one that brings the walk no further. `step` takes the next answer only when this
- * page is committed: memory and checkpoint must not run ahead of the rows. When a commit fails, both go back to the
- * last committed ones. A poll and a full walk of one scope share its memory and may interleave answer by answer. Only
- * full walks have a checkpoint: the rest of an interrupted poll is in the memory.
+ * Every page may be written, also one that brings the walk no further. The next page may be fetched meanwhile, but
+ * `step` takes it only when this one is committed: memory and checkpoint must not run ahead of the rows. When a
+ * commit fails, both go back to the last committed ones. A poll and a full walk of one scope share its memory and may
+ * interleave answer by answer. Only full walks have a checkpoint: the rest of an interrupted poll is in the memory.
  */
 export type Walk = PollWalk | RefreshWalk | FullWalk | ConfirmWalk;
 

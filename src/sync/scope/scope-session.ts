@@ -44,7 +44,7 @@ export class ScopeSession {
   badItems: BadItems | undefined;
   #obs: number;
   readonly #readings = new Mutex();
-  readonly #exchanges = new Mutex();
+  readonly #requests = new Mutex();
   readonly #writes = new Mutex();
 
   constructor(stored: StoredScope, keyType: KeyType) {
@@ -63,20 +63,25 @@ export class ScopeSession {
   }
 
   /**
-   * Sends one request and processes its answer, in the write lane.
+   * Sends one request and processes its answer.
    *
-   * One exchange of the scope after another: the next request is sent when this one's answer is processed, or when it
-   * is abandoned (`send` has then thrown, and its answer is never seen). So pages are written in the order in which
-   * they were read.
+   * At most one request of the scope is under way: the next is sent when this one is answered or abandoned
+   * (`send` has then thrown, and its answer is never seen). Its processing takes its place in the write lane in
+   * the moment of the answer, so pages are written in the order in which they were read, while the next request
+   * may already be under way.
    * @param process gets the answer and the request's observation number
    */
-  exchange<A, T>(send: () => Promise<A>, process: (answer: A, obs: number) => Promise<T>): Promise<T> {
-    return this.#exchanges.run(async () => {
+  async exchange<A, T>(send: () => Promise<A>, process: (answer: A, obs: number) => Promise<T>): Promise<T> {
+    const { processed } = await this.#requests.run(async () => {
       this.#obs += 1;
       const obs = this.#obs;
       const answer = await send();
-      return this.#writes.run(() => process(answer, obs));
+      const promise = this.#writes.run(() => process(answer, obs));
+      // Wrapped, so that the request lane is free while the page is written; the caller hears of a failure below.
+      promise.catch(() => {});
+      return { processed: promise };
     });
+    return processed;
   }
 
   /** One reading after another, where each may walk over all pages. */
@@ -84,7 +89,7 @@ export class ScopeSession {
     return this.#readings.run(task);
   }
 
-  /** Writes something else than a page: no page of the scope is written meanwhile, but a request may be under way. */
+  /** Writes something else than a page: no page of the scope is written meanwhile. */
   write<T>(task: () => Promise<T>): Promise<T> {
     return this.#writes.run(task);
   }

@@ -208,7 +208,8 @@ async function* walk(
 function ask(of: ScopeVerification, list: ListCollection, asked: PageAsk): Promise<AskedPage> {
   const { context, scope, signal } = of;
   signal.throwIfAborted();
-  const reading = { collection: list, scope, priority: PRIORITY.FULL, signal };
+  const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
+  const reading = { collection: list, scope, priority: PRIORITY.FULL, signal, broken };
   return askPage(context, asked, { ...reading, onExchange: counted(of) });
 }
 

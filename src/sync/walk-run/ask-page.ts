@@ -19,6 +19,8 @@ export type AskedPage = Exclude<WalkAnswer, { readonly type: 'predecessor' }> & 
 
 export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' | 'signal'> {
   readonly scope: Scope;
+  /** Aborted when the answer is no longer wanted. */
+  readonly broken: AbortSignal;
   readonly onExchange: (exchange: Exchange) => void;
 }
 
@@ -29,7 +31,7 @@ export interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' 
 export async function askPage(
   { source, clock }: Pick<ReadingContext, 'source' | 'clock'>,
   ask: PageAsk,
-  { collection, scope, priority, signal, onExchange }: AskOptions,
+  { collection, scope, priority, signal, broken, onExchange }: AskOptions,
 ): Promise<AskedPage> {
   let sentAfter = clock.monotonic();
   try {
@@ -42,7 +44,7 @@ export async function askPage(
       limit: ask.limit ?? undefined,
       large: ask.large,
       priority,
-      signal: new AbortController().signal, // a page on the wire is waited for: its slot is spent
+      signal: broken,
       stop: signal,
       mayStart: () => {
         sentAfter = clock.monotonic();

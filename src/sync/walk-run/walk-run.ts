@@ -17,13 +17,20 @@ import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { failureMessage } from '../../db/connection/sql-state.ts';
 import { failing, type PageStep } from './page-decision.ts';
 
+/** What follows a page: the walk's end, or its next request, which is under way while the page is written. */
+interface Turn {
+  readonly end: End | undefined;
+  readonly following: Promise<Turn> | undefined;
+}
+
 type Resolved = Step & { readonly ask: PageAsk | End };
 
 const ENOUGH: End = { type: 'end', outcome: 'reached' };
 
 /**
  * Runs one walk of one scope to its end: asks for page after page, and writes each in its own transaction together
- * with the checkpoint (invariant 1) before it asks for the next one. At the end, rows that it proved gone are deleted.
+ * with the checkpoint (invariant 1). While a page is written the next one is fetched. At the end, rows that it proved
+ * gone are deleted.
  * @param begin gives the first step; `now` in milliseconds since the epoch
  * @throws LeaseLost, and what `begin` throws; anything else that ends the walk is its result
  */
@@ -47,9 +54,13 @@ class WalkRun {
   readonly #startedTick: number;
   readonly #tally = new WalkTally();
   readonly #proofs: WalkProofs;
+  /** Aborted when a page could not be written: the request for the next one is abandoned. */
+  readonly #broken = new AbortController();
   #walk: Walk;
   #parentDeleted = false;
   #ended = false;
+  /** The last turn that was begun. */
+  #latest: Promise<Turn> | undefined;
 
   constructor(
     context: ReadingContext,
@@ -113,6 +124,9 @@ class WalkRun {
     } finally {
       this.#proofs.end(this.#walk);
     }
+    // The request that was under way when the walk broke is abandoned. (It can't be awaited where the walk broke: its
+    // answer would wait behind us in the write lane.)
+    await this.#latest?.catch(() => {});
     const { totals, seen } = this.#tally;
     if (!this.#ended) {
       const { kind } = this.#begun.walk;
@@ -134,29 +148,39 @@ class WalkRun {
 
   /** Page after page until the walk says that it has ended. */
   async #readAll(): Promise<End> {
-    let { ask } = await this.#resolve(this.#begun);
-    while (ask.type === 'page') ask = await this.#next(ask);
-    return ask;
+    const { ask } = await this.#resolve(this.#begun);
+    if (ask.type === 'end') return ask;
+    let turn: Promise<Turn> | undefined = this.#turn(ask);
+    for (;;) {
+      const { end, following }: Turn = await turn;
+      if (end !== undefined) return end;
+      if (following === undefined) throw new Error('a walk asked for nothing'); // excluded by the type Ask
+      turn = following;
+    }
   }
 
-  /** Asks for a page and writes it. @returns what the walk asks for then */
-  #next(ask: PageAsk): Promise<PageAsk | End> {
+  #turn(ask: PageAsk): Promise<Turn> {
     const { scope } = this.#session;
-    return this.#session.exchange(
+    const turn = this.#session.exchange(
       () =>
         askPage(this.#context, ask, {
           ...this.#options,
           scope,
+          broken: this.#broken.signal,
           onExchange: ({ status }) => {
             this.#tally.add({ requests: 1, rateLimited: status === 429 ? 1 : 0 });
           },
         }),
       (asked, obs) => this.#process(asked, obs),
     );
+    this.#latest = turn;
+    turn.catch(() => {}); // `#readAll` gets the error; meanwhile it must not be an unhandled rejection
+    return turn;
   }
 
-  /** In the scope's write lane: one step of the walk, then the page's transaction. */
-  async #process(asked: AskedPage, obs: number): Promise<PageAsk | End> {
+  /** In the scope's write lane: one step of the walk, then the next request begins, then the page's transaction. */
+  async #process(asked: AskedPage, obs: number): Promise<Turn> {
+    this.#broken.signal.throwIfAborted();
     const before = this.#walk;
     const stepped = await this.#resolve(
       step(this.#walk, this.#session.memory, asked, this.#context.clock.now()),
@@ -167,14 +191,24 @@ class WalkRun {
     this.#proofs.pageCame(stepped.walk, asked.page, keys);
     const ask = (await this.#isEnough(stepped)) ? ENOUGH : stepped.ask;
     const end = ask.type === 'end' ? ask : undefined;
-    await this.#write(asked, obs, stepped, end);
-    // Lists come by the thousand: there, one proof serves everything that a pass deletes (deletion-confirmer.ts).
-    if (end !== undefined && this.#proofs.proven && this.#session.scope.parent === '') await this.#delete();
-    if (this.#parentDeleted) return { type: 'end', outcome: 'complete' };
-    if (end !== undefined) return end;
-    this.#options.signal.throwIfAborted();
-    if (this.#isAtBound(before)) throw new Stopped('a walk at its bound of requests');
-    return ask;
+    const following = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
+    try {
+      await this.#write(asked, obs, stepped, end);
+      // Lists come by the thousand: there, one proof serves everything that a pass deletes (deletion-confirmer.ts).
+      if (end !== undefined && this.#proofs.proven && this.#session.scope.parent === '') await this.#delete();
+    } catch (error) {
+      this.#broken.abort(error);
+      throw error;
+    }
+    if (this.#parentDeleted) {
+      this.#broken.abort(new Error('its list is deleted'));
+      return { end: { type: 'end', outcome: 'complete' }, following: undefined };
+    }
+    if (end === undefined && following === undefined) {
+      this.#options.signal.throwIfAborted();
+      throw new Stopped('a walk at its bound of requests');
+    }
+    return { end, following };
   }
 
   /** Whether the pages so far are all that was wanted. */
@@ -184,10 +218,10 @@ class WalkRun {
     return enough(walk, memory);
   }
 
-  /** A bound counts only after a page that led on, so that bounded readings are never stuck. */
-  #isAtBound(before: Walk): boolean {
-    const { requests = Infinity } = this.#options;
-    return this.#tally.totals.requests >= requests && hasLedOn(before, this.#walk);
+  /** No further request. A bound counts only after a page that led on, so that bounded readings are never stuck. */
+  #isOver(before: Walk): boolean {
+    const { signal, requests = Infinity } = this.#options;
+    return signal.aborted || (this.#tally.totals.requests >= requests && hasLedOn(before, this.#walk));
   }
 
   /** Looks up the stored rows that the walk asks for, until it asks the service or ends. */
@@ -248,8 +282,8 @@ class WalkRun {
    * Without that proof the rows stay.
    */
   async #delete(): Promise<void> {
-    const { signal: stop } = this.#options;
-    if (!(await this.#context.source.proveAll({ signal: new AbortController().signal, stop }))) return;
+    const { signal } = this.#options;
+    if (!(await this.#context.source.proveAll({ signal: this.#broken.signal, stop: signal }))) return;
     const accept = this.#options.accept ?? false;
     const { deleted, along } = await deleteProvenRows(this.#context, this.#session, accept);
     this.#tally.add({ deleted, along });
