@@ -38,8 +38,12 @@ const MOST_BYTES = 8 * 2 ** 30;
 /** What stays in memory, some 50,000 keys; the rest is in the file. */
 const CACHE_KIB = 4096;
 const PAGE_BYTES = 4096;
-/** How many a map keeps. More get a table: each new table costs a look at all there are, so few shall have one. */
+/**
+ * How many maps keep: each so many in any case, and all of them together so many. What is more goes into a table: to put
+ * a key there takes ten times as long, and each new table costs a look at all there are.
+ */
 const FEW = 2_000;
+const ALL_FEW = 50_000;
 
 /** The tables of everything that is open at the same time. */
 interface Scratch {
@@ -60,6 +64,7 @@ export function keyStore({ folders, mostBytes = MOST_BYTES, onLost }: KeyStoreOp
   let opened = 0;
   let scratch: Scratch | undefined;
   let told = false;
+  const inMaps = { keys: 0 };
   const makeTable = (name: string): KeyTable => {
     if (scratch?.database.isOpen !== true) scratch = openScratch(folders, mostBytes);
     const { database } = scratch;
@@ -81,7 +86,7 @@ export function keyStore({ folders, mostBytes = MOST_BYTES, onLost }: KeyStoreOp
   const open = (): KeptKeys => {
     opened += 1;
     const name = `kept_${opened}`;
-    return new Keys(() => makeTable(name), failed);
+    return new Keys(() => makeTable(name), failed, inMaps);
   };
   return { open };
 }
@@ -89,15 +94,18 @@ export function keyStore({ folders, mostBytes = MOST_BYTES, onLost }: KeyStoreOp
 class Keys implements KeptKeys {
   readonly #makeTable: () => KeyTable;
   readonly #failed: (error: unknown) => void;
+  /** Keys in the maps of all. */
+  readonly #inMaps: { keys: number };
   readonly #few = new Map<string, string>();
-  /** Undefined while they are few. */
+  /** Undefined while they are few. What the map has by then stays there. */
   #table: KeyTable | undefined;
   #inTable = 0;
   #closed = false;
 
-  constructor(makeTable: () => KeyTable, failed: (error: unknown) => void) {
+  constructor(makeTable: () => KeyTable, failed: (error: unknown) => void, inMaps: { keys: number }) {
     this.#makeTable = makeTable;
     this.#failed = failed;
+    this.#inMaps = inMaps;
   }
 
   get lost(): boolean {
@@ -110,23 +118,19 @@ class Keys implements KeptKeys {
 
   keep(key: string, value: string): string | undefined {
     return this.#try(() => {
-      if (this.#table !== undefined) return this.#insert(this.#table, key, value);
       const kept = this.#few.get(key);
       if (kept !== undefined) return kept;
+      const isRoom = this.#few.size < FEW || this.#inMaps.keys < ALL_FEW;
+      if (this.#table !== undefined || !isRoom)
+        return this.#insert((this.#table ??= this.#makeTable()), key, value);
       this.#few.set(key, value);
-      if (this.#few.size > FEW) this.#moveToTable();
+      this.#inMaps.keys += 1;
       return undefined;
     });
   }
 
   has(key: string): boolean {
     return this.#few.has(key) || this.#try(() => this.#table?.select.get(key)) !== undefined;
-  }
-
-  #moveToTable(): void {
-    this.#table = this.#makeTable();
-    for (const [key, value] of this.#few) this.#insert(this.#table, key, value);
-    this.#few.clear();
   }
 
   #insert({ insert, select }: KeyTable, key: string, value: string): string | undefined {
@@ -143,6 +147,11 @@ class Keys implements KeptKeys {
       if (scratch.users === 0) scratch.database.close();
       else drop();
     });
+    this.#end();
+  }
+
+  #end(): void {
+    this.#inMaps.keys -= this.#few.size;
     this.#few.clear();
     this.#closed = true;
   }
@@ -153,8 +162,7 @@ class Keys implements KeptKeys {
     try {
       return act();
     } catch (error) {
-      this.#few.clear();
-      this.#closed = true;
+      this.#end();
       this.#table?.scratch.database.close();
       this.#failed(error);
       return undefined;

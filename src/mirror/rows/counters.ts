@@ -70,12 +70,14 @@ export async function driftOf(db: Db, userId: string, name: CollectionName): Pro
           where t._user_id = ${userId}::bigint and t._change_id > ${last}::bigint
           order by t._change_id fetch first ${BATCH} rows with ties) as x
         group by x.parent`;
+      let counted = 0;
       for (const { parent, live, rows: all } of rows) {
+        counted += all;
         drift.live += live;
         drift.deleted += all - live;
         drift.scopes.set(parent, (drift.scopes.get(parent) ?? 0) + live);
       }
-      last = rows[0]?.last;
+      last = counted < BATCH ? undefined : rows[0]?.last;
     }
     return drift;
   });

@@ -69,10 +69,12 @@ export function createAccountStore(db: Db, fence: Fence) {
     recount: async (name: CollectionName) => {
       const drift = await driftOf(db, userId, name);
       const found = collection(name);
+      const lists = found.kind === 'list' && found.parent !== undefined ? found : undefined;
+      if (lists === undefined && [drift.live, drift.deleted, ...drift.scopes.values()].every((n) => n === 0))
+        return;
       await fenced(db, fence, async (trx, now) => {
         await correctCounters(trx, userId, name, drift, now);
-        if (found.kind === 'list' && found.parent !== undefined)
-          await suspectItemsOfNoList(trx, userId, found, now);
+        if (lists !== undefined) await suspectItemsOfNoList(trx, userId, lists, now);
       });
     },
     /**
