@@ -32,13 +32,14 @@ const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
  *   session's name, where another one keeps a lock
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { folder, version } = options;
+  const { db, folder, version } = options;
   const all = await readMigrations(folder);
+  await checkServer(db);
   const failure = 'the database could not be brought to this version';
   const retrying = { ...options, failure, raced: MADE_TWICE };
   const done: string[] = [];
   // Asks without the lock first: a database that is up to date is not touched.
-  while ((await pendingMigrations(options)).length > 0) {
+  while (pendingAfter(await appliedMigrations(db), all, db.schema, version).length > 0) {
     const { value } = await retried(retrying, async (trx) => {
       await lockMigrations(trx);
       const [next] = pendingAfter(await appliedMigrations(trx), all, trx.schema, version);
