@@ -39,7 +39,7 @@ class LongestFirst extends BaseSequencer {
 /** Patience with a machine under load: what passes does not wait for it. */
 const PATIENCE = { testTimeout: 240_000, hookTimeout: 240_000, restoreMocks: true };
 
-// Three workers on two cores: the longest wait for grace periods and retries, not for a core.
+// Three workers on two cores, four for `test:long`: the longest wait for grace periods and retries, not for a core.
 export default defineConfig({
   test: {
     globalSetup: ['test/support/postgres/postgres-server.ts'],

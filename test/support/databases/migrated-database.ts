@@ -54,27 +54,28 @@ async function opened(
   };
 }
 
+type Make = () => Promise<MigratedDatabase>;
+
 /** A database for a file's tests, there while they run. */
-export function testDatabase(
-  make: () => Promise<MigratedDatabase> = createMigratedDatabase,
-): MigratedDatabase {
-  const database = {} as MigratedDatabase;
-  beforeAll(async () => {
-    Object.assign(database, await make());
-  });
-  afterAll(() => database.drop());
-  return database;
+export function testDatabase(make: Make = createMigratedDatabase): MigratedDatabase {
+  return databaseBetween(beforeAll, afterAll, make);
 }
 
 /** Another one for each of a file's tests. */
-export function databaseForEach(
-  make: () => Promise<MigratedDatabase> = createMigratedDatabase,
+export function databaseForEach(make: Make = createMigratedDatabase): MigratedDatabase {
+  return databaseBetween(beforeEach, afterEach, make);
+}
+
+function databaseBetween(
+  before: (begin: () => Promise<void>) => void,
+  after: (end: () => Promise<void>) => void,
+  make: Make,
 ): MigratedDatabase {
   const database = {} as MigratedDatabase;
-  beforeEach(async () => {
+  before(async () => {
     Object.assign(database, await make());
   });
-  afterEach(() => database.drop());
+  after(() => database.drop());
   return database;
 }
 
