@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { sessionsWaiting } from '../../support/postgres/sessions-waiting.ts';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import type { Running } from '../../support/processes/program.ts';
 import { createFrozenSystem, type System } from '../../support/processes/system.ts';
@@ -45,7 +44,10 @@ async function halfWay(type: string, happens: (command: Running) => Promise<unkn
   try {
     await gate.query('begin; select from public.gate for update');
     const command = system.begin(['columns', 'set-type', 'research_jobs.score', type, '--yes']);
-    await eventually('the first batch', async () => (await sessionsWaiting(rows)) === 1);
+    // Its own session: a daemon's page may wait at the gate, too.
+    const waits = `select from pg_stat_activity where datname = current_database()
+      and application_name = 'research-mirror columns' and wait_event_type = 'Lock'`;
+    await eventually('the first batch', async () => (await rows(waits)).length === 1);
     await happens(command);
     return command;
   } finally {
