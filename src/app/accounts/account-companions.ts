@@ -10,8 +10,10 @@ import type { Companion } from '../../sync/loops/account-service.ts';
 import { hintDispatcher } from '../../sync/hints/hint-dispatcher.ts';
 import { createHintStore } from '../../sync/hints/account-hints.ts';
 import { readingBudget } from '../../sync/hints/reading-budget.ts';
+import type { ServiceAnswer } from '../../webhooks/registration/answers.ts';
 import { registrar } from '../../webhooks/registration/registrar.ts';
-import { stateClass } from '../../model/row-state.ts';
+import type { WebhookRequest } from '../../webhooks/registration/service-calls.ts';
+import { TransportError } from '../../model/errors.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
 
 export type AccountCompanions = ReturnType<typeof accountCompanions>;
@@ -32,15 +34,10 @@ export function accountCompanions(context: RunnerContext, account: OpenAccount) 
     random: link.random,
   });
   const submissions = new Doorbell();
-  const registration = new Doorbell();
   return {
-    loops: [
-      dispatcher.loop,
-      submitLoop(account, context, submissions),
-      registrationLoop(context, account, registration),
-    ],
+    loops: [dispatcher.loop, submitLoop(account, context, submissions), registrationLoop(context, account)],
     // Each is rung when its loop has something to do; `filling` is heard when the account is tidied.
-    bells: { hints: dispatcher.bell, submissions, registration, filling: new Doorbell() },
+    bells: { hints: dispatcher.bell, submissions, filling: new Doorbell() },
   };
 }
 
@@ -73,34 +70,40 @@ export function submitLoop(
 }
 
 function registrationLoop(
-  { config, db, link, log, hide, onChanged, onRegistration, whyAstray }: RunnerContext,
+  { config, db, link, log, hide, onChanged, onRegistered, whyAstray }: RunnerContext,
   { fence, source }: OpenAccount,
-  bell: Doorbell,
 ): Companion {
   const { publicUrl, takeover } = config.webhook;
-  // Nobody waits for it. With a high priority it would take slots from a first load, before any event comes.
-  const priority = PRIORITY.POLL;
-  let refusedBy: string | undefined;
   return registrar({
     userId: fence.userId,
     publicUrl,
     takeover,
     service: {
-      ask: async (request) => {
-        const answer = await source.once({ ...request, priority });
-        refusedBy = answer?.keyHash;
-        return answer;
-      },
-      keyIsGood: async (stop) =>
-        refusedBy === undefined || source.isGood(refusedBy, { signal: new AbortController().signal, stop }),
+      ask: (request) => askAboutWebhook(source, request),
       said: (text) => quote(serviceMessage(text), link.scrub),
     },
-    store: webhookStore({ db, fence, onChanged, isFinished: (state) => stateClass(state) !== 'open' }),
+    store: webhookStore(db, fence, onChanged),
     clock: link.clock,
     log,
     hide,
-    bell,
     whyAstray,
-    onChange: onRegistration,
+    onRegistered,
   });
+}
+
+/**
+ * One request about the webhook. 401 and 403 may mean this endpoint alone: then they are its answer.
+ * @throws TransportError where they mean the key
+ */
+export async function askAboutWebhook(
+  source: Pick<OpenAccount['source'], 'once' | 'isGood'>,
+  request: WebhookRequest,
+): Promise<ServiceAnswer | undefined> {
+  // Nobody waits for it. With a high priority it would take slots from a first load, before any event comes.
+  const answer = await source.once({ ...request, priority: PRIORITY.POLL });
+  const refused = answer?.status === 401 || answer?.status === 403;
+  if (refused && !(await source.isGood(answer.keyHash, request))) {
+    throw new TransportError('the API key is refused', { sent: false });
+  }
+  return answer;
 }

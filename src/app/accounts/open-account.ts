@@ -62,7 +62,7 @@ export interface RunnerContext
   /** Takes a secret that was learnt while running: no output shows it then. */
   readonly hide: (secret: string) => void;
   readonly onSubmission: SubmitterOptions['onDone'];
-  readonly onRegistration: RegistrarOptions['onChange'];
+  readonly onRegistered: RegistrarOptions['onRegistered'];
   readonly whyAstray: RegistrarOptions['whyAstray'];
 }
 

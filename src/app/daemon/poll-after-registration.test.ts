@@ -6,13 +6,11 @@ const lines = (line: (name: CollectionName) => string) =>
   Object.fromEntries(COLLECTION_NAMES.map((name) => [name, line(name)])) as Record<CollectionName, string>;
 const CRON = { poll: lines((name) => (name === 'lists' ? 'never' : '@daily')), full: lines(() => 'never') };
 
-it.each<[string, userId: string, renewed: boolean, mistrusted: boolean, polled: string[]]>([
-  ['what is not never', '2', true, false, ['2 research_jobs', '2 watchlist']],
-  ['all with events where these may not be understood', '2', false, true, ['2 research_jobs', '2 lists']],
-  ['nothing after a registration that was there before', '2', false, false, []],
-  ['nothing of an account that does not run now', '3', true, false, []],
-  ['nothing of an account that is not run here', '4', true, false, []],
-])('a registration polls %s', (_, userId, renewed, mistrusted, wanted) => {
+it.each<[string, userId: string, polled: string[]]>([
+  ['what is not never', '2', ['2 research_jobs', '2 watchlist']],
+  ['nothing of an account that does not run now', '3', []],
+  ['nothing of an account that is not run here', '4', []],
+])('a registration polls %s', (_, userId, wanted) => {
   const polled: string[] = [];
   const account = (id: string) => ({
     userId: id,
@@ -22,7 +20,6 @@ it.each<[string, userId: string, renewed: boolean, mistrusted: boolean, polled: 
   });
   const elsewhere = { userId: '3', current: () => undefined };
   const config = { collections: ['research_jobs', 'lists', 'watchlist'] as const, cron: CRON };
-  const accounts = [account('1'), account('2'), elsewhere];
-  pollAfterRegistration(config, accounts, { userId, renewed, mistrusted });
+  pollAfterRegistration(config, [account('1'), account('2'), elsewhere], userId);
   expect(polled).toEqual(wanted);
 });

@@ -47,9 +47,7 @@ import type { Exchange } from '../../api/api.ts';
 import { rateGroup } from '../../budget/rate-groups.ts';
 import { OPERATIONS } from '../../submit/operations.ts';
 import { WEBHOOK_ENDPOINTS } from '../../webhooks/registration/service-calls.ts';
-import { COLLECTIONS_WITH_EVENTS } from '../../db/webhook/unannounced-changes.ts';
 import type { AccountService } from '../../sync/loops/account-service.ts';
-import type { RegistrationNews } from '../../webhooks/registration/registrar.ts';
 
 /** Every endpoint that the daemon may ask: their counters are there before the first request. */
 const KNOWN_ENDPOINTS: readonly KnownEndpoint[] = [
@@ -94,7 +92,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   signal.addEventListener('abort', tellStop, { once: true });
   let mirror: OpenMirror | undefined;
   let accounts: AccountsService | undefined;
-  let listener: ReturnType<typeof webhookListener> | undefined;
   let ownsUntil = (): number => -Infinity;
   let workload: (() => Promise<Workload>) | undefined;
   let arranged: Promise<void> | undefined;
@@ -157,10 +154,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       failures,
       onExchange: (exchange) => metrics.requestEnded({ ...exchange, ...endpointOf(exchange) }),
       onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
-      onRegistration: (news) => {
-        listener?.forget(news.userId);
-        pollAfterRegistration(config, accounts?.runners() ?? [], news);
-      },
+      onRegistered: (userId) => pollAfterRegistration(config, accounts?.runners() ?? [], userId),
       onBeat: (error) => {
         if (error === undefined) writes.wentThrough('heartbeat');
         else writes.refused('heartbeat', error);
@@ -173,9 +167,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     accounts = accountsService(context, config.service.keys, () => work.ring());
     const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
     const { publicUrl } = config.webhook;
-    if (publicUrl !== undefined) {
-      listener = webhookListener(publicUrl, context, mirror, accounts, metrics, writes);
-    }
+    const listener =
+      publicUrl === undefined ? [] : [webhookListener(publicUrl, context, mirror, accounts, metrics, writes)];
     const installation = createInstallation({
       db: mirror.db,
       host: endpointHost(mirror.direct.url, mirror.direct.variables),
@@ -188,7 +181,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     // Stopped behind the workers, which need them to their end.
     const carriers = [heartbeat, notifications, installation];
     const workers = [
-      ...(listener === undefined ? [] : [listener.server]),
+      ...listener,
       accounts,
       pauseKeeper(context, accounts),
       writes.trials(mirror.db, clock),
@@ -258,7 +251,7 @@ function whatIsMirrored({ service, collections }: ServiceConfig): string {
 /** Connections for deliveries: each delivery needs one for some milliseconds, and has to be answered in a second. */
 const DELIVERY_CONNECTIONS = 4;
 
-/** The listener for deliveries. `forget`: to be called when this process has changed the account's registration. */
+/** The listener for deliveries. */
 function webhookListener(
   publicUrl: string,
   { config, hide, log, link: { clock } }: RunnerContext,
@@ -279,9 +272,8 @@ function webhookListener(
     clock,
     allPinged: () => accounts.allKnown(),
     hide,
-    onSuspicion: (userId) => bellsOf(userId)?.registration.ring(),
   });
-  const server = createWebhookServer({
+  return createWebhookServer({
     ...config.webhook,
     prefix: new URL(publicUrl).pathname.replace(/\/+$/, ''),
     accounts: receiving,
@@ -303,7 +295,6 @@ function webhookListener(
       if (refused !== undefined) metrics.deliveryJudged(refused);
     },
   });
-  return { server, forget: (userId: string) => receiving.forget(userId) };
 }
 
 /** Waits for the stop, or until a service ends by itself. @throws that service's error */
@@ -315,8 +306,7 @@ async function firstEnd(services: readonly Service[], signal: AbortSignal): Prom
 /**
  * Polls an account after its webhook was registered. No event announced what changed between the last poll and the
  * registration, and users of events set cron lines that run seldom. Collections with the cron line `never` are left
- * out. Where events may not be understood (`mistrusted`), all collections that have events are polled, those
- * included: only a poll finds the changes then.
+ * out.
  */
 export function pollAfterRegistration(
   { collections, cron }: Pick<Config, 'collections' | 'cron'>,
@@ -324,12 +314,10 @@ export function pollAfterRegistration(
     readonly userId: string;
     current(): { readonly service: Pick<AccountService, 'pollDue'> } | undefined;
   }[],
-  { userId, renewed, mistrusted }: Pick<RegistrationNews, 'userId' | 'renewed' | 'mistrusted'>,
+  userId: string,
 ): void {
   const account = accounts.find((each) => each.userId === userId)?.current();
   for (const name of collections) {
-    const reads =
-      (renewed && cron.poll[name] !== NEVER) || (mistrusted && COLLECTIONS_WITH_EVENTS.includes(name));
-    if (reads) account?.service.pollDue(name);
+    if (cron.poll[name] !== NEVER) account?.service.pollDue(name);
   }
 }

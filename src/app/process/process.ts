@@ -73,7 +73,7 @@ export function walkHeap(setFlags: (flags: string) => void): SyncObserver {
 export interface ProcessOptions
   extends
     Omit<WorkOptions, 'signal'>,
-    Partial<Pick<RunnerContext, 'onSubmission' | 'onRegistration'>>,
+    Partial<Pick<RunnerContext, 'onSubmission' | 'onRegistered'>>,
     Partial<Pick<ServiceLink, 'onExchange'>> {
   /** `start`, `sync`: what others see of this process. */
   readonly command: string;
@@ -156,7 +156,7 @@ export async function createProcess(options: ProcessOptions) {
     starts: new ReadingStarts(clock),
     hide: options.hide,
     onSubmission: options.onSubmission ?? (() => {}),
-    onRegistration: options.onRegistration ?? (() => {}),
+    onRegistered: options.onRegistered ?? (() => {}),
     whyAstray:
       publicUrl === undefined
         ? () => Promise.resolve(undefined)

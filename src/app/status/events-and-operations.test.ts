@@ -70,16 +70,15 @@ describe('events in and operations out', () => {
     expect(notes).toEqual([]);
   });
 
-  it('are worth a note where another webhook is registered, or ours is refused: polls go on', () => {
+  it('are a problem where another webhook is registered, and worth a note where ours is refused: polls go on', () => {
     const error = leftAlone({ url: 'https://other.example/hook', active: true } as never, 'if-empty');
     const foreign = webhook({ state: 'foreign', error });
     const refused = webhook({ state: 'none', error: 'the service refuses to register it' });
     const { problems, notes } = lines([foreign, refused]);
-    expect(problems).toEqual([]);
-    expect(notes).toEqual([
+    expect(problems).toEqual([
       expect.stringMatching(/leads to other\.example.*MIRROR_WEBHOOK_TAKEOVER=if-empty.*"always"/),
-      'webhook of account 42: the service refuses to register it',
     ]);
+    expect(notes).toEqual(['webhook of account 42: the service refuses to register it']);
   });
 
   it('are worth a note where outcomes are unknown', () => {

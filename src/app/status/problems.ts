@@ -264,7 +264,8 @@ function webhookProblem({ userId: where, webhook: { state, error } }: AccountSta
   const what = `webhook: ${error ?? state}`;
   if (saysAstray(error)) return [{ cause: 'webhook_astray', what, where }];
   if (state === 'suspect') return [{ cause: 'webhook_refused', what, where }];
-  return state === 'stopped' ? [{ cause: 'webhook_displaced', what, where }] : [];
+  const displaced = state === 'stopped' || state === 'foreign';
+  return displaced ? [{ cause: 'webhook_displaced', what, where }] : [];
 }
 
 /** What is not wrong, but something a person may act on. @param asked those of its collections that are mirrored */

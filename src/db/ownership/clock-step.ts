@@ -21,7 +21,7 @@ export const WAITED_FOR: Moments = [
   ['state', 'scope', ['last_read_at', 'full_at', 'due_at', 'last_due_at']],
   ['state', 'candidate', ['at']],
   ['state', 'unsettled', ['since']],
-  ['state', 'registration', ['checked_at', 'registering_at', 'registered_at', 'verified_at', 'suspect_at']],
+  ['state', 'registration', ['checked_at', 'registering_at', 'registered_at', 'verified_at']],
   ['mirror', 'quarantine', ['last_seen_at']],
   ['mirror', '_collections', ['reading_at', 'failing_since']],
   ['mirror', 'submissions', ['_send_before']],

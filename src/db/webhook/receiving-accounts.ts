@@ -1,5 +1,5 @@
 import type { Db } from '../connection/db.ts';
-import { isLately, LATE_DELIVERIES_MS, SUSPECT_MISMATCHES } from '../../model/webhook/registration.ts';
+import { MISMATCHES } from '../../model/webhook/registration.ts';
 import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import {
@@ -17,8 +17,6 @@ export interface ReceivingAccountsOptions {
   readonly allPinged: () => boolean;
   /** Keeps it out of all output from now on. */
   readonly hide: (secret: string) => void;
-  /** Enough deliveries were signed with an unknown secret: the account's registrar should look. */
-  readonly onSuspicion: (userId: string) => void;
 }
 
 /** How old (ms) secrets and the list of accounts may be. */
@@ -54,10 +52,7 @@ interface Entry {
  * The accounts as receivers see them: any process may receive for all of them. Whatever arrives, this makes at most
  * one query a second for the IDs, ten for one account, and three writes between two genuine deliveries.
  */
-export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingAccounts & {
-  /** To be called after this process has changed the account's registration. */
-  forget(userId: string): void;
-} {
+export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingAccounts {
   const { db, clock } = options;
   const entries = new Map<string, Entry>();
   /** Hiding a secret again costs milliseconds where there are a thousand. */
@@ -138,13 +133,9 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
     async mismatched(userId) {
       const last = await snapshot(userId, false);
       const { current } = last.secrets;
-      if (current === undefined || last.mismatches >= SUSPECT_MISMATCHES) return;
-      if (isLately(current.since, LATE_DELIVERIES_MS, databaseNow(last))) return;
+      if (current === undefined || last.mismatches >= MISMATCHES) return;
       last.mismatches += 1;
       await countMismatch(db, userId, current.secret);
-      if (last.mismatches >= SUSPECT_MISMATCHES) options.onSuspicion(userId);
     },
-
-    forget: (userId) => void entries.delete(userId),
   };
 }

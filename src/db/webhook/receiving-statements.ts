@@ -1,6 +1,6 @@
 import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
-import { SUSPECT_MISMATCHES } from '../../model/webhook/registration.ts';
+import { MISMATCHES } from '../../model/webhook/registration.ts';
 import type { StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
 import { registrationState } from './webhook-store.ts';
 
@@ -57,5 +57,5 @@ export async function countMismatch(db: Db, userId: string, secret: string): Pro
   await db.sql`
     update ${db.stateTable('registration')}
     set mismatches = mismatches + 1
-    where _user_id = ${userId}::bigint and secret = ${secret} and mismatches < ${SUSPECT_MISMATCHES}::integer`;
+    where _user_id = ${userId}::bigint and secret = ${secret} and mismatches < ${MISMATCHES}::integer`;
 }

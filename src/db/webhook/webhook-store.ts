@@ -1,14 +1,10 @@
-import { databaseTime, type Db } from '../connection/db.ts';
-import { sql } from 'kysely';
+import type { Db } from '../connection/db.ts';
 import type { Fence } from '../../model/fence.ts';
-import {
-  type OwnUrl,
-  type Registration,
-  type RegistrationChange,
-  type RegistrationStore,
-  type StoredRegistration,
-  UNREGISTERED,
-  type Seen,
+import type {
+  Registration,
+  RegistrationChange,
+  RegistrationStore,
+  Seen,
 } from '../../model/webhook/registration.ts';
 import { REGISTRATION_STATES, type RegistrationState } from '../../model/webhook/webhook-secrets.ts';
 import { unannouncedBetween } from './unannounced-changes.ts';
@@ -17,24 +13,22 @@ import { fieldSource } from '../../model/json/json-text.ts';
 import { jsonbText } from '../../model/json/jsonb-text.ts';
 import { takeChangeIds } from '../ownership/change-ids.ts';
 
-export interface WebhookStoreOptions {
-  readonly db: Db;
-  readonly fence: Fence;
-  /** Called after the account's row of the table `webhook` has changed. */
-  readonly onChanged: (changed: {
-    readonly table: string;
-    readonly userId: string;
-    readonly changeId: string;
-  }) => void;
-  /** Whether a row's state, in the service's words, is final. */
-  readonly isFinished: (state: string) => boolean;
-}
-
 /** How long (ms) a replaced secret is still accepted: deliveries may be under way, or be repeated. */
 const PREVIOUS_MS = 24 * 3_600_000;
 
-/** The webhook registration of the fence's account, in Postgres. */
-export function webhookStore({ db, fence, onChanged, isFinished }: WebhookStoreOptions): RegistrationStore {
+/**
+ * The webhook registration of the fence's account, in Postgres.
+ * @param onChanged called after the account's row of the table `webhook` has changed
+ */
+export function webhookStore(
+  db: Db,
+  fence: Fence,
+  onChanged: (changed: {
+    readonly table: string;
+    readonly userId: string;
+    readonly changeId: string;
+  }) => void,
+): RegistrationStore {
   const { userId } = fence;
   return {
     load: () => loadRegistration(db, userId),
@@ -45,92 +39,47 @@ export function webhookStore({ db, fence, onChanged, isFinished }: WebhookStoreO
       });
       if (changeId !== undefined) onChanged({ table: 'webhook', userId, changeId });
     },
-    missed: (since, until) => unannouncedBetween(db, userId, isFinished, { since, until }),
+    unannounced: (since, until) => unannouncedBetween(db, userId, since, until),
   };
 }
 
-async function loadRegistration(db: Db, userId: string): Promise<StoredRegistration> {
-  const row = await db.state
-    .selectFrom('registration')
-    .selectAll()
-    .select(sql<Date>`clock_timestamp()`.as('now'))
-    .where('_user_id', '=', userId)
-    .executeTakeFirst();
-  const ownUrls: OwnUrl[] = await db.state
-    .selectFrom('own_url')
-    .select(['url', 'registered_at as registeredAt'])
-    .where('_user_id', '=', userId)
-    .execute();
-  const installation = await db.state.selectFrom('installation').select('held_at').executeTakeFirst();
-  const registration: Registration =
-    row === undefined
-      ? UNREGISTERED
-      : {
-          state: registrationState(row.state),
-          url: row.url,
-          eventTypes: row.event_types as readonly string[] | null,
-          secret: row.secret,
-          registeringAt: row.registering_at,
-          registeredAt: row.registered_at,
-          checkedAt: row.checked_at,
-          replacedAt: row.replaced_at,
-          verifiedAt: row.verified_at,
-          mismatches: row.mismatches,
-          suspectAt: row.suspect_at,
-          error: row.error,
-        };
-  return {
-    registration,
-    ownUrls,
-    onHold: (installation?.held_at ?? null) !== null,
-    now: row?.now ?? (await databaseTime(db)),
-  };
+async function loadRegistration(db: Db, userId: string): Promise<Registration> {
+  const { rows } = await db.sql<Registration>`
+    select coalesce(r.state, 'none') as state, r.url, r.event_types as "eventTypes", r.secret,
+      r.registering_at as "registeringAt", r.registered_at as "registeredAt", r.checked_at as "checkedAt",
+      coalesce(r.replaced_at, '{}') as "replacedAt", r.verified_at as "verifiedAt",
+      coalesce(r.mismatches, 0) as mismatches, r.error,
+      array(select url from ${db.stateTable('own_url')} where _user_id = ${userId}::bigint) as "ownUrls",
+      exists (select from ${db.stateTable('installation')} where held_at is not null) as "onHold",
+      clock_timestamp() as now
+    from (select) as one left join ${db.stateTable('registration')} as r on r._user_id = ${userId}::bigint`;
+  const [row] = rows;
+  if (row === undefined) throw new Error('a registration was asked for, and no row came');
+  return { ...row, state: registrationState(row.state) };
 }
 
 async function saveChange(trx: Db, userId: string, change: RegistrationChange, now: Date): Promise<void> {
-  if (change.keepOwnUrls !== undefined) {
-    let others = trx.state.deleteFrom('own_url').where('_user_id', '=', userId);
-    if (change.keepOwnUrls.length > 0) others = others.where('url', 'not in', change.keepOwnUrls);
-    await others.execute();
+  const { ownUrls, secret, eventTypes } = change;
+  if (ownUrls !== undefined) {
+    await trx.sql`
+      with gone as (
+        delete from ${trx.stateTable('own_url')}
+        where _user_id = ${userId}::bigint and url <> all (${ownUrls}::text[]))
+      insert into ${trx.stateTable('own_url')} (_user_id, url, registered_at)
+      select distinct ${userId}::bigint, url, ${now}::timestamptz from unnest(${ownUrls}::text[]) as url
+      on conflict (_user_id, url) do update set registered_at = excluded.registered_at`;
   }
-  for (const url of new Set(change.addOwnUrls)) {
-    await trx.state
-      .insertInto('own_url')
-      .values({ _user_id: userId, url, registered_at: now })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['_user_id', 'url'])
-          .doUpdateSet({ registered_at: (each) => each.ref('excluded.registered_at') }),
-      )
-      .execute();
+  const table = trx.stateTable('registration');
+  await trx.sql`insert into ${table} (_user_id) values (${userId}::bigint) on conflict (_user_id) do nothing`;
+  if (secret !== undefined) {
+    // The one before stays good for a while. The same one again changes nothing.
+    const until = new Date(now.getTime() + PREVIOUS_MS);
+    await trx.sql`
+      update ${table}
+      set previous_secret = secret, previous_until = ${until}::timestamptz,
+        secret = ${secret}, secret_at = ${now}::timestamptz
+      where _user_id = ${userId}::bigint and secret is distinct from ${secret}`;
   }
-  await trx.state
-    .insertInto('registration')
-    .values({ _user_id: userId })
-    .onConflict((conflict) => conflict.column('_user_id').doNothing())
-    .execute();
-  if (change.accepted !== undefined) {
-    const { secret } = change.accepted;
-    if (secret !== undefined) await replaceSecret(trx, userId, secret, now);
-  }
-  // Mismatches are about the registration before.
-  const columns = { ...columnsOf(change), ...(change.accepted === undefined ? {} : { mismatches: 0 }) };
-  if (Object.keys(columns).length === 0) return;
-  await trx.state.updateTable('registration').set(columns).where('_user_id', '=', userId).execute();
-}
-
-/** Stores a new secret; the one before stays good for a while. The same one again changes nothing. */
-async function replaceSecret(trx: Db, userId: string, secret: string, now: Date): Promise<void> {
-  const until = new Date(now.getTime() + PREVIOUS_MS);
-  await trx.sql`
-    update ${trx.stateTable('registration')}
-    set previous_secret = secret, previous_until = ${until}::timestamptz,
-      secret = ${secret}, secret_at = ${now}::timestamptz
-    where _user_id = ${userId}::bigint and secret is distinct from ${secret}`;
-}
-
-function columnsOf(change: RegistrationChange): Record<string, unknown> {
-  const { eventTypes } = change;
   const columns = {
     state: change.state,
     url: change.url,
@@ -139,10 +88,12 @@ function columnsOf(change: RegistrationChange): Record<string, unknown> {
     registered_at: change.registeredAt,
     checked_at: change.checkedAt,
     replaced_at: change.replacedAt,
-    suspect_at: change.suspectAt,
+    mismatches: change.mismatches,
     error: change.error,
   };
-  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+  const set = Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+  if (Object.keys(set).length === 0) return;
+  await trx.state.updateTable('registration').set(set).where('_user_id', '=', userId).execute();
 }
 
 /** A stored state; `none` where there is no row, or this version does not know the state. */

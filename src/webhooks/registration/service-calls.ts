@@ -1,8 +1,7 @@
-import { MalformedAnswer, TransportError } from '../../model/errors.ts';
+import { TransportError } from '../../model/errors.ts';
 import type { Seen } from '../../model/webhook/registration.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import { type RegistrationOutcome, registrationOutcomeOf } from './registration-outcome.ts';
-import { readWebhook, type ServiceAnswer } from './read-webhook.ts';
+import { outcomeOf, readWebhook, type RegistrationOutcome, type ServiceAnswer, wordsOf } from './answers.ts';
 
 /** One request, sent once under a slot of the budget. */
 export interface WebhookRequest {
@@ -18,57 +17,39 @@ export interface WebhookRequest {
   readonly claim?: () => Promise<boolean>;
 }
 
-/** The account's key at the service. */
+/** The service, by the account's key. */
 export interface WebhookService {
   /**
-   * Resolves for any status; undefined: the claim said no.
-   * @throws KeyRefused where no usable key is left (nothing was sent); TransportError; the stop's reason; what the
-   *   claim throws
+   * Resolves for any status that does not refuse the key; undefined: the claim said no.
+   * @throws KeyRefused where no usable key is left (nothing was sent); TransportError, also where the key has just been
+   *   refused; the stop's reason; what the claim throws
    */
   readonly ask: (request: WebhookRequest) => Promise<ServiceAnswer | undefined>;
-  /**
-   * Whether the key of the last request is good, asked after a refusal, which may mean this endpoint alone. A bad key
-   * is not used again.
-   */
-  readonly keyIsGood: (stop: AbortSignal) => Promise<boolean>;
   /** What the body of a refusal says, fit to be quoted: one short line without secrets. */
   readonly said: (text: string) => string;
 }
 
-/** The service did not do what was asked; the message says what and why. */
-export class WebhookProblem extends Error {
-  override readonly name = 'WebhookProblem';
-}
-
-const WEBHOOKS = { path: '/v1/webhooks', route: '/v1/webhooks' };
-const REGISTER = { path: '/v1/webhooks/register', route: '/v1/webhooks/register' };
+const WEBHOOKS = '/v1/webhooks';
+const REGISTER = '/v1/webhooks/register';
 
 /** What is asked here. */
 export const WEBHOOK_ENDPOINTS = [
-  { method: 'GET', route: WEBHOOKS.route },
-  { method: 'POST', route: REGISTER.route },
-  { method: 'DELETE', route: WEBHOOKS.route },
+  { method: 'GET', route: WEBHOOKS },
+  { method: 'POST', route: REGISTER },
+  { method: 'DELETE', route: WEBHOOKS },
 ] as const;
 
-/** What is registered now. @throws WebhookProblem where that can't be found out; KeyRefused where no key is good */
+/** What is registered now. @throws where that can't be found out; the message says why */
 export async function askWhatIsRegistered(service: WebhookService, stop: AbortSignal): Promise<Seen> {
-  const what = `GET ${WEBHOOKS.path}`;
-  try {
-    const answer = await service.ask({ ...WEBHOOKS, method: 'GET', signal: unstopped(), stop });
-    if (answer === undefined) throw new WebhookProblem(`${what} was not sent`);
-    if (answer.status >= 300 && answer.status !== 404) throw await refused(service, what, answer, stop);
-    return readWebhook(answer);
-  } catch (error) {
-    if (!(error instanceof TransportError || error instanceof MalformedAnswer)) throw error;
-    throw new WebhookProblem(`${what}: ${messageOf(error)}`, { cause: error });
-  }
+  const answer = await service.ask(request('GET', WEBHOOKS, stop));
+  if (answer === undefined) throw new Error(`GET ${WEBHOOKS} was not sent`);
+  return readWebhook(accepted(service, 'GET', answer));
 }
 
 /**
  * Registers `url` for all event types.
  * @param claim commits that a registration is under way
  * @returns undefined: the claim said no
- * @throws KeyRefused where no key is good: it was not claimed
  */
 export async function register(
   service: WebhookService,
@@ -79,10 +60,8 @@ export async function register(
   try {
     // Null asks for all types: a service might keep those of the last registration where the field is left out.
     const body = JSON.stringify({ url, event_types: null });
-    const answer = await service.ask({ ...REGISTER, method: 'POST', body, signal: unstopped(), stop, claim });
-    if (answer === undefined) return undefined;
-    if (await isOfKey(service, answer, stop)) return { kind: 'undone', why: 'the API key is refused' };
-    return registrationOutcomeOf(answer, service.said);
+    const answer = await service.ask({ ...request('POST', REGISTER, stop), body, claim });
+    return answer && outcomeOf(answer, service.said);
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     return { kind: error.sent ? 'lost' : 'undone', why: messageOf(error) };
@@ -92,45 +71,24 @@ export async function register(
 /**
  * Has the service forget the account's webhook.
  * @returns whether it was sent
- * @throws WebhookProblem where it may still be registered; KeyRefused where no key is good
+ * @throws where it may still be registered
  */
 export async function remove(
   service: WebhookService,
   claim: () => Promise<boolean>,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const what = `DELETE ${WEBHOOKS.path}`;
-  try {
-    const answer = await service.ask({ ...WEBHOOKS, method: 'DELETE', signal: unstopped(), stop, claim });
-    if (answer === undefined) return false;
-    if (answer.status >= 300 && answer.status !== 404) throw await refused(service, what, answer, stop);
-    return true;
-  } catch (error) {
-    if (!(error instanceof TransportError)) throw error;
-    throw new WebhookProblem(`${what}: ${messageOf(error)}`, { cause: error });
-  }
+  const answer = await service.ask({ ...request('DELETE', WEBHOOKS, stop), claim });
+  if (answer === undefined) return false;
+  accepted(service, 'DELETE', answer);
+  return true;
 }
 
-/** The answer refuses the key, not the request. */
-async function isOfKey(
-  service: WebhookService,
-  { status }: ServiceAnswer,
-  stop: AbortSignal,
-): Promise<boolean> {
-  return (status === 401 || status === 403) && !(await service.keyIsGood(stop));
+function request(method: WebhookRequest['method'], path: string, stop: AbortSignal): WebhookRequest {
+  return { method, path, route: path, signal: new AbortController().signal, stop };
 }
 
-async function refused(
-  service: WebhookService,
-  what: string,
-  answer: ServiceAnswer,
-  stop: AbortSignal,
-): Promise<WebhookProblem> {
-  if (await isOfKey(service, answer, stop)) return new WebhookProblem(`${what}: the API key is refused`);
-  const words = service.said(answer.text);
-  return new WebhookProblem(`${what} was answered ${answer.status}${words === '' ? '' : `: ${words}`}`);
-}
-
-function unstopped(): AbortSignal {
-  return new AbortController().signal;
+function accepted(service: WebhookService, method: string, answer: ServiceAnswer): ServiceAnswer {
+  if (answer.status < 300 || answer.status === 404) return answer;
+  throw new Error(`${method} ${WEBHOOKS} was ${wordsOf(answer, service.said)}`);
 }

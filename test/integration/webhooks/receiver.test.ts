@@ -48,7 +48,6 @@ async function receive(db: Database = database, header = 'X-Service-Signature'):
       clock: systemClock,
       allPinged: () => true,
       hide: () => {},
-      onSuspicion: () => {},
     }),
     store: createEventSink({ db: db.db, collections: COLLECTION_NAMES, clock: systemClock }),
     clock: systemClock,

@@ -15,13 +15,7 @@ const scene = registeredAccounts();
 const { make, registered } = scene;
 
 function storeOf(account: RegisteredAccount): RegistrationStore {
-  const { fence } = account;
-  return webhookStore({
-    db: scene.database.db,
-    fence,
-    onChanged: () => {},
-    isFinished: () => true,
-  });
+  return webhookStore(scene.database.db, account.fence, () => {});
 }
 
 interface WebhookRow {
@@ -111,7 +105,7 @@ describe('a registration', () => {
     );
     await account.age(16);
     const before = await account.registration();
-    account.bell.ring();
+    await account.restart();
     await eventually('the loop to end', () => account.ended !== undefined);
     expect(account.ended).toBeInstanceOf(LeaseLost);
     expect(await account.registration()).toEqual(before);
@@ -131,15 +125,14 @@ describe('a registration', () => {
     } finally {
       await account.row('update mirror_sync.installation set held_at = null');
     }
-    await account.age(2);
-    account.bell.ring();
+    await account.restart();
     await account.until('registered');
   });
 
   it('that is answered with the same secret again has no previous one; with another it has for a day', async () => {
     const account = await make();
     const store = storeOf(account);
-    const accept = (secret: string): Promise<void> => store.save(() => ({ accepted: { secret } }));
+    const accept = (secret: string): Promise<void> => store.save(() => ({ secret }));
     await accept('one');
     const first = await account.registration();
     await accept('one');
@@ -152,18 +145,18 @@ describe('a registration', () => {
     expect(until.getTime() - since.getTime()).toBe(24 * 3_600_000);
   });
 
-  it('forgets URLs of its own that may be another database’s, and no other account’s', async () => {
+  it('has the URLs of its last acceptance, and those of no other account', async () => {
     const [account, another] = [await make(), await make()];
-    const urlsOf = async (one: RegisteredAccount): Promise<string[]> =>
-      (await storeOf(one).load()).ownUrls.map(({ url }) => url).toSorted();
+    const urlsOf = async (one: RegisteredAccount): Promise<readonly string[]> =>
+      (await storeOf(one).load()).ownUrls.toSorted();
     for (const one of [account, another]) {
-      await storeOf(one).save(() => ({ addOwnUrls: ['https://a', 'https://b', 'https://c'] }));
+      await storeOf(one).save(() => ({ ownUrls: ['https://a', 'https://b', 'https://b'] }));
     }
-    await storeOf(account).save(() => ({ keepOwnUrls: ['https://b'] }));
-    expect(await urlsOf(account)).toEqual(['https://b']);
-    await storeOf(account).save(() => ({ keepOwnUrls: [] }));
+    await storeOf(account).save(() => ({ ownUrls: ['https://b', 'https://c'] }));
+    expect(await urlsOf(account)).toEqual(['https://b', 'https://c']);
+    await storeOf(account).save(() => ({ ownUrls: [] }));
     expect(await urlsOf(account)).toEqual([]);
-    expect(await urlsOf(another)).toHaveLength(3);
+    expect(await urlsOf(another)).toEqual(['https://a', 'https://b']);
   });
 
   it('stores what no column can hold as well as can be', async () => {

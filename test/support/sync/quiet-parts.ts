@@ -57,7 +57,7 @@ export async function quietParts(
     onReleased: () => Promise.resolve(),
     hide: () => {},
     onSubmission: () => {},
-    onRegistration: () => {},
+    onRegistered: () => {},
     whyAstray: () => Promise.resolve(undefined),
   };
 }

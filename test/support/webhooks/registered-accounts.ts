@@ -10,7 +10,6 @@ import {
 import { webhookStore } from '../../../src/db/webhook/webhook-store.ts';
 import type { Fence } from '../../../src/model/fence.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Stopped } from '@research-mirror/runtime/service';
 import { registrar, type RegistrarOptions } from '../../../src/webhooks/registration/registrar.ts';
 import { type MigratedDatabase, testDatabase } from '../databases/migrated-database.ts';
@@ -28,10 +27,8 @@ export class RegisteredAccount {
   readonly userId: string;
   readonly changed: string[] = [];
   readonly lines: string[] = [];
-  readonly suspicions: string[] = [];
   /** Secrets that receivers had hidden. */
   readonly hidden: string[] = [];
-  readonly bell = new Doorbell();
   options: Partial<RegistrarOptions> = {};
   fence: Fence;
   /** By what the registrar's loop ended. */
@@ -78,26 +75,25 @@ export class RegisteredAccount {
       takeover: 'if-empty',
       service: {
         ask: (request) => api.once({ ...request, priority: PRIORITY.HINT }),
-        keyIsGood: async () => true,
         said: (text) => text,
       },
-      store: webhookStore({
-        db,
-        fence: this.fence,
-        onChanged: ({ table, changeId }) => this.changed.push(`${table} ${changeId}`),
-        isFinished: (state) => state === 'completed',
-      }),
+      store: webhookStore(db, this.fence, ({ table, changeId }) => this.changed.push(`${table} ${changeId}`)),
       clock: systemClock,
       log: { info: say, warn: say, debug: say },
       hide: () => {},
-      bell: this.bell,
       whyAstray: () => Promise.resolve(undefined),
-      onChange: () => {},
+      onRegistered: () => {},
       ...this.options,
     });
     this.#running = run(signal).catch((error: unknown) => {
       if (!signal.aborted) this.ended = error;
     });
+  }
+
+  /** Its registrar looks at once what is registered, as that of a process which takes the account. */
+  async restart(): Promise<void> {
+    await this.stop();
+    this.start();
   }
 
   async stop(): Promise<void> {
@@ -112,7 +108,6 @@ export class RegisteredAccount {
       clock: systemClock,
       allPinged: () => true,
       hide: (secret) => this.hidden.push(secret),
-      onSuspicion: (userId) => this.suspicions.push(userId),
       ...options,
     });
   }
@@ -127,7 +122,6 @@ export class RegisteredAccount {
       'registered_at',
       'checked_at',
       'verified_at',
-      'suspect_at',
     ].map((name) => sql`${sql.id(name)} = ${before(name)}`);
     const own = `${this.database.db.schema}_sync`;
     await this.database.kysely.transaction().execute(async (trx) => {
@@ -175,11 +169,11 @@ export class RegisteredAccount {
     return (await this.sandbox.control.log()).filter((request) => request.method === method).length;
   }
 
-  /** Lets the registrar look again a quarter of an hour later, and waits until it has stored what it saw. */
+  /** Lets the account's next registrar look some time later, and waits until it has stored what it saw. */
   async look(minutes = 16): Promise<void> {
     await this.age(minutes);
     const before = await this.registration();
-    this.bell.ring();
+    await this.restart();
     await eventually('a look at the webhook', async () => {
       const { checked_at: checkedAt } = (await this.registration()) ?? {};
       return String(checkedAt) !== String(before?.['checked_at']);

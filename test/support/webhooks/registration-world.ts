@@ -1,18 +1,15 @@
 import { KeyRefused, TransportError } from '../../../src/model/errors.ts';
 import {
-  type OwnUrl,
   type Registration,
   type RegistrationStore,
   type Seen,
-  LATE_DELIVERIES_MS,
-  SUSPECT_MISMATCHES,
-  UNREGISTERED,
+  MISMATCHES,
 } from '../../../src/model/webhook/registration.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Stopped } from '@research-mirror/runtime/service';
+import { REPLACED_MS } from '../../../src/webhooks/receive/judge.ts';
 import { type RegistrarOptions, registrar } from '../../../src/webhooks/registration/registrar.ts';
-import { sameUrl } from '../../../src/webhooks/registration/same-url.ts';
+import { sameUrl } from '../../../src/webhooks/registration/remedies.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
 export const PUBLIC_URL = 'https://mirror.example.com';
@@ -20,6 +17,23 @@ export const OURS = `${PUBLIC_URL}/webhooks/1001`;
 export const THEIRS = 'https://other.example.com/hooks';
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
+
+export const UNREGISTERED: Registration = {
+  state: 'none',
+  url: null,
+  eventTypes: null,
+  secret: null,
+  registeringAt: null,
+  registeredAt: null,
+  checkedAt: null,
+  replacedAt: [],
+  verifiedAt: null,
+  mismatches: 0,
+  error: null,
+  ownUrls: [],
+  onHold: false,
+  now: new Date(0),
+};
 
 const PLAIN_MANNERS: WebhookManners = {
   none: { status: 200, text: 'null' },
@@ -39,12 +53,13 @@ export class RegistrationWorld {
   publicUrl: string | undefined = PUBLIC_URL;
   /** What went wrong against a rule that holds for each single request. */
   readonly broken: string[] = [];
-  /** All that was logged, or given to observers. */
+  /** All that was logged. */
   readonly said: string[] = [];
   /** Of what was logged, the warnings. */
   readonly warned: string[] = [];
   readonly hidden = new Set<string>();
-  readonly bell = new Doorbell();
+  /** How often the account's poll was asked for: once a registration. */
+  renewals = 0;
   keyIsGood = true;
   /** Something changes each minute that the service announces. */
   changing = true;
@@ -94,9 +109,8 @@ export class RegistrationWorld {
         },
       },
       hide: (secret) => this.hidden.add(secret),
-      bell: this.bell,
       whyAstray: () => Promise.resolve(this.astray),
-      onChange: say,
+      onRegistered: () => void (this.renewals += 1),
     });
     run(signal).catch((error: unknown) => {
       if (!signal.aborted) this.ended = error;
@@ -125,11 +139,9 @@ export class RegistrationWorld {
         this.#check(method);
         const answer = this.service.answer(method, body);
         await this.clock.sleep(100, AbortSignal.any([signal, killed]));
+        refused = answer.status === 403 && !this.keyIsGood;
+        if (refused) throw new TransportError('the API key is refused', { sent: false });
         return answer;
-      },
-      keyIsGood: async () => {
-        refused = !this.keyIsGood;
-        return this.keyIsGood;
       },
       said: (text) => (JSON.parse(text) as { message: string }).message,
     };
@@ -156,7 +168,7 @@ export class RegistrationWorld {
     const foreign =
       webhook !== undefined &&
       webhook.active &&
-      !store.ownUrls.some(({ url }) => sameUrl(url, webhook.url)) &&
+      !store.registration.ownUrls.some((url) => sameUrl(url, webhook.url)) &&
       !sameUrl(webhook.url, OURS);
     if (method === 'DELETE' && foreign) this.broken.push('DELETE of somebody else’s');
     if (method !== 'POST') return;
@@ -289,7 +301,6 @@ class EmulatedWebhooks {
 /** A registration in memory, as db/webhook-store.ts keeps it and receivers write to it. */
 class MemoryRegistrationStore implements RegistrationStore {
   registration: Registration = UNREGISTERED;
-  ownUrls: readonly OwnUrl[] = [];
   onHold = false;
   /** The row of the table `webhook`. */
   row: Seen = 'none';
@@ -305,9 +316,8 @@ class MemoryRegistrationStore implements RegistrationStore {
     this.#clock = clock;
   }
 
-  async load(): ReturnType<RegistrationStore['load']> {
-    const { registration, ownUrls, onHold } = this;
-    return { registration, ownUrls, onHold, now: this.#now() };
+  async load(): Promise<Registration> {
+    return { ...this.registration, onHold: this.onHold, now: this.#now() };
   }
 
   async save(...[change, seen]: Parameters<RegistrationStore['save']>): Promise<void> {
@@ -315,26 +325,17 @@ class MemoryRegistrationStore implements RegistrationStore {
     this.failNext = undefined;
     if (failNext !== undefined) throw failNext;
     const now = this.#now();
-    const { accepted, addOwnUrls, keepOwnUrls, ...columns } = change(now);
-    if (keepOwnUrls !== undefined) {
-      this.ownUrls = this.ownUrls.filter(({ url }) => keepOwnUrls.includes(url));
+    const changed = change(now);
+    const { secret } = this.registration;
+    if (changed.secret !== undefined && changed.secret !== secret) {
+      this.previousSecret = secret;
+      this.#secretAt = now.getTime();
     }
-    for (const url of addOwnUrls ?? []) {
-      this.ownUrls = [...this.ownUrls.filter((own) => own.url !== url), { url, registeredAt: now }];
-    }
-    if (accepted !== undefined) {
-      this.registration = { ...this.registration, mismatches: 0 };
-      if (accepted.secret !== undefined && accepted.secret !== this.registration.secret) {
-        this.previousSecret = this.registration.secret;
-        this.registration = { ...this.registration, secret: accepted.secret };
-        this.#secretAt = now.getTime();
-      }
-    }
-    this.registration = { ...this.registration, ...columns };
+    this.registration = { ...this.registration, ...changed };
     if (seen !== undefined) this.row = seen;
   }
 
-  async missed(since: Date, until: Date): Promise<number> {
+  async unannounced(since: Date, until: Date): Promise<number> {
     return this.changes.filter(({ at, announced }) => !announced && at > since && at <= until).length;
   }
 
@@ -346,9 +347,8 @@ class MemoryRegistrationStore implements RegistrationStore {
       return true;
     }
     if (secret === this.previousSecret) return true;
-    if (registration.secret === null || this.#now().getTime() - this.#secretAt < LATE_DELIVERIES_MS)
-      return false;
-    const mismatches = Math.min(SUSPECT_MISMATCHES, registration.mismatches + 1);
+    if (registration.secret === null || this.#now().getTime() - this.#secretAt < REPLACED_MS) return false;
+    const mismatches = Math.min(MISMATCHES, registration.mismatches + 1);
     this.registration = { ...registration, mismatches };
     return false;
   }

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { MalformedAnswer } from '../../model/errors.ts';
-import { readRegistered, readWebhook } from './read-webhook.ts';
+import { outcomeOf, readWebhook } from './answers.ts';
 
 const seenIn = (text: string, status = 200) => readWebhook({ status, text });
-const registeredIn = (text: string) => readRegistered({ status: 200, text });
+/** What a registration that was answered so has brought; the body of a 2xx is never quoted. */
+function registeredIn(text: string) {
+  const outcome = outcomeOf({ status: 200, text }, () => 'quoted');
+  if (outcome.kind !== 'accepted') throw new Error(outcome.why);
+  return outcome;
+}
+
 const HOOK = '{"url":"https://a.example/x","active":true,"event_types":["list.failed"]}';
 
 describe('what is registered', () => {
@@ -93,10 +99,46 @@ describe('the answer to a registration', () => {
   });
 
   it('may hold a secret without a URL', () => {
-    expect(registeredIn('{"secret":"5ec4e7"}')).toEqual({ secret: '5ec4e7', seen: undefined });
+    expect(registeredIn('{"secret":"5ec4e7"}')).toMatchObject({ secret: '5ec4e7', seen: undefined });
   });
 
   it.each(['{"ok":true}', '[]', '[["https://a.example"]]'])('is no answer where it is %s', (text) => {
     expect(() => registeredIn(text)).toThrow('holds no webhook');
+  });
+});
+
+const said = (text: string): string => {
+  if (text.includes('secret')) throw new Error('the body of an accepted registration is quoted');
+  return text;
+};
+
+it.each([
+  [200, '{"url":"https://a.example","secret":"secret"}', 'accepted'],
+  [201, '{"secret":"secret"}', 'accepted'],
+  [200, '{"url":"https://a.example"}', 'accepted'],
+  [200, '<html>secret</html>', 'lost'],
+  [204, '', 'lost'],
+  [400, 'no', 'refused'],
+  [401, 'no', 'refused'],
+  [402, 'no', 'refused'],
+  [404, 'no', 'refused'],
+  [405, 'no', 'refused'],
+  [422, 'no', 'refused'],
+  [302, '', 'refused'],
+  [429, 'no', 'undone'],
+  [408, 'no', 'lost'],
+  [425, 'no', 'lost'],
+  [500, 'no', 'lost'],
+  [503, '', 'lost'],
+])('the answer to a registration %i %j means: %s', (status, text, kind) => {
+  expect(outcomeOf({ status, text }, said).kind).toBe(kind);
+});
+
+it('the answer to a registration is explained in the service’s words', () => {
+  expect(outcomeOf({ status: 402, text: 'no credits' }, said)).toMatchObject({
+    why: 'it was answered 402: no credits',
+  });
+  expect(outcomeOf({ status: 503, text: '' }, said)).toMatchObject({
+    why: 'it was answered 503',
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hostOf, sameUrl } from './same-url.ts';
+import { hostOf, sameUrl } from './remedies.ts';
 
 it.each([
   'https://mirror.example.com/webhooks/1001',

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { TransportError } from '../../model/errors.ts';
+import { askAboutWebhook } from './account-companions.ts';
+
+const { signal } = new AbortController();
+const REQUEST = { method: 'POST', path: '/v1/webhooks/register', route: '/v1/webhooks/register' } as const;
+
+it.each([
+  [401, false, 'unsent', 1],
+  [403, false, 'unsent', 1],
+  [403, true, 403, 1],
+  [402, false, 402, 0],
+  [500, false, 500, 0],
+])(
+  'a request about the webhook answered %i, the key being good: %s, gives %s',
+  async (status, good, told, times) => {
+    let asked = 0;
+    const source = {
+      once: async () => ({ status, text: '', headers: {}, keyHash: 'hash' }) as never,
+      isGood: async (keyHash: string) => {
+        asked += 1;
+        expect(keyHash).toBe('hash');
+        return good;
+      },
+    };
+    const answer = await askAboutWebhook(source, { ...REQUEST, signal, stop: signal }).catch(
+      (error: unknown) => error,
+    );
+    if (told === 'unsent') expect(answer).toMatchObject({ sent: false, message: 'the API key is refused' });
+    else expect(answer).toMatchObject({ status: told });
+    expect(answer instanceof TransportError).toBe(told === 'unsent');
+    expect(asked).toBe(times);
+  },
+);

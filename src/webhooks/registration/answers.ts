@@ -1,0 +1,135 @@
+import { MalformedAnswer } from '../../model/errors.ts';
+import {
+  canonicalText,
+  fieldSource,
+  refuseRepeatedNames,
+  sliceElements,
+} from '../../model/json/json-text.ts';
+import type { Seen, SeenWebhook } from '../../model/webhook/registration.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+
+/** An answer of the service, whatever its status. */
+export interface ServiceAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** The outcome of a request that registers. */
+export type RegistrationOutcome =
+  | {
+      readonly kind: 'accepted';
+      readonly secret: string | undefined;
+      readonly seen: SeenWebhook | undefined;
+    }
+  /**
+   * `refused`: it has had no effect, and would have none again; `undone`: it has had none, and may be repeated; `lost`:
+   * it may have taken effect, or still may, and its secret is lost.
+   */
+  | { readonly kind: 'refused' | 'undone' | 'lost'; readonly why: string };
+
+/** Fields in which an answer may wrap the webhook. A webhook that is overlooked would be replaced. */
+const ENVELOPES = ['webhook', 'webhooks', 'data', 'items', 'results'];
+/** A field called a secret, at any depth, in canonical JSON. */
+const SECRET_FIELD = /"[^"\\]*secret[^"\\]*":/i;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * What `GET /v1/webhooks` shows (specification 2.3). Without one, services answer `null`, `{}`, 404, 204 or an empty
+ * list (docs/design/open-questions.md, "Webhooks"): a webhook is what has a URL.
+ * @param answer with a status of 2xx or 404
+ * @throws MalformedAnswer for any other body
+ */
+export function readWebhook({ status, text }: ServiceAnswer): Seen {
+  if (status === 404 || status === 204) return 'none';
+  // A part of an answer, or one that is not ready, would have another program's webhook replaced.
+  if (status !== 200)
+    throw new MalformedAnswer(`it was answered ${status}: only a 200 says what is registered`);
+  const value = parsed(text);
+  if (value === null) return 'none';
+  refuseRepeatedNames(text);
+  const source = sourceIn(value, text);
+  if (source === undefined) return 'none';
+  refuseRepeatedNames(source);
+  return seenIn(source) ?? 'none';
+}
+
+/**
+ * What an answer to `POST /v1/webhooks/register` means. 401 and 403 come from the endpoint: the key is good.
+ * @param said what the body says, fit to be quoted; never called for a 2xx, which holds the secret
+ */
+export function outcomeOf(
+  { status, text }: ServiceAnswer,
+  said: (text: string) => string,
+): RegistrationOutcome {
+  if (status >= 200 && status < 300) {
+    try {
+      const source = sourceIn(parsed(text), text);
+      if (source === undefined) throw new MalformedAnswer('the answer holds no webhook');
+      const { secret } = JSON.parse(source) as Fields;
+      const usable = typeof secret === 'string' && secret !== '';
+      return { kind: 'accepted', secret: usable ? secret : undefined, seen: seenIn(source) };
+    } catch (error) {
+      if (!(error instanceof MalformedAnswer)) throw error;
+      return { kind: 'lost', why: `it was answered ${status}, but ${messageOf(error)}` };
+    }
+  }
+  const why = `it was ${wordsOf({ status, text }, said)}`;
+  if (status === 429) return { kind: 'undone', why };
+  return { kind: status === 408 || status === 425 || status >= 500 ? 'lost' : 'refused', why };
+}
+
+/** `answered 402: no credits` */
+export function wordsOf({ status, text }: ServiceAnswer, said: (text: string) => string): string {
+  const words = said(text);
+  return `answered ${status}${words === '' ? '' : `: ${words}`}`;
+}
+
+/** Its messages quote nothing: the text may hold a secret. */
+function parsed(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new MalformedAnswer('the body is not JSON');
+  }
+  if (!isObject(value) || value['url'] !== undefined) return value;
+  const error = value['error'] ?? value['errors'] ?? false;
+  if (error !== false || value['object'] === 'error') throw new MalformedAnswer('the body is an error');
+  return value;
+}
+
+/** JSON text of the webhook's object: the body itself, one level down, or the first element of a list. */
+function sourceIn(value: unknown, source: string): string | undefined {
+  if (Array.isArray(value)) return isObject(value[0]) ? sliceElements(source, [])[0] : undefined;
+  if (!isObject(value)) throw new MalformedAnswer(`the body is ${typeof value}, not an object`);
+  if ('url' in value || 'secret' in value) return source;
+  const field = ENVELOPES.find((name) => typeof value[name] === 'object' && value[name] !== null);
+  return field === undefined ? undefined : sourceIn(value[field], fieldSource(source, field) ?? '');
+}
+
+function seenIn(source: string): SeenWebhook | undefined {
+  const fields = JSON.parse(source) as Fields;
+  const { url, active, event_types: types, secret } = fields;
+  if (typeof url !== 'string' || url.trim() === '') return undefined;
+  return {
+    url,
+    active: typeof active === 'boolean' ? active : null,
+    eventTypes: Array.isArray(types) && types.every((type) => typeof type === 'string') ? types : null,
+    source: withoutSecret(fields, source, typeof secret === 'string' ? secret : ''),
+  };
+}
+
+/** Without fields called a secret; and without all undocumented ones, if the secret is deeper, or there twice. */
+function withoutSecret(fields: Fields, source: string, secret: string): string {
+  const names = Object.keys(fields);
+  const left = canonicalText(source, new Set(names.filter((name) => /secret/i.test(name))));
+  const again = secret !== '' && left.includes(secret);
+  if (!again && !SECRET_FIELD.test(left)) return left;
+  const documented = ['object', 'active', 'event_types'];
+  return canonicalText(source, new Set(names.filter((name) => !documented.includes(name))));
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

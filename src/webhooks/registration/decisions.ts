@@ -1,0 +1,223 @@
+import { EVENT_TYPES } from '../../model/webhook/event-types.ts';
+import {
+  isLately,
+  MISMATCHES,
+  type Registration,
+  type RegistrationChange,
+  type Seen,
+  UNANNOUNCED,
+} from '../../model/webhook/registration.ts';
+import type { RegistrationOutcome } from './answers.ts';
+import {
+  leftAlone,
+  NO_SECRET,
+  NOTHING_THERE,
+  ON_HOLD,
+  sameUrl,
+  saysNothingComes,
+  STOPPED,
+  SUSPECT_SIGNATURES,
+} from './remedies.ts';
+
+/**
+ * What to do about an account's webhook (docs/design/events.md, "Registration"): pure. The counterexamples behind the
+ * rules are there.
+ */
+
+/** How an operator wants it, and what this run of the daemon knows. */
+export interface RegistrationSettings {
+  /** Where deliveries are to come to; undefined: MIRROR_PUBLIC_URL is not set. */
+  readonly wanted: string | undefined;
+  /** MIRROR_WEBHOOK_TAKEOVER. */
+  readonly takeover: 'never' | 'if-empty' | 'always';
+  /** The service has not been asked since the account was taken: the settings may have changed. */
+  readonly fresh: boolean;
+  /** Changes that no event announced, since the last delivery that was right. */
+  readonly unannounced: number;
+}
+
+const MINUTE = 60_000;
+/** How often (ms) the service is asked what is registered: where all is well, and where something is wrong. */
+const CHECK_MS = 60 * MINUTE;
+export const RETRY_MS = 15 * MINUTE;
+/** So long (ms) after the last look, changes that no event announced are a reason for the next one. */
+const SILENT_MS = 3 * MINUTE;
+/** For so long (ms) after a request that registers, what the service shows proves nothing: it may yet take effect. */
+const EFFECT_MS = 2 * MINUTE;
+/** For so long (ms) after a change, its event may still be under way. */
+const UNDER_WAY_MS = MINUTE;
+/** Least time (ms) between two registrations after a refusal, or because of signatures. */
+const AGAIN_MS = 60 * MINUTE;
+/** Replaced twice within an hour (ms): another program wants the account's one webhook, too. */
+const FIGHT_COUNT = 2;
+const FIGHT_MS = 60 * MINUTE;
+
+/** What a delivery that was right since the last look settles; undefined: nothing. */
+export function settledBy({
+  state,
+  error,
+  verifiedAt,
+  checkedAt,
+}: Registration): RegistrationChange | undefined {
+  if (verifiedAt === null || checkedAt === null || verifiedAt <= checkedAt) return undefined;
+  return state === 'suspect' || saysNothingComes(error) ? { state: 'registered', error: null } : undefined;
+}
+
+/** Between which moments it counts what no event announced; undefined: nothing says anything yet. */
+export function silence(it: Registration): { readonly since: Date; readonly until: Date } | undefined {
+  const { state, registeredAt, verifiedAt, now } = it;
+  if ((state !== 'registered' && state !== 'suspect') || registeredAt === null) return undefined;
+  const since = new Date(Math.max(registeredAt.getTime() + EFFECT_MS, verifiedAt?.getTime() ?? 0));
+  const until = new Date(now.getTime() - UNDER_WAY_MS);
+  return since < until ? { since, until } : undefined;
+}
+
+/** When the service is asked next what is registered; a moment that has passed: now. */
+export function lookAt(it: Registration, { wanted, fresh, unannounced }: RegistrationSettings): Date {
+  const { state, url, registeringAt, checkedAt, error, onHold, now } = it;
+  const mayTakeEffect = state === 'registering' || isSame(url, wanted);
+  if (mayTakeEffect && isLately(registeringAt, EFFECT_MS, now)) return later(registeringAt, EFFECT_MS);
+  if (fresh) return now;
+  const unfinished = wanted !== undefined && !onHold && (state === 'registering' || error === ON_HOLD);
+  const silent = unannounced >= UNANNOUNCED ? SILENT_MS : CHECK_MS;
+  const every = unfinished ? MINUTE : error === null ? silent : RETRY_MS;
+  return isLately(checkedAt, every, now) ? later(checkedAt, every) : now;
+}
+
+/** `register` and `remove`: the change is committed before the request is written. */
+export interface Verdict {
+  readonly kind: 'record' | 'register' | 'remove';
+  readonly change: RegistrationChange;
+}
+
+/**
+ * What to do about the webhook that the service shows. Every registration makes a new secret, so there is one only
+ * where ours is missing or changed, or its secret is unknown or not believed.
+ */
+export function judge(it: Registration, seen: Seen, settings: RegistrationSettings): Verdict {
+  const { state, ownUrls, onHold, now } = it;
+  const { wanted, takeover, fresh } = settings;
+  const active = seen !== 'none' && seen.active !== false;
+  const own = seen !== 'none' && ownUrls.some((url) => sameUrl(url, seen.url));
+  // Where a copy's URL is another, the known ones may be the original's.
+  const acceptedHere = ownUrls.some((url) => isSame(url, wanted));
+  const forgotten = onHold && !acceptedHere ? { ownUrls: [] } : {};
+  if (wanted === undefined) {
+    if (own && !onHold) return { kind: 'remove', change: {} };
+    return record({ ...forgotten, state: 'none', error: null });
+  }
+  const ours = active && (own || sameUrl(seen.url, wanted));
+  const asRegistered =
+    ours && acceptedHere && knowsItsSecret(it) && deliversAll(seen.eventTypes, it.eventTypes);
+  const believed = it.mismatches < MISMATCHES || settings.unannounced < UNANNOUNCED;
+  if (asRegistered && believed) return record({ state: 'registered', error: null });
+  if (onHold) return record({ ...forgotten, error: ON_HOLD });
+  const replacedAt = it.replacedAt.filter((at) => isLately(at, FIGHT_MS, now));
+  const begin = { state: 'registering', url: wanted, registeringAt: now, replacedAt } as const;
+  if (asRegistered) {
+    if (!isLately(it.registeringAt, AGAIN_MS, now)) return { kind: 'register', change: begin };
+    return record({ state: 'suspect', error: SUSPECT_SIGNATURES });
+  }
+  if (active && !ours && takeover !== 'always')
+    return record({ state: 'foreign', error: leftAlone(seen, takeover) });
+  if (!active && takeover === 'never' && ownUrls.length === 0)
+    return record({ state: 'none', error: NOTHING_THERE });
+  if (state === 'stopped') {
+    if (!fresh || replacedAt.length >= FIGHT_COUNT) return record({ error: STOPPED });
+  } else if (wasInForce(it) && acceptedHere) {
+    replacedAt.push(now);
+    if (replacedAt.length >= FIGHT_COUNT) return record({ state: 'stopped', replacedAt, error: STOPPED });
+  }
+  return wasRefused(it, wanted) ? record({}) : { kind: 'register', change: begin };
+}
+
+/** Ours was registered as it should be. While repairs are refused, a change is still the same one, not a second. */
+export function wasInForce(it: Registration): boolean {
+  return (it.state === 'registered' || it.state === 'suspect') && it.secret !== null && wasAccepted(it);
+}
+
+/** What to store after a request to register `url`. @param before what was stored before it was claimed */
+export function afterRequest(
+  outcome: RegistrationOutcome,
+  url: string,
+  before: Registration,
+  now: Date,
+): RegistrationChange {
+  if (outcome.kind === 'accepted') {
+    const { secret, seen } = outcome;
+    const known = secret !== undefined || before.secret !== null;
+    return {
+      ...(secret === undefined ? {} : { secret }),
+      state: known ? 'registered' : 'suspect',
+      eventTypes: seen?.eventTypes ?? null,
+      registeringAt: now,
+      registeredAt: now,
+      // Mismatches are about the registration before.
+      mismatches: 0,
+      // The service's spelling is ours, too.
+      ownUrls: seen === undefined ? [url] : [url, seen.url],
+      error: known ? null : NO_SECRET,
+    };
+  }
+  if (outcome.kind === 'lost') {
+    return {
+      // The wait begins now: the request may have been under way for long.
+      registeringAt: now,
+      error: `whether the webhook was registered is not known (${outcome.why}): it is looked at, and registered again`,
+    };
+  }
+  if (outcome.kind === 'refused') {
+    return {
+      state: before.state === 'registering' ? 'none' : before.state,
+      error: `the service refuses to register the webhook: ${outcome.why}. Only polls find changes; tried again hourly`,
+    };
+  }
+  const { state, registeringAt, replacedAt } = before;
+  return { state, url: before.url, registeringAt, replacedAt };
+}
+
+/**
+ * Whether a webhook that shows these types delivers what was registered, which is every type.
+ * @param answered the types in the registration's own answer: that is how the service shows ours
+ */
+export function deliversAll(seen: readonly string[] | null, answered: readonly string[] | null): boolean {
+  if (seen === null || seen.includes('*') || seen.includes('all')) return true;
+  const both = new Set(seen).intersection(new Set(answered ?? []));
+  if (answered !== null && both.size === new Set([...seen, ...answered]).size) return true;
+  // A registration for all types has each known one.
+  return EVENT_TYPES.every((type) => seen.includes(type));
+}
+
+/**
+ * The secret is that of the present registration: it came with the last request that registers; or that request was
+ * refused, and deliveries are still signed with it.
+ */
+function knowsItsSecret(it: Registration): boolean {
+  const { state, secret, registeringAt, verifiedAt } = it;
+  if (secret === null || state === 'registering') return false;
+  return wasAccepted(it) || (registeringAt !== null && verifiedAt !== null && verifiedAt > registeringAt);
+}
+
+/** The last request that registers was accepted. */
+function wasAccepted({ registeringAt, registeredAt }: Registration): boolean {
+  return registeredAt !== null && (registeringAt === null || registeringAt <= registeredAt);
+}
+
+/** Less than an hour ago the service refused this URL, or gave no secret for it. */
+function wasRefused(it: Registration, wanted: string): boolean {
+  const { state, url, secret, registeringAt, now } = it;
+  if (state === 'registering' || (wasAccepted(it) && secret !== null)) return false;
+  return isSame(url, wanted) && isLately(registeringAt, AGAIN_MS, now);
+}
+
+function isSame(url: string | null, wanted: string | undefined): boolean {
+  return url !== null && wanted !== undefined && sameUrl(url, wanted);
+}
+
+function record(change: RegistrationChange): Verdict {
+  return { kind: 'record', change };
+}
+
+function later(at: Date, ms: number): Date {
+  return new Date(at.getTime() + ms);
+}
