@@ -78,10 +78,7 @@ function registrationLoop(
     userId: fence.userId,
     publicUrl,
     takeover,
-    service: {
-      ask: (request) => askAboutWebhook(source, request),
-      said: (text) => quote(serviceMessage(text), link.scrub),
-    },
+    service: (request) => askAboutWebhook(source, request, link.scrub),
     store: webhookStore(db, fence, onChanged),
     clock: link.clock,
     log,
@@ -98,12 +95,15 @@ function registrationLoop(
 export async function askAboutWebhook(
   source: Pick<OpenAccount['source'], 'once' | 'isGood'>,
   request: WebhookRequest,
+  scrub: (text: string) => string,
 ): Promise<ServiceAnswer | undefined> {
   // Nobody waits for it. With a high priority it would take slots from a first load, before any event comes.
   const answer = await source.once({ ...request, priority: PRIORITY.POLL });
-  const refused = answer?.status === 401 || answer?.status === 403;
-  if (refused && !(await source.isGood(answer.keyHash, request))) {
+  if (answer === undefined) return undefined;
+  const { status, text } = answer;
+  if ((status === 401 || status === 403) && !(await source.isGood(answer.keyHash, request))) {
     throw new TransportError('the API key is refused', { sent: false });
   }
-  return answer;
+  // The answer to a registration holds its secret.
+  return { status, text, words: status < 300 ? '' : quote(serviceMessage(text), scrub) };
 }

@@ -45,7 +45,7 @@ export function webhookStore(
 
 async function loadRegistration(db: Db, userId: string): Promise<Registration> {
   const { rows } = await db.sql<Registration>`
-    select coalesce(r.state, 'none') as state, r.url, r.event_types as "eventTypes", r.secret,
+    select coalesce(r.state, 'none') as state, r.url, r.secret,
       r.registering_at as "registeringAt", r.registered_at as "registeredAt", r.checked_at as "checkedAt",
       coalesce(r.replaced_at, '{}') as "replacedAt", r.verified_at as "verifiedAt",
       coalesce(r.mismatches, 0) as mismatches, r.error,
@@ -59,7 +59,7 @@ async function loadRegistration(db: Db, userId: string): Promise<Registration> {
 }
 
 async function saveChange(trx: Db, userId: string, change: RegistrationChange, now: Date): Promise<void> {
-  const { ownUrls, secret, eventTypes } = change;
+  const { ownUrls, secret } = change;
   if (ownUrls !== undefined) {
     await trx.sql`
       with gone as (
@@ -83,7 +83,6 @@ async function saveChange(trx: Db, userId: string, change: RegistrationChange, n
   const columns = {
     state: change.state,
     url: change.url,
-    event_types: eventTypes === undefined || eventTypes === null ? eventTypes : JSON.stringify(eventTypes),
     registering_at: change.registeringAt,
     registered_at: change.registeredAt,
     checked_at: change.checkedAt,

@@ -8,8 +8,6 @@ export interface Registration {
   readonly state: RegistrationState;
   /** What was sent with the last request that registers; null: there was none. */
   readonly url: string | null;
-  /** Event types as the last accepted request was answered; null: all. */
-  readonly eventTypes: readonly string[] | null;
   readonly secret: string | null;
   /** When the last request that registers was sent: in state `registering` it may be under way. */
   readonly registeringAt: Date | null;
@@ -53,8 +51,6 @@ export interface SeenWebhook {
   readonly url: string;
   /** Null: not said. */
   readonly active: boolean | null;
-  /** Null: all, or nothing that can be read as a list of types. */
-  readonly eventTypes: readonly string[] | null;
   /** The object's JSON text, without its secret. */
   readonly source: string;
 }

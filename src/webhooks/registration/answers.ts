@@ -12,6 +12,8 @@ import { messageOf } from '@research-mirror/runtime/message';
 export interface ServiceAnswer {
   readonly status: number;
   readonly text: string;
+  /** What a refusal says, fit to be quoted: one short line without secrets. Of an accepted request nothing is quoted. */
+  readonly words: string;
 }
 
 /** The outcome of a request that registers. */
@@ -40,7 +42,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * @param answer with a status of 2xx or 404
  * @throws MalformedAnswer for any other body
  */
-export function readWebhook({ status, text }: ServiceAnswer): Seen {
+export function readWebhook({ status, text }: Omit<ServiceAnswer, 'words'>): Seen {
   if (status === 404 || status === 204) return 'none';
   // A part of an answer, or one that is not ready, would have another program's webhook replaced.
   if (status !== 200)
@@ -54,14 +56,9 @@ export function readWebhook({ status, text }: ServiceAnswer): Seen {
   return seenIn(source) ?? 'none';
 }
 
-/**
- * What an answer to `POST /v1/webhooks/register` means. 401 and 403 come from the endpoint: the key is good.
- * @param said what the body says, fit to be quoted; never called for a 2xx, which holds the secret
- */
-export function outcomeOf(
-  { status, text }: ServiceAnswer,
-  said: (text: string) => string,
-): RegistrationOutcome {
+/** What an answer to `POST /v1/webhooks/register` means. 401 and 403 come from the endpoint: the key is good. */
+export function outcomeOf(answer: ServiceAnswer): RegistrationOutcome {
+  const { status, text } = answer;
   if (status >= 200 && status < 300) {
     try {
       const source = sourceIn(parsed(text), text);
@@ -74,14 +71,13 @@ export function outcomeOf(
       return { kind: 'lost', why: `it was answered ${status}, but ${messageOf(error)}` };
     }
   }
-  const why = `it was ${wordsOf({ status, text }, said)}`;
+  const why = `it was ${toldBy(answer)}`;
   if (status === 429) return { kind: 'undone', why };
   return { kind: status === 408 || status === 425 || status >= 500 ? 'lost' : 'refused', why };
 }
 
 /** `answered 402: no credits` */
-export function wordsOf({ status, text }: ServiceAnswer, said: (text: string) => string): string {
-  const words = said(text);
+export function toldBy({ status, words }: ServiceAnswer): string {
   return `answered ${status}${words === '' ? '' : `: ${words}`}`;
 }
 
@@ -110,12 +106,11 @@ function sourceIn(value: unknown, source: string): string | undefined {
 
 function seenIn(source: string): SeenWebhook | undefined {
   const fields = JSON.parse(source) as Fields;
-  const { url, active, event_types: types, secret } = fields;
+  const { url, active, secret } = fields;
   if (typeof url !== 'string' || url.trim() === '') return undefined;
   return {
     url,
     active: typeof active === 'boolean' ? active : null,
-    eventTypes: Array.isArray(types) && types.every((type) => typeof type === 'string') ? types : null,
     source: withoutSecret(fields, source, typeof secret === 'string' ? secret : ''),
   };
 }

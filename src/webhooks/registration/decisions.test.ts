@@ -1,12 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UNREGISTERED } from '../../../test/support/webhooks/registration-world.ts';
-import { EVENT_TYPES } from '../../model/webhook/event-types.ts';
 import type { Registration, Seen, SeenWebhook } from '../../model/webhook/registration.ts';
 import { REGISTRATION_STATES } from '../../model/webhook/webhook-secrets.ts';
 import {
   afterRequest,
-  deliversAll,
   judge,
   lookAt,
   type RegistrationSettings,
@@ -55,7 +53,7 @@ function wait(changes: Stored = {}, settings: Settings = {}): number {
 }
 
 function shown(url: string, more: Partial<SeenWebhook> = {}): SeenWebhook {
-  return { url, active: true, eventTypes: null, source: '{}', ...more };
+  return { url, active: true, source: '{}', ...more };
 }
 
 function judged(seen: Seen, changes: Stored = {}, settings: Settings = {}): Verdict {
@@ -176,7 +174,7 @@ describe('what is shown', () => {
 
   it('is left as it is where it is ours', () => {
     expect(judged(shown(`${WANTED}/`))).toEqual(FINE);
-    expect(judged(shown(WANTED, { active: null, eventTypes: ['*'] }))).toEqual(FINE);
+    expect(judged(shown(WANTED, { active: null }))).toEqual(FINE);
   });
 
   it.each<[string, Seen, readonly string[]]>([
@@ -245,7 +243,6 @@ describe('what is shown', () => {
 
   it.each<[string, Seen, Stored?]>([
     ['at another URL', shown(OLD), { url: OLD, ...AT_OLD }],
-    ['for other types', shown(WANTED, { eventTypes: ['list.failed'] })],
     ['without a secret', shown(WANTED), { secret: null }],
     ['by a request without an answer', shown(WANTED), { state: 'registering' }],
     ['and is gone', 'none'],
@@ -284,30 +281,9 @@ describe('what is shown', () => {
     }
     // Restored where it was: ours stays ours, however the service spells it.
     const ownUrls = [WANTED, `${WANTED}?via=hooks`];
-    const restored = judged(shown(WANTED, { eventTypes: [] }), { onHold: true, ownUrls });
+    const restored = judged(shown(OLD), { onHold: true, ownUrls });
     expect(restored).toEqual(record({ error: ON_HOLD }));
   });
-});
-
-it.each<[boolean, string, readonly string[], (readonly string[] | null)?]>([
-  [true, 'all, by one of them', ['list.failed', '*']],
-  [true, 'all, by one of them in a word', ['all']],
-  [true, 'every known one', [...EVENT_TYPES, 'something.new']],
-  [true, 'those that the registration was answered with', ['a', 'b'], ['b', 'a']],
-  [true, 'none, like the registration’s answer', [], []],
-  [false, 'none', []],
-  [false, 'all but one', EVENT_TYPES.slice(1)],
-  [false, 'fewer than the registration’s answer', ['a'], ['a', 'b']],
-  [false, 'more than the registration’s answer, and not all', ['a', 'b'], ['a']],
-])(
-  'a webhook delivers all that was registered (%s) where its types are %s',
-  (all, _, seen, answered = null) => {
-    expect(deliversAll(seen, answered)).toBe(all);
-  },
-);
-
-it('a webhook that shows no types delivers all', () => {
-  expect(deliversAll(null, null)).toBe(true);
 });
 
 const EARLIER = ago(60);
@@ -324,7 +300,6 @@ const BEFORE: Registration = {
 const SEEN: SeenWebhook = {
   url: `${WANTED}?via=hooks`,
   active: true,
-  eventTypes: ['list.failed'],
   source: '{}',
 };
 const words = (part: string): string => expect.stringContaining(part) as string;
@@ -336,7 +311,6 @@ const ACCEPTED = {
   registeringAt: NOW,
   registeredAt: NOW,
   mismatches: 0,
-  eventTypes: ['list.failed'],
   ownUrls: [WANTED, SEEN.url],
 };
 const GOOD = { ...ACCEPTED, state: 'registered', error: null };
@@ -376,7 +350,7 @@ it.each<Case>([
 it('one accepted without showing it is for all types, by the URL that was sent', () => {
   const answer = { kind: 'accepted', secret: 'new', seen: undefined } as const;
   const change = afterRequest(answer, WANTED, BEFORE, NOW);
-  expect(change).toMatchObject({ eventTypes: null, ownUrls: [WANTED] });
+  expect(change).toMatchObject({ ownUrls: [WANTED] });
 });
 
 it('what was there before one that was refused, is there still', () => {
@@ -392,7 +366,6 @@ describe('whatever is stored and shown', () => {
   const registration: fc.Arbitrary<Registration> = fc.record({
     state: fc.constantFrom(...REGISTRATION_STATES),
     url: fc.option(url),
-    eventTypes: fc.constant(null),
     secret: fc.option(fc.constant('s1')),
     registeringAt: moment,
     registeredAt: moment,

@@ -1,4 +1,3 @@
-import { EVENT_TYPES } from '../../model/webhook/event-types.ts';
 import {
   isLately,
   MISMATCHES,
@@ -107,8 +106,7 @@ export function judge(it: Registration, seen: Seen, settings: RegistrationSettin
     return record({ ...forgotten, state: 'none', error: null });
   }
   const ours = active && (own || sameUrl(seen.url, wanted));
-  const asRegistered =
-    ours && acceptedHere && knowsItsSecret(it) && deliversAll(seen.eventTypes, it.eventTypes);
+  const asRegistered = ours && acceptedHere && knowsItsSecret(it);
   const believed = it.mismatches < MISMATCHES || settings.unannounced < UNANNOUNCED;
   if (asRegistered && believed) return record({ state: 'registered', error: null });
   if (onHold) return record({ ...forgotten, error: ON_HOLD });
@@ -149,7 +147,6 @@ export function afterRequest(
     return {
       ...(secret === undefined ? {} : { secret }),
       state: known ? 'registered' : 'suspect',
-      eventTypes: seen?.eventTypes ?? null,
       registeringAt: now,
       registeredAt: now,
       // Mismatches are about the registration before.
@@ -174,18 +171,6 @@ export function afterRequest(
   }
   const { state, registeringAt, replacedAt } = before;
   return { state, url: before.url, registeringAt, replacedAt };
-}
-
-/**
- * Whether a webhook that shows these types delivers what was registered, which is every type.
- * @param answered the types in the registration's own answer: that is how the service shows ours
- */
-export function deliversAll(seen: readonly string[] | null, answered: readonly string[] | null): boolean {
-  if (seen === null || seen.includes('*') || seen.includes('all')) return true;
-  const both = new Set(seen).intersection(new Set(answered ?? []));
-  if (answered !== null && both.size === new Set([...seen, ...answered]).size) return true;
-  // A registration for all types has each known one.
-  return EVENT_TYPES.every((type) => seen.includes(type));
 }
 
 /**

@@ -169,7 +169,7 @@ it('the registration of a webhook is made again within eight minutes after it wa
         expect(world.isRegistered()).toBe(true);
         expect(world.service.count('POST')).toBe(2);
         expect(world.warned).toEqual([
-          'account 1001: our webhook was removed at the service: it is registered again',
+          'account 1001: our webhook was removed or changed at the service: it is registered again',
         ]);
         expect(world.broken).toEqual([]);
       },

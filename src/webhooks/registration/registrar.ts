@@ -19,7 +19,7 @@ import {
   silence,
   wasInForce,
 } from './decisions.ts';
-import { goAstray, goneAtService, hostOf, nothingArrives, saysAstray } from './remedies.ts';
+import { goAstray, hostOf, nothingArrives, RENEWED, saysAstray } from './remedies.ts';
 import { askWhatIsRegistered, register, remove, type WebhookService } from './service-calls.ts';
 
 export interface RegistrarOptions {
@@ -140,7 +140,7 @@ class Registrar {
     if (outcome === undefined) return 0;
     const accepted = outcome.kind === 'accepted';
     if (accepted) {
-      if (wasInForce(before)) log.warn(`account ${userId}: ${goneAtService(seen)}`);
+      if (wasInForce(before)) log.warn(`account ${userId}: ${RENEWED}`);
       if (outcome.secret !== undefined) hide(outcome.secret);
     }
     await store.save((now) => afterRequest(outcome, url, before, now), accepted ? outcome.seen : undefined);

@@ -45,28 +45,12 @@ export function saysNothingComes(error: string | null): boolean {
   return error?.startsWith(NOTHING_COMES) === true;
 }
 
-/** What was found in place of ours, for the log. */
-export function goneAtService(seen: Seen): string {
-  const inactive = seen === 'none' ? 'removed' : 'switched off';
-  const what =
-    seen === 'none' || seen.active === false ? inactive : `changed (it leads to ${hostOf(seen.url)})`;
-  return `our webhook was ${what} at the service: it is registered again`;
-}
+export const RENEWED = 'our webhook was removed or changed at the service: it is registered again';
 
-/**
- * Whether two URLs name the same address, however a service spells its own: letter case of scheme and host, default
- * port, slashes at the end, letter case of percent-encodings.
- */
+/** Whether two URLs name the same address, however a service spells it: letter case, default port, slashes at the end. */
 export function sameUrl(one: string, other: string): boolean {
-  return normalUrl(one) === normalUrl(other);
-}
-
-function normalUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url === null) return text;
-  const host = `${url.hostname.replace(/\.$/, '')}:${url.port}`;
-  const path = url.pathname.replace(/\/+$/, '').replaceAll(/%[\da-f]{2}/gi, (code) => code.toUpperCase());
-  return `${url.protocol}//${host}${path}${url.search}`;
+  const [a, b] = [one, other].map((text) => (URL.parse(text)?.href ?? text).replace(/\/+$/, ''));
+  return a === b;
 }
 
 /** What may be shown of somebody else's URL: path and query may hold secrets. */

@@ -23,17 +23,14 @@ const ALL_CALLS = Object.values(CALLS);
 /** A service that gives one answer, or throws it; and what was asked. */
 function serviceWith(answer: ServiceAnswer | Error | undefined) {
   const asked: WebhookRequest[] = [];
-  const service: WebhookService = {
-    ask: (request) => {
-      asked.push(request);
-      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
-    },
-    said: (text) => text,
+  const service: WebhookService = (request) => {
+    asked.push(request);
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
   };
   return { service, asked };
 }
 
-const answered = (status: number, text = '') => serviceWith({ status, text });
+const answered = (status: number, text = '') => serviceWith({ status, text, words: text });
 const reset = new TransportError('reset');
 const unsent = new TransportError('no route', { sent: false });
 

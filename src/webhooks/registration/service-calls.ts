@@ -1,7 +1,7 @@
 import { TransportError } from '../../model/errors.ts';
 import type { Seen } from '../../model/webhook/registration.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import { outcomeOf, readWebhook, type RegistrationOutcome, type ServiceAnswer, wordsOf } from './answers.ts';
+import { outcomeOf, readWebhook, type RegistrationOutcome, type ServiceAnswer, toldBy } from './answers.ts';
 
 /** One request, sent once under a slot of the budget. */
 export interface WebhookRequest {
@@ -17,17 +17,13 @@ export interface WebhookRequest {
   readonly claim?: () => Promise<boolean>;
 }
 
-/** The service, by the account's key. */
-export interface WebhookService {
-  /**
-   * Resolves for any status that does not refuse the key; undefined: the claim said no.
-   * @throws KeyRefused where no usable key is left (nothing was sent); TransportError, also where the key has just been
-   *   refused; the stop's reason; what the claim throws
-   */
-  readonly ask: (request: WebhookRequest) => Promise<ServiceAnswer | undefined>;
-  /** What the body of a refusal says, fit to be quoted: one short line without secrets. */
-  readonly said: (text: string) => string;
-}
+/**
+ * Asks the service, by the account's key. Resolves for any status that does not refuse the key; undefined: the claim said
+ * no.
+ * @throws KeyRefused where no usable key is left (nothing was sent); TransportError, also where the key has just been
+ *   refused; the stop's reason; what the claim throws
+ */
+export type WebhookService = (request: WebhookRequest) => Promise<ServiceAnswer | undefined>;
 
 const WEBHOOKS = '/v1/webhooks';
 const REGISTER = '/v1/webhooks/register';
@@ -41,9 +37,9 @@ export const WEBHOOK_ENDPOINTS = [
 
 /** What is registered now. @throws where that can't be found out; the message says why */
 export async function askWhatIsRegistered(service: WebhookService, stop: AbortSignal): Promise<Seen> {
-  const answer = await service.ask(request('GET', WEBHOOKS, stop));
+  const answer = await service(request('GET', WEBHOOKS, stop));
   if (answer === undefined) throw new Error(`GET ${WEBHOOKS} was not sent`);
-  return readWebhook(accepted(service, 'GET', answer));
+  return readWebhook(accepted('GET', answer));
 }
 
 /**
@@ -60,8 +56,8 @@ export async function register(
   try {
     // Null asks for all types: a service might keep those of the last registration where the field is left out.
     const body = JSON.stringify({ url, event_types: null });
-    const answer = await service.ask({ ...request('POST', REGISTER, stop), body, claim });
-    return answer && outcomeOf(answer, service.said);
+    const answer = await service({ ...request('POST', REGISTER, stop), body, claim });
+    return answer && outcomeOf(answer);
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     return { kind: error.sent ? 'lost' : 'undone', why: messageOf(error) };
@@ -78,9 +74,9 @@ export async function remove(
   claim: () => Promise<boolean>,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const answer = await service.ask({ ...request('DELETE', WEBHOOKS, stop), claim });
+  const answer = await service({ ...request('DELETE', WEBHOOKS, stop), claim });
   if (answer === undefined) return false;
-  accepted(service, 'DELETE', answer);
+  accepted('DELETE', answer);
   return true;
 }
 
@@ -88,7 +84,7 @@ function request(method: WebhookRequest['method'], path: string, stop: AbortSign
   return { method, path, route: path, signal: new AbortController().signal, stop };
 }
 
-function accepted(service: WebhookService, method: string, answer: ServiceAnswer): ServiceAnswer {
+function accepted(method: string, answer: ServiceAnswer): ServiceAnswer {
   if (answer.status < 300 || answer.status === 404) return answer;
-  throw new Error(`${method} ${WEBHOOKS} was ${wordsOf(answer, service.said)}`);
+  throw new Error(`${method} ${WEBHOOKS} was ${toldBy(answer)}`);
 }

@@ -73,9 +73,9 @@ export class RegisteredAccount {
       userId: this.userId,
       publicUrl: PUBLIC_URL,
       takeover: 'if-empty',
-      service: {
-        ask: (request) => api.once({ ...request, priority: PRIORITY.HINT }),
-        said: (text) => text,
+      service: async (request) => {
+        const answer = await api.once({ ...request, priority: PRIORITY.HINT });
+        return answer && { ...answer, words: '' };
       },
       store: webhookStore(db, this.fence, ({ table, changeId }) => this.changed.push(`${table} ${changeId}`)),
       clock: systemClock,

@@ -21,7 +21,6 @@ export const HOUR = 60 * MINUTE;
 export const UNREGISTERED: Registration = {
   state: 'none',
   url: null,
-  eventTypes: null,
   secret: null,
   registeringAt: null,
   registeredAt: null,
@@ -130,20 +129,18 @@ export class RegistrationWorld {
 
   #serviceUntil(stopped: AbortSignal, killed: AbortSignal): RegistrarOptions['service'] {
     let refused = false;
-    return {
-      ask: async ({ method, body, claim, signal }) => {
-        if (refused) throw new KeyRefused('every API key of the account is refused', 401);
-        // A slot is waited for.
-        await this.clock.sleep(5, stopped);
-        if (claim !== undefined && !(await claim())) return undefined;
-        this.#check(method);
-        const answer = this.service.answer(method, body);
-        await this.clock.sleep(100, AbortSignal.any([signal, killed]));
-        refused = answer.status === 403 && !this.keyIsGood;
-        if (refused) throw new TransportError('the API key is refused', { sent: false });
-        return answer;
-      },
-      said: (text) => (JSON.parse(text) as { message: string }).message,
+    return async ({ method, body, claim, signal }) => {
+      if (refused) throw new KeyRefused('every API key of the account is refused', 401);
+      // A slot is waited for.
+      await this.clock.sleep(5, stopped);
+      if (claim !== undefined && !(await claim())) return undefined;
+      this.#check(method);
+      const answer = this.service.answer(method, body);
+      await this.clock.sleep(100, AbortSignal.any([signal, killed]));
+      refused = answer.status === 403 && !this.keyIsGood;
+      if (refused) throw new TransportError('the API key is refused', { sent: false });
+      const { message = '' } = answer.status < 400 ? {} : (JSON.parse(answer.text) as { message?: string });
+      return { ...answer, words: message };
     };
   }
 
