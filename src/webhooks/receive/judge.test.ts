@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { envelope, SECRET, signedHeaders } from '../../../test/support/webhooks/signing.ts';
 import { type Scheme, SIGNATURE_SCHEMES } from '../../model/webhook/signature-scheme.ts';
 import type { StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
-import { claimsOf } from '../signature/claims.ts';
+import { claimsOf } from '../signature/signatures.ts';
 import { ACCEPTED_MS, CanonicalForms, deliveryJudge, REPLACED_MS } from './judge.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);

@@ -3,8 +3,7 @@ import { isLately } from '../../model/webhook/registration.ts';
 import type { SchemeChoice } from '../../model/webhook/signature-scheme.ts';
 import type { StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
 import { canonicalJson } from '../signature/canonical-json.ts';
-import { type Claim, isBare } from '../signature/claims.ts';
-import { type Proof, proofsOf } from '../signature/verify-signature.ts';
+import { type Claim, isBare, proofsOf } from '../signature/signatures.ts';
 
 /** What a delivery's signature is worth (docs/design/events.md, "Signatures"). */
 export type DeliveryVerdict =
@@ -77,13 +76,10 @@ export function deliveryJudge(
       form ??= forms.of(body);
       if (form !== 'later' && form.text !== undefined) proofs.push(...proofsOf(ofForm, secrets, form.text));
     }
-    const off = ({ signedAt = now }: Proof): number => Math.abs(now - signedAt);
-    const [nearest] = proofs.toSorted((a, b) => off(a) - off(b));
-    if (nearest !== undefined) {
-      return off(nearest) <= ACCEPTED_MS
-        ? { kind: 'verified', secret: nearest.secret }
-        : { kind: 'expired', off: off(nearest) };
-    }
+    const right = proofs.map(({ secret, signedAt = now }) => ({ secret, off: Math.abs(now - signedAt) }));
+    const inTime = right.find(({ off }) => off <= ACCEPTED_MS);
+    if (inTime !== undefined) return { kind: 'verified', secret: inTime.secret };
+    if (right[0] !== undefined) return { kind: 'expired', off: right[0].off };
     return form === 'later'
       ? { kind: 'undecided', why: 'there are too many large ones to be judged' }
       : unexplained(known);

@@ -8,7 +8,7 @@ import type { DeliveryResult } from '../../model/webhook/delivery-results.ts';
 import type { SchemeChoice } from '../../model/webhook/signature-scheme.ts';
 import type { EventSink } from '../../model/webhook/verified-event.ts';
 import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
-import { claimsOf } from '../signature/claims.ts';
+import { claimsOf } from '../signature/signatures.ts';
 import { CanonicalForms, deliveryJudge } from './judge.ts';
 import { readEvent } from './read-event.ts';
 

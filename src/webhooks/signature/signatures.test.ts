@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Scheme } from '../../model/webhook/signature-scheme.ts';
 import { canonicalJson } from './canonical-json.ts';
-import { claimsOf, isBare } from './claims.ts';
-import { proofsOf, secretKeys } from './verify-signature.ts';
+import { claimsOf, isBare, proofsOf, secretKeys } from './signatures.ts';
 
 // Vectors made by Python's hmac, hashlib and json; those of the raw body by `openssl dgst -sha256 -hmac`, too.
 const SECRET = '5f2c9a3b8d1e4f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8';
