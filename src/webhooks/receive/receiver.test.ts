@@ -125,6 +125,20 @@ describe('a delivery', () => {
     expect(lines).toEqual([expect.stringContaining('no JSON object, though its signature is right')]);
   });
 
+  it('whose signature was overheard, of a moment and a body, proves nothing of both as one body', async () => {
+    const body = envelope('evt_overheard');
+    const overheard = signedHeaders('timestamped', SECRET, body, clock.now())['x-service-signature'] ?? '';
+    const [, moment = '', mac = ''] = /^t=(\d+),v1=(.*)$/.exec(overheard) ?? [];
+    const headers = { 'x-service-signature': mac };
+    const answer = await receiver().receive({
+      userId: '42',
+      headers,
+      body: Buffer.from(`${moment}.${body}`),
+    });
+    expect([moment === '', answer.status, answer.refused]).toEqual([false, 400, 'bad_request']);
+    expect(sink.events.size).toBe(0);
+  });
+
   const away = () => Promise.reject(new DatabaseUnavailable('the database is away'));
 
   it('that can not be stored now is answered 503', async () => {
