@@ -10,7 +10,6 @@ import {
 import { GAUGE_COLUMNS } from '../model/collection-columns.ts';
 import { COLLECTION_NAMES } from '../model/collections.ts';
 import { DELIVERY_RESULTS, type DeliveryResult } from '../model/webhook/delivery-results.ts';
-import { EVENT_TYPES } from '../model/webhook/event-types.ts';
 import { OPERATION_NAMES, type OperationName, type SubmissionOutcome } from '../model/submission.ts';
 import {
   type DeletionsJudged,
@@ -108,6 +107,16 @@ const ERROR_KINDS: readonly (keyof typeof Errors)[] = [
   'RequestRefused',
   'KeyRefused',
 ];
+/** Event types of specification 6. */
+const EVENT_TYPES = [
+  'research.completed',
+  'research.failed',
+  'bulk.completed',
+  'bulk.failed',
+  'list.analyzed',
+  'list.failed',
+  'watchlist.change_detected',
+] as const;
 /** No label has a word that a sender chooses: each would be a series of its own. */
 const KNOWN_TYPES: ReadonlySet<string> = new Set(EVENT_TYPES);
 const OTHER_TYPE = 'other';

@@ -12,7 +12,7 @@ import {
 import { holdFor, type Hold, type InstallationRow, lockInstallation } from './hold.ts';
 import { markRecovery } from './recovery.ts';
 import { LONGEST_GAP } from './sending.ts';
-import { isServedByOthers } from '../webhook/served-by-others.ts';
+import { isServedByOthers } from './served-by-others.ts';
 import {
   hasNewTimeline,
   type KnownNodes,
