@@ -12,8 +12,10 @@ import {
   NO_SECRET,
   NOTHING_THERE,
   ON_HOLD,
+  RENEWED,
   sameUrl,
   saysNothingComes,
+  SECRET_REPLACED,
   STOPPED,
   SUSPECT_SIGNATURES,
 } from './remedies.ts';
@@ -87,6 +89,8 @@ export function lookAt(it: Registration, { wanted, fresh, unannounced }: Registr
 export interface Verdict {
   readonly kind: 'record' | 'register' | 'remove';
   readonly change: RegistrationChange;
+  /** What the log says once it is registered. */
+  readonly why?: string | undefined;
 }
 
 /**
@@ -113,25 +117,23 @@ export function judge(it: Registration, seen: Seen, settings: RegistrationSettin
   const replacedAt = it.replacedAt.filter((at) => isLately(at, FIGHT_MS, now));
   const begin = { state: 'registering', url: wanted, registeringAt: now, replacedAt } as const;
   if (asRegistered) {
-    if (!isLately(it.registeringAt, AGAIN_MS, now)) return { kind: 'register', change: begin };
+    if (!isLately(it.registeringAt, AGAIN_MS, now))
+      return { kind: 'register', change: begin, why: SECRET_REPLACED };
     return record({ state: 'suspect', error: SUSPECT_SIGNATURES });
   }
   if (active && !ours && takeover !== 'always')
     return record({ state: 'foreign', error: leftAlone(seen, takeover) });
   if (!active && takeover === 'never' && ownUrls.length === 0)
     return record({ state: 'none', error: NOTHING_THERE });
+  const replaced = wasInForce(it) && acceptedHere;
   if (state === 'stopped') {
     if (!fresh || replacedAt.length >= FIGHT_COUNT) return record({ error: STOPPED });
-  } else if (wasInForce(it) && acceptedHere) {
+  } else if (replaced) {
     replacedAt.push(now);
     if (replacedAt.length >= FIGHT_COUNT) return record({ state: 'stopped', replacedAt, error: STOPPED });
   }
-  return wasRefused(it, wanted) ? record({}) : { kind: 'register', change: begin };
-}
-
-/** Ours was registered as it should be. While repairs are refused, a change is still the same one, not a second. */
-export function wasInForce(it: Registration): boolean {
-  return (it.state === 'registered' || it.state === 'suspect') && it.secret !== null && wasAccepted(it);
+  if (wasRefused(it, wanted)) return record({});
+  return { kind: 'register', change: begin, why: replaced ? RENEWED : undefined };
 }
 
 /** What to store after a request to register `url`. @param before what was stored before it was claimed */
@@ -186,6 +188,11 @@ function knowsItsSecret(it: Registration): boolean {
 /** The last request that registers was accepted. */
 function wasAccepted({ registeringAt, registeredAt }: Registration): boolean {
   return registeredAt !== null && (registeringAt === null || registeringAt <= registeredAt);
+}
+
+/** Ours was registered as it should be. While repairs are refused, a change is still the same one, not a second. */
+function wasInForce(it: Registration): boolean {
+  return (it.state === 'registered' || it.state === 'suspect') && it.secret !== null && wasAccepted(it);
 }
 
 /** Less than an hour ago the service refused this URL, or gave no secret for it. */

@@ -285,5 +285,6 @@ describe('a sender without the secret', () => {
     await (flooded ? flood(0.5) : world.clock.advance(HOUR / 2));
     expect(world.isRegistered()).toBe(true);
     expect(world.service.count('POST')).toBe(2);
+    expect(world.warned).toEqual([expect.stringContaining('no known secret explains the deliveries')]);
   });
 });

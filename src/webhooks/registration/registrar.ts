@@ -17,9 +17,8 @@ import {
   RETRY_MS,
   settledBy,
   silence,
-  wasInForce,
 } from './decisions.ts';
-import { goAstray, hostOf, nothingArrives, RENEWED, saysAstray } from './remedies.ts';
+import { goAstray, hostOf, nothingArrives, saysAstray } from './remedies.ts';
 import { askWhatIsRegistered, register, remove, type WebhookService } from './service-calls.ts';
 
 export interface RegistrarOptions {
@@ -110,8 +109,8 @@ class Registrar {
     const { service, store } = this.#options;
     const seen = await askWhatIsRegistered(service, signal);
     const before = await this.#load();
-    const { kind, change } = judge(before, seen, this.#settings());
-    if (kind === 'register') return this.#register(seen, before, signal);
+    const { kind, change, why } = judge(before, seen, this.#settings());
+    if (kind === 'register') return this.#register(seen, before, why, signal);
     if (kind === 'remove') {
       if (!(await remove(service, () => this.#claim('remove', seen), signal))) return 0;
       await store.save((now) => ({ state: 'none', error: null, checkedAt: now }), 'none');
@@ -133,14 +132,19 @@ class Registrar {
     return true;
   }
 
-  async #register(seen: Seen, before: Registration, signal: AbortSignal): Promise<number> {
+  async #register(
+    seen: Seen,
+    before: Registration,
+    why: string | undefined,
+    signal: AbortSignal,
+  ): Promise<number> {
     const { userId, service, store, log, hide, onRegistered } = this.#options;
     const url = this.#wanted ?? '';
     const outcome = await register(service, url, () => this.#claim('register', seen), signal);
     if (outcome === undefined) return 0;
     const accepted = outcome.kind === 'accepted';
     if (accepted) {
-      if (wasInForce(before)) log.warn(`account ${userId}: ${RENEWED}`);
+      if (why !== undefined) log.warn(`account ${userId}: ${why}`);
       if (outcome.secret !== undefined) hide(outcome.secret);
     }
     await store.save((now) => afterRequest(outcome, url, before, now), accepted ? outcome.seen : undefined);

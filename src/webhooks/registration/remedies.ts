@@ -45,6 +45,9 @@ export function saysNothingComes(error: string | null): boolean {
   return error?.startsWith(NOTHING_COMES) === true;
 }
 
+export const SECRET_REPLACED =
+  'no known secret explains the deliveries, and what changed was announced by none that is right: the webhook is registered again';
+
 export const RENEWED = 'our webhook was removed or changed at the service: it is registered again';
 
 /** Whether two URLs name the same address, however a service spells it: letter case, default port, slashes at the end. */
