@@ -49,7 +49,9 @@ async function loadRegistration(db: Db, userId: string): Promise<Registration> {
       r.registering_at as "registeringAt", r.registered_at as "registeredAt", r.checked_at as "checkedAt",
       coalesce(r.replaced_at, '{}') as "replacedAt", r.verified_at as "verifiedAt",
       coalesce(r.mismatches, 0) as mismatches, r.error,
-      array(select url from ${db.stateTable('own_url')} where _user_id = ${userId}::bigint) as "ownUrls",
+      -- Versions before this one kept those of earlier registrations, too.
+      array(select url from ${db.stateTable('own_url')}
+        where _user_id = ${userId}::bigint and registered_at >= r.registered_at) as "ownUrls",
       exists (select from ${db.stateTable('installation')} where held_at is not null) as "onHold",
       clock_timestamp() as now
     from (select) as one left join ${db.stateTable('registration')} as r on r._user_id = ${userId}::bigint`;

@@ -150,9 +150,16 @@ describe('a registration', () => {
     const urlsOf = async (one: RegisteredAccount): Promise<readonly string[]> =>
       (await storeOf(one).load()).ownUrls.toSorted();
     for (const one of [account, another]) {
-      await storeOf(one).save(() => ({ ownUrls: ['https://a', 'https://b', 'https://b'] }));
+      await storeOf(one).save((now) => ({
+        registeredAt: now,
+        ownUrls: ['https://a', 'https://b', 'https://b'],
+      }));
     }
-    await storeOf(account).save(() => ({ ownUrls: ['https://b', 'https://c'] }));
+    await account.row(
+      `insert into mirror_sync.own_url values (${account.userId}, 'https://of-an-older-version', now() - interval '1 day')`,
+    );
+    expect(await urlsOf(account)).toEqual(['https://a', 'https://b']);
+    await storeOf(account).save((now) => ({ registeredAt: now, ownUrls: ['https://b', 'https://c'] }));
     expect(await urlsOf(account)).toEqual(['https://b', 'https://c']);
     await storeOf(account).save(() => ({ ownUrls: [] }));
     expect(await urlsOf(account)).toEqual([]);
