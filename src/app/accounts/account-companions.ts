@@ -98,10 +98,11 @@ export async function askAboutWebhook(
   scrub: (text: string) => string,
 ): Promise<ServiceAnswer | undefined> {
   // Nobody waits for it. With a high priority it would take slots from a first load, before any event comes.
-  const answer = await source.once({ ...request, priority: PRIORITY.POLL });
+  const asked = { ...request, path: request.route, signal: new AbortController().signal };
+  const answer = await source.once({ ...asked, priority: PRIORITY.POLL });
   if (answer === undefined) return undefined;
   const { status, text } = answer;
-  if ((status === 401 || status === 403) && !(await source.isGood(answer.keyHash, request))) {
+  if ((status === 401 || status === 403) && !(await source.isGood(answer.keyHash, asked))) {
     throw new TransportError('the API key is refused', { sent: false });
   }
   // The answer to a registration holds its secret.

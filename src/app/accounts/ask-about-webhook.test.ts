@@ -3,7 +3,7 @@ import { TransportError } from '../../model/errors.ts';
 import { askAboutWebhook } from './account-companions.ts';
 
 const { signal } = new AbortController();
-const REQUEST = { method: 'POST', path: '/v1/webhooks/register', route: '/v1/webhooks/register' } as const;
+const REQUEST = { method: 'POST', route: '/v1/webhooks/register' } as const;
 
 it.each([
   [401, false, 'unsent', 1],
@@ -24,7 +24,7 @@ it.each([
         return good;
       },
     };
-    const answer = await askAboutWebhook(source, { ...REQUEST, signal, stop: signal }, (said) => said).catch(
+    const answer = await askAboutWebhook(source, { ...REQUEST, stop: signal }, (said) => said).catch(
       (error: unknown) => error,
     );
     if (told === 'unsent') expect(answer).toMatchObject({ sent: false, message: 'the API key is refused' });

@@ -6,12 +6,9 @@ import { outcomeOf, readWebhook, type RegistrationOutcome, type ServiceAnswer, t
 /** One request, sent once under a slot of the budget. */
 export interface WebhookRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly path: string;
   readonly route: string;
   readonly body?: string;
-  /** Never aborted: a request on the wire is answered. */
-  readonly signal: AbortSignal;
-  /** Its abort ends the wait for a slot. */
+  /** Its abort ends the wait for a slot; a request on the wire is answered. */
   readonly stop: AbortSignal;
   /** Called right before the request is written, once it has its slot; false: it is not sent. */
   readonly claim?: () => Promise<boolean>;
@@ -37,7 +34,7 @@ export const WEBHOOK_ENDPOINTS = [
 
 /** What is registered now. @throws where that can't be found out; the message says why */
 export async function askWhatIsRegistered(service: WebhookService, stop: AbortSignal): Promise<Seen> {
-  const answer = await service(request('GET', WEBHOOKS, stop));
+  const answer = await service({ method: 'GET', route: WEBHOOKS, stop });
   if (answer === undefined) throw new Error(`GET ${WEBHOOKS} was not sent`);
   return readWebhook(accepted('GET', answer));
 }
@@ -56,7 +53,7 @@ export async function register(
   try {
     // Null asks for all types: a service might keep those of the last registration where the field is left out.
     const body = JSON.stringify({ url, event_types: null });
-    const answer = await service({ ...request('POST', REGISTER, stop), body, claim });
+    const answer = await service({ method: 'POST', route: REGISTER, body, stop, claim });
     return answer && outcomeOf(answer);
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
@@ -74,14 +71,10 @@ export async function remove(
   claim: () => Promise<boolean>,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const answer = await service({ ...request('DELETE', WEBHOOKS, stop), claim });
+  const answer = await service({ method: 'DELETE', route: WEBHOOKS, stop, claim });
   if (answer === undefined) return false;
   accepted('DELETE', answer);
   return true;
-}
-
-function request(method: WebhookRequest['method'], path: string, stop: AbortSignal): WebhookRequest {
-  return { method, path, route: path, signal: new AbortController().signal, stop };
 }
 
 function accepted(method: string, answer: ServiceAnswer): ServiceAnswer {

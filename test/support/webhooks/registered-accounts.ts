@@ -74,7 +74,12 @@ export class RegisteredAccount {
       publicUrl: PUBLIC_URL,
       takeover: 'if-empty',
       service: async (request) => {
-        const answer = await api.once({ ...request, priority: PRIORITY.HINT });
+        const answer = await api.once({
+          ...request,
+          path: request.route,
+          signal: new AbortController().signal,
+          priority: PRIORITY.HINT,
+        });
         return answer && { ...answer, words: '' };
       },
       store: webhookStore(db, this.fence, ({ table, changeId }) => this.changed.push(`${table} ${changeId}`)),

@@ -129,14 +129,14 @@ export class RegistrationWorld {
 
   #serviceUntil(stopped: AbortSignal, killed: AbortSignal): RegistrarOptions['service'] {
     let refused = false;
-    return async ({ method, body, claim, signal }) => {
+    return async ({ method, body, claim }) => {
       if (refused) throw new KeyRefused('every API key of the account is refused', 401);
       // A slot is waited for.
       await this.clock.sleep(5, stopped);
       if (claim !== undefined && !(await claim())) return undefined;
       this.#check(method);
       const answer = this.service.answer(method, body);
-      await this.clock.sleep(100, AbortSignal.any([signal, killed]));
+      await this.clock.sleep(100, killed);
       refused = answer.status === 403 && !this.keyIsGood;
       if (refused) throw new TransportError('the API key is refused', { sent: false });
       const { message = '' } = answer.status < 400 ? {} : (JSON.parse(answer.text) as { message?: string });
