@@ -12,6 +12,8 @@ const TABLES_WITH_EVENTS = [
 
 /** The latest rows of each table that are read, finished or not: this bounds the statement. */
 const LOOKED_AT = 1_000;
+/** Walks of the log in which the end of the first load is sought; without one, new rows do not count. */
+const WALKS = 20_000;
 /**
  * An event counts for a change up to this long before the superseded version was written: a stale replica may have
  * shown the old state once more.
@@ -44,10 +46,11 @@ export async function unannouncedBetween(db: Db, userId: string, since: Date, un
         on h._user_id = ${userId}::bigint and h.${row} = c.row_key
           and h._valid_to is not distinct from c._changed_at
       where c._changed_at > ${since}::timestamptz and c._changed_at <= ${until}::timestamptz
-        and (not c.is_new or exists (
-          select from ${db.table('sync_log')} as l
-          where l._user_id = ${userId}::bigint and l.collection = ${collection} and l.kind = 'full'
-            and l.outcome = 'completed' and l.ended_at < c._changed_at))
+        and (not c.is_new or c._changed_at > (
+          select min(l.ended_at) from (
+            select collection, kind, outcome, ended_at from ${db.table('sync_log')}
+            where _user_id = ${userId}::bigint order by started_at limit ${WALKS}) as l
+          where l.collection = ${collection} and l.kind = 'full' and l.outcome = 'completed'))
         and not exists (
           select from ${db.table('events')} as e
           where e._user_id = ${userId}::bigint and e._collection = ${collection} and e._key = c.row_key::text
