@@ -97,8 +97,9 @@ export async function askAboutWebhook(
   request: WebhookRequest,
   scrub: (text: string) => string,
 ): Promise<ServiceAnswer | undefined> {
-  // Nobody waits for it. With a high priority it would take slots from a first load, before any event comes.
+  // Never aborted once it is on the wire.
   const asked = { ...request, path: request.route, signal: new AbortController().signal };
+  // Nobody waits for it. With a high priority it would take slots from a first load, before any event comes.
   const answer = await source.once({ ...asked, priority: PRIORITY.POLL });
   if (answer === undefined) return undefined;
   const { status, text } = answer;

@@ -215,6 +215,18 @@ describe('what is shown', () => {
     ['refused, the secret still good', shown(WANTED), { ...REFUSED, verifiedAt: ago(60) }, FINE],
     ['refused an hour ago', 'none', { ...NONE_YET, registeringAt: ago(60) }, register({})],
     ['refused within the hour', 'none', { ...NONE_YET, registeringAt: ago(59) }, record({})],
+    [
+      'copied without its secret',
+      shown(WANTED),
+      { secret: null, registeringAt: ago(5), registeredAt: ago(5) },
+      register({}),
+    ],
+    [
+      'without a secret lately',
+      shown(WANTED),
+      { state: 'suspect', secret: null, registeringAt: ago(5), registeredAt: ago(5) },
+      record({}),
+    ],
     ['refused at another URL', 'none', { ...NONE_YET, url: OLD, registeringAt: ago(59) }, register({})],
   ])('is ours, and to be registered again or not: %s', (_, seen, changes, verdict) => {
     expect(judged(seen, changes)).toMatchObject(verdict);

@@ -198,7 +198,8 @@ function wasInForce(it: Registration): boolean {
 /** Less than an hour ago the service refused this URL, or gave no secret for it. */
 function wasRefused(it: Registration, wanted: string): boolean {
   const { state, url, secret, registeringAt, now } = it;
-  if (state === 'registering' || (wasAccepted(it) && secret !== null)) return false;
+  const gaveNoSecret = state === 'suspect' && secret === null;
+  if (state === 'registering' || (wasAccepted(it) && !gaveNoSecret)) return false;
   return isSame(url, wanted) && isLately(registeringAt, AGAIN_MS, now);
 }
 
