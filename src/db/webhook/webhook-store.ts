@@ -63,13 +63,10 @@ async function loadRegistration(db: Db, userId: string): Promise<Registration> {
 async function saveChange(trx: Db, userId: string, change: RegistrationChange, now: Date): Promise<void> {
   const { ownUrls, secret } = change;
   if (ownUrls !== undefined) {
-    await trx.sql`
-      with gone as (
-        delete from ${trx.stateTable('own_url')}
-        where _user_id = ${userId}::bigint and url <> all (${ownUrls}::text[]))
-      insert into ${trx.stateTable('own_url')} (_user_id, url, registered_at)
-      select distinct ${userId}::bigint, url, ${now}::timestamptz from unnest(${ownUrls}::text[]) as url
-      on conflict (_user_id, url) do update set registered_at = excluded.registered_at`;
+    await trx.state.deleteFrom('own_url').where('_user_id', '=', userId).execute();
+    for (const url of new Set(ownUrls)) {
+      await trx.state.insertInto('own_url').values({ _user_id: userId, url, registered_at: now }).execute();
+    }
   }
   const table = trx.stateTable('registration');
   await trx.sql`insert into ${table} (_user_id) values (${userId}::bigint) on conflict (_user_id) do nothing`;
