@@ -1,4 +1,4 @@
-import { HintBucket } from '../../src/sync/hints/hint-rate-gate.ts';
+import { HintBucket } from '../../src/sync/hints/hint-bucket.ts';
 import { mean } from '../support/report.ts';
 import type { History, Shape } from './shapes.ts';
 

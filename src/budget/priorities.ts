@@ -5,7 +5,7 @@
 export const PRIORITY = {
   /** A POST operation that a user waits for. */
   SUBMISSION: 50,
-  /** A read that an event asked for. */
+  /** A read that an event asked for, within the hints' part of the budget. */
   HINT: 40,
   /** A poll or a refresh that is due, and a check of the webhook's registration. */
   POLL: 30,
@@ -13,8 +13,6 @@ export const PRIORITY = {
   LISTS: 20,
   /** A full walk. It takes turns with lists: neither starves the other. */
   FULL: 20,
-  /** A read that an event asked for, beyond the hints' share of the slots: it goes when no other request waits. */
-  LATE_HINT: 15,
 } as const;
 
 export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];

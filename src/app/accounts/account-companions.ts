@@ -6,10 +6,10 @@ import { explainWait, whyCreditsTooLow } from '../../db/submissions/waiting-subm
 import { webhookStore } from '../../db/webhook/webhook-store.ts';
 import { submitter } from '../../submit/submitter.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
-import type { Companion } from '../../sync/loops/account-service.ts';
-import { hintDispatcher } from '../../sync/hints/hint-dispatcher.ts';
+import type { Companion, Follow } from '../../sync/loops/account-service.ts';
+import { rateGroup } from '../../budget/rate-groups.ts';
+import { HintDispatcher } from '../../sync/hints/hint-dispatcher.ts';
 import { createHintStore } from '../../sync/hints/account-hints.ts';
-import { readingBudget } from '../../sync/hints/reading-budget.ts';
 import type { ServiceAnswer } from '../../webhooks/registration/answers.ts';
 import { registrar } from '../../webhooks/registration/registrar.ts';
 import type { WebhookRequest } from '../../webhooks/registration/service-calls.ts';
@@ -22,11 +22,13 @@ export type AccountCompanions = ReturnType<typeof accountCompanions>;
 export function accountCompanions(context: RunnerContext, account: OpenAccount) {
   const { failures, link, config } = context;
   const { fence, reader, source } = account;
-  const dispatcher = hintDispatcher({
+  // All reads are of one endpoint group.
+  const reads = rateGroup('GET', '/v1/research');
+  const dispatcher = new HintDispatcher({
     reader,
     store: createHintStore(context.db, fence),
     collections: config.collections,
-    budget: readingBudget(source),
+    perMinute: () => source.sizeOf(reads),
     gracePeriodMs: config.gracePeriodMs,
     onFailure: (what, error) =>
       failures.failed(`${fence.userId}: ${what}`, `account ${fence.userId}: ${what}`, error),
@@ -35,7 +37,11 @@ export function accountCompanions(context: RunnerContext, account: OpenAccount) 
   });
   const submissions = new Doorbell();
   return {
-    loops: [dispatcher.loop, submitLoop(account, context, submissions), registrationLoop(context, account)],
+    loops: [
+      (signal: AbortSignal, follow: Follow) => dispatcher.run(signal, follow),
+      submitLoop(account, context, submissions),
+      registrationLoop(context, account),
+    ],
     // Each is rung when its loop has something to do; `filling` is heard when the account is tidied.
     bells: { hints: dispatcher.bell, submissions, filling: new Doorbell() },
   };

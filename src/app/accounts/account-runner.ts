@@ -1,6 +1,7 @@
 import type { Secret } from '../../config/secret.ts';
 import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import type { Fence } from '../../model/fence.ts';
+import { forgetOtherHints } from '../../db/events/hint-store.ts';
 import { pruneEvents } from '../../db/events/prune-events.ts';
 import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
 import { followColumns } from '../../mirror/columns/follow-columns.ts';
@@ -235,6 +236,7 @@ function serviceOf(
       if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
       prunedAt = link.clock.monotonic();
       await followColumns(db);
+      await forgetOtherHints(db, fence, config.collections);
       const aheadMs = context.clock.now() - link.clock.now();
       if (aheadMs > CLOCK_AHEAD_MS) {
         log.warn(

@@ -1,7 +1,9 @@
 import type { Db } from '../connection/db.ts';
+import { fenced } from '../ownership/fenced.ts';
 import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
+import type { Fence } from '../../model/fence.ts';
 import type { HintedRow } from '../../model/hint.ts';
 
 /** A hint as of the moment before its row is read. */
@@ -16,20 +18,17 @@ export interface StoredHint {
   readonly step: number;
 }
 
-/** Which of an account's hints is next. */
-export interface NextHint {
+/** What is next in an account's queue. */
+export interface NextHints {
   readonly scope: Scope;
-  /** Milliseconds until it is due, by the database's clock; 0: it is due. */
+  /** Milliseconds until the scope's first hint is due, by the database's clock; 0: it is due. */
   readonly inMs: number;
+  /** The scope's hints that are due, the oldest first. */
+  readonly hints: readonly StoredHint[];
 }
 
-/** What happens to hints whose rows were read. */
-export interface HintUpdate {
-  /** These are removed. */
-  readonly done: readonly StoredHint[];
-  /** These rows looked unchanged, and are read again at `dueAt`. */
-  readonly again: readonly { readonly hint: StoredHint; readonly dueAt: Date }[];
-}
+/** Hints of one scope that are read together at most: the rest comes next time. */
+const TOGETHER = 1_000;
 
 /**
  * Makes rows due to be read now, in one statement. A row that is due already keeps its place; else one that is named
@@ -60,65 +59,67 @@ export async function addHints(
 }
 
 /**
- * The scope whose hint is due first, now or later; of one event's, the lists before a list's items.
+ * The scope whose hint is due first, now or later, with its due hints; of one event's, the lists before a list's items.
  * @param among mirrored collections
  * @param except scopes that are being read, or wait for a while
  */
-export async function nextHint(
+export async function nextHints(
   db: Db,
   userId: string,
   among: readonly string[],
   except: readonly Pick<Scope, 'collection' | 'parent'>[],
-): Promise<NextHint | undefined> {
-  const { rows } = await db.sql<Pick<Scope, 'collection' | 'parent'> & Pick<NextHint, 'inMs'>>`
-    select h.collection, h.parent,
-      case when ${hasCome(sql`h.due_at`, AHEAD_MS.hint)} then 0
-        else ceil(extract(epoch from h.due_at - clock_timestamp()) * 1000) end::float8 as "inMs"
-    from ${db.stateTable('hint')} as h
-    where h._user_id = ${userId}::bigint and h.collection = any(${[...among]}::text[])
-      and not exists (
-        select from unnest(${except.map(({ collection }) => collection)}::text[], ${except.map(({ parent }) => parent)}::text[])
-          as x (collection, parent)
-        where x.collection = h.collection and x.parent = h.parent)
-    order by "inMs", h.due_at, h.parent limit 1`;
-  return rows.map(({ inMs, ...scope }) => ({ scope: { userId, ...scope }, inMs }))[0];
+): Promise<NextHints | undefined> {
+  const isDue = hasCome(sql`h.due_at`, AHEAD_MS.hint, sql`statement_timestamp()`);
+  const { rows } = await db.sql<Pick<Scope, 'collection' | 'parent'> & Pick<NextHints, 'inMs'> & StoredHint>`
+    with first as (
+      select h.collection, h.parent,
+        case when ${isDue} then 0
+          else ceil(extract(epoch from h.due_at - statement_timestamp()) * 1000) end::float8 as "inMs"
+      from ${db.stateTable('hint')} as h
+      where h._user_id = ${userId}::bigint and h.collection = any(${[...among]}::text[])
+        and not exists (
+          select from unnest(${except.map(({ collection }) => collection)}::text[], ${except.map(({ parent }) => parent)}::text[])
+            as x (collection, parent)
+          where x.collection = h.collection and x.parent = h.parent)
+      order by "inMs", h.due_at, h.parent limit 1)
+    select f.collection, f.parent, f."inMs", h.key, h.seq, h.hinted_at as "hintedAt", h.step
+    from first as f
+    join ${db.stateTable('hint')} as h on h.collection = f.collection and h.parent = f.parent
+    where h._user_id = ${userId}::bigint and (f."inMs" > 0 or ${isDue})
+    order by h.due_at, h.key limit ${TOGETHER}`;
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const { collection, parent, inMs } = first;
+  return { scope: { userId, collection, parent }, inMs, hints: inMs > 0 ? [] : rows };
 }
 
-/** The scope's hints that are due, the oldest first. */
-export async function dueHints(db: Db, scope: Scope, limit: number): Promise<StoredHint[]> {
-  const { rows } = await db.sql<StoredHint>`
-    select h.key, h.seq, h.hinted_at as "hintedAt", h.step from ${db.stateTable('hint')} as h
-    where h._user_id = ${scope.userId}::bigint and h.collection = ${scope.collection} and h.parent = ${scope.parent}
-      and ${hasCome(sql`h.due_at`, AHEAD_MS.hint)}
-    order by h.due_at, h.key limit ${limit}`;
-  return rows;
-}
-
-/** In a fenced transaction. A hint that an event has renewed since it was read from here stays as it is. */
-export async function updateHints(trx: Db, scope: Scope, { done, again }: HintUpdate): Promise<void> {
-  const inScope = sql<boolean>`h.collection = ${scope.collection} and h.parent = ${scope.parent}`;
-  const all = [...done, ...again.map(({ hint }) => hint)];
-  if (all.length === 0) return;
-  await trx.sql`select from ${trx.stateTable('hint')} as h
-    where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = any(${all.map(({ key }) => key)}::text[]) order by h.key for update`;
-  if (done.length > 0) {
-    await trx.sql`
-      delete from ${trx.stateTable('hint')} as h
-      using unnest(${done.map(({ key }) => key)}::text[], ${done.map(({ seq }) => seq)}::bigint[]) as x (key, seq)
-      where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq`;
-  }
-  if (again.length > 0) {
-    await trx.sql`
-      update ${trx.stateTable('hint')} as h set step = h.step + 1, due_at = x.due_at
-      from unnest(${again.map(({ hint }) => hint.key)}::text[], ${again.map(({ hint }) => hint.seq)}::bigint[],
-        ${again.map(({ dueAt }) => dueAt)}::timestamptz[]) as x (key, seq, due_at)
-      where h._user_id = ${scope.userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq`;
-  }
-}
-
-/** Removes hints of collections that are not mirrored any more, in a fenced transaction. */
-export async function forgetOtherHints(trx: Db, userId: string, mirrored: readonly string[]): Promise<void> {
+/**
+ * In a fenced transaction. A hint that an event has renewed since it was read from here stays as it is.
+ * @param read hints whose rows were read, each with the moment at which it is due again; null: it is removed
+ */
+export async function updateHints(
+  trx: Db,
+  { userId, collection, parent }: Scope,
+  read: readonly (StoredHint & { readonly dueAt: Date | null })[],
+): Promise<void> {
+  if (read.length === 0) return;
+  const hints = trx.stateTable('hint');
+  const [keys, seqs] = [read.map(({ key }) => key), read.map(({ seq }) => seq)];
+  const x = sql`unnest(${keys}::text[], ${seqs}::bigint[], ${read.map(({ dueAt }) => dueAt)}::timestamptz[]) as x (key, seq, due_at)`;
+  const inScope = sql`h._user_id = ${userId}::bigint and h.collection = ${collection} and h.parent = ${parent}`;
+  const isSame = sql`${inScope} and h.key = x.key and h.seq = x.seq`;
+  // In the order in which `addHints` locks them: no transaction waits for another that waits for it.
+  await trx.sql`select from ${hints} as h where ${inScope} and h.key = any(${keys}::text[]) order by h.key for update`;
+  await trx.sql`delete from ${hints} as h using ${x} where ${isSame} and x.due_at is null`;
   await trx.sql`
-    delete from ${trx.stateTable('hint')}
-    where _user_id = ${userId}::bigint and collection <> all(${[...mirrored]}::text[])`;
+    update ${hints} as h set step = h.step + 1, due_at = x.due_at from ${x} where ${isSame} and x.due_at is not null`;
+}
+
+/** Removes hints of collections that are not mirrored any more. @throws LeaseLost */
+export async function forgetOtherHints(db: Db, fence: Fence, mirrored: readonly string[]): Promise<void> {
+  await fenced(db, fence, async (trx) => {
+    await trx.sql`
+      delete from ${trx.stateTable('hint')}
+      where _user_id = ${fence.userId}::bigint and collection <> all(${[...mirrored]}::text[])`;
+  });
 }

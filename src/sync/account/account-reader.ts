@@ -12,7 +12,7 @@ import type { DueScopesBounds, Standing } from '../reader/account-store.ts';
 import { CURRENT, EarlyRuns, type RunsAfter } from './early-runs.ts';
 import { type HintedOutcome, type HintedRequest, readHinted } from './read-hinted.ts';
 import { type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
-import { NOTHING, readOutcomeOf, type ReadOutcome } from './read-outcome.ts';
+import { NOTHING, type ReadOutcome } from './read-outcome.ts';
 import { type ReadRequest, readRoot, type RootReading } from './read-root.ts';
 import { readSingle } from './read-single.ts';
 import { ReadingTurns } from './reading-turns.ts';
@@ -159,9 +159,11 @@ export class AccountReader {
    * Reads the rows of one scope that events named, in the fewest requests.
    * @throws LeaseLost, KeyRefused: the account can't go on
    */
-  async readHinted(name: CollectionName, request: HintedRequest): Promise<HintedOutcome> {
+  async readHinted(scope: Scope, request: HintedRequest): Promise<HintedOutcome> {
+    const { collection: name, parent } = scope;
     const found = collection(name);
-    const { parent, hinted, signal, ...bounds } = request;
+    const { keys, known, ...bounds } = request;
+    const { signal } = bounds;
     // A stopped reading has no error, and has read a part at best.
     const isWholly = ({ error }: ReadOutcome): boolean => error === undefined && !signal.aborted;
     if (found.kind === 'single') {
@@ -169,21 +171,17 @@ export class AccountReader {
       return { outcome, walkNeeded: false, covers: () => isWholly(outcome) };
     }
     if (found.parent !== undefined) {
-      const read = await this.#lists.readOne(found, parent, { priority: bounds.priority, signal });
+      const read = await this.#lists.readOne(found, parent, bounds);
       const confirmed = await this.#deleteProven(found, read, { signal, accept: false });
       const error = read.error ?? confirmed.error;
       const totals = addTotals(read.totals, confirmed.totals);
       const outcome = { ...NOTHING, error, totals, ...this.#ensuing(found, read) };
       return { outcome, walkNeeded: false, covers: () => isWholly(outcome) };
     }
-    const scope: Scope = { userId: this.userId, collection: name, parent };
-    return this.#root.sessions.use(scope, found, async (session) => {
+    return this.#root.sessions.use(scope, found, (session) => {
       const { context, runs } = this.#root;
-      const of = { context, collection: found, session, signal };
-      const reading = { ...of, onRead: runs.onPoll(name), ...bounds };
-      const read = await readHinted(reading, hinted, (task) => this.#turns.run(name, 'poll', task));
-      const { result, covers } = read;
-      return { outcome: readOutcomeOf(name, result), walkNeeded: result.outcome === 'full-needed', covers };
+      const reading = { context, collection: found, session, onRead: runs.onPoll(name), ...bounds };
+      return readHinted(name, reading, { keys, known }, (task) => this.#turns.run(name, 'poll', task));
     });
   }
 

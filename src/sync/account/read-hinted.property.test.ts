@@ -22,12 +22,11 @@ async function mirrored(variant: SourceVariant, rows: number) {
   expect(error).toBeUndefined();
   account.sent.length = 0;
   const ask = async (keys: readonly string[], requests: number, whole = false): Promise<HintedOutcome> => {
-    const rows = await account.hintStore.rows({ userId: '7', collection: NAME, parent: '' }, keys);
-    const hinted = { whole, keys, known: new Set(rows.keys()) };
-    const priority = PRIORITY.HINT;
-    return clock.runUntil(
-      account.reader.readHinted(NAME, { parent: '', hinted, requests, priority, signal }),
-    );
+    const scope = { userId: '7', collection: NAME, parent: '' } as const;
+    const known = await account.hintStore.live(scope, keys);
+    const hinted = whole ? ['', ...keys] : keys;
+    const request = { keys: hinted, known, requests, priority: PRIORITY.HINT, signal };
+    return clock.runUntil(account.reader.readHinted(scope, request));
   };
   /** A poll that is stopped after so many milliseconds: it leaves open what it did not read. */
   const pollFor = async (ms: number): Promise<void> => {

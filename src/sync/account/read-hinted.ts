@@ -1,33 +1,22 @@
-import type { KeyType } from '../../model/collections.ts';
+import type { CollectionName, KeyType } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
 import { usableDirection } from '../../walk/memory/memory.ts';
 import { both, pollScope, readNew, rereadRows, type ScopeReading } from '../walk-run/read-scope.ts';
-import type { ReadOutcome } from './read-outcome.ts';
+import { type ReadOutcome, readOutcomeOf } from './read-outcome.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
 
-/** The rows of a scope that events named. */
-export interface Hinted {
-  /** An event named the scope as a whole, not the rows that changed. */
-  readonly whole: boolean;
+/** The rows of a scope that events named. `requests` bounds the reading of known rows; a list is read whole. */
+export interface HintedRequest extends Pick<ScopeReading, 'priority' | 'requests' | 'signal'> {
+  /** '': an event named the scope as a whole, not the rows that changed. */
   readonly keys: readonly string[];
   /** The keys that the mirror has as live rows. The others may be new, and polls find new rows. */
   readonly known: ReadonlySet<string>;
 }
 
-export interface HintedRead {
-  readonly result: WalkResult;
+export interface HintedOutcome {
+  readonly outcome: ReadOutcome;
   /** Whether the reading says what became of the row, there or not; '' for the scope as a whole. */
   readonly covers: (key: string) => boolean;
-}
-
-/** `requests` bounds the reading of known rows; a list is read whole. */
-export interface HintedRequest extends Pick<ScopeReading, 'priority' | 'requests' | 'signal'> {
-  readonly parent: string;
-  readonly hinted: Hinted;
-}
-
-export interface HintedOutcome extends Pick<HintedRead, 'covers'> {
-  readonly outcome: ReadOutcome;
   /** Only a walk over all rows can cover the rest. */
   readonly walkNeeded: boolean;
 }
@@ -38,51 +27,53 @@ export interface HintedOutcome extends Pick<HintedRead, 'covers'> {
  * only.
  * @param reading its `requests` bounds the reading of known rows; the next reading reads the rest
  * @param pollTurn runs the poll: one of a collection at a time
- * @returns `full-needed` where the order is not known and the top of the list does not show all rows
+ * @throws KeyRefused: the account can't go on
  */
 export async function readHinted(
+  name: CollectionName,
   reading: ScopeReading,
-  { whole, keys, known }: Hinted,
+  { keys, known }: Pick<HintedRequest, 'keys' | 'known'>,
   pollTurn: <T>(task: () => Promise<T>) => Promise<T>,
-): Promise<HintedRead> {
+): Promise<HintedOutcome> {
   const { session } = reading;
   const isOrdered = (): boolean => usableDirection(session.memory) !== null;
+  const outcomeOf = (result: WalkResult, covers: HintedOutcome['covers']): HintedOutcome => ({
+    outcome: readOutcomeOf(name, result),
+    covers,
+    walkNeeded: result.outcome === 'full-needed',
+  });
+  const whole = keys.includes('');
+  const first =
+    !whole && isOrdered() && keys.every((key) => known.has(key)) ? await reread(reading, keys) : undefined;
+  // A row that is not in its place is gone, or the list has another order than it seemed: a poll may show it.
+  if (first !== undefined && !keys.some((key) => first.covers(key) && !first.result.seen.has(key)))
+    return outcomeOf(first.result, first.covers);
+
   // A poll ends where the new rows end. With a bound it might stop in the overlap, again and again.
   const unbounded = withoutBound(reading);
-  const poll = (): Promise<WalkResult> => pollTurn(() => (whole ? pollScope(unbounded) : readNew(unbounded)));
-
-  if (!whole && isOrdered() && keys.every((key) => known.has(key))) {
-    const read = await reread(reading, keys);
-    const { seen } = read.result;
-    if (!keys.some((key) => read.covers(key) && !seen.has(key))) return read;
-    // A row that is not in its place is gone, or the list has another order than it seemed: a poll may show it.
-    const polled = await poll();
-    const isTrusted = polled.outcome === 'reached' && isOrdered();
-    const covers = (key: string): boolean =>
-      polled.outcome === 'complete' ||
-      polled.seen.has(key) ||
-      seen.has(key) ||
-      (isTrusted && read.covers(key));
-    return { result: both(read.result, polled), covers };
-  }
-
-  const polled = await poll();
-  const { outcome, seen } = polled;
-  if (outcome === 'complete') return { result: polled, covers: () => true };
-  const reached = outcome === 'reached';
+  const polled = await pollTurn(() => (whole ? pollScope(unbounded) : readNew(unbounded)));
+  const result = first === undefined ? polled : both(first.result, polled);
+  const reached = polled.outcome === 'reached';
+  const isTrusted = reached && isOrdered();
   const { keyType } = session.memory;
-  const coveredByPoll = (key: string): boolean =>
-    key === '' ? reached : seen.has(key) || (reached && isNewest(keyType, key, seen));
+  const covers = (key: string): boolean =>
+    polled.outcome === 'complete' ||
+    result.seen.has(key) ||
+    (reached && (key === '' || isNewest(keyType, key, polled.seen))) ||
+    (isTrusted && first?.covers(key) === true);
   // An interrupted poll may still bring new rows: only known ones are looked for elsewhere.
-  const left = keys.filter((key) => !coveredByPoll(key) && (reached || known.has(key)));
-  const goesOn = (reached || outcome === 'interrupted') && isOrdered();
-  if (!goesOn || left.length === 0) return { result: polled, covers: coveredByPoll };
+  const left = keys.filter((key) => key !== '' && !covers(key) && (reached || known.has(key)));
+  const goesOn = first === undefined && (reached || polled.outcome === 'interrupted') && isOrdered();
+  if (!goesOn || left.length === 0) return outcomeOf(result, covers);
   const more = await reread(reading, left);
-  return { result: both(polled, more.result), covers: (key) => coveredByPoll(key) || more.covers(key) };
+  return outcomeOf(both(polled, more.result), (key) => covers(key) || more.covers(key));
 }
 
 /** Reads rows again where they should stand. It covers rows that are not there, too. */
-async function reread(reading: ScopeReading, keys: readonly string[]): Promise<HintedRead> {
+async function reread(
+  reading: ScopeReading,
+  keys: readonly string[],
+): Promise<{ readonly result: WalkResult; readonly covers: (key: string) => boolean }> {
   // With the service's own cursors each walk begins at the top: with a bound it would never get far.
   const fromTop = reading.session.memory.cursors === 'offered-only';
   const result = await rereadRows(fromTop ? withoutBound(reading) : reading, keys);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { HintBucket } from './hint-rate-gate.ts';
+import { HintBucket } from './hint-bucket.ts';
 
 it('the hints’ part of the budget never gives more than half of the budget and five, in whatever steps it is asked', () => {
   const step = fc.record({ ms: fc.nat(5_000), wants: fc.nat(8) });

@@ -6,7 +6,7 @@ import type { CollectionName } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost, TransportError } from '../../model/errors.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import { NOTHING } from '../account/read-outcome.ts';
-import { hintDispatcher } from './hint-dispatcher.ts';
+import { HintDispatcher } from './hint-dispatcher.ts';
 import type { HintedOutcome, HintedRequest } from '../account/read-hinted.ts';
 
 interface Reading {
@@ -34,35 +34,35 @@ afterEach(async () => {
 async function running(
   answer: (reading: Reading, request: HintedRequest) => HintedOutcome | Promise<HintedOutcome> = () =>
     took(1),
-  /** Scopes that were hinted before. */
-  earlier: readonly CollectionName[] = [],
 ) {
   const clock = new VirtualClock();
   const account = await MemoryAccount.make(clock, {});
   const { hints, hintStore } = account;
-  for (const name of earlier) account.hint(name, '1');
   const readings: Reading[] = [];
   const walks: number[] = [];
   const failures: string[] = [];
-  const state = { crowded: false, walking: false, listRows: 10 };
-  const dispatcher = hintDispatcher({
+  const state = { walking: false, listRows: 10, unknownParent: 'none' };
+  const dispatcher = new HintDispatcher({
     reader: {
-      userId: '7',
       isWalking: () => state.walking,
       read: async () => {
         walks.push(clock.monotonic());
         return NOTHING;
       },
-      readHinted: async (name, request) => {
-        const { hinted, priority, requests } = request;
-        const reading = { name, at: clock.monotonic(), keys: hinted.keys, priority, requests };
+      readHinted: async ({ collection: name }, request) => {
+        const { keys, priority, requests } = request;
+        const reading = { name, at: clock.monotonic(), keys, priority, requests };
         readings.push(reading);
         return answer(reading, request);
       },
     },
-    store: { ...hintStore, size: () => Promise.resolve(state.listRows) },
+    store: {
+      ...hintStore,
+      size: async () => state.listRows,
+      live: async (_, keys) => new Set(keys.filter((key) => key !== state.unknownParent)),
+    },
     collections: [JOBS, 'bulk_research_jobs', 'lists', 'list_items'],
-    budget: { perMinute: () => 48, crowded: () => state.crowded },
+    perMinute: () => 48,
     gracePeriodMs: 60_000,
     onFailure: (what, error) => failures.push(`${what}: ${error.message}`),
     clock,
@@ -73,7 +73,7 @@ async function running(
   const begin = () => {
     const stop = new AbortController();
     const ended: Promise<unknown> = dispatcher
-      .loop(stop.signal, (outcome) => followed.push(outcome))
+      .run(stop.signal, (outcome) => followed.push(outcome))
       .catch((error: unknown) => error);
     stops.push(() => {
       stop.abort(new Stopped('the test'));
@@ -92,13 +92,11 @@ async function running(
     events(JOBS, '1');
     clock.after(100, storm);
   };
-  const at = (priority: number): Reading[] => readings.filter((each) => each.priority === priority);
   return {
     clock,
     account,
     hints,
     readings,
-    at,
     walks,
     failures,
     followed,
@@ -110,7 +108,7 @@ async function running(
   };
 }
 
-describe('the desk of hints', () => {
+describe('the dispatcher of hints', () => {
   it('begins to read at the bell, without any wait, and takes all that is due together', async () => {
     const { clock, events, readings } = await running();
     events(JOBS, '1', '2', '3');
@@ -131,11 +129,6 @@ describe('the desk of hints', () => {
     begin();
     await clock.advance(0);
     expect(readings.map(({ keys }) => keys)).toEqual([['1'], ['1']]);
-  });
-
-  it('forgets what an earlier configuration mirrored', async () => {
-    const { hints } = await running(undefined, ['watchlist']);
-    expect(hints.size).toBe(0);
   });
 
   it('reads a scope once at a time, and again what was hinted meanwhile', async () => {
@@ -180,40 +173,43 @@ describe('the desk of hints', () => {
     expect(readings.map(({ name }) => name)).toEqual(['lists', 'list_items']);
   });
 
-  it('reads a list that takes more than there is for hints as lists are read, and owes nothing for it', async () => {
-    const { clock, account, events, at, state } = await running(() => took(40));
+  it('reads a list of more than five pages as lists are read, and owes nothing for it', async () => {
+    const { clock, account, events, readings, state } = await running(({ priority }) =>
+      took(priority === PRIORITY.LISTS ? 40 : 1),
+    );
     state.listRows = 2_501;
-    state.crowded = true;
     for (const list of ['1', '2', '3', '4', '5']) account.hint('list_items', '', list);
     events(JOBS, '1');
     await clock.advance(0);
-    expect([at(PRIORITY.LISTS).length, at(PRIORITY.HINT).length]).toEqual([5, 1]);
+    const at = (priority: number) => readings.filter((each) => each.priority === priority).length;
+    expect([at(PRIORITY.LISTS), at(PRIORITY.HINT)]).toEqual([5, 1]);
   });
 
-  it('goes behind all others once its part of the budget is used up, each second while nobody waits for a slot', async () => {
-    const { clock, storm, at } = await running();
-    storm();
-    await clock.advance(4_450);
-    // Five at once; then a token each 2.5 s, and a late reading when a second has passed.
-    expect(at(PRIORITY.HINT)).toHaveLength(6);
-    expect(at(PRIORITY.LATE_HINT).length).toBeGreaterThanOrEqual(2);
-    expect(at(PRIORITY.LATE_HINT).length).toBeLessThanOrEqual(4);
+  it('asks nothing about a list that is not mirrored, and owes nothing for that', async () => {
+    const { clock, account, events, readings, state } = await running();
+    state.unknownParent = '9';
+    account.hint('list_items', '', '9');
+    events('list_items');
+    await clock.advance(60_000);
+    expect(readings).toEqual([]);
+    expect(account.hints.size).toBe(0);
+    events(JOBS, '1');
+    await clock.advance(0);
+    expect(readings.map(({ requests }) => requests)).toEqual([5]);
   });
 
-  it('leaves slots to whoever waits for them beyond its part', async () => {
-    const { clock, storm, readings, at, state } = await running();
-    state.crowded = true;
+  it('takes half of the rate and a burst of five, however many events come', async () => {
+    const { clock, storm, readings } = await running();
     storm();
     await clock.advance(60_000);
-    expect(at(PRIORITY.HINT)).toEqual(readings);
+    expect(new Set(readings.map(({ priority }) => priority))).toEqual(new Set([PRIORITY.HINT]));
     // Five, and half of 48 a minute.
     expect(readings.length).toBeLessThanOrEqual(29);
     expect(readings.length).toBeGreaterThanOrEqual(27);
   });
 
   it('owes what a reading took beyond its first request', async () => {
-    const { clock, events, readings, state } = await running(() => took(15));
-    state.crowded = true;
+    const { clock, events, readings } = await running(() => took(15));
     events(JOBS, '1');
     await clock.advance(100);
     events(JOBS, '2');
@@ -222,22 +218,6 @@ describe('the desk of hints', () => {
     expect(readings).toHaveLength(1);
     await clock.advance(1_000);
     expect(readings).toHaveLength(2);
-  });
-
-  it('abandons a late reading that gets no slot: the scope’s polls would stand behind it', async () => {
-    let aborted = 0;
-    const { clock, events } = await running(async ({ priority }, { signal }) => {
-      if (priority === PRIORITY.HINT) return took(50);
-      await clock.sleep(3_600_000, signal).catch(() => {
-        aborted += 1;
-      });
-      return { ...took(0), covers: () => false };
-    });
-    events(JOBS, '1');
-    await clock.advance(0);
-    events(JOBS, '2');
-    await clock.advance(3_600);
-    expect(aborted).toBe(1);
   });
 
   it('reads all rows where nothing less will do, not while a walk is under way, and once in a grace period', async () => {

@@ -1,27 +1,33 @@
-import { childrenOf, type CollectionName, type Scope, scopeName } from '../../model/collections.ts';
+import { PRIORITY } from '../../budget/priorities.ts';
+import type { NextHints } from '../../db/events/hint-store.ts';
+import {
+  childrenOf,
+  collection,
+  type CollectionName,
+  type Scope,
+  scopeName,
+} from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
-import type { Random } from '@research-mirror/runtime/clock';
+import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Stopped } from '@research-mirror/runtime/service';
-import type { Companion, Follow } from '../loops/account-service.ts';
-import { HintRateGate, type Allowance } from './hint-rate-gate.ts';
-import { HintReading, type HintReadingContext } from './hint-reading.ts';
-import type { ReadingBudget } from './reading-budget.ts';
+import type { AccountReader } from '../account/account-reader.ts';
+import type { Follow } from '../loops/account-service.ts';
+import type { HintStore } from './account-hints.ts';
+import { BURST, HintBucket } from './hint-bucket.ts';
 
-export interface HintDispatcherOptions extends HintReadingContext {
+export interface HintDispatcherOptions {
+  readonly reader: Pick<AccountReader, 'readHinted' | 'read' | 'isWalking'>;
+  readonly store: HintStore;
   /** Those that are mirrored. */
   readonly collections: readonly CollectionName[];
-  readonly budget: ReadingBudget;
+  /** Reads that the account's budget allows in a minute. */
+  readonly perMinute: () => number;
+  /** `MIRROR_SETTLE`, milliseconds: least time between two readings of all rows for hints. */
+  readonly gracePeriodMs: number;
   readonly onFailure: (what: string, error: Error) => void;
+  readonly clock: Clock;
   readonly random: Random;
-}
-
-/** An account's hints. */
-export interface HintDispatcher {
-  /** Ring it when a hint was stored: it is read at once. */
-  readonly bell: Doorbell;
-  /** Runs with the account's other loops. */
-  readonly loop: Companion;
 }
 
 /** Scopes that are read side by side at most: an endpoint that does not answer holds up no other. */
@@ -29,18 +35,20 @@ const WORKERS = 4;
 /** Waits (ms) before a reading that failed is tried again: doubling, with jitter. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
+/** Wait (ms) after the queue could not be looked into. */
+const LOOK_AGAIN_MS = 5_000;
+/** Least time (ms) between two readings of all rows, however short the grace period. */
+const LEAST_APART_MS = 1_000;
+/** A list of more rows (pages of 500) is read at the priority of lists, and not within the hints' part. */
+const LARGE_LIST_ROWS = BURST * 500;
 
 /** A scope that is left alone for a while. */
 interface Rest {
   readonly scope: Scope;
   /** Monotonic. */
   readonly until: number;
+  /** Readings that failed in a row. */
   readonly failures: number;
-}
-
-export function hintDispatcher(options: HintDispatcherOptions): HintDispatcher {
-  const dispatcher = new Dispatcher(options);
-  return { bell: dispatcher.bell, loop: (signal, follow) => dispatcher.run(signal, follow) };
 }
 
 /**
@@ -48,126 +56,187 @@ export function hintDispatcher(options: HintDispatcherOptions): HintDispatcher {
  * together, one reading of a scope at a time; later hints are the next reading's. So a storm costs no more than the
  * bucket gives.
  */
-class Dispatcher {
+export class HintDispatcher {
+  /** Ring it when a hint was stored: it is read at once. */
   readonly bell = new Doorbell();
   readonly #options: HintDispatcherOptions;
-  readonly #gate: HintRateGate;
-  readonly #reading: HintReading;
+  readonly #bucket: HintBucket;
+  /** Scopes that are being read, by name. */
   readonly #busy = new Map<string, Scope>();
+  /** Scopes that are left alone for a while, by name. */
   readonly #resting = new Map<string, Rest>();
-  #failures = 0;
-  /** Hints of collections that are no longer mirrored are forgotten. */
-  #forgotten = false;
-  #alarm: AbortController | undefined;
+  /** When all rows of a collection were last read for hints, monotonic. */
+  readonly #walkedAt = new Map<CollectionName, number>();
 
   constructor(options: HintDispatcherOptions) {
     this.#options = options;
-    this.#gate = new HintRateGate(options.budget, options.clock);
-    this.#reading = new HintReading(options, this.#gate);
+    this.#bucket = new HintBucket(options.clock.monotonic());
   }
 
+  /**
+   * Reads hints until the signal aborts.
+   * @param follow has done what the readings ask for
+   * @throws LeaseLost, KeyRefused: the account can't go on
+   */
   async run(stop: AbortSignal, follow: Follow): Promise<never> {
     const broken = new AbortController();
     const signal = AbortSignal.any([stop, broken.signal]);
     const readings = new Set<Promise<void>>();
-    const begin = (scope: Scope, allowance: Allowance): void => {
-      const name = scopeName(scope);
-      this.#busy.set(name, scope);
-      this.#gate.begins(allowance);
-      const reading: Promise<void> = this.#reading
-        .read(scope, allowance, follow, signal)
-        .then(
-          (restMs) => this.#rest(scope, restMs),
-          (error: unknown) => {
-            if (isFatal(error, signal)) broken.abort(error);
-            else this.#retry(scope, error as Error);
-          },
-        )
+    const begin = (next: NextHints, requests: number): void => {
+      const name = scopeName(next.scope);
+      this.#busy.set(name, next.scope);
+      // It pays for its first request, and for more when it has sent them.
+      this.#bucket.spend(1);
+      const reading = this.#readOrRest(next, requests, follow, signal)
+        .catch((error: unknown) => broken.abort(error))
         .finally(() => {
           this.#busy.delete(name);
-          this.#gate.ended();
           readings.delete(reading);
           this.bell.ring();
         });
       readings.add(reading);
     };
-    // Hints of the last run.
-    this.bell.ring();
     try {
       for (;;) {
-        await this.bell.heard(signal);
-        await this.#beginDue(begin, signal);
+        const waitMs = await this.#beginDue(begin, signal);
+        await this.#rung(waitMs, signal);
       }
     } finally {
-      this.#alarm?.abort();
       broken.abort(new Stopped('the reading of hints'));
       await Promise.all(readings);
     }
   }
 
-  /** Begins as many readings as may begin now, and rings again when there may be more. */
-  async #beginDue(begin: (scope: Scope, allowance: Allowance) => void, signal: AbortSignal): Promise<void> {
+  /** Waits for the bell, or so long. */
+  async #rung(waitMs: number, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const waits = [this.bell.heard(either)];
+    if (Number.isFinite(waitMs)) waits.push(this.#options.clock.sleep(waitMs, either));
+    await Promise.race(waits).finally(() => over.abort());
+  }
+
+  /**
+   * Begins as many readings as may begin now.
+   * @returns when (ms) there may be more; Infinity: when the bell rings
+   */
+  async #beginDue(begin: (next: NextHints, requests: number) => void, signal: AbortSignal): Promise<number> {
+    const { clock, collections, perMinute, store } = this.#options;
     try {
-      if (!this.#forgotten) await this.#options.store.forgetOthers(this.#options.collections);
-      this.#forgotten = true;
       while (this.#busy.size < WORKERS) {
-        const allowance = this.#gate.next();
-        if ('waitMs' in allowance) return this.#ringIn(allowance.waitMs, signal);
-        const inMs = await this.#beginNext((scope) => begin(scope, allowance));
-        if (inMs > 0) return this.#ringIn(inMs, signal);
-        this.#failures = 0;
+        const now = clock.monotonic();
+        const tokens = this.#bucket.tokens(now, perMinute());
+        if (tokens === 0) return this.#bucket.waitMs(now, perMinute());
+        const busy = [...this.#busy.values()];
+        const resting = [...this.#resting.values()].filter(({ until }) => until > now);
+        // Lists before their items: the items of a list that has just come or changed are read once.
+        const behind = new Set(busy.flatMap((scope) => childrenOf(scope.collection).map(({ name }) => name)));
+        const among = collections.filter((name) => !behind.has(name));
+        const next = await store.next(among, [...busy, ...resting.map(({ scope }) => scope)]);
+        if (next?.inMs !== 0) {
+          return Math.min(next?.inMs ?? Number.POSITIVE_INFINITY, ...resting.map(({ until }) => until - now));
+        }
+        // A reading may have ended it all meanwhile.
+        signal.throwIfAborted();
+        begin(next, tokens);
       }
+      return Number.POSITIVE_INFINITY;
     } catch (error) {
       if (isFatal(error, signal)) throw error;
       this.#options.onFailure('looking for hints', error as Error);
-      this.#failures += 1;
-      this.#ringIn(this.#retryMs(this.#failures), signal);
+      return LOOK_AGAIN_MS;
     }
   }
 
-  /** @returns when (ms) there will be a scope to begin with; 0: there was one */
-  async #beginNext(begin: (scope: Scope) => void): Promise<number> {
-    const now = this.#options.clock.monotonic();
-    const busy = [...this.#busy.values()];
-    const resting = [...this.#resting.values()].filter(({ until }) => until > now);
-    // Lists before their items: the items of a list that has just come or changed are read once.
-    const behind = new Set(busy.flatMap((scope) => childrenOf(scope.collection).map(({ name }) => name)));
-    const among = this.#options.collections.filter((name) => !behind.has(name));
-    const next = await this.#options.store.next(among, [...busy, ...resting.map(({ scope }) => scope)]);
-    if (next?.inMs === 0) begin(next.scope);
-    const rested = resting.map(({ until }) => until - now);
-    return Math.min(next?.inMs ?? Number.POSITIVE_INFINITY, ...rested);
-  }
-
-  #rest(scope: Scope, ms: number): void {
-    const until = this.#options.clock.monotonic() + ms;
-    if (ms > 0) this.#resting.set(scopeName(scope), { scope, until, failures: 0 });
-    else this.#resting.delete(scopeName(scope));
-  }
-
-  #retry(scope: Scope, error: Error): void {
+  /** Reads a scope's hints; after a failure the scope rests. @throws what ends the account's work */
+  async #readOrRest(next: NextHints, requests: number, follow: Follow, signal: AbortSignal): Promise<void> {
+    const { clock, onFailure, random } = this.#options;
+    const { scope } = next;
     const name = scopeName(scope);
-    const failures = (this.#resting.get(name)?.failures ?? 0) + 1;
-    this.#options.onFailure(`hinted reading of ${name}`, error);
-    const until = this.#options.clock.monotonic() + this.#retryMs(failures);
-    this.#resting.set(name, { scope, until, failures });
+    try {
+      const restMs = await this.#read(next, requests, follow, signal);
+      if (restMs > 0) this.#resting.set(name, { scope, until: clock.monotonic() + restMs, failures: 0 });
+      else this.#resting.delete(name);
+    } catch (error) {
+      if (isFatal(error, signal)) throw error;
+      onFailure(`hinted reading of ${name}`, error as Error);
+      const failures = (this.#resting.get(name)?.failures ?? 0) + 1;
+      const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures) * (0.5 + random() / 2);
+      this.#resting.set(name, { scope, until: clock.monotonic() + waitMs, failures });
+    }
   }
 
-  #retryMs(failures: number): number {
-    const bound = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures);
-    return bound * (0.5 + this.#options.random() / 2);
-  }
-
-  /** Rings in `ms`, in place of an earlier alarm. */
-  #ringIn(ms: number, signal: AbortSignal): void {
-    this.#alarm?.abort();
-    if (!Number.isFinite(ms)) return;
-    const alarm = new AbortController();
-    this.#alarm = alarm;
-    this.#options.clock.sleep(ms, AbortSignal.any([alarm.signal, signal])).then(
-      () => this.bell.ring(),
-      () => {}, // another alarm took its place, or the loop is over
+  /**
+   * One reading of a scope's due hints: by the cheapest requests, and where only a walk over all rows can cover them,
+   * by that.
+   * @param requests for known rows, at most: the next reading reads the rest
+   * @returns how long (ms) the scope is to be left alone
+   */
+  async #read(
+    { scope, hints }: NextHints,
+    requests: number,
+    follow: Follow,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { reader, store } = this.#options;
+    // A list that is not mirrored yet: its own row comes first.
+    if (!(await this.#parentIsThere(scope))) {
+      this.#bucket.spend(-1);
+      await store.settle(scope, hints);
+      return 0;
+    }
+    const keys = hints.map(({ key }) => key);
+    const known = await store.live(scope, keys);
+    const large = scope.parent !== '' && (await store.size(scope)) > LARGE_LIST_ROWS;
+    const { outcome, covers, walkNeeded } = await reader.readHinted(scope, {
+      keys,
+      known,
+      requests,
+      priority: large ? PRIORITY.LISTS : PRIORITY.HINT,
+      signal,
+    });
+    this.#bucket.spend((large ? 0 : outcome.totals.requests) - 1);
+    follow(outcome);
+    await store.settle(
+      scope,
+      hints.filter(({ key }) => covers(key)),
     );
+    if (outcome.error !== undefined) throw outcome.error;
+    const left = hints.filter(({ key }) => !covers(key));
+    if (!walkNeeded || left.length === 0) return 0;
+    const waitMs = this.#mayWalkIn(scope.collection);
+    if (waitMs === 0) {
+      await this.#walk(scope.collection, follow, signal);
+      await store.settle(scope, left);
+    }
+    return waitMs;
+  }
+
+  /** The scope's parent row is there and not deleted; true for a scope without parent. */
+  async #parentIsThere({ userId, collection: name, parent }: Scope): Promise<boolean> {
+    const found = collection(name);
+    if (found.kind !== 'list' || found.parent === undefined) return true;
+    const parents: Scope = { userId, collection: found.parent.collection, parent: '' };
+    return (await this.#options.store.live(parents, [parent])).has(parent);
+  }
+
+  /** How long (ms) until all rows of the collection may be read for hints: at most once in a grace period. */
+  #mayWalkIn(name: CollectionName): number {
+    const { reader, clock, gracePeriodMs } = this.#options;
+    const least = Math.max(gracePeriodMs, LEAST_APART_MS);
+    // A walk that is under way read some rows before the event; after it, a cheaper reading may do.
+    if (reader.isWalking(name)) return least;
+    const since = clock.monotonic() - (this.#walkedAt.get(name) ?? Number.NEGATIVE_INFINITY);
+    return Math.max(0, least - since);
+  }
+
+  async #walk(name: CollectionName, follow: Follow, signal: AbortSignal): Promise<void> {
+    const { reader, clock } = this.#options;
+    const outcome = await reader.read(name, { what: 'rows', signal });
+    this.#walkedAt.set(name, clock.monotonic());
+    follow(outcome);
+    signal.throwIfAborted();
+    if (outcome.error !== undefined) throw outcome.error;
   }
 }
 

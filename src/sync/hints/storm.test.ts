@@ -5,8 +5,8 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { accountService, type AccountService } from '../loops/account-service.ts';
-import { hintDispatcher, type HintDispatcher } from './hint-dispatcher.ts';
-import { readingBudget } from './reading-budget.ts';
+import { HintDispatcher } from './hint-dispatcher.ts';
+import { rateGroup } from '../../budget/rate-groups.ts';
 
 const COLLECTIONS: readonly CollectionName[] = ['research_jobs', 'bulk_research_jobs'];
 const MINUTE = 60_000;
@@ -33,11 +33,11 @@ async function running(): Promise<Running> {
   const failures: string[] = [];
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
   const { reader, source, hintStore: store, gracePeriodMs } = account;
-  const dispatcher = hintDispatcher({
+  const dispatcher = new HintDispatcher({
     reader,
     store,
     collections: COLLECTIONS,
-    budget: readingBudget(source),
+    perMinute: () => source.sizeOf(rateGroup('GET', '/v1/research')),
     gracePeriodMs,
     onFailure,
     clock,
@@ -50,7 +50,7 @@ async function running(): Promise<Running> {
     ping: () => Promise.resolve(),
     onState: () => Promise.resolve(),
     onFailure,
-    companions: [dispatcher.loop],
+    companions: [(signal, follow) => dispatcher.run(signal, follow)],
     clock,
     random: seeded(2),
   });
@@ -72,8 +72,7 @@ async function running(): Promise<Running> {
   return { account, jobs, dispatcher, clock };
 }
 
-const isHinted = ({ priority }: SentRequest): boolean =>
-  priority === PRIORITY.HINT || priority === PRIORITY.LATE_HINT;
+const isHinted = ({ priority }: SentRequest): boolean => priority === PRIORITY.HINT;
 
 /** 1,000 events in 10 s, each of one of the newest 2,000 jobs: four pages. @returns when each row's last event came */
 function storm({ account, jobs, dispatcher, clock }: Running): ReadonlyMap<string, number> {

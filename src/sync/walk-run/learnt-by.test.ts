@@ -63,8 +63,8 @@ it.each<[string, Alarms | undefined, Parameters<typeof taught>]>([
 
 it('what a walk teaches is nothing of what a poll costs, where an event asked for the reading', () => {
   expect(taught({ hinted: true }, 'refresh').learnt).toMatchObject({ changes: 4, cost: 1 });
-  const { HINT, LATE_HINT, POLL, LISTS } = PRIORITY;
+  const { HINT, POLL, LISTS } = PRIORITY;
   const session = { scope: { parent: '' }, isDue: false } as ScopeSession;
-  const hintedAt = [HINT, LATE_HINT, POLL, LISTS].map((each) => learningOf(session, each).hinted);
-  expect(hintedAt).toEqual([true, true, false, false]);
+  const hintedAt = [HINT, POLL, LISTS].map((each) => learningOf(session, each).hinted);
+  expect(hintedAt).toEqual([true, false, false]);
 });

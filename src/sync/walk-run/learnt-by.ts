@@ -1,4 +1,4 @@
-import { HIGH_PRIORITY, PRIORITY, type Priority } from '../../budget/priorities.ts';
+import { HIGH_PRIORITY, type Priority } from '../../budget/priorities.ts';
 import { type Alarms, learnAlarm } from '../../plan/alarms.ts';
 import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { learn } from '../../plan/change-rate.ts';
@@ -21,7 +21,7 @@ export interface Learning {
 
 /** @param isDue the list's own row has changed since it was read */
 export function learningOf(session: ScopeSession, priority: Priority, isDue = session.isDue): Learning {
-  const hinted = priority >= HIGH_PRIORITY || priority === PRIORITY.LATE_HINT;
+  const hinted = priority >= HIGH_PRIORITY;
   return {
     kind: session.scope.parent === '' ? 'collection' : 'list',
     known: session.learnt,

@@ -14,7 +14,7 @@ import { NO_ALARMS } from '../../../src/plan/alarms.ts';
 import { NOTHING_LEARNT } from '../../../src/plan/learnt-changes.ts';
 import { AccountReader } from '../../../src/sync/account/account-reader.ts';
 import type { HintStore } from '../../../src/sync/hints/account-hints.ts';
-import type { RowState } from '../../../src/sync/hints/judge-hints.ts';
+import { judgeHint } from '../../../src/sync/hints/judge-hint.ts';
 import { AccountSource } from '../../../src/sync/reader/account-source.ts';
 import { observeAll } from '../../../src/sync/reader/observer.ts';
 import type { ReadingContext } from '../../../src/sync/reader/reading-context.ts';
@@ -52,8 +52,9 @@ interface MemoryList extends ClientSource {
 type MemoryLists = Partial<Record<CollectionName, MemoryList>>;
 
 /** A row as the mirror holds it. */
-interface MemoryRow extends RowState {
+interface MemoryRow {
   readonly source: string;
+  readonly changedAt: Date;
 }
 
 /** Items 1 to `size` in falling order, any ID a cursor: cheap at any size. */
@@ -100,7 +101,6 @@ export class MemoryAccount {
   readonly #lists: MemoryLists;
   readonly #rows = new Map<CollectionName, Map<string, MemoryRow>>();
   readonly #scopes = new Map<CollectionName, Record<string, unknown>>();
-  #changeId = 0;
 
   private constructor(clock: VirtualClock, budget: Budget, lists: MemoryLists) {
     this.clock = clock;
@@ -226,8 +226,7 @@ export class MemoryAccount {
     const outcomes = write.items.map(({ key = '', source }): ItemOutcome => {
       const known = rows.get(key);
       if (known?.source === source) return 'unchanged';
-      this.#changeId += 1;
-      rows.set(key, { source, changeId: String(this.#changeId), changedAt: at, live: true });
+      rows.set(key, { source, changedAt: at });
       return known === undefined ? 'inserted' : 'updated';
     });
     const counts = countOutcomes(outcomes);
@@ -292,31 +291,29 @@ export class MemoryAccount {
         const first = dueFirst().find(
           ({ scope }) => among.includes(scope.collection) && !except.some((each) => isSame(each, scope)),
         );
-        return first && { scope: first.scope, inMs: Math.max(0, first.dueAt - clock.now()) };
+        if (first === undefined) return undefined;
+        const { scope } = first;
+        const due = dueFirst().filter((each) => isSame(each.scope, scope) && each.dueAt <= clock.now());
+        return { scope, inMs: Math.max(0, first.dueAt - clock.now()), hints: due };
       },
-      due: async (scope) =>
-        dueFirst().filter((each) => isSame(each.scope, scope) && each.dueAt <= clock.now()),
-      rows: async ({ collection }, keys) => {
+      live: async ({ collection }, keys) => {
         const rows = this.#rowsOf(collection);
-        return new Map(keys.flatMap((key) => [rows.get(key)].flatMap((row) => (row ? [[key, row]] : []))));
+        return new Set(keys.filter((key) => rows.has(key)));
       },
-      lastChange: async ({ collection }) =>
-        [...this.#rowsOf(collection).values()]
-          .map(({ changedAt }) => changedAt)
-          .sort((a, b) => b.getTime() - a.getTime())[0],
       size: async ({ collection }) => this.#rowsOf(collection).size,
-      isThere: async () => true,
-      forgetOthers: async (mirrored) => {
-        for (const [id, { scope }] of hints) if (!mirrored.includes(scope.collection)) hints.delete(id);
-      },
-      update: async (scope, judge) => {
-        const { done, again } = judge(new Date(clock.now()));
-        const id = ({ key }: StoredHint): string => `${scope.collection}/${scope.parent}/${key}`;
-        for (const hint of done) if (hints.get(id(hint))?.seq === hint.seq) hints.delete(id(hint));
-        for (const { hint, dueAt } of again) {
-          const stored = hints.get(id(hint));
-          if (stored?.seq !== hint.seq) continue;
-          hints.set(id(hint), { ...stored, step: stored.step + 1, dueAt: dueAt.getTime() });
+      settle: async (scope, read) => {
+        const now = new Date(clock.now());
+        const rows = this.#rowsOf(scope.collection);
+        const moments = [...rows.values()].map(({ changedAt }) => changedAt);
+        const newest = moments.sort((a, b) => b.getTime() - a.getTime())[0];
+        for (const hint of read) {
+          const { key, seq, step } = hint;
+          const id = `${scope.collection}/${scope.parent}/${key}`;
+          const stored = hints.get(id);
+          if (stored?.seq !== seq) continue;
+          const dueAt = judgeHint(hint, key === '' ? newest : rows.get(key)?.changedAt, now);
+          if (dueAt === null) hints.delete(id);
+          else hints.set(id, { ...stored, step: step + 1, dueAt: dueAt.getTime() });
         }
       },
     };

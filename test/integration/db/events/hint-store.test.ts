@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
   addHints,
-  dueHints,
   forgetOtherHints,
-  nextHint,
+  nextHints,
+  type StoredHint,
   updateHints,
 } from '../../../../src/db/events/hint-store.ts';
 import { COLLECTION_NAMES, type CollectionName, type Scope } from '../../../../src/model/collections.ts';
@@ -15,6 +15,18 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
 const job = (key: string): HintedRow => ({ collection: 'research_jobs', parent: '', key });
+
+/** The scope's hints that are due. */
+async function dueHints(db: MirroredAccount['database']['db'], scope: Scope): Promise<readonly StoredHint[]> {
+  const others: Scope[] = [];
+  for (;;) {
+    const next = await nextHints(db, scope.userId, [scope.collection], others);
+    if (next === undefined || next.scope.parent === scope.parent) return next?.hints ?? [];
+    others.push(next.scope);
+  }
+}
+
+const done = (hint: StoredHint) => ({ ...hint, dueAt: null });
 
 /** The store's functions for one account, its clock read from the database. */
 async function hintsOf(account: MirroredAccount) {
@@ -29,11 +41,12 @@ async function hintsOf(account: MirroredAccount) {
     now,
     add: async (rows: readonly HintedRow[], inMs = 0) =>
       addHints(db, userId, rows, new Date((await now()).getTime() + inMs)),
-    next: (among: readonly string[] = COLLECTION_NAMES, except: Parameters<typeof nextHint>[3] = []) =>
-      nextHint(db, userId, among, except),
-    due: (limit = 10) => dueHints(db, jobs, limit),
-    update: (settled: Parameters<typeof updateHints>[2]) =>
-      db.transaction((trx) => updateHints(trx, jobs, settled)),
+    next: (among: readonly string[] = COLLECTION_NAMES, except: Parameters<typeof nextHints>[3] = []) =>
+      nextHints(db, userId, among, except),
+    /** Of jobs. */
+    due: () => dueHints(db, jobs),
+    update: (read: Parameters<typeof updateHints>[2]) =>
+      db.transaction((trx) => updateHints(trx, jobs, read)),
     accounts: async () => [...(await dueWork(db, [], [], new Date())).hinted],
   };
 }
@@ -92,7 +105,11 @@ describe('hints', () => {
     expect(await hints.due()).toEqual([]);
 
     await hints.add([{ collection: 'list_items', parent: '7', key: '' }]);
-    expect(await hints.next()).toEqual({ scope: account.scope('list_items', '7'), inMs: 0 });
+    expect(await hints.next()).toMatchObject({
+      scope: account.scope('list_items', '7'),
+      inMs: 0,
+      hints: [{ key: '' }],
+    });
     const busy = [{ collection: 'list_items', parent: '7' }] as const;
     expect((await hints.next(COLLECTION_NAMES, busy))?.scope.collection).toBe('research_jobs');
     expect((await hints.next(['research_jobs', 'lists']))?.scope.collection).toBe('research_jobs');
@@ -112,7 +129,7 @@ describe('hints', () => {
     const [one, two] = await hints.due();
     if (one === undefined || two === undefined) throw new Error('two hints were added');
     const dueAt = new Date((await hints.now()).getTime() + 500_000);
-    await hints.update({ done: [one], again: [{ hint: two, dueAt }] });
+    await hints.update([done(one), { ...two, dueAt }]);
     expect(await hints.due()).toEqual([]);
     expect((await hints.next())?.inMs).toBeGreaterThan(400_000);
     await hints.add([job('2')]);
@@ -125,14 +142,14 @@ describe('hints', () => {
     if (one === undefined || two === undefined) throw new Error('two hints were added');
     await hints.add([job('1'), job('2')]);
     const later = new Date((await hints.now()).getTime() + 500_000);
-    await hints.update({ done: [one], again: [{ hint: two, dueAt: later }] });
+    await hints.update([done(one), { ...two, dueAt: later }]);
     expect(await told()).toEqual(['1 2 0', '2 2 0']);
   });
 
   it('of collections that are not mirrored any more are forgotten', async () => {
     await hints.add([job('1'), { collection: 'lists', parent: '', key: '2' }]);
     const { db } = account.database;
-    await forgetOtherHints(db, account.fence.userId, ['lists']);
+    await forgetOtherHints(db, account.fence, ['lists']);
     expect((await hints.next())?.scope.collection).toBe('lists');
     expect(await hints.due()).toEqual([]);
   });
@@ -151,12 +168,11 @@ describe('hints', () => {
     const rows = Array.from({ length: 200 }, (_, at) => job(String(at)));
     const storm = Array.from({ length: 20 }, (_, at) => hints.add(at % 2 === 0 ? rows : rows.toReversed()));
     const update = async (): Promise<void> => {
-      for (let times = 0; times < 10; times += 1)
-        await hints.update({ done: await hints.due(200), again: [] });
+      for (let times = 0; times < 10; times += 1) await hints.update((await hints.due()).map(done));
     };
     await Promise.all([...storm, update(), update()]);
     await update();
-    expect(await hints.due(200)).toEqual([]);
+    expect(await hints.due()).toEqual([]);
   });
 });
 
@@ -176,24 +192,22 @@ it('hints of one scope are read and removed by themselves: those of other lists,
     await addHints(db, userId, rows, now);
   }
   const due = (): Promise<string[]> =>
-    Promise.all(scopes.map(async (scope) => (await dueHints(db, scope, 10)).map(({ key }) => key).join()));
+    Promise.all(scopes.map(async (scope) => (await dueHints(db, scope)).map(({ key }) => key).join()));
   expect(await due()).toEqual(['1,2,3', '1,2,3', '1,2,3', '1,2,3']);
 
   const [first] = scopes;
   if (first === undefined) throw new Error('there are four');
-  const [one, two] = await dueHints(db, first, 10);
+  const [one, two] = await dueHints(db, first);
   if (one === undefined || two === undefined) throw new Error('three were added');
   // As late as a hint's next reading may be at all (moment-ahead.ts), by the database's clock: less the test's own
   // time.
   const { rows } = await db.sql<{ at: Date }>`select clock_timestamp() + interval '9 minutes' as at`;
   const [{ at: later } = { at: now }] = rows;
-  await db.transaction((trx) =>
-    updateHints(trx, first, { done: [one], again: [{ hint: two, dueAt: later }] }),
-  );
+  await db.transaction((trx) => updateHints(trx, first, [done(one), { ...two, dueAt: later }]));
   expect(await due()).toEqual(['3', '1,2,3', '1,2,3', '1,2,3']);
 
   const next = async (userId: string, among: readonly CollectionName[]): Promise<Scope | undefined> =>
-    (await nextHint(db, userId, among, []))?.scope;
+    (await nextHints(db, userId, among, []))?.scope;
   expect(await next(other.fence.userId, ['lists', 'list_items'])).toEqual(other.scope('list_items', '7'));
   expect(await next(other.fence.userId, ['lists'])).toBeUndefined();
 });

@@ -52,10 +52,10 @@ describe('a list that is due', () => {
       once = false;
       await meanwhile();
     };
-    const hinted = { whole: true, keys: [], known: new Set<string>() };
+    const { fence, reader } = account.current;
     const { signal } = new AbortController();
-    const more = { hinted, requests: 1, priority: 40, signal } as const;
-    await account.current.reader.readHinted('list_items', { parent, ...more });
+    const request = { keys: [''], known: new Set<string>(), requests: 1, priority: 40, signal } as const;
+    await reader.readHinted({ userId: fence.userId, collection: 'list_items', parent }, request);
   }
 
   const change = async (id: string): Promise<void> => {

@@ -6,9 +6,8 @@ import { type HintedRow, rowsOfEvent } from '../../../../src/model/hint.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { accountService, type AccountService } from '../../../../src/sync/loops/account-service.ts';
-import { hintDispatcher } from '../../../../src/sync/hints/hint-dispatcher.ts';
+import { HintDispatcher } from '../../../../src/sync/hints/hint-dispatcher.ts';
 import { createHintStore } from '../../../../src/sync/hints/account-hints.ts';
-import { readingBudget } from '../../../../src/sync/hints/reading-budget.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createFrozenAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 import { earlier } from '../../../support/postgres/earlier.ts';
@@ -36,11 +35,11 @@ async function mirrored(): Promise<void> {
   const { database, current, config } = test;
   const { fence, reader, source } = current;
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
-  const dispatcher = hintDispatcher({
+  const dispatcher = new HintDispatcher({
     reader,
     store: createHintStore(database.db, fence),
     collections: COLLECTIONS,
-    budget: readingBudget(source),
+    perMinute: () => source.sizeOf('other'),
     gracePeriodMs: config.gracePeriodMs,
     onFailure,
     clock: systemClock,
@@ -54,7 +53,7 @@ async function mirrored(): Promise<void> {
     ping: () => Promise.resolve(),
     onState: () => Promise.resolve(),
     onFailure,
-    companions: [dispatcher.loop],
+    companions: [(signal, follow) => dispatcher.run(signal, follow)],
     clock: systemClock,
     random: () => 1,
   });
@@ -136,12 +135,13 @@ describe('a hinted scope', () => {
       ['list_items', list],
       ['account', ''],
     ] as const) {
-      const read = await test.current.reader.readHinted(name, {
-        parent,
-        hinted: { whole: true, keys: [], known: new Set() },
+      const scope = { userId: test.current.fence.userId, collection: name, parent };
+      const read = await test.current.reader.readHinted(scope, {
+        keys: [''],
+        known: new Set(),
         requests: 1,
-        priority: PRIORITY.LATE_HINT,
-        signal: AbortSignal.abort(new Stopped('a late reading of hints')),
+        priority: PRIORITY.HINT,
+        signal: AbortSignal.abort(new Stopped('the test')),
       });
       expect([name, read.outcome.error, read.covers('')]).toEqual([name, undefined, false]);
     }
