@@ -105,14 +105,20 @@ export async function updateHints(
   if (read.length === 0) return;
   const hints = trx.stateTable('hint');
   const [keys, seqs] = [read.map(({ key }) => key), read.map(({ seq }) => seq)];
-  const x = sql`unnest(${keys}::text[], ${seqs}::bigint[], ${read.map(({ dueAt }) => dueAt)}::timestamptz[]) as x (key, seq, due_at)`;
-  const inScope = sql`h._user_id = ${userId}::bigint and h.collection = ${collection} and h.parent = ${parent}`;
-  const isSame = sql`${inScope} and h.key = x.key and h.seq = x.seq`;
+  const x = sql`unnest(${keys}::text[], ${seqs}::bigint[], ${read.map(({ dueAt }) => dueAt)}::timestamptz[])
+    as x (key, seq, due_at)`;
+  const inScope = sql`h.collection = ${collection} and h.parent = ${parent}`;
   // In the order in which `addHints` locks them: no transaction waits for another that waits for it.
-  await trx.sql`select from ${hints} as h where ${inScope} and h.key = any(${keys}::text[]) order by h.key for update`;
-  await trx.sql`delete from ${hints} as h using ${x} where ${isSame} and x.due_at is null`;
   await trx.sql`
-    update ${hints} as h set step = h.step + 1, due_at = x.due_at from ${x} where ${isSame} and x.due_at is not null`;
+    select from ${hints} as h
+    where h._user_id = ${userId}::bigint and ${inScope} and h.key = any(${keys}::text[])
+    order by h.key for update`;
+  await trx.sql`
+    delete from ${hints} as h using ${x}
+    where h._user_id = ${userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq and x.due_at is null`;
+  await trx.sql`
+    update ${hints} as h set step = h.step + 1, due_at = x.due_at from ${x}
+    where h._user_id = ${userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq and x.due_at is not null`;
 }
 
 /** Removes hints of collections that are not mirrored any more. @throws LeaseLost */

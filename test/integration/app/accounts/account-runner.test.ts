@@ -32,6 +32,18 @@ function running() {
   return eventually('the account to run', () => service.runners()[0]?.current());
 }
 
+it('an account that runs forgets hints of collections that an earlier configuration mirrored', async () => {
+  await account.query(
+    `insert into mirror_sync.hint (_user_id, collection, parent, key, hinted_at, due_at)
+     select _user_id, 'was_mirrored', '', '1', now(), now() from mirror_sync.account`,
+  );
+  await service.start();
+  await eventually(
+    'the hint to go',
+    async () => (await account.query('select from mirror_sync.hint')).length === 0,
+  );
+});
+
 describe('an account that was taken from the only daemon, which has nothing to write', () => {
   const owner = async () =>
     (
