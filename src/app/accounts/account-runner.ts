@@ -2,7 +2,7 @@ import type { Secret } from '../../config/secret.ts';
 import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import type { Fence } from '../../model/fence.ts';
 import { forgetOtherHints } from '../../db/events/hint-store.ts';
-import { pruneEvents } from '../../db/events/prune-events.ts';
+import { pruneEvents } from '../../db/events/event-store.ts';
 import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
 import { followColumns } from '../../mirror/columns/follow-columns.ts';
 import { pruneHistory } from '../../mirror/history/retention.ts';

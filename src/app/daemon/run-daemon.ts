@@ -2,7 +2,7 @@ import { commandService } from '../../commands/commands.ts';
 import type { ServiceConfig, Config } from '../../config/config.ts';
 import { NEVER } from '../../config/values/parse-cron.ts';
 import type { Db } from '../../db/connection/db.ts';
-import { createEventSink } from '../../db/events/event-sink.ts';
+import { createEventSink } from '../../db/events/event-store.ts';
 import { receivingAccounts } from '../../db/webhook/receiving-accounts.ts';
 import { createWebhookServer } from '../../webhooks/receive/webhook-server.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
@@ -261,7 +261,7 @@ function webhookListener(
   writes: WriteHealth,
 ) {
   const db = mirror.beside(DELIVERY_CONNECTIONS);
-  const sink = createEventSink({ db, collections: config.collections, clock });
+  const sink = createEventSink(db, config.collections, clock);
   const bellsOf = (userId: string) =>
     accounts
       .runners()

@@ -1,17 +1,53 @@
 import { commitDurably, type Db } from '../connection/db.ts';
 import { sql } from 'kysely';
+import type { Clock } from '@research-mirror/runtime/clock';
+import type { CollectionName } from '../../model/collections.ts';
+import type { Fence } from '../../model/fence.ts';
 import type { HintedRow } from '../../model/hint.ts';
 import { forgottenHash } from '../../model/forgotten-key.ts';
 import { jsonbText, storedBody, type StoredBody } from '../../model/json/jsonb-text.ts';
 import { timestampText } from '../../model/json/timestamp-text.ts';
-import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
+import type { EventSink, VerifiedEvent } from '../../model/webhook/verified-event.ts';
+import { coalesced } from '../notify/coalesced.ts';
+import { wake } from '../notify/wakeups.ts';
+import { pruneInBatches } from '../ownership/prune-in-batches.ts';
 import { addHints } from './hint-store.ts';
 import { isRefusedValue } from '../connection/sql-state.ts';
+import { mirroredRows } from './stored-events.ts';
+
+/** Other processes are woken once in this time at most, milliseconds: one wake-up is enough for many events. */
+const COALESCE_MS = 50;
+/** IDs stay so many times longer than their rows, and for so long at least (ms): a late repetition is recognized. */
+const ID_RETENTIONS = 4;
+const ID_LEAST_MS = 400 * 86_400_000;
+
+/**
+ * Stores events, and soon after the commit wakes the process that owns the account.
+ * @param db a pool that pages do not use: a delivery must be answered within a second
+ * @param collections mirrored ones: hints are for these only
+ */
+export function createEventSink(
+  db: Db,
+  collections: readonly CollectionName[],
+  clock: Pick<Clock, 'sleep'>,
+): EventSink {
+  const wakeOthers = coalesced(async () => {
+    await wake(db);
+    await clock.sleep(COALESCE_MS);
+  });
+  return {
+    async store(userId, event) {
+      const outcome = await storeEvent(db, userId, event, mirroredRows(event.rows, collections));
+      if (outcome === 'stored') void wakeOthers();
+      return outcome;
+    },
+  };
+}
 
 /**
  * Stores an event and its hints in one transaction: when this resolves, they are on disk. Any process may receive the
  * event, so there is no fence; where several do at once, one stores it, and the others wait for that commit and find
- * it known. IDs and hashes of bodies outlive the rows (prune-events.ts): an ID with another body is another event,
+ * it known. IDs and hashes of bodies outlive the rows (`pruneEvents`): an ID with another body is another event,
  * which gets an ID of its own.
  * @param rows those that the event names, of mirrored collections
  * @throws DatabaseUnavailable: it may have been stored, and can be stored again
@@ -114,4 +150,25 @@ async function firstSeen(
 function contentOf({ source, dataSource }: VerifiedEvent, asJson = true): Content {
   const data = asJson && dataSource !== undefined ? jsonbText(dataSource).raw : null;
   return { data, ...storedBody(source, asJson) };
+}
+
+/**
+ * Removes an account's events that were received more than `keepMs` ago, and later their IDs, a batch at a time.
+ * @param signal ends it after the current batch; the next call goes on
+ */
+export async function pruneEvents(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
+  const seenMs = Math.max(ID_RETENTIONS * keepMs, ID_LEAST_MS);
+  for (const [table, ms] of [
+    [db.table('events'), keepMs],
+    [db.stateTable('event_seen'), seenMs],
+  ] as const) {
+    const rows = { table, key: 'id' };
+    await pruneInBatches(
+      db,
+      fence,
+      rows,
+      signal,
+      (before) => sql`received_at < ${before(ms)} order by received_at`,
+    );
+  }
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/connection/database.ts';
-import { createEventSink } from '../../../src/db/events/event-sink.ts';
+import { createEventSink } from '../../../src/db/events/event-store.ts';
 import { receivingAccounts } from '../../../src/db/webhook/receiving-accounts.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type { Scheme } from '../../../src/model/webhook/signature-scheme.ts';
@@ -49,7 +49,7 @@ async function receive(db: Database = database, header = 'X-Service-Signature'):
       allPinged: () => true,
       hide: () => {},
     }),
-    store: createEventSink({ db: db.db, collections: COLLECTION_NAMES, clock: systemClock }),
+    store: createEventSink(db.db, COLLECTION_NAMES, systemClock),
     clock: systemClock,
     log: { info: () => {}, warn: () => {} },
     onEvent: () => {},

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { createEventSink } from '../../../../src/db/events/event-sink.ts';
-import { pruneEvents } from '../../../../src/db/events/prune-events.ts';
+import { createEventSink, pruneEvents } from '../../../../src/db/events/event-store.ts';
 import { listEvents, replayEvents } from '../../../../src/db/events/stored-events.ts';
 import { createWakeups } from '../../../../src/db/notify/wakeups.ts';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
@@ -18,7 +17,7 @@ const scene = eventAccounts();
 describe('the sink', () => {
   it('hints only collections that are mirrored', async () => {
     const { db } = scene.database;
-    const sink = createEventSink({ db, collections: ['lists'], clock: new VirtualClock() });
+    const sink = createEventSink(db, ['lists'], new VirtualClock());
     const list = envelope('evt_1', { type: 'list.failed', data: { list_id: 2 } });
     for (const body of [list, envelope('evt_2')]) await sink.store(scene.account.userId, eventOf(body));
     expect(await scene.account.hints()).toEqual(['lists//2/1']);
@@ -37,7 +36,7 @@ describe('the sink', () => {
     await wakeups.start();
     await eventually('its first look', () => wakes > 0);
     const clock = new VirtualClock();
-    const sink = createEventSink({ db: scene.database.db, collections: COLLECTION_NAMES, clock });
+    const sink = createEventSink(scene.database.db, COLLECTION_NAMES, clock);
     const before = wakes;
     const bodies = Array.from({ length: 30 }, (_, index) => envelope(`evt_${index}`));
     await Promise.all(bodies.map((body) => sink.store(scene.account.userId, eventOf(body))));
