@@ -2,7 +2,7 @@ import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import { readAccount } from '../../db/ownership/account-plans.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { nextHints, type NextHints, updateHints, type StoredHint } from '../../db/events/hint-store.ts';
+import { nextHints, updateHints, type StoredHint } from '../../db/events/hint-store.ts';
 import { keyColumn } from '../../mirror/rows/key-order.ts';
 import { inScope, dataTable, tableOf, keyTypeName } from '../../mirror/table.ts';
 import { liveCount } from '../../mirror/page/known-rows.ts';
@@ -10,29 +10,28 @@ import type { CollectionName, Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { judgeHint } from './judge-hint.ts';
 
-/** The queue of an account's hints, and what the mirror has of the hinted rows. */
-export interface HintStore {
-  /** The scope whose hint is due first, among these collections and except these scopes, with its due hints. */
-  next(among: readonly CollectionName[], except: readonly Scope[]): Promise<NextHints | undefined>;
-  /** Those of the keys whose rows are live. */
-  live(scope: Scope, keys: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Live rows of the scope. */
-  size(scope: Scope): Promise<number>;
-  /** Removes hints whose rows were read, or puts them off: see `judgeHint`. @throws LeaseLost */
-  settle(scope: Scope, hints: readonly StoredHint[]): Promise<void>;
-}
+export type HintStore = ReturnType<typeof createHintStore>;
 
-export function createHintStore(db: Db, fence: Fence): HintStore {
+/** The queue of an account's hints, and what the mirror has of the hinted rows. */
+export function createHintStore(db: Db, fence: Fence) {
   return {
-    next: (among, except) => nextHints(db, fence.userId, among, except),
-    live: async (scope, keys) =>
+    /** The scope whose hint is due first, among these collections and except these scopes, with its due hints. */
+    next: (among: readonly CollectionName[], except: readonly Scope[]) =>
+      nextHints(db, fence.userId, among, except),
+    /** Those of the keys whose rows are live. */
+    live: async (scope: Scope, keys: readonly string[]) =>
       new Set((await rowsOf(db, scope, keys)).filter(({ live }) => live).map(({ key }) => key)),
-    size: (scope) => liveCount(db, scope),
-    settle: async (scope, hints) => {
-      const keys = hints.map(({ key }) => key).filter((key) => key !== '');
-      const rows = await rowsOf(db, scope, keys);
+    /** Live rows of the scope. */
+    size: (scope: Scope) => liveCount(db, scope),
+    /** Removes hints whose rows were read, or puts them off: see `judgeHint`. @throws LeaseLost */
+    settle: async (scope: Scope, hints: readonly StoredHint[]) => {
+      const rows = await rowsOf(
+        db,
+        scope,
+        hints.map(({ key }) => key),
+      );
       const changedAt = new Map<string, Date | undefined>(rows.map((row) => [row.key, row.changedAt]));
-      if (keys.length < hints.length) changedAt.set('', await lastChange(db, scope));
+      if (hints.some(({ key }) => key === '')) changedAt.set('', await lastChange(db, scope));
       await fenced(db, fence, (trx, now) => {
         const judged = hints.map((hint) => ({
           ...hint,
@@ -44,13 +43,14 @@ export function createHintStore(db: Db, fence: Fence): HintStore {
   };
 }
 
-/** The rows that the mirror has, deleted ones too. */
+/** The rows that the mirror has, deleted ones too. The key '' names none. */
 async function rowsOf(
   db: Db,
   scope: Scope,
-  keys: readonly string[],
+  named: readonly string[],
 ): Promise<{ readonly key: string; readonly changedAt: Date; readonly live: boolean }[]> {
   const table = tableOf(db.schema, scope.collection);
+  const keys = named.filter((key) => key !== '');
   if (table.key === undefined || keys.length === 0) return [];
   return readAccount(
     db,
@@ -58,7 +58,7 @@ async function rowsOf(
     sql`
     select ${keyColumn(table)}::text as key, t._changed_at as "changedAt", t._deleted_at is null as live
     from ${dataTable(table)} as t
-    where ${inScope(table, scope)} and ${keyColumn(table)} = any(${[...keys]}::${keyTypeName(table)}[])`,
+    where ${inScope(table, scope)} and ${keyColumn(table)} = any(${keys}::${keyTypeName(table)}[])`,
   );
 }
 

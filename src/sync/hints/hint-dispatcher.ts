@@ -42,15 +42,6 @@ const LEAST_APART_MS = 1_000;
 /** A list of more rows (pages of 500) is read at the priority of lists, and not within the hints' part. */
 const LARGE_LIST_ROWS = BURST * 500;
 
-/** A scope that is left alone for a while. */
-interface Rest {
-  readonly scope: Scope;
-  /** Monotonic. */
-  readonly until: number;
-  /** Readings that failed in a row. */
-  readonly failures: number;
-}
-
 /**
  * Reads what events named, as soon as it is due (docs/design/events.md, "Hints"). All due hints of a scope are read
  * together, one reading of a scope at a time; later hints are the next reading's. So a storm costs no more than the
@@ -63,8 +54,8 @@ export class HintDispatcher {
   readonly #bucket: HintBucket;
   /** Scopes that are being read, by name. */
   readonly #busy = new Map<string, Scope>();
-  /** Scopes that are left alone for a while, by name. */
-  readonly #resting = new Map<string, Rest>();
+  /** Scopes that are left alone until a monotonic moment, by name; `failures` in a row is why, or 0. */
+  readonly #resting = new Map<string, { scope: Scope; until: number; failures: number }>();
   /** When all rows of a collection were last read for hints, monotonic. */
   readonly #walkedAt = new Map<CollectionName, number>();
 
