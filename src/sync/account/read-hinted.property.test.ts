@@ -21,7 +21,11 @@ async function mirrored(variant: SourceVariant, rows: number) {
   const { error } = await clock.runUntil(account.reader.read(NAME, { what: 'current', signal }));
   expect(error).toBeUndefined();
   account.sent.length = 0;
-  const ask = async (keys: readonly string[], requests: number, whole = false): Promise<HintedOutcome> => {
+  const ask = async (
+    keys: readonly string[],
+    requests: number,
+    { whole = false, signal = new AbortController().signal } = {},
+  ): Promise<HintedOutcome> => {
     const scope = { userId: '7', collection: NAME, parent: '' } as const;
     const known = await account.hintStore.live(scope, keys);
     const hinted = whole ? ['', ...keys] : keys;
@@ -125,7 +129,7 @@ describe('a reading of hinted rows', () => {
 
   it('of a scope as a whole is a poll, however long it takes', async () => {
     const { account, ask } = await mirrored(FALLING, 300);
-    const { covers } = await ask([], 1, true);
+    const { covers } = await ask([], 1, { whole: true });
     expect(covers('')).toBe(true);
     // The overlap: 200 rows.
     expect(account.sent.length).toBeGreaterThanOrEqual(20);
@@ -139,6 +143,17 @@ describe('a reading of hinted rows', () => {
     expect(covers('42')).toBe(true);
     expect(account.stale(NAME)).toEqual([]);
     expect(account.sent.map(({ cursor }) => cursor)).toEqual(['43', undefined]);
+  });
+
+  it('tells nothing of a row that is not in its place, where the poll that follows is broken off', async () => {
+    const { clock, list, account, ask } = await mirrored(FALLING, 300);
+    list.delete(258);
+    const stop = new AbortController();
+    const reading = ask(['42'], 5, { signal: stop.signal });
+    await clock.advance(150);
+    expect(account.sent.map(({ cursor }) => cursor)).toEqual(['43', undefined]);
+    stop.abort(new Stopped('the test'));
+    expect((await reading).covers('42')).toBe(false);
   });
 
   it('says that all rows must be read where the order is not known and the top did not show them', async () => {
