@@ -4,8 +4,8 @@ import type { Clock } from '@research-mirror/runtime/clock';
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 /**
- * Most submissions of a group that are in flight at once, whatever its limit: each is written twice in Postgres, and
- * a claim that waits behind too many others comes too late to be sent.
+ * Most submissions of a group that wait for a slot or are in flight at once: each is written twice in Postgres, and a
+ * claim that waits behind too many others comes too late to be sent.
  */
 const WIDEST = 32;
 
@@ -15,21 +15,18 @@ const WIDEST = 32;
  */
 export class InFlight {
   readonly #clock: Clock;
-  readonly #sizeOf: () => number;
   /** By submission: the controller that ends its wait; undefined once it is claimed. */
   readonly #active = new Map<string, AbortController | undefined>();
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #failures = 0;
 
-  /** @param sizeOf how many requests the group's budget allows in 60 s */
-  constructor(clock: Clock, sizeOf: () => number) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#sizeOf = sizeOf;
   }
 
   /** Most submissions in flight at once: while nothing can be sent, only one tries. */
   get width(): number {
-    return this.#failures > 0 ? 1 : Math.min(WIDEST, this.#sizeOf());
+    return this.#failures > 0 ? 1 : WIDEST;
   }
 
   /** Whether another may be started now. */

@@ -1,6 +1,5 @@
 import type { OnceRequest, RawAnswer } from '../api/api.ts';
 import { PRIORITY } from '../budget/priorities.ts';
-import type { RateGroup } from '../budget/rate-groups.ts';
 import { TransportError, RateLimited } from '../model/errors.ts';
 import type {
   ClaimedSubmission,
@@ -66,12 +65,10 @@ export interface SubmissionSource {
   once(request: OnceRequest): Promise<(RawAnswer & { readonly keyHash: string }) | undefined>;
   /** Whether a ping accepts the key. @throws where no ping is answered */
   isGood(keyHash: string, request: Pick<OnceRequest, 'priority' | 'signal' | 'stop'>): Promise<boolean>;
-  /** How many requests of the group its budget allows in 60 s. */
-  sizeOf(group: RateGroup): number;
 }
 
 export interface SendingContext {
-  readonly source: Pick<SubmissionSource, 'once' | 'isGood'>;
+  readonly source: SubmissionSource;
   readonly store: Pick<SubmissionStore, 'claim'>;
   readonly clock: Clock;
   /**

@@ -80,10 +80,7 @@ class Submitter {
   constructor(options: SubmitterOptions, signal: AbortSignal) {
     this.#options = options;
     this.#sending = { ...options, claiming: new Mutex() };
-    const { clock, source } = options;
-    this.#allInFlight = new Map(
-      RATE_GROUPS.map((name) => [name, new InFlight(clock, () => source.sizeOf(name))]),
-    );
+    this.#allInFlight = new Map(RATE_GROUPS.map((name) => [name, new InFlight(options.clock)]));
     this.#stop = AbortSignal.any([signal, this.#broken.signal]);
   }
 

@@ -281,7 +281,6 @@ export class SubmitterScenario {
           if (state !== true) this.#refusedKeys.add(keyHash);
           return state === true;
         },
-        sizeOf: (group) => budget.snapshot().groups.find((each) => each.group === group)?.size ?? 1,
       },
       store: mortal(this.store, life),
       clock: this.clock,
