@@ -16,8 +16,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { attempt, type ApiContext, type ServiceRequest } from './attempt.ts';
 import { readObject, readPage, refuseFalseEnd, servedBy, type ObjectAnswer } from './envelope.ts';
 import { sendOnce, type OnceRequest, type RawAnswer } from './once.ts';
-import { refusal, refuseOtherSuccess } from './refusal.ts';
-import { quote } from './service-message.ts';
+import { quote, refusal, refuseOtherSuccess } from './refusal.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 

@@ -5,7 +5,7 @@ import { fieldSource, refuseRepeatedNames, sliceElements } from '../model/json/j
 import { readKey, type KeyReading } from '../model/key.ts';
 import type { Item, Page, Served } from '../model/page.ts';
 import { stateOf } from '../model/row-state.ts';
-import { errorInside } from './service-message.ts';
+import { errorInside } from './refusal.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

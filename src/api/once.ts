@@ -3,8 +3,7 @@ import type { AnswerMeta } from '../budget/budget.ts';
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 import { TransportError } from '../model/errors.ts';
 import { attempt, type ApiContext, type ServiceRequest } from './attempt.ts';
-import { refusal } from './refusal.ts';
-import { quote } from './service-message.ts';
+import { quote, refusal } from './refusal.ts';
 import { TRANSPORT_LIMITS, type HttpAnswer, type HttpRequest, type Transport } from './transport.ts';
 
 /** A request that is sent at most once: what has an effect at the service must not be repeated unasked. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { quote, serviceMessage } from './service-message.ts';
+import { quote, serviceMessage } from './refusal.ts';
 
 describe('serviceMessage', () => {
   it.each([

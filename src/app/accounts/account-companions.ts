@@ -1,8 +1,8 @@
-import { quote, serviceMessage } from '../../api/service-message.ts';
+import { quote, serviceMessage } from '../../api/refusal.ts';
 import { TRANSPORT_LIMITS } from '../../api/transport.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { createSubmissionStore } from '../../db/submissions/submission-store.ts';
-import { explainWait, whyCreditsTooLow } from '../../db/submissions/waiting-submissions.ts';
+import { explainWait, whyCreditsTooLow } from '../../db/submissions/stored-submissions.ts';
 import { webhookStore } from '../../db/webhook/webhook-store.ts';
 import { submitter } from '../../submit/submitter.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
+  explainWait,
   findSubmission,
   listSubmissions,
   pruneSubmissions,
+  whyCreditsTooLow,
 } from '../../../src/db/submissions/stored-submissions.ts';
-import { explainWait, whyCreditsTooLow } from '../../../src/db/submissions/waiting-submissions.ts';
 import { storedSubmissions } from '../../support/submissions/stored-submissions.ts';
 
 const scene = storedSubmissions();
