@@ -14,17 +14,8 @@ import type { HttpAnswer, HttpRequest } from './transport.ts';
  */
 const LINGER_MS = { alone: 5_000, awaited: 600 } as const;
 
-/** The signal of one attempt. */
-interface AttemptSignal {
-  readonly signal: AbortSignal;
-  /** To be called when the request goes out: from then on a stop waits for its answer. */
-  sent(): void;
-  /** To be called when the attempt has ended. */
-  ended(): void;
-}
-
 /**
- * A stop ends a wait for a slot at once, but not a request on the wire: its slot is spent, and its answer brings a
+ * The signal of one attempt. A stop ends a wait for a slot at once, but not a request on the wire: its slot is spent, and its answer brings a
  * page. An abort ends either at once.
  * @param lingerMs how long a stop waits for it, asked at the stop
  */
@@ -32,7 +23,7 @@ export function attemptSignal(
   { signal: abort, stop }: { readonly signal: AbortSignal; readonly stop?: AbortSignal | undefined },
   clock: Clock,
   lingerMs: () => number,
-): AttemptSignal {
+) {
   const controller = new AbortController();
   const over = new AbortController();
   let onWire = false;
@@ -51,10 +42,12 @@ export function attemptSignal(
   else if (stop?.aborted === true) onStop();
   return {
     signal: controller.signal,
-    sent: () => {
+    /** To be called when the request goes out: from then on a stop waits for its answer. */
+    sent: (): void => {
       onWire = true;
     },
-    ended: () => {
+    /** To be called when the attempt has ended. */
+    ended: (): void => {
       abort.removeEventListener('abort', onAbort);
       stop?.removeEventListener('abort', onStop);
       over.abort();
@@ -87,7 +80,7 @@ export interface ServiceRequest {
   readonly priority: Priority;
   /** Its abort ends the wait for a slot, the request on the wire and the waits between attempts, at once. */
   readonly signal: AbortSignal;
-  /** Its abort ends waits at once, but lets a request on the wire be answered (attempt-signal.ts). */
+  /** Its abort ends waits at once, but lets a request on the wire be answered (`attemptSignal`). */
   readonly stop?: AbortSignal;
   /** Called for each attempt, besides the link's own: a walk counts its requests and 429s. */
   readonly onExchange?: (exchange: Exchange) => void;
@@ -107,15 +100,10 @@ export interface Exchange {
   readonly error: ClassifiedError | undefined;
 }
 
-/** What an answer means to the caller; `error` is what the exchange reports. */
-interface Judged<T> {
-  readonly outcome: T;
-  readonly error: ClassifiedError | undefined;
-}
-
 /**
  * Sends one request through the service's gate, on a slot of the budget, once, and reports how it ended.
  * @param send calls `begun` right before the request goes out; a NotSent frees the slot
+ * @param judge what an answer means to the caller, and the error that the exchange reports
  * @throws TransportError, which names the request: no answer came; any other error of `send`, or the cause of its
  *   NotSent; what the budget throws; ServiceDown
  */
@@ -124,7 +112,10 @@ export async function attempt<T>(
   method: HttpRequest['method'],
   asked: ServiceRequest,
   send: (signal: AbortSignal, begun: () => void) => Promise<HttpAnswer>,
-  judge: (answer: HttpAnswer) => Judged<T>,
+  judge: (answer: HttpAnswer) => {
+    readonly outcome: T;
+    readonly error: ClassifiedError | undefined;
+  },
 ): Promise<T> {
   const { budget, clock } = link;
   const { path, route, priority } = asked;

@@ -51,7 +51,10 @@ export async function sendOnce(link: OnceContext, asked: OnceRequest): Promise<R
   };
   let claimed = true;
   const send = async (signal: AbortSignal, begun: () => void): Promise<HttpAnswer> => {
-    claimed = await claim(asked);
+    // Nothing is on the wire yet.
+    claimed = await Promise.try(() => asked.claim?.() ?? true).catch((error: unknown) => {
+      throw new NotSent(error);
+    });
     if (!claimed) throw new NotSent('not claimed');
     begun();
     return await write(link, asked, signal);
@@ -61,15 +64,6 @@ export async function sendOnce(link: OnceContext, asked: OnceRequest): Promise<R
   } catch (error) {
     if (!claimed) return undefined;
     throw error;
-  }
-}
-
-/** @throws NotSent with what was thrown: nothing is on the wire yet */
-async function claim({ claim }: OnceRequest): Promise<boolean> {
-  try {
-    return (await claim?.()) ?? true;
-  } catch (error) {
-    throw new NotSent(error);
   }
 }
 

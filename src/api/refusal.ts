@@ -4,6 +4,9 @@ import { type ClassifiedError } from '@research-mirror/runtime/errors';
 import { KeyRefused, MalformedAnswer, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
 import type { HttpAnswer } from './transport.ts';
 
+/** Longest text of the service in a message of ours. */
+const MAX_LENGTH = 200;
+
 /**
  * What an answer that is no 2xx means, decided by its status alone. Undefined for a 2xx.
  * @param what the request, for the message: `GET /v1/lists/7`
@@ -46,9 +49,6 @@ function redirectHost(headers: AnswerHeaders): string {
   if (!URL.canParse(location)) return location.startsWith('/') ? 'another path' : 'no address';
   return new URL(location).origin;
 }
-
-/** Longest text of the service in a message of ours. */
-const MAX_LENGTH = 200;
 
 /**
  * What the body of a refusal says: `{error: {code, message}}`, `{detail}`, `{detail: […]}`, `{message}`, text, or

@@ -195,13 +195,6 @@ function createDispatcher(limits: TransportLimits, proxy: ProxySettings | undefi
   });
 }
 
-/** One request's dispatcher that knows whether the request was written. */
-interface WriteWatch {
-  readonly dispatcher: Dispatcher;
-  /** False: nothing of it was written. After a failure or an abort this no longer changes. */
-  readonly written: () => boolean;
-}
-
 /**
  * Watches one request on its way through undici, which starts it (`onRequestStart`, in `writeH1` of its client-h1.js)
  * when its connection is ready: after the TLS handshake, after the proxy accepted CONNECT. It writes the request in
@@ -209,7 +202,7 @@ interface WriteWatch {
  * was started may have been. undici queues a request again when its connection is lost before the start; a second
  * start throws here.
  */
-export function watchWriting(dispatcher: Dispatcher, mayWrite: () => boolean = () => true): WriteWatch {
+export function watchWriting(dispatcher: Dispatcher, mayWrite: () => boolean = () => true) {
   let written = false;
   return {
     dispatcher: dispatcher.compose((dispatch) => (options, handler) => {
@@ -223,6 +216,7 @@ export function watchWriting(dispatcher: Dispatcher, mayWrite: () => boolean = (
       };
       return dispatch(options, handler);
     }),
-    written: () => written,
+    /** False: nothing of it was written. After a failure or an abort this no longer changes. */
+    written: (): boolean => written,
   };
 }
