@@ -51,10 +51,12 @@ export async function sendOnce(link: OnceContext, asked: OnceRequest): Promise<R
   };
   let claimed = true;
   const send = async (signal: AbortSignal, begun: () => void): Promise<HttpAnswer> => {
-    // Nothing is on the wire yet.
-    claimed = await Promise.try(() => asked.claim?.() ?? true).catch((error: unknown) => {
+    try {
+      claimed = (await asked.claim?.()) ?? true;
+    } catch (error) {
+      // Nothing is on the wire yet.
       throw new NotSent(error);
-    });
+    }
     if (!claimed) throw new NotSent('not claimed');
     begun();
     return await write(link, asked, signal);

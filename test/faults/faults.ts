@@ -276,8 +276,8 @@ export const FAULTS: readonly Fault[] = [
     invariant: 8,
     fault: 'an operation is sent before its claim is committed',
     file: 'src/api/once.ts',
-    find: 'claimed = await claim(asked);',
-    put: `void claim(asked);
+    find: 'claimed = (await asked.claim?.()) ?? true;',
+    put: `void asked.claim?.();
         claimed = true;`,
     caughtIn: 'src/submit/submitter.property.test.ts',
     test: 'is sent at most once, in time, within the limits',
