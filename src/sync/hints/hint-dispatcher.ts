@@ -100,11 +100,11 @@ export class HintDispatcher {
 
   /** Waits for the bell, or so long. */
   async #rung(waitMs: number, signal: AbortSignal): Promise<void> {
+    if (waitMs === Number.POSITIVE_INFINITY) return this.bell.heard(signal);
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
-    const waits = [this.bell.heard(either)];
-    if (Number.isFinite(waitMs)) waits.push(this.#options.clock.sleep(waitMs, either));
-    await Promise.race(waits).finally(() => over.abort());
+    const sleep = this.#options.clock.sleep(waitMs, either);
+    await Promise.race([this.bell.heard(either), sleep]).finally(() => over.abort());
   }
 
   /**
