@@ -68,7 +68,6 @@ class Submitter {
   readonly #underWay = new Set<Promise<void>>();
   /** Claimed here, their outcome not stored yet: `recover` must not make them unknown. */
   readonly #inHand = new Set<string>();
-  #wake = new AbortController();
   /** Monotonic moments. */
   #recoverAt = Number.NEGATIVE_INFINITY;
   #explainAt = Number.NEGATIVE_INFINITY;
@@ -88,14 +87,13 @@ class Submitter {
     try {
       for (;;) {
         this.#stop.throwIfAborted();
-        this.#wakeIn(await this.#look());
-        await this.#options.bell.heard(this.#stop);
+        const waitMs = await this.#look();
+        await this.#options.bell.heardWithin(waitMs, this.#options.clock, this.#stop);
       }
     } catch (error) {
       this.#broken.abort(error);
       throw this.#stop.reason;
     } finally {
-      this.#wake.abort();
       await Promise.all(this.#underWay);
     }
   }
@@ -257,16 +255,6 @@ class Submitter {
   #logOnce(where: 'queue' | 'service', trouble: string): void {
     if (!this.#logged[where].has(trouble)) this.#options.log.warn(`submissions wait: ${trouble}`);
     this.#logged[where].add(trouble);
-  }
-
-  #wakeIn(ms: number): void {
-    const { clock, bell } = this.#options;
-    this.#wake.abort();
-    this.#wake = new AbortController();
-    clock.sleep(ms, this.#wake.signal).then(
-      () => bell.ring(),
-      () => {}, // a later look, or the end
-    );
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { VirtualClock } from '../testing/virtual-clock.ts';
 import { Doorbell } from './doorbell.ts';
 
 const forever = new AbortController().signal;
@@ -19,4 +20,27 @@ it('releases its waiter when the signal aborts, and keeps a later ring', async (
   await expect(heard).rejects.toThrow('enough');
   bell.ring();
   expect(bell.rung).toBe(true);
+});
+
+it('is heard within a time, which passes where it does not ring, and leaves no waiter behind', async () => {
+  const bell = new Doorbell();
+  const clock = new VirtualClock();
+  let heard = 0;
+  const wait = (ms: number): Promise<number> => bell.heardWithin(ms, clock, forever).then(() => (heard += 1));
+  void wait(1_000);
+  await clock.advance(999);
+  expect(heard).toBe(0);
+  await clock.advance(1);
+  expect(heard).toBe(1);
+
+  void wait(1_000);
+  bell.ring();
+  await clock.advance(0);
+  expect(heard).toBe(2);
+  void wait(Number.POSITIVE_INFINITY);
+  await clock.advance(1_000_000);
+  expect(heard).toBe(2);
+  bell.ring();
+  await clock.advance(0);
+  expect([heard, bell.rung]).toEqual([3, false]);
 });

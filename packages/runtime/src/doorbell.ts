@@ -1,3 +1,5 @@
+import type { Clock } from './clock.ts';
+
 /**
  * A coalescing wake-up signal (an auto-reset event): a ring wakes the waiter, and rings while nobody waits are
  * remembered as one.
@@ -37,5 +39,16 @@ export class Doorbell {
       });
     }
     this.#rung = false;
+  }
+
+  /**
+   * Waits for the next ring, or so long (ms; Infinity: for the ring alone).
+   * @throws the signal's reason when it is aborted
+   */
+  async heardWithin(ms: number, clock: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<void> {
+    if (ms === Number.POSITIVE_INFINITY) return this.heard(signal);
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    await Promise.race([this.heard(either), clock.sleep(ms, either)]).finally(() => over.abort());
   }
 }

@@ -90,21 +90,12 @@ export class HintDispatcher {
     try {
       for (;;) {
         const waitMs = await this.#beginDue(begin, signal);
-        await this.#rung(waitMs, signal);
+        await this.bell.heardWithin(waitMs, this.#options.clock, signal);
       }
     } finally {
       broken.abort(new Stopped('the reading of hints'));
       await Promise.all(readings);
     }
-  }
-
-  /** Waits for the bell, or so long. */
-  async #rung(waitMs: number, signal: AbortSignal): Promise<void> {
-    if (waitMs === Number.POSITIVE_INFINITY) return this.bell.heard(signal);
-    const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
-    const sleep = this.#options.clock.sleep(waitMs, either);
-    await Promise.race([this.bell.heard(either), sleep]).finally(() => over.abort());
   }
 
   /**
