@@ -8,7 +8,7 @@ import { inScope, dataTable, tableOf, keyTypeName } from '../../mirror/table.ts'
 import { liveCount } from '../../mirror/page/known-rows.ts';
 import type { CollectionName, Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import { judgeHint } from './judge-hint.ts';
+import { judgeHint } from './hint-rules.ts';
 
 export type HintStore = ReturnType<typeof createHintStore>;
 

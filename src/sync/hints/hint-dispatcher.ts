@@ -14,7 +14,7 @@ import { Stopped } from '@research-mirror/runtime/service';
 import type { AccountReader } from '../account/account-reader.ts';
 import type { Follow } from '../loops/account-service.ts';
 import type { HintStore } from './account-hints.ts';
-import { BURST, HintBucket } from './hint-bucket.ts';
+import { BURST, HintBucket } from './hint-rules.ts';
 
 export interface HintDispatcherOptions {
   readonly reader: Pick<AccountReader, 'readHinted' | 'read' | 'isWalking'>;

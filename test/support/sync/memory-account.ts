@@ -14,7 +14,7 @@ import { NO_ALARMS } from '../../../src/plan/alarms.ts';
 import { NOTHING_LEARNT } from '../../../src/plan/learnt-changes.ts';
 import { AccountReader } from '../../../src/sync/account/account-reader.ts';
 import type { HintStore } from '../../../src/sync/hints/account-hints.ts';
-import { judgeHint } from '../../../src/sync/hints/judge-hint.ts';
+import { judgeHint } from '../../../src/sync/hints/hint-rules.ts';
 import { AccountSource } from '../../../src/sync/reader/account-source.ts';
 import { observeAll } from '../../../src/sync/reader/observer.ts';
 import type { ReadingContext } from '../../../src/sync/reader/reading-context.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { StoredHint } from '../../db/events/hint-store.ts';
-import { judgeHint } from './judge-hint.ts';
+import { HintBucket, judgeHint } from './hint-rules.ts';
 
 const NOW = new Date(Date.UTC(2026, 0, 1));
 const at = (ms: number): Date => new Date(NOW.getTime() + ms);
@@ -46,6 +46,25 @@ it('a hint whose row was read is due again within 5 to 30 s, whatever the clocks
       const inMs = againIn(hint({ hintedAt: at(hintedMs), step }), at(-2e9));
       expect(inMs).toBeGreaterThanOrEqual(5_000);
       expect(inMs).toBeLessThanOrEqual(30_000);
+    }),
+  );
+});
+
+it('the hints’ part of the budget never gives more than half of the budget and five, in whatever steps it is asked', () => {
+  const step = fc.record({ ms: fc.nat(5_000), wants: fc.nat(8) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 600 }), (steps, perMinute) => {
+      const bucket = new HintBucket(0);
+      let [now, taken] = [0, 0];
+      for (const { ms, wants } of steps) {
+        now += ms;
+        const some = Math.min(wants, bucket.tokens(now, perMinute));
+        bucket.spend(some);
+        taken += some;
+        expect(taken).toBeLessThanOrEqual(5 + (now * perMinute) / 120_000 + 1e-5 * (steps.length + 1));
+      }
+      const wait = bucket.waitMs(now, perMinute);
+      expect(bucket.tokens(now + wait, perMinute)).toBeGreaterThan(0);
     }),
   );
 });
