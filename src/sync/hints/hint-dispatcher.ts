@@ -37,8 +37,6 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 /** Wait (ms) after the queue could not be looked into. */
 const LOOK_AGAIN_MS = 5_000;
-/** Least time (ms) between two readings of all rows, however short the grace period. */
-const LEAST_APART_MS = 1_000;
 /** A list of more rows (pages of 500) is read at the priority of lists, and not within the hints' part. */
 const LARGE_LIST_ROWS = BURST * 500;
 
@@ -160,7 +158,7 @@ export class HintDispatcher {
     follow: Follow,
     signal: AbortSignal,
   ): Promise<number> {
-    const { reader, store } = this.#options;
+    const { clock, reader, store } = this.#options;
     // A list that is not mirrored yet: its own row comes first.
     if (!(await this.#parentIsThere(scope))) {
       this.#bucket.spend(-1);
@@ -187,11 +185,14 @@ export class HintDispatcher {
     const left = hints.filter(({ key }) => !covers(key));
     if (!walkNeeded || left.length === 0) return 0;
     const waitMs = this.#mayWalkIn(scope.collection);
-    if (waitMs === 0) {
-      await this.#walk(scope.collection, follow, signal);
-      await store.settle(scope, left);
-    }
-    return waitMs;
+    if (waitMs > 0) return waitMs;
+    const walked = await reader.read(scope.collection, { what: 'rows', signal });
+    this.#walkedAt.set(scope.collection, clock.monotonic());
+    follow(walked);
+    signal.throwIfAborted();
+    if (walked.error !== undefined) throw walked.error;
+    await store.settle(scope, left);
+    return 0;
   }
 
   /** The scope's parent row is there and not deleted; true for a scope without parent. */
@@ -205,20 +206,10 @@ export class HintDispatcher {
   /** How long (ms) until all rows of the collection may be read for hints: at most once in a grace period. */
   #mayWalkIn(name: CollectionName): number {
     const { reader, clock, gracePeriodMs } = this.#options;
-    const least = Math.max(gracePeriodMs, LEAST_APART_MS);
     // A walk that is under way read some rows before the event; after it, a cheaper reading may do.
-    if (reader.isWalking(name)) return least;
+    if (reader.isWalking(name)) return gracePeriodMs;
     const since = clock.monotonic() - (this.#walkedAt.get(name) ?? Number.NEGATIVE_INFINITY);
-    return Math.max(0, least - since);
-  }
-
-  async #walk(name: CollectionName, follow: Follow, signal: AbortSignal): Promise<void> {
-    const { reader, clock } = this.#options;
-    const outcome = await reader.read(name, { what: 'rows', signal });
-    this.#walkedAt.set(name, clock.monotonic());
-    follow(outcome);
-    signal.throwIfAborted();
-    if (outcome.error !== undefined) throw outcome.error;
+    return Math.max(0, gracePeriodMs - since);
   }
 }
 
