@@ -38,10 +38,9 @@ it('an account that runs forgets hints of collections that an earlier configurat
      select _user_id, 'was_mirrored', '', '1', now(), now() from mirror_sync.account`,
   );
   await service.start();
-  await eventually(
-    'the hint to go',
-    async () => (await account.query('select from mirror_sync.hint')).length === 0,
-  );
+  const hints = () => account.query('select from mirror_sync.hint');
+  await eventually('the hint to go', async () => (await hints()).length === 0);
+  expect(await hints()).toEqual([]);
 });
 
 describe('an account that was taken from the only daemon, which has nothing to write', () => {
