@@ -4,7 +4,6 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { service, untilAborted } from '@research-mirror/runtime/service';
-import { countOf } from '@research-mirror/runtime/figures';
 import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import { createFleetStore } from '../../db/ownership/fleet-store.ts';
 import { shareKeeper } from '../fleet/share-keeper.ts';
@@ -12,7 +11,6 @@ import { accountRunner, type AccountRunner } from './account-runner.ts';
 import type { RunnerContext } from './open-account.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
 import { hashOfKey } from './servable-keys.ts';
-import { ownedBy } from './with-account.ts';
 import { refusedKeyWait } from '../../sync/loops/account-service.ts';
 
 export type AccountsService = ReturnType<typeof accountsService>;
@@ -33,7 +31,6 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[],
   const all = (): readonly AccountRunner[] => Array.from(runners.values(), ({ runner }) => runner);
   /** How many keys have no known owner; undefined before they are sorted. */
   let strangers: number | undefined;
-  let wasShared = false;
 
   /**
    * Runs the account; one that runs already is started again with more keys. One call at a time: two keys of one
@@ -83,28 +80,8 @@ export function accountsService(context: RunnerContext, keys: readonly Secret[],
     }
   };
 
-  const sharing = shareKeeper({
-    store: createFleetStore(context.urgentDb, context.processId, context.identity),
-    self: context.processId,
-    accounts: all,
-    hasOthers: () => context.hasOthers(),
-    interruptedAt: () => context.interruptedAt(),
-    bell,
-    clock: context.clock,
-    onUnavailable: (userId, holder) =>
-      log.info(
-        holder === 'retired'
-          ? `account ${userId} is retired; MIRROR_API_KEY has a key of it, which is not used`
-          : ownedBy(userId, holder),
-      ),
-    onShare: ({ own, of, daemons }) => {
-      const as = daemons > 1 ? `one of ${daemons} daemons` : 'the only daemon';
-      // Who was alone from the start shares nothing.
-      if (daemons > 1 || wasShared) log.info(`shares out: ${own} of ${countOf(of, 'account')}, as ${as}`);
-      wasShared = daemons > 1;
-    },
-    onFailure: (error) => context.failures.failed('sharing', 'sharing accounts out', error),
-  });
+  const store = createFleetStore(context.urgentDb, context.processId, context.identity);
+  const sharing = shareKeeper(context, log, context.failures, store, all, bell);
 
   const body = service('accounts', async ({ signal, ready }) => {
     try {

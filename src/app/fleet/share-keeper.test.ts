@@ -3,7 +3,8 @@ import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { LivingProcess } from '../../db/ownership/lease.ts';
 import type { Service } from '@research-mirror/runtime/service';
-import { type Share, type SharedAccount, shareKeeper } from './share-keeper.ts';
+import { type SharedAccount, shareKeeper } from './share-keeper.ts';
+import { shareOut } from './share-out.ts';
 
 let keeper: Service;
 afterEach(() => keeper.stop());
@@ -21,10 +22,9 @@ function sceneOf(...accounts: string[]) {
   const living = new Map<string, LivingProcess>();
   const retired = new Set<string>();
   const done: string[] = [];
-  const shares: Share[] = [];
   const is = {
     others: false,
-    expiresInMs: Infinity,
+    leftMs: 12_000,
     fails: false,
     interruptedAt: -Infinity,
     /** Called behind what the look sees. */
@@ -47,34 +47,38 @@ function sceneOf(...accounts: string[]) {
       standing.set(userId, 'busy');
     },
   });
-  keeper = shareKeeper({
-    store: {
-      offer: (serves) => note(`offer ${serves.join(' ')}`),
+  const lives = (processId: string, serves?: readonly string[], version = '1'): void => {
+    const process = { processId, version, command: 'start', pid: 1, here: false, prompt: true };
+    living.set(processId, {
+      ...process,
+      leftMs: is.leftMs,
+      aliveUntil: new Date(0),
+      serves: serves && new Set(serves),
+    });
+  };
+  lives('self');
+  keeper = shareKeeper(
+    { processId: 'self', hasOthers: () => is.others, interruptedAt: () => is.interruptedAt, clock },
+    { info: (line: unknown) => void done.push(String(line)) },
+    { failed: (_place, text, error) => void done.push(`${text}: ${(error as Error).message}`) },
+    {
+      offer: async (serves) => {
+        const list = [...serves];
+        await note(`offer ${list.join(' ')}`);
+        lives('self', list);
+      },
       withdraw: () => note('withdraw'),
       wakeOthers: () => note('wake others'),
       look: async () => {
         await note('look');
-        const seen = [...owners].filter(([userId]) => !retired.has(userId));
-        const all = seen.map(([userId, owner]) => ({ userId, owner }));
+        const rows = [...owners].map(([userId, owner]) => ({ userId, owner, retired: retired.has(userId) }));
         is.duringLook();
-        return { living, accounts: all, retired, expiresInMs: is.expiresInMs };
+        return { living: [...living.values()], accounts: new Map(rows.map((row) => [row.userId, row])) };
       },
     },
-    self: 'self',
-    accounts: () => accounts.map(own),
-    hasOthers: () => is.others,
-    interruptedAt: () => is.interruptedAt,
+    () => accounts.map(own),
     bell,
-    clock,
-    onUnavailable: (userId, holder) =>
-      done.push(`${userId} is held: ${holder === 'retired' ? holder : holder.processId}`),
-    onShare: (share) => shares.push(share),
-    onFailure: (error) => done.push(`failed: ${(error as Error).message}`),
-  });
-  const lives = (processId: string, serves?: readonly string[]): void => {
-    const process = { processId, command: 'start', pid: 1, here: false, leftMs: 12_000, prompt: true };
-    living.set(processId, { ...process, aliveUntil: new Date(0), serves: serves && new Set(serves) });
-  };
+  );
   /** What was done since the last call, and in these milliseconds. */
   const after = async (ms: number): Promise<string[]> => {
     await clock.advance(ms);
@@ -88,7 +92,7 @@ function sceneOf(...accounts: string[]) {
     bell.ring();
     return after(ms);
   };
-  return { is, standing, owners, living, retired, shares, lives, start, after, rung };
+  return { is, standing, owners, living, retired, lives, start, after, rung };
 }
 
 const but = (left: string, news: readonly string[]): string[] => news.filter((each) => each !== left);
@@ -97,16 +101,18 @@ const looks = (length: number): string[] => Array.from({ length }, () => 'look')
 describe('a daemon that is alone', () => {
   it('takes all its accounts, and asks nothing after that, whoever rings', async () => {
     const { start, after, rung } = sceneOf('a', 'b');
-    expect(await start()).toEqual(['offer a b', 'look', 'take a', 'take b']);
-    expect([...(await after(60_000)), ...(await rung(60_000))]).toEqual([]);
+    expect(await start()).toEqual(['look', 'offer a b', 'take a', 'take b']);
+    expect(but('look', [...(await after(60_000)), ...(await rung(60_000))])).toEqual([]);
+    expect(await after(60_000)).toEqual([]);
   });
 
-  it('waits for an account that a command has, and says so once', async () => {
+  it('waits for an account that a command has, and says so once, at the second look', async () => {
     const { owners, lives, start, after, rung } = sceneOf('a');
     lives('sync');
     owners.set('a', 'sync');
-    const news = [...(await start()), ...(await after(4_500))];
-    expect(news).toEqual(['offer a', 'look', 'look', 'a is held: sync', 'look']);
+    expect(await start()).toEqual(['look', 'offer a']);
+    const held = 'account a is held by "research-mirror start" (process 1 on another machine)';
+    expect(await after(13_000)).toEqual(['look', held, 'look', 'look']);
     owners.set('a', null);
     expect(await rung()).toEqual(['look', 'take a']);
   });
@@ -114,35 +120,51 @@ describe('a daemon that is alone', () => {
   it('takes no retired account until it is none any more', async () => {
     const { retired, start, after } = sceneOf('a');
     retired.add('a');
-    const news = [...(await start()), ...(await after(29_000))];
-    expect(news).toEqual(['offer a', 'look', 'a is held: retired']);
-    expect(await after(60_000)).toEqual(looks(2));
+    await start();
+    const why = 'account a is retired; MIRROR_API_KEY has a key of it, which is not used';
+    expect(but('look', await after(30_000))).toEqual([why]);
     retired.delete('a');
-    expect(await after(34_000)).toEqual(['look', 'take a']);
+    expect(await after(4_000)).toContain('take a');
   });
 
   it('leaves what it can’t serve to others, and offers it again later', async () => {
     const { standing, start, rung } = sceneOf('a', 'b');
     standing.set('b', 'unable');
-    expect(await start()).toEqual(['offer a', 'look', 'take a']);
+    expect(await start()).toEqual(['look', 'offer a', 'take a']);
     standing.set('b', 'waits');
-    expect(await rung(4_000)).toEqual(['offer a b', 'look', 'take b']);
+    expect(await rung(4_000)).toEqual(['look', 'offer a b', 'take b']);
   });
 
   it('tries again where the database does not answer', async () => {
     const { is, start, after } = sceneOf('a');
     is.fails = true;
     const news = [...(await start()), ...(await after(3_000))];
-    expect(new Set(news)).toEqual(new Set(['offer a', 'failed: away']));
+    expect(new Set(news)).toEqual(new Set(['look', 'sharing accounts out: away']));
     is.fails = false;
-    expect((await after(2_000)).slice(0, 3)).toEqual(['offer a', 'look', 'take a']);
+    expect((await after(2_000)).slice(0, 3)).toEqual(['look', 'offer a', 'take a']);
+  });
+
+  it('takes nothing while its own row is away, and offers again once a heartbeat has made it anew', async () => {
+    const { living, lives, start, after } = sceneOf('a');
+    living.delete('self');
+    expect([...(await start()), ...(await after(900))]).toEqual(['look']);
+    lives('self');
+    expect(await after(1_000)).toEqual(['look', 'offer a', 'take a']);
   });
 });
 
 describe('a daemon beside another one', () => {
+  const accounts = Array.from({ length: 40 }, (_, index) => `a${index + 10}`);
+  const both = (userIds: readonly string[]): ReadonlyMap<string, string> =>
+    shareOut(
+      new Map(userIds.map((userId) => [userId, undefined])),
+      ['self', 'other'].map((id) => ({ id, serves: new Set(userIds), prompt: true })),
+    );
+  const shareOf = (id: string): string[] =>
+    [...both(accounts)].filter(([, target]) => target === id).map(([userId]) => userId);
+
   it('gives up some accounts at a time when the other one has come', async () => {
-    const accounts = Array.from({ length: 40 }, (_, index) => `a${index + 10}`);
-    const { is, owners, shares, lives, start, after } = sceneOf(...accounts);
+    const { is, owners, lives, start, after } = sceneOf(...accounts);
     const givenUp = async (ms: number): Promise<string[]> =>
       (await after(ms)).filter((each) => each.startsWith('give up'));
     await start();
@@ -151,8 +173,22 @@ describe('a daemon beside another one', () => {
     const given = await givenUp(4_000);
     expect(given).toHaveLength(16);
     for (const each of given) owners.set(each.slice('give up '.length), 'other');
-    expect(await givenUp(1_200)).toHaveLength(4);
-    expect(shares.at(-1)).toEqual({ own: 20, of: 40, daemons: 2 });
+    const news = await after(1_200);
+    const rest = news.filter((each) => each.startsWith('give up'));
+    expect([...given, ...rest].toSorted()).toEqual(shareOf('other').map((each) => `give up ${each}`));
+  });
+
+  it('takes its own, and says its share once', async () => {
+    const { is, lives, start, after } = sceneOf(...accounts);
+    is.others = true;
+    lives('other', accounts);
+    const news = [...(await start()), ...(await after(10_000))];
+    expect(news.filter((each) => each.startsWith('take'))).toEqual(
+      shareOf('self').map((each) => `take ${each}`),
+    );
+    expect(news.filter((each) => each.startsWith('shares out'))).toEqual([
+      'shares out: 20 of 40 accounts, as one of 2 daemons',
+    ]);
   });
 
   it('looks each four seconds once each has its share', async () => {
@@ -168,80 +204,79 @@ describe('a daemon beside another one', () => {
   it('offers its accounts again where the database has another list of them', async () => {
     const { is, lives, start, after } = sceneOf('a', 'b');
     is.others = true;
+    await start();
     lives('self', ['b', 'a']);
-    const news = [...(await start()), ...(await after(20_000))];
-    expect(news.filter((each) => each.startsWith('offer'))).toEqual(['offer a b']);
+    expect(await after(20_000)).not.toContain('offer a b');
     for (const list of [['a'], undefined, []]) {
       lives('self', list);
-      const offered = await after(5_000);
-      lives('self', ['a', 'b']);
-      expect([...offered, ...(await after(5_000))]).toContain('offer a b');
+      expect(await after(5_000)).toContain('offer a b');
     }
   });
 
   it('looks again in the moment in which another one’s heartbeat runs out', async () => {
     const { is, owners, living, lives, start, after } = sceneOf('a');
     is.others = true;
+    is.leftMs = 1_500;
     lives('other', ['a']);
     owners.set('a', 'other');
-    is.expiresInMs = 1_500;
-    expect(await start()).toEqual(['offer a', 'look', 'wake others']);
+    await start();
     living.delete('other');
     expect(await after(1_499)).toEqual([]);
-    expect(await after(121)).toEqual(['look', 'take a']);
+    expect(but('shares out: 1 of 1 account, as the only daemon', await after(121))).toEqual([
+      'look',
+      'take a',
+    ]);
   });
 
-  it('looks again soon while nobody has what it left to another one, which may leave it to this one', async () => {
-    const { is, owners, living, lives, start, after, rung } = sceneOf('a', 'b');
+  it('looks four times a second at what is free and another one’s: who looked at another moment may leave it', async () => {
+    const { is, owners, living, lives, start, after } = sceneOf(...accounts);
     is.others = true;
-    owners.set('b', 'other').set('c', 'other').set('d', 'other');
-    lives('other', ['b', 'c', 'd']);
-    expect(await start()).toContain('take a');
-    lives('third', ['b']);
-    owners.set('b', null);
-    await rung();
-    await after(100);
-    // The third looked before, when it had no turn, and ended.
-    living.delete('third');
-    expect(but('look', await after(600))).toEqual(['take b']);
-  });
-
-  it('looks once a second at what others leave for longer', async () => {
-    const { is, lives, start, after } = sceneOf('a', 'b');
-    is.others = true;
-    lives('other', ['b']);
+    lives('other', accounts);
     await start();
-    await after(10_000);
-    expect(await after(11_000)).toEqual(looks(10));
+    expect((await after(2_000)).length).toBeGreaterThan(4);
+    // It ends before it takes them.
+    living.delete('other');
+    const news = await after(400);
+    expect(news.filter((each) => each.startsWith('take'))).toHaveLength(20);
+    expect([...owners.values()].every((owner) => owner === 'self')).toBe(true);
   });
 
-  it('takes anew what it lost while it was asleep, and nobody has', async () => {
-    const { is, standing, owners, lives, start, after, rung } = sceneOf('a', 'b');
-    const begun = await start();
+  it('leaves alone what a daemon of another version owns, and counts on it for nothing', async () => {
+    const { is, owners, lives, start, after } = sceneOf(...accounts);
     is.others = true;
-    lives('other', ['a', 'b', 'c', 'd']);
-    owners.set('c', 'other').set('d', 'other');
-    const news = but('look', [...begun, ...(await after(8_000))]);
-    expect(news).toEqual(['offer a b', 'take a', 'take b']);
+    lives('other', accounts, '2');
+    owners.set('a10', 'other');
+    const news = [...(await start()), ...(await after(20_000))];
+    expect(news.filter((each) => each.startsWith('take'))).toHaveLength(39);
+    expect(news.filter((each) => each.startsWith('give up'))).toEqual([]);
+    owners.set('a10', null);
+    expect(await after(4_000)).toContain('take a10');
+  });
+
+  it('takes again what it lost while it was asleep, and nobody has', async () => {
+    const { is, standing, owners, start, after, rung } = sceneOf('a', 'b');
+    await start();
+    is.others = true;
+    await after(8_000);
     // Taken from it, and one of them given up again; its work has ended (owned-accounts.ts).
     owners.set('a', null).set('b', 'other');
     standing.set('a', 'waits').set('b', 'waits');
-    expect(await rung(100)).toEqual(['look', 'take a']);
+    is.interruptedAt = 8_000;
+    expect(but('look', await rung(100))).toEqual(['take a']);
   });
 
   it('does not give up what it has just taken, though the look began before', async () => {
-    const { is, standing, owners, lives, start, after } = sceneOf('a', 'b');
+    const { is, standing, owners, lives, start, after } = sceneOf(...accounts);
+    const [theirs = ''] = shareOf('other');
     await start();
     is.others = true;
-    lives('other', []);
-    standing.set('b', 'waits');
-    owners.set('b', null);
+    lives('other', accounts);
+    for (const userId of shareOf('other')) owners.set(userId, 'other');
+    owners.set(theirs, null);
+    standing.set(theirs, 'waits');
     // It was seen as nobody's, and stands as read when the look has its answer.
-    is.duringLook = () => {
-      standing.set('b', 'works');
-      owners.set('b', 'self');
-    };
-    expect(await after(4_000)).not.toContain('give up b');
+    is.duringLook = () => void standing.set(theirs, 'works');
+    expect(await after(4_000)).not.toContain(`give up ${theirs}`);
   });
 
   it.each([

@@ -115,6 +115,8 @@ const LATE_MS = 2_000;
 
 /** A process that lives. */
 export interface LivingProcess extends Holder {
+  /** Of the program. */
+  readonly version: string;
   /** User IDs; undefined: it takes no part in the sharing. */
   readonly serves: ReadonlySet<string> | undefined;
   /** Milliseconds until its heartbeat runs out if no other follows. */
@@ -123,22 +125,28 @@ export interface LivingProcess extends Holder {
   readonly prompt: boolean;
 }
 
-/** Processes that live, by their heartbeats and by what this machine knows of them. */
+/** Processes that live, by their heartbeats and by what this machine knows of them; the oldest first. */
 export async function livingProcesses(db: Db, self: ProcessIdentity): Promise<LivingProcess[]> {
   type Row = Omit<Holder, 'here'> &
-    Pick<ProcessIdentity, 'machine' | 'startedTicks'> & { serves: string[] | null; leftMs: number };
+    Pick<ProcessIdentity, 'machine' | 'startedTicks'> & {
+      version: string;
+      serves: string[] | null;
+      leftMs: number;
+    };
   // After the clock went back, a living process beats again within 4 s; until then its token protects it.
   const { rows } = await db.sql<Row>`
-    select process_id as "processId", command, machine, pid, started_ticks as "startedTicks",
+    select process_id as "processId", command, version, machine, pid, started_ticks as "startedTicks",
       alive_until as "aliveUntil", serves,
       (extract(epoch from alive_until - clock_timestamp()) * 1000)::float8 as "leftMs"
-    from ${db.stateTable('process')} where not ${hasCome(sql`alive_until`, AHEAD_MS.aliveUntil)}`;
+    from ${db.stateTable('process')} where not ${hasCome(sql`alive_until`, AHEAD_MS.aliveUntil)}
+    order by started_at, process_id`;
   const dead = await Promise.all(rows.map((row) => isDeadHere(self, row)));
   return rows
     .filter((_, at) => dead[at] !== true)
-    .map(({ processId, command, pid, machine, aliveUntil, serves, leftMs }) => ({
+    .map(({ processId, command, version, pid, machine, aliveUntil, serves, leftMs }) => ({
       processId,
       command,
+      version,
       pid,
       here: machine !== '' && machine === self.machine,
       aliveUntil,

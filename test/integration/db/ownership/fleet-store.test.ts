@@ -46,26 +46,26 @@ it('sees who lives, how fresh, what each serves, and which accounts have which o
     (9, 'fresh', 1, 'stopped', now()), (10, null, 1, 'retired', now())`);
   await store.offer(['7', '8']);
 
-  const { living, accounts, retired, expiresInMs } = await store.look();
-  expect([...living.keys()].toSorted()).toEqual(['fresh', 'late', 'self']);
-  expect(living.get('self')).toMatchObject({ serves: new Set(['7', '8']), prompt: true, here: true });
-  expect(living.get('fresh')).toMatchObject({
+  const { living, accounts } = await store.look();
+  // The oldest first: the heartbeat's row was made before the others.
+  expect(living.map(({ processId }) => processId)).toEqual(['self', 'fresh', 'late']);
+  const [seenSelf, fresh, late] = living;
+  expect(seenSelf).toMatchObject({ serves: new Set(['7', '8']), prompt: true, here: true, version: '0.0.0' });
+  expect(fresh).toMatchObject({
     serves: new Set(['7', '9007199254740993']),
     prompt: true,
     here: false,
+    version: '1',
   });
+  expect(fresh?.leftMs).toBeGreaterThan(8_000);
   // An older program, or a command.
-  expect(living.get('late')).toMatchObject({ serves: undefined, prompt: false });
-  expect(accounts.filter(({ userId }) => userId === '9')).toEqual([
-    expect.objectContaining({ userId: '9', owner: 'fresh' }),
-  ]);
-  expect(accounts.map(({ userId }) => userId)).not.toContain('10');
-  expect(retired).toEqual(new Set(['10']));
-  expect(expiresInMs).toBeGreaterThan(0);
-  expect(expiresInMs).toBeLessThanOrEqual(4_000);
+  expect(late).toMatchObject({ serves: undefined, prompt: false });
+  expect(late?.leftMs).toBeLessThanOrEqual(4_000);
+  expect(accounts.get('9')).toEqual({ userId: '9', owner: 'fresh', retired: false });
+  expect(accounts.get('10')).toEqual({ userId: '10', owner: null, retired: true });
 
   await store.withdraw();
-  expect((await store.look()).living.get('self')?.serves).toBeUndefined();
+  expect((await store.look()).living[0]?.serves).toBeUndefined();
   await self.stop();
 });
 
