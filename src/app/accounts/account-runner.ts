@@ -226,7 +226,7 @@ function serviceOf(
     random: link.random,
     ping: (stop) => source.ping({ signal: new AbortController().signal, stop }),
     tidy: async (signal) => {
-      // Who has columns to fill is looked for once for all accounts (start-due-work.ts).
+      // Who has columns to fill is looked for once for all accounts (work-finder.ts).
       if (bells.filling.rung || link.clock.monotonic() - filledAt >= FILL_MS) {
         filledAt = link.clock.monotonic();
         while (!signal.aborted && (await mirror.backfill(fence)));

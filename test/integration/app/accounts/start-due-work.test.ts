@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AccountsService, accountsService } from '../../../../src/app/accounts/accounts-service.ts';
-import { startDueWork } from '../../../../src/app/daemon/start-due-work.ts';
+import { startDueWork } from '../../../../src/app/daemon/work-finder.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
 
