@@ -97,10 +97,8 @@ export function shareKeeper(
     if (!context.hasOthers() && waiting.length === 0) return LOOK_MS;
     const seen = await store.look();
     const own = seen.living.find(({ processId }) => processId === self);
-    // Its row was removed, or the database went back: the next heartbeat makes it again.
-    if (own === undefined) return ROUND_MS;
     const serves = new Set(able.map(({ userId }) => userId));
-    if (own.serves === undefined || serves.symmetricDifference(own.serves).size > 0) {
+    if (own?.serves === undefined || serves.symmetricDifference(own.serves).size > 0) {
       await store.offer(serves);
       if (context.hasOthers()) await store.wakeOthers();
     }
@@ -112,12 +110,15 @@ export function shareKeeper(
     const owners = new Map<string, string | undefined>();
     for (const { userId, owner, retired } of seen.accounts.values())
       if (!retired) owners.set(userId, owner !== null && (isPatient || alive.has(owner)) ? owner : undefined);
-    // Another version may share out by another rule: what its daemons own is left alone, as with commands.
+    // Another version may share out by another rule: what its daemons own is left alone, as with commands. Where this
+    // one's row was removed, or the database went back, it is alone until the next heartbeat makes the row again.
+    const me = { id: self, serves, prompt: true };
     const daemons = seen.living.flatMap(({ processId, version, serves: offered, prompt }) => {
-      if (processId === self) return [{ id: self, serves, prompt: true }];
-      const isPeer = offered !== undefined && version === own.version;
+      if (processId === self) return [me];
+      const isPeer = offered !== undefined && version === own?.version;
       return isPeer ? [{ id: processId, serves: offered, prompt }] : [];
     });
+    if (own === undefined) daemons.push(me);
     const targets = shareOut(owners, daemons);
 
     let isLeft = false;

@@ -11,8 +11,9 @@ export interface FleetDaemon {
 
 /**
  * Which daemon is to own which account: rendezvous hashing with bounded loads. Accounts that the same daemons serve are
- * a group. Of n accounts, each of their d daemons has ⌊n/d⌋ places, and the n mod d oldest daemons have one more. One
- * account after the other goes to the daemon with the highest hash among those that have a place left.
+ * a group; groups with the fewest daemons come first. As many places as a group has accounts are given out, each to the
+ * daemon with the fewest so far, the oldest first. One account after the other then goes to the daemon with the highest
+ * hash among those that have a place left. So where all have the same keys, each of d daemons has ⌊n/d⌋ or ⌈n/d⌉ of n.
  *
  * Who owns an account now changes nothing, so all daemons come to the same, and nothing flaps. One exception: a daemon
  * whose heartbeat is late is given nothing, and keeps what it has.
@@ -32,13 +33,19 @@ export function shareOut(
       .join(),
   );
   const targets = new Map<string, string>();
-  for (const [servers, all] of groups) {
-    const ids = servers.split(',').filter((id) => id !== '' && !late.has(id));
-    if (ids.length === 0) continue;
+  const loads = new Map(daemons.map(({ id }) => [id, 0]));
+  const load = (id: string): number => loads.get(id) ?? 0;
+  const named = [...groups].map(([ids, group]) => ({ ids: ids.split(','), group }));
+  for (const { ids, group: all } of named.toSorted((a, b) => a.ids.length - b.ids.length)) {
+    const servers = ids.filter((id) => id !== '' && !late.has(id));
+    if (servers.length === 0) continue;
     const group = all.filter((userId) => !late.has(owners.get(userId) ?? ''));
-    const each = Math.floor(group.length / ids.length);
-    const more = group.length % ids.length;
-    const places = new Map(ids.map((id, at) => [id, at < more ? each + 1 : each]));
+    const places = new Map<string, number>();
+    for (const _ of group) {
+      const least = servers.reduce((best, id) => (load(id) < load(best) ? id : best));
+      loads.set(least, load(least) + 1);
+      places.set(least, (places.get(least) ?? 0) + 1);
+    }
     for (const userId of group) {
       const choices = [...places]
         .filter(([, left]) => left > 0)
