@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { createBudget } from '../../src/budget/create-budget.ts';
+import { Budget } from '../../src/budget/budget.ts';
 import { PRIORITY } from '../../src/budget/priorities.ts';
 import { slidingLog } from '../../test/support/budget/limiters.ts';
 import { MemoryBudgetStore } from '../../test/support/budget/memory-budget-store.ts';
@@ -48,7 +48,7 @@ export async function playInRealTime(
 
   const store = new MemoryBudgetStore(systemClock);
   const loaded = await store.load('key');
-  const budget = createBudget({
+  const budget = new Budget({
     keyHash: 'key',
     clock: systemClock,
     share: 1,

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PAGE, playedApis, playing, RESEARCH, status } from '../../test/support/network/played-api.ts';
-import type { Budget } from '../budget/budget.ts';
-import { NotSent } from '../budget/not-sent.ts';
+import { type Budget, NotSent } from '../budget/budget.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import {
   AnswerTooLarge,

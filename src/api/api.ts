@@ -1,6 +1,5 @@
-import type { AnswerHeaders } from '../budget/budget.ts';
-import { NotSent } from '../budget/not-sent.ts';
-import { readRateHeaders } from '../budget/evidence/rate-headers.ts';
+import { type AnswerHeaders, NotSent } from '../budget/budget.ts';
+import { readRateHeaders } from '../budget/rate-headers.ts';
 import type { KeyType } from '../model/collections.ts';
 import {
   AnswerTooLarge,

@@ -1,7 +1,6 @@
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
-import type { Budget } from '../budget/budget.ts';
-import { NotSent } from '../budget/not-sent.ts';
+import { type Budget, NotSent } from '../budget/budget.ts';
 import type { Priority } from '../budget/priorities.ts';
 import { rateGroup } from '../budget/rate-groups.ts';
 import { TransportError } from '../model/errors.ts';

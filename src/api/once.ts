@@ -1,5 +1,4 @@
-import { NotSent } from '../budget/not-sent.ts';
-import type { AnswerMeta } from '../budget/budget.ts';
+import { type AnswerMeta, NotSent } from '../budget/budget.ts';
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 import { TransportError } from '../model/errors.ts';
 import { attempt, type ApiContext, type ServiceRequest } from './attempt.ts';

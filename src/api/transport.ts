@@ -1,6 +1,5 @@
 import { type Dispatcher, Agent, EnvHttpProxyAgent } from 'undici';
-import type { AnswerMeta } from '../budget/budget.ts';
-import { NotSent } from '../budget/not-sent.ts';
+import { type AnswerMeta, NotSent } from '../budget/budget.ts';
 import { TransportError } from '../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { readAnswerBody, type ReadBody } from './answer-body.ts';

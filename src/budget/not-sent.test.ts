@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
-import type { Budget } from './budget.ts';
-import { NotSent } from './not-sent.ts';
+import { type Budget, NotSent } from './budget.ts';
 import type { RateGroup } from './rate-groups.ts';
 
 let setup: BudgetSetup;

@@ -1,11 +1,12 @@
 import { beforeEach, expect, it } from 'vitest';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { PRIORITY } from './priorities.ts';
-import { SlotQueue } from './endpoint-group.ts';
+import { SlotQueue } from './slot-queue.ts';
 
 let queue: SlotQueue;
 let stop: AbortController;
 beforeEach(() => {
-  queue = new SlotQueue();
+  queue = new SlotQueue(new VirtualClock());
   stop = new AbortController();
 });
 

@@ -201,19 +201,19 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 6,
     fault: 'a slot is free again a minute after its request was sent, not after it was answered',
-    file: 'src/budget/create-budget.ts',
+    file: 'src/budget/budget.ts',
     find: 'answer.receivedAt >= sentAt && answer.receivedAt <= now ? answer.receivedAt : now',
     put: 'sentAt',
-    caughtIn: 'src/budget/create-budget.test.ts',
+    caughtIn: 'src/budget/budget.test.ts',
     test: 'is free a window and a guard after the answer, not after the sending',
   },
   {
     invariant: 6,
     fault: 'who takes an account over takes the slots that the owner before reserved for free ones',
-    file: 'src/budget/store/inherit.ts',
+    file: 'src/budget/learnt.ts',
     find: 'let open = size - freed.length;',
     put: 'let open = 0;',
-    caughtIn: 'src/budget/store/inherit.test.ts',
+    caughtIn: 'src/budget/learnt.test.ts',
     test: 'of which nothing was recorded counts as sent',
   },
   {
@@ -229,10 +229,10 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 6,
     fault: 'after a 429 the group goes on at once',
-    file: 'src/budget/group-model.ts',
-    find: 'this.pausedUntil = Math.max(this.pausedUntil, now + pauseAfter(headers) + GUARD_MS);',
+    file: 'src/budget/group.ts',
+    find: 'this.pausedUntil = Math.max(this.pausedUntil, now + Math.max(REST_MS, pauseAfter(headers)) + GUARD_MS);',
     put: '',
-    caughtIn: 'src/budget/create-budget.test.ts',
+    caughtIn: 'src/budget/budget.test.ts',
     test: 'stops its whole group for as long as Retry-After says, and no other',
   },
   {

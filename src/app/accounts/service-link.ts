@@ -1,9 +1,8 @@
 import { createApi, type Exchange } from '../../api/api.ts';
 import type { ServiceGate } from '../../api/service-gate.ts';
 import type { Transport } from '../../api/transport.ts';
-import type { BudgetEvent } from '../../budget/budget.ts';
-import { createBudget } from '../../budget/create-budget.ts';
-import type { BudgetStore } from '../../budget/store/store.ts';
+import { Budget, type BudgetEvent } from '../../budget/budget.ts';
+import type { BudgetStore } from '../../budget/store.ts';
 import type { KnownPages } from '../../model/known-pages.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
@@ -29,7 +28,7 @@ export interface ServiceLink {
 /** Makes the key's client and its budget, which starts from what is stored. */
 export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore) {
   const keyHash = hashOfKey(key);
-  const budget = createBudget({
+  const budget = new Budget({
     ...link,
     keyHash,
     store,

@@ -1,7 +1,7 @@
 import { formatSpan, ordinal } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';
 import type { BudgetSnapshot } from '../../budget/budget.ts';
-import { storedSnapshot } from '../../budget/snapshot.ts';
+import { storedSnapshot } from '../../budget/learnt.ts';
 import type { Config } from '../../config/config.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
 import { isAnnounced } from '../../mirror/scope/scope-store.ts';

@@ -1,8 +1,8 @@
 import { commitDurably, type Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { RATE_GROUPS } from '../../budget/rate-groups.ts';
-import { GUARD_MS, UNANSWERED_MS, WINDOW_MS } from '../../budget/slots/timing.ts';
-import type { LearntRate } from '../../budget/store/store.ts';
+import { GUARD_MS, UNANSWERED_MS, WINDOW_MS } from '../../budget/slot-log.ts';
+import type { LearntRate } from '../../budget/store.ts';
 import { SUSPECT_COUNTERS } from '../../model/collection-columns.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';

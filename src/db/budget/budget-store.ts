@@ -10,8 +10,8 @@ import type {
   LoadedBudget,
   NewBlock,
   StoredGroup,
-} from '../../budget/store/store.ts';
-import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
+} from '../../budget/store.ts';
+import { BLOCK_MEMORY_MS } from '../../budget/reservations.ts';
 import { ClockStepped } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { fenced } from '../ownership/fenced.ts';

@@ -1,6 +1,7 @@
 import { commitDurably, type Db, onlyRow } from '../connection/db.ts';
-import type { BudgetStore, FreedSlots, LoadedBlock } from '../../budget/store/store.ts';
-import { BLOCK_MEMORY_MS, BLOCK_VALID_MS, WINDOW_MS } from '../../budget/slots/timing.ts';
+import type { BudgetStore, FreedSlots, LoadedBlock } from '../../budget/store.ts';
+import { BLOCK_MEMORY_MS, BLOCK_VALID_MS } from '../../budget/reservations.ts';
+import { WINDOW_MS } from '../../budget/slot-log.ts';
 
 /**
  * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's

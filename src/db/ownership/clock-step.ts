@@ -1,7 +1,7 @@
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Db } from '../connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
+import { BLOCK_MEMORY_MS } from '../../budget/reservations.ts';
 
 /** What a step of the database's clock (ms) is called. */
 export function wordsOfStep(byMs: number): string {

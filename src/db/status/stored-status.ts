@@ -1,6 +1,6 @@
 import { type QueryResult, sql } from 'kysely';
 import { databaseTime, type Db } from '../connection/db.ts';
-import { BLOCK_MEMORY_MS } from '../../budget/slots/timing.ts';
+import { BLOCK_MEMORY_MS } from '../../budget/reservations.ts';
 import { loadedBlock, loadedLearnt } from '../budget/budget-store.ts';
 import { COLLECTION_COLUMNS } from '../../model/collection-columns.ts';
 import type {

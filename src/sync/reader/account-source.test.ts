@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Api, OnceRequest, PageRequest, RawAnswer } from '../../api/api.ts';
 import type { Budget } from '../../budget/budget.ts';
-import type { FreedSlots } from '../../budget/store/store.ts';
+import type { FreedSlots } from '../../budget/store.ts';
 import { KeyRefused, RequestRefused, TransportError } from '../../model/errors.ts';
 import type { ObjectAnswer } from '../../api/envelope.ts';
 import { memoryOwnership } from '../../../test/support/sync/memory-ownership.ts';

@@ -10,7 +10,7 @@ import {
 import type { ObjectAnswer } from '../../api/envelope.ts';
 import type { Budget } from '../../budget/budget.ts';
 import type { RateGroup } from '../../budget/rate-groups.ts';
-import type { FreedSlots } from '../../budget/store/store.ts';
+import type { FreedSlots } from '../../budget/store.ts';
 import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
 import { KeyRefused, refusesKey, RequestRefused } from '../../model/errors.ts';
 import type { Page } from '../../model/page.ts';

@@ -1,4 +1,4 @@
-import type { FreedSlots } from '../../budget/store/store.ts';
+import type { FreedSlots } from '../../budget/store.ts';
 import type { RecordFreed } from '../../db/budget/budget-store.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { ChangedTable } from '../../mirror/page-write.ts';

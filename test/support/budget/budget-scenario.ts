@@ -1,8 +1,6 @@
-import type { AnswerMeta, Budget, BudgetEvent } from '../../../src/budget/budget.ts';
-import { createBudget } from '../../../src/budget/create-budget.ts';
-import { NotSent } from '../../../src/budget/not-sent.ts';
+import { type AnswerMeta, Budget, type BudgetEvent, NotSent } from '../../../src/budget/budget.ts';
 import { PRIORITY } from '../../../src/budget/priorities.ts';
-import type { BudgetStore } from '../../../src/budget/store/store.ts';
+import type { BudgetStore } from '../../../src/budget/store.ts';
 import type { RateGroup } from '../../../src/budget/rate-groups.ts';
 import type { Random } from '@research-mirror/runtime/clock';
 import type { Limiter, Verdict } from './limiters.ts';
@@ -52,17 +50,17 @@ class EmulatedService {
     this.#network = { ...usual, ...network };
   }
 
-  async send(): Promise<AnswerMeta> {
+  async send(group: RateGroup): Promise<AnswerMeta> {
     const { latency, lost, lateMs, timeoutMs, headers } = this.#network;
     const sentAt = this.#clock.monotonic();
     this.sentAt.push(sentAt);
     if (this.#random() < lost) {
-      this.#clock.after(this.#random() * lateMs, () => this.#judge());
+      this.#clock.after(this.#random() * lateMs, () => this.#judge(group));
       await this.#clock.sleep(timeoutMs);
       throw new Error('no answer');
     }
     await this.#clock.sleep(latency(this.#random));
-    const verdict = this.#judge();
+    const verdict = this.#judge(group);
     await this.#clock.sleep(latency(this.#random));
     const receivedAt = this.#clock.monotonic();
     this.#answered += 1;
@@ -75,10 +73,10 @@ class EmulatedService {
   }
 
   /** A request of somebody else with the same key. */
-  foreign(): void {
+  foreign(group: RateGroup): void {
     const now = this.#clock.monotonic();
     this.foreignAt.push(now);
-    if (!this.#limiter.ask(now).accepted) this.foreignRefusedAt.push(now);
+    if (!this.#limiter.ask(now, group).accepted) this.foreignRefusedAt.push(now);
   }
 
   /** Of the requests that were answered, from sending to the response's headers. */
@@ -86,8 +84,8 @@ class EmulatedService {
     return this.#responseMs / Math.max(1, this.#answered);
   }
 
-  #judge(): Verdict {
-    const verdict = this.#limiter.ask(this.#clock.monotonic());
+  #judge(group: RateGroup): Verdict {
+    const verdict = this.#limiter.ask(this.#clock.monotonic(), group);
     if (!verdict.accepted) this.refusedAt.push(this.#clock.monotonic());
     return verdict;
   }
@@ -110,7 +108,8 @@ export interface Scenario {
   /** Workers that each send one request after another. */
   readonly workers?: number;
   readonly share?: number;
-  readonly group?: RateGroup;
+  /** The groups of the requests, one worker after the other; left out: `other`. */
+  readonly groups?: readonly RateGroup[];
   /**
    * In place of the kill another process takes the account over, and the first one, which does not know it, goes on
    * for so long.
@@ -154,7 +153,7 @@ export async function play(scenario: Scenario): Promise<Outcome> {
   /** A process that works with the key. */
   const startProcess = async () => {
     const fenced = store.fenced();
-    const budget = createBudget({
+    const budget = new Budget({
       keyHash: 'key',
       clock,
       share: scenario.share ?? 1,
@@ -163,8 +162,8 @@ export async function play(scenario: Scenario): Promise<Outcome> {
       onEvent: (event) => events.push(event),
     });
     const killed = new AbortController();
-    const all = Array.from({ length: workers }, () =>
-      work(scenario, budget, service, fenced.store, clock, random, killed.signal),
+    const all = Array.from({ length: workers }, (_, worker) =>
+      work(scenario, worker, budget, service, fenced.store, clock, random, killed.signal),
     );
     return {
       budget,
@@ -208,6 +207,7 @@ export async function play(scenario: Scenario): Promise<Outcome> {
 /** One worker: requests one after another, each followed by a page's transaction. */
 async function work(
   scenario: Scenario,
+  worker: number,
   budget: Budget,
   service: EmulatedService,
   store: BudgetStore,
@@ -215,8 +215,10 @@ async function work(
   random: Random,
   signal: AbortSignal,
 ): Promise<void> {
+  const { groups = [] } = scenario;
+  const group = groups[worker % groups.length] ?? 'other';
   const request = {
-    group: scenario.group ?? 'other',
+    group,
     route: '/v1/lists/{id}',
     priority: PRIORITY.POLL,
     signal,
@@ -224,7 +226,7 @@ async function work(
   while (!signal.aborted) {
     try {
       await budget.run(request, async () => {
-        if (scenario.unsent === undefined || random() >= scenario.unsent) return await service.send();
+        if (scenario.unsent === undefined || random() >= scenario.unsent) return await service.send(group);
         await clock.sleep(random() * 5_000);
         throw new NotSent('a refused connection');
       });
@@ -259,7 +261,7 @@ function disturb(clock: VirtualClock, service: EmulatedService, random: Random, 
   } as const;
   const next = (count: number): void => {
     clock.after(waits[foreignComes](count), () => {
-      service.foreign();
+      service.foreign(scenario.groups?.[0] ?? 'other');
       next(count + 1);
     });
   };

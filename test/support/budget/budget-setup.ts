@@ -1,16 +1,15 @@
-import type {
-  AnswerHeaders,
-  AnswerMeta,
+import {
+  type AnswerHeaders,
+  type AnswerMeta,
   Budget,
-  BudgetEvent,
-  BudgetRequest,
+  type BudgetEvent,
+  type BudgetRequest,
 } from '../../../src/budget/budget.ts';
-import { createBudget } from '../../../src/budget/create-budget.ts';
 import { PRIORITY } from '../../../src/budget/priorities.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
-/** A budget over a store in memory, and a service that answers after 50 ms. */
+/** A budget over a store in memory, and a service that answers after 50 ms where nothing else is said. */
 export class BudgetSetup {
   readonly clock = new VirtualClock();
   readonly store = new MemoryBudgetStore(this.clock);
@@ -18,13 +17,14 @@ export class BudgetSetup {
   /** Names of requests in the order in which they were sent, and the most that were under way at once. */
   readonly sent: string[] = [];
   mostInFlight = 0;
+  answersAfterMs = 50;
   #inFlight = 0;
   answer: (name: string) => { status: number; headers: AnswerHeaders } = () => ({ status: 200, headers: {} });
 
   async budget(share: number = 1): Promise<Budget> {
     const loaded = await this.store.load('key');
     const onEvent = (event: BudgetEvent): void => void this.events.push(event);
-    return createBudget({ keyHash: 'key', clock: this.clock, share, store: this.store, loaded, onEvent });
+    return new Budget({ keyHash: 'key', clock: this.clock, share, store: this.store, loaded, onEvent });
   }
 
   /** A budget that has had its first answers from the group. */
@@ -46,7 +46,7 @@ export class BudgetSetup {
         this.sent.push(name);
         this.#inFlight += 1;
         this.mostInFlight = Math.max(this.mostInFlight, this.#inFlight);
-        await this.clock.sleep(50);
+        await this.clock.sleep(this.answersAfterMs);
         this.#inFlight -= 1;
         return { ...this.answer(name), receivedAt: this.clock.monotonic(), name };
       },

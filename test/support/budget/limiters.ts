@@ -1,3 +1,4 @@
+import type { RateGroup } from '../../../src/budget/rate-groups.ts';
 import { requestCounter, WINDOW_MS } from '@research-mirror/sandbox/limits/request-counter';
 
 /**
@@ -5,8 +6,8 @@ import { requestCounter, WINDOW_MS } from '@research-mirror/sandbox/limits/reque
  * Windows are 60 s; times are milliseconds on any one clock that does not go back.
  */
 export interface Limiter {
-  /** Judges a request that arrives at `now`. */
-  ask(now: number): Verdict;
+  /** Judges a request that arrives at `now`. @param group in which the service counts it */
+  ask(now: number, group?: RateGroup): Verdict;
 }
 
 export interface Verdict {
@@ -102,11 +103,38 @@ export function wholeSeconds(limit: number): Limiter {
 /** Both must accept; the headers are those of the one that refuses, else of `inner`. */
 export function both(inner: Limiter, outer: Limiter): Limiter {
   return {
-    ask(now) {
-      const first = inner.ask(now);
+    ask(now, group) {
+      const first = inner.ask(now, group);
       if (!first.accepted) return first;
-      const second = outer.ask(now);
+      const second = outer.ask(now, group);
       return second.accepted ? first : second;
+    },
+  };
+}
+
+/** Each endpoint group by a limiter of its own. */
+export function perGroup(limiterOf: (group: RateGroup) => Limiter): Limiter {
+  const limiters = new Map<RateGroup, Limiter>();
+  return {
+    ask(now, group = 'other') {
+      const limiter = limiters.get(group) ?? limiterOf(group);
+      limiters.set(group, limiter);
+      return limiter.ask(now, group);
+    },
+  };
+}
+
+/** After a refusal everything is refused for so long. */
+export function blocking(limiter: Limiter, blockMs: number): Limiter {
+  let blocked: { readonly until: number; readonly verdict: Verdict } | undefined;
+  return {
+    ask(now, group) {
+      if (blocked !== undefined && now < blocked.until)
+        return { ...blocked.verdict, retryInMs: blocked.until - now };
+      const verdict = limiter.ask(now, group);
+      if (verdict.accepted) return verdict;
+      blocked = { until: now + blockMs, verdict };
+      return { ...verdict, retryInMs: blockMs };
     },
   };
 }
@@ -114,8 +142,8 @@ export function both(inner: Limiter, outer: Limiter): Limiter {
 /** The same limiter with another `Remaining` in its headers. */
 export function withRemaining(limiter: Limiter, remaining: (honest: number) => number): Limiter {
   return {
-    ask(now) {
-      const verdict = limiter.ask(now);
+    ask(now, group) {
+      const verdict = limiter.ask(now, group);
       return { ...verdict, remaining: remaining(verdict.remaining) };
     },
   };

@@ -1,7 +1,6 @@
 import { sendOnce, type OnceRequest } from '../../../src/api/once.ts';
 import type { HttpAnswer, HttpRequest } from '../../../src/api/transport.ts';
-import type { Budget } from '../../../src/budget/budget.ts';
-import { createBudget } from '../../../src/budget/create-budget.ts';
+import { Budget } from '../../../src/budget/budget.ts';
 import { defaultLimit, RATE_GROUPS, rateGroup, type RateGroup } from '../../../src/budget/rate-groups.ts';
 import { KeyRefused, LeaseLost, TransportError } from '../../../src/model/errors.ts';
 import {
@@ -226,7 +225,7 @@ export class SubmitterScenario {
 
   /** Starts a process that sends. */
   async start(): Promise<RunningSubmitter> {
-    const budget = createBudget({
+    const budget = new Budget({
       keyHash: 'k',
       clock: this.clock,
       share: 1,

@@ -1,8 +1,6 @@
 import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { type Api, type ObjectRequest, type PageRequest, Withheld } from '../../../src/api/api.ts';
-import type { Budget } from '../../../src/budget/budget.ts';
-import { createBudget } from '../../../src/budget/create-budget.ts';
-import { NotSent } from '../../../src/budget/not-sent.ts';
+import { Budget, NotSent } from '../../../src/budget/budget.ts';
 import type { StoredHint } from '../../../src/db/events/hint-store.ts';
 import type { Mirror } from '../../../src/mirror/mirror.ts';
 import type { ItemOutcome, PageWrite } from '../../../src/mirror/page-write.ts';
@@ -134,7 +132,7 @@ export class MemoryAccount {
   static async make(clock: VirtualClock, lists: MemoryLists): Promise<MemoryAccount> {
     const store = new MemoryBudgetStore(clock);
     const loaded = await store.load('key');
-    const budget = createBudget({ keyHash: 'key', clock, share: 0.8, store, loaded, onEvent: () => {} });
+    const budget = new Budget({ keyHash: 'key', clock, share: 0.8, store, loaded, onEvent: () => {} });
     return new MemoryAccount(clock, budget, lists);
   }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { FreedSlots, NewBlock } from '../../../../src/budget/store/store.ts';
+import type { FreedSlots, NewBlock } from '../../../../src/budget/store.ts';
 import { knownKeys, rememberKey } from '../../../../src/db/accounts/api-keys.ts';
 import { createBudgetStore } from '../../../../src/db/budget/budget-store.ts';
 import { createFirstPingStore, OwnerKnown } from '../../../../src/db/budget/first-ping-store.ts';

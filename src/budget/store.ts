@@ -1,4 +1,4 @@
-import type { RateGroup } from '../rate-groups.ts';
+import type { RateGroup } from './rate-groups.ts';
 
 /**
  * The database as the budget needs it, so that a SIGKILL causes no 429 (invariant 6; docs/design/rate-limit.md,
@@ -24,7 +24,7 @@ export interface BudgetStore {
   record(freed: FreedSlots): Promise<void>;
 }
 
-/** `all`: a limit over all endpoints, as some services have it (docs/design/rate-limit.md, "After a 429"). */
+/** `all`: one pace of all groups (docs/design/rate-limit.md, "After a 429"). */
 export type StoredGroup = RateGroup | 'all';
 
 /** A block of slots to be reserved: a row of slot_block. */
@@ -66,26 +66,22 @@ export interface LearntRow {
 export interface LearntRate {
   /** Rises with each `takeFreed`, across processes too: the store's time in milliseconds, made unique. */
   readonly serial?: number;
-  /** Requests of this group were accepted before: first contact is over. */
+  /** Of `all`: requests of this key were accepted before, the careful start is over. */
   readonly contacted?: boolean;
-  /** Two bursts in a row were accepted, of so many slots. True, as older programs wrote it: of unknown size. */
-  readonly bursts?: number | boolean;
   /** `X-RateLimit-Limit` by route, and when it was last seen. */
   readonly limits?: Readonly<Record<string, { readonly limit: number; readonly seenAt: number }>>;
-  /** After a 429 that nothing explains: paced as for this limit, until that moment. */
-  readonly paced?: {
-    readonly limit: number;
-    readonly guardMs: number;
-    readonly fromAnswer: boolean;
+  /** Which limit is believed: not above the least of those. */
+  readonly believed?: number;
+  /** Even spacing after a 429 until that moment; a next one lasts twice as long. Without `from`: something explains it. */
+  readonly pace?: {
     readonly until: number;
+    readonly lastsMs: number;
+    readonly from?: number;
+    readonly free?: number;
   };
-  /** Group `all` only: the limit over all endpoints, believed until that moment. */
-  readonly ceiling?: { readonly limit: number; readonly until: number };
-  /** No `X-RateLimit-Limit` above the specification's is believed, until that moment. */
-  readonly grantedOnlyUntil?: number;
   /** A Retry-After stops the group until that moment. */
   readonly pausedUntil?: number;
-  /** `X-RateLimit-Remaining` of this group is broken, until that moment. */
+  /** `X-RateLimit-Remaining` of this group is not believed until that moment. */
   readonly remainingIgnoredUntil?: number;
 }
 
@@ -109,4 +105,32 @@ export interface LoadedBlock {
   readonly size: number;
   readonly validUntil: number;
   readonly freed: readonly number[];
+}
+
+/**
+ * Maps our monotonic clock to the store's clock and back, by the last exchange with the store. Errors of the mapping
+ * only ever keep a slot in use longer. The next exchange corrects a jump of either wall clock.
+ */
+export class StoreTime {
+  /** Store time − monotonic time. For writing: at least the true one. */
+  #offset: number;
+
+  /** @param storeNow the store's time in an answer that arrived before the monotonic moment `now` */
+  constructor(storeNow: number, now: number) {
+    // For reading: at most the true one, so that stored moments seem later than they are.
+    this.#offset = storeNow - now;
+  }
+
+  /** @param storeNow the store's time in the answer to a call that began at the monotonic moment `calledAt` */
+  learn(storeNow: number, calledAt: number): void {
+    this.#offset = storeNow - calledAt;
+  }
+
+  toStore(moment: number): number {
+    return Math.ceil(moment + this.#offset);
+  }
+
+  fromStore(moment: number): number {
+    return moment - this.#offset;
+  }
 }

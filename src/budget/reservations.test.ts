@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Reservations } from './reservations.ts';
-import { BLOCK_VALID_MS } from './timing.ts';
+import { BLOCK_MEMORY_MS, BLOCK_VALID_MS, Reservations } from './reservations.ts';
 
 function opened(size: number): Reservations {
   const reservations = new Reservations();
@@ -43,8 +42,12 @@ describe('a reserved block', () => {
     reservations.free(reservations.take(0), 60_000);
     const blocks = reservations.takeUnsaved();
     expect([blocks.length, reservations.takeUnsaved()]).toEqual([1, []]);
-    for (const block of blocks) reservations.putBack(block);
+    for (const { id } of blocks) reservations.putBack(id);
     expect(reservations.takeUnsaved()).toEqual(blocks);
+    // The store forgets its row by then.
+    reservations.open(2, 1, BLOCK_VALID_MS + BLOCK_MEMORY_MS + 1);
+    reservations.putBack(1);
+    expect(reservations.takeUnsaved()).toEqual([]);
   });
 });
 

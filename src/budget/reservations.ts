@@ -1,4 +1,8 @@
-import { BLOCK_VALID_MS } from './timing.ts';
+/** A reservation may be used for this long, milliseconds. */
+export const BLOCK_VALID_MS = 10_000;
+
+/** A row of slot_block whose `valid_until` is older than this has no slot in use. */
+export const BLOCK_MEMORY_MS = 300_000;
 
 /** A block of slots that is reserved in the store. */
 export interface Block {
@@ -28,6 +32,8 @@ const MOST_SLOTS = 256;
 export class Reservations {
   #current: Block | undefined;
   #growth = 1;
+  /** Blocks that the store still has. */
+  readonly #blocks = new Map<number, Block>();
   readonly #unsaved = new Set<Block>();
 
   /** Slots to reserve next. @param size of the group @param largest block that the store takes */
@@ -38,7 +44,10 @@ export class Reservations {
   }
 
   open(id: number, size: number, openedAt: number): void {
+    for (const [old, { validUntil }] of this.#blocks)
+      if (validUntil < openedAt - BLOCK_MEMORY_MS) this.#blocks.delete(old);
     this.#current = { id, size, openedAt, validUntil: openedAt + BLOCK_VALID_MS, used: 0, freed: [] };
+    this.#blocks.set(id, this.#current);
   }
 
   /** Whether `take` gives a slot. An expired block's unused slots are given back. */
@@ -88,7 +97,9 @@ export class Reservations {
     return blocks;
   }
 
-  putBack(block: Block): void {
-    this.#unsaved.add(block);
+  /** The store did not take what was freed of the block. */
+  putBack(id: number): void {
+    const block = this.#blocks.get(id);
+    if (block !== undefined) this.#unsaved.add(block);
   }
 }

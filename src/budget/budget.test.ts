@@ -3,7 +3,7 @@ import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
 import type { Budget, GroupSnapshot } from './budget.ts';
 import { PRIORITY } from './priorities.ts';
 import type { RateGroup } from './rate-groups.ts';
-import { storedSnapshot } from './snapshot.ts';
+import { storedSnapshot } from './learnt.ts';
 
 let setup: BudgetSetup;
 beforeEach(() => {
@@ -53,8 +53,10 @@ describe('a free slot', () => {
 
   it('is free a window and a guard after the answer, not after the sending', async () => {
     const budget = await setup.acquainted('bulk_lists');
-    // Two requests one after another, 50 ms and a commit of 2 ms each.
-    expect(groupOf(budget, 'bulk_lists')?.freeInMs).toBe(60_250 - 52);
+    const before = setup.clock.monotonic();
+    await setup.sendMany(budget, 1, { group: 'bulk_lists' });
+    // Two requests went one after another, 50 ms and a commit of 2 ms each.
+    expect(setup.clock.monotonic() - before).toBe(60_250 - 52 + 52);
   });
 
   it('is kept for high priority only while there is such work, and only above a limit of 1', async () => {
@@ -81,14 +83,13 @@ describe('the first requests', () => {
     expect(setup.mostInFlight).toBe(1);
   });
 
-  it('to a group are at most four at once until ten were accepted', async () => {
+  it('are at most four at once until ten were accepted, over all groups, and then spaced ones more', async () => {
     const budget = await setup.budget();
-    let left = 60;
-    answers(200, { limit: 60, left: () => (left -= 1) });
-    await setup.sendMany(budget, 10);
+    setup.answersAfterMs = 10_000;
+    await Promise.all([setup.sendMany(budget, 5), setup.sendMany(budget, 5, { group: 'sequence' })]);
     expect(setup.mostInFlight).toBe(4);
     await setup.sendMany(budget, 20);
-    expect(setup.mostInFlight).toBe(20);
+    expect(setup.mostInFlight).toBeGreaterThan(6);
   });
 
   it('of a used key without rows are one ping, and then the window is waited out', async () => {
@@ -112,7 +113,7 @@ describe('a 429', () => {
 
   it('shortens no wait that an earlier one asked for', async () => {
     const budget = await setup.acquainted();
-    answers(200, { limit: 60, left: () => 40 });
+    answers(200, { limit: 60 });
     await setup.sendMany(budget, 1);
     setup.answer = (name) => ({ status: 429, headers: { 'retry-after': name } });
     await setup.clock.runUntil(Promise.all([setup.send(budget, '90'), setup.send(budget, '1')]));
@@ -128,32 +129,42 @@ describe('a 429', () => {
       { kind: 'refused', message: expect.stringContaining('one request each 1.0 s') },
     ]);
     await setup.clock.advance(5);
-    const other = groupOf(await setup.budget());
-    expect(other?.pacedMs).toBeCloseTo(60_000 / 58);
-    expect(other?.pausedForMs).toBeGreaterThan(60_000);
+    const next = await setup.budget();
+    expect(groupOf(next)).toMatchObject({ size: 58, why: 'a 429 asked to wait' });
+    expect(groupOf(next)?.forMs).toBeGreaterThan(60_000);
+    answers(200);
+    const before = setup.clock.monotonic();
+    await setup.sendMany(next, 20);
+    expect(setup.clock.monotonic() - before).toBeGreaterThan(60_000 + (19 * 60_000) / 58);
   });
 
-  it('that names a limit which its group alone did not reach limits the sum over all endpoints', async () => {
+  it('in two groups that keep within their limits gives all of them one pace for a day', async () => {
     const budget = await setup.budget();
-    answers(200, { limit: 60 });
-    await setup.sendMany(budget, 10, { group: 'sequence' });
+    answers(200);
     await setup.sendMany(budget, 10);
-    answers(429, { limit: 21, retry: 60 });
+    answers(429, { retry: 1 });
     await setup.sendMany(budget, 1);
-    expect(budget.snapshot().overallLimit).toBe(21);
+    await setup.sendMany(budget, 1, { group: 'sequence' });
+    answers(200);
+    expect(budget.snapshot().groups.map(({ size }) => size)).toEqual([5, 10, 2, 20, 58]);
+    expect(groupOf(budget)).toMatchObject({ why: 'a 429 asked to wait' });
+    await setup.clock.advance(120_000);
+    const before = setup.clock.monotonic();
+    await Promise.all([setup.sendMany(budget, 10, { group: 'sequence' }), setup.sendMany(budget, 10)]);
+    expect(setup.clock.monotonic() - before).toBeGreaterThan((19 * 60_000) / 58);
+    expect(groupOf(budget)?.forMs).toBeGreaterThan(86_400_000 - 300_000);
   });
 
-  it('that names a limit which its group alone has reached lowers that group, until answers name a higher one', async () => {
+  it('that names a lower limit is believed at once, and is raised after ten answers that name a higher one', async () => {
     const budget = await setup.budget();
     answers(200, { limit: 60 });
-    await setup.sendMany(budget, 10, { group: 'sequence' });
     await setup.sendMany(budget, 20);
     answers(429, { limit: 12, retry: 60 });
     await setup.sendMany(budget, 1);
-    expect([groupOf(budget)?.limit, budget.snapshot().overallLimit]).toEqual([12, undefined]);
+    expect(groupOf(budget)?.limit).toBe(12);
     answers(200, { limit: 60 });
-    await setup.sendMany(budget, 1);
-    await setup.clock.advance(60_000);
+    await setup.sendMany(budget, 9);
+    expect(groupOf(budget)?.limit).toBe(12);
     await setup.sendMany(budget, 1);
     expect(groupOf(budget)?.limit).toBe(60);
   });
@@ -178,17 +189,19 @@ describe('which limit counts, why, and for how long', () => {
 
   it('is one over all endpoints', async () => {
     const budget = await setup.budget(0.8);
-    answers(200, { limit: 60 });
-    await setup.sendMany(budget, 4, { group: 'sequence' });
     await setup.sendMany(budget, 10);
-    answers(429, { limit: 15, retry: 30 });
+    answers(429, { retry: 30 });
     await setup.sendMany(budget, 1);
-    const waits = { why: 'a 429 asked to wait', size: 12 };
+    await setup.sendMany(budget, 1, { group: 'sequence' });
+    const waits = { why: 'a 429 asked to wait', size: 46 };
     expect(await told(budget)).toMatchObject([waits, waits]);
     await setup.clock.advance(31_000);
-    const overall = { limit: 60, size: 12, why: 'a 429 has shown a limit of 15 over all endpoints' };
+    const why = '429s in two groups have shown a limit over all endpoints: together they send 46 a minute';
     const both = await told(budget);
-    expect(both).toMatchObject([overall, overall]);
+    expect(both).toMatchObject([
+      { limit: 60, size: 46, why },
+      { limit: 60, size: 46, why },
+    ]);
     for (const each of both) expect(each?.forMs).toBeGreaterThan(86_400_000 - 60_000);
   });
 
@@ -196,8 +209,8 @@ describe('which limit counts, why, and for how long', () => {
     const budget = await setup.acquainted('other', 0.8);
     answers(429, { retry: 1 });
     await setup.sendMany(budget, 1);
-    await setup.clock.advance(2_000);
-    const why = 'after a 429 that nothing explains, one request goes each 1.3 s';
+    await setup.clock.advance(6_000);
+    const why = 'after a 429, one request goes each 1.3 s';
     expect(await told(budget)).toMatchObject([{ why }, { why }]);
   });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Moments } from './moments.ts';
+import { Moments } from './slot-log.ts';
 
 describe('a log of moments', () => {
   it('counts like a plain list, whatever was added and forgotten', () => {
