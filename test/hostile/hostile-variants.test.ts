@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EVENT_SWITCHES } from '@research-mirror/sandbox/switches/event-switches';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
+import {
+  EVENT_SWITCHES,
+  isLive,
+  SANDBOX_SWITCHES,
+  SWITCH_NAMES,
+} from '@research-mirror/sandbox/switches/sandbox-switches';
 import { HOSTILE_KINDS } from '@research-mirror/sandbox/world/hostile';
 import { testDatabase } from '../support/databases/migrated-database.ts';
 import { startHostileService } from './hostile-service.ts';
@@ -52,7 +56,7 @@ function each(names: readonly SwitchName[], where: string): Partial<Record<Switc
 const MANNERS = SWITCH_NAMES.filter(
   (name) =>
     SANDBOX_SWITCHES[name].kind === 'choice' &&
-    SANDBOX_SWITCHES[name].live &&
+    isLive(name) &&
     ELSEWHERE[name] === undefined &&
     !['error200', 'emptySays', 'badKey', 'faultRoutes', 'cacheTells'].includes(name),
 );
@@ -175,7 +179,7 @@ describe('whatever the service is like, the mirror holds what it must, and write
   beforeAll(async () => {
     service = await startHostileService(mirror);
     const options = Object.entries(await service.sandbox.control.options());
-    usual = Object.fromEntries(options.filter(([name]) => SANDBOX_SWITCHES[name as SwitchName].live));
+    usual = Object.fromEntries(options.filter(([name]) => isLive(name as SwitchName)));
   });
   afterAll(() => service.close());
 

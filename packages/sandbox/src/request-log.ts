@@ -1,4 +1,4 @@
-import { NumberedLog } from './numbered-log.ts';
+import type { Operation } from './service/routes.ts';
 
 /** One request, as the control API shows it. */
 export interface RequestRecord {
@@ -21,6 +21,58 @@ export interface RequestRecord {
   readonly inFlight: number;
 }
 
+/** A POST operation that took effect, as `GET /operations` shows it. */
+export interface OperationRecord {
+  readonly number: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly userId: number;
+  readonly operation: Operation;
+  /** ID of the path; null where it has none. */
+  readonly target: string | null;
+  /** Header `Idempotency-Key`. */
+  readonly idempotencyKey: string | null;
+  /** SHA-256 of the body, hexadecimal. */
+  readonly payloadHash: string;
+  /** The body itself, up to 4 KB. */
+  readonly payload: string | null;
+}
+
+/** How many records a log keeps. */
+const KEPT = 200_000;
+
+/** Numbered records, oldest first, of which the last 200,000 are kept. */
+export class NumberedLog<T extends { readonly number: number }> {
+  #records: T[] = [];
+  #count = 0;
+
+  /** How many records there ever were. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Adds the record that `make` gives with its number. */
+  add(make: (number: number) => T): T {
+    this.#count += 1;
+    const record = make(this.#count);
+    this.#records.push(record);
+    if (this.#records.length >= 2 * KEPT) this.#records = this.#records.slice(-KEPT);
+    return record;
+  }
+
+  /** The kept records with numbers above `number`. */
+  after(number: number): readonly T[] {
+    const kept = this.#records.slice(-KEPT);
+    const first = kept.findIndex((record) => record.number > number);
+    return first === -1 ? [] : kept.slice(first);
+  }
+
+  /** Removes all records; the numbers continue. */
+  clear(): void {
+    this.#records = [];
+  }
+}
+
 export interface Counters {
   readonly requests: number;
   /** By `GET /v1/research 200`; faults that cut the connection count under `… cut`. */
@@ -36,7 +88,6 @@ export interface Counters {
 /** The requests to the service, and their counters. */
 export class RequestLog {
   readonly #log = new NumberedLog<RequestRecord>();
-  #requests = 0;
   #forgotten = 0;
   #byRouteAndStatus = new Map<string, number>();
   #byFault = new Map<string, number>();
@@ -47,24 +98,17 @@ export class RequestLog {
   readonly #perScope = new Map<string, number>();
 
   begin(request: Omit<RequestRecord, 'number' | 'inFlight' | 'status' | 'items' | 'fault'>): RequestRecord {
-    this.#requests += 1;
     const scope = scopeOf(request);
     if (scope !== undefined) {
       const inFlight = (this.#perScope.get(scope) ?? 0) + 1;
       this.#perScope.set(scope, inFlight);
       this.#maxInFlightPerScope = Math.max(this.#maxInFlightPerScope, inFlight);
     }
-    const record: RequestRecord = {
-      ...request,
-      number: this.#requests,
-      status: null,
-      items: null,
-      fault: null,
-      inFlight: this.#underWay.size + 1,
-    };
+    const inFlight = this.#underWay.size + 1;
+    const unanswered = { status: null, items: null, fault: null };
+    const record = this.#log.add((number) => ({ ...request, number, ...unanswered, inFlight }));
     this.#underWay.add(record);
     this.#maxInFlight = Math.max(this.#maxInFlight, record.inFlight);
-    this.#log.add(record);
     return record;
   }
 
@@ -84,7 +128,7 @@ export class RequestLog {
 
   counters(): Counters {
     return {
-      requests: this.#requests - this.#forgotten,
+      requests: this.#log.count - this.#forgotten,
       byRouteAndStatus: Object.fromEntries(this.#byRouteAndStatus),
       rateLimited: this.#rateLimited,
       byFault: Object.fromEntries(this.#byFault),
@@ -102,7 +146,7 @@ export class RequestLog {
   /** Clears log and counters; requests under way stay counted, the numbers continue. */
   reset(): void {
     this.#log.clear();
-    this.#forgotten = this.#requests;
+    this.#forgotten = this.#log.count;
     this.#byRouteAndStatus.clear();
     this.#byFault.clear();
     this.#rateLimited = 0;

@@ -1,4 +1,4 @@
-import { mutate, type Mutation } from './control/mutation.ts';
+import { ControlError, mutate, type Mutation } from './control/mutation.ts';
 import { Memory, type Remembered } from './memory.ts';
 import { operate } from './service/operations.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
@@ -9,10 +9,9 @@ import { parseExact } from './exact-json.ts';
 import { seededRandom } from './hash.ts';
 import { parseKeys } from './keys.ts';
 import { RateLimiter } from './limits/rate-limiter.ts';
-import { OperationLog } from './service/operation-log.ts';
-import { User } from './service/account/user.ts';
+import { User } from './service/account.ts';
 import type { SandboxOptions } from './switches/sandbox-switches.ts';
-import { RequestLog } from './request-log.ts';
+import { NumberedLog, RequestLog, type OperationRecord } from './request-log.ts';
 import { Rankings } from './world/kinds/ranking.ts';
 
 export interface KnownKey {
@@ -29,7 +28,7 @@ export class SandboxState {
   readonly startedAt: number;
   readonly rateLimiter = new RateLimiter();
   readonly requests = new RequestLog();
-  readonly operations = new OperationLog();
+  readonly operations = new NumberedLog<OperationRecord>();
   readonly memory: Memory;
   readonly rankings = new Rankings();
   readonly random: () => number;
@@ -53,13 +52,8 @@ export class SandboxState {
     this.users = this.#users;
     // Before anybody looks for events: those of what is repeated were sent.
     this.memory.replay((remembered) => this.#repeat(remembered));
-    this.publisher = new Publisher({
-      clock,
-      data: this.data,
-      options: () => this.#options,
-      users: this.users,
-      random: seededRandom(options.seed + 103),
-    });
+    const random = seededRandom(options.seed + 103);
+    this.publisher = new Publisher(clock, this.data, () => this.#options, this.users, random);
   }
 
   get options(): SandboxOptions {
@@ -89,13 +83,17 @@ export class SandboxState {
     );
   }
 
-  /** Does once more what was asked before the last stop. What belongs to a user without a key is left out. */
+  /** Does once more what was asked before the last stop. What can't be done any more, as of a user without a key, is left out. */
   #repeat(remembered: Remembered): void {
     if (remembered.kind === 'clock') {
       this.data.set(this.clock.now() + remembered.aheadMs);
     } else if (remembered.kind === 'mutation') {
       const { kind: _, at, mutation, ...whose } = remembered;
-      mutate(this, { ...(parseExact(mutation) as Mutation), ...whose }, at);
+      try {
+        mutate(this, { ...(parseExact(mutation) as Mutation), ...whose }, at);
+      } catch (error) {
+        if (!(error instanceof ControlError)) throw error;
+      }
     } else {
       const user = this.#users.get(remembered.user);
       if (user === undefined) return;

@@ -2,9 +2,8 @@ import type { ClockMove, SandboxCounters } from '../src/control/control.ts';
 import type { EventRequest, WebhookChange } from '../src/control/event-calls.ts';
 import type { Mutation } from '../src/control/mutation.ts';
 import type { DeliveryRecord } from '../src/deliveries/delivery.ts';
-import type { OperationRecord } from '../src/service/operation-log.ts';
 import type { SandboxOptions } from '../src/switches/sandbox-switches.ts';
-import type { RequestRecord } from '../src/request-log.ts';
+import type { OperationRecord, RequestRecord } from '../src/request-log.ts';
 
 /** Which items: a collection of a user (default: the first); for `list_items` the list's ID too. */
 export interface ItemSelection {

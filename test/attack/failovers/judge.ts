@@ -1,5 +1,5 @@
 import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/delivery';
-import type { OperationRecord } from '@research-mirror/sandbox/service/operation-log';
+import type { OperationRecord } from '@research-mirror/sandbox/request-log';
 import { type EventRow, judge as judgeDeliveries } from '../deliveries/judge.ts';
 import { judge as judgeSubmissions, type SubmissionRow } from '../submissions/judge.ts';
 import type { Finding } from '../support/findings.ts';

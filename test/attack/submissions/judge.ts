@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { OperationRecord } from '@research-mirror/sandbox/service/operation-log';
+import type { OperationRecord } from '@research-mirror/sandbox/request-log';
 import type { Finding } from '../support/findings.ts';
 
 /** A submission as its row says. */

@@ -9,9 +9,8 @@ import { countVisible } from '../world/population-summary.ts';
 import type { Counters } from '../request-log.ts';
 import { readAll } from '../service/page.ts';
 import { readSandboxOptions } from '../switches/read-options.ts';
-import type { Population } from '../world/population.ts';
-import { changeWebhook, emitEvents, rotateSecret, userOf, type WebhookChange } from './event-calls.ts';
-import { mutate, scopeOf, type Mutation } from './mutation.ts';
+import { changeWebhook, emitEvents, rotateSecret, type WebhookChange } from './event-calls.ts';
+import { ControlError, mutate, scopeOf, userOf, type Mutation } from './mutation.ts';
 
 /** `GET /truth` writes chunks of at least this many UTF-16 units. */
 const CHUNK = 1024 * 1024;
@@ -37,112 +36,122 @@ export async function control(
   response: ServerResponse,
   state: SandboxState,
 ): Promise<void> {
-  const url = addressOf(request);
-  const { searchParams: query } = url;
-  switch (`${request.method} ${url.pathname}`) {
+  const { pathname, searchParams: query } = addressOf(request);
+  const call = `${request.method} ${pathname}`;
+  let [status, result]: [number, object | null | undefined] = [200, undefined];
+  try {
+    result = request.method === 'GET' ? read(state, call, query) : await change(state, call, request);
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error;
+    [status, result] = [400, { problem: error.message }];
+  }
+  if (result === undefined) [status, result] = [404, { problem: `no such call: ${call}` }];
+  if (result !== null && Symbol.iterator in result) {
+    response.writeHead(status, { 'Content-Type': 'application/x-ndjson' });
+    await pipeline(Readable.from(inChunks(result as Iterable<string>)), response);
+  } else {
+    response.writeHead(status, { 'Content-Type': 'application/json' });
+    response.end(`${JSON.stringify(result)}\n`);
+  }
+  // Events of what was changed are published at once.
+  if (request.method === 'POST') state.publisher.tick();
+}
+
+/** What a GET answers: lines, or a value; undefined: there is no such call. */
+function read(state: SandboxState, call: string, query: URLSearchParams): object | null | undefined {
+  const after = Number(query.get('after') ?? 0);
+  switch (call) {
     case 'GET /truth':
-      await truth(response, state, query);
-      return;
+      return textsOf(state, query);
     case 'GET /count': {
-      const scope = scopeOf(state, scopeIn(query), false);
-      answer(
-        response,
-        'problem' in scope
-          ? scope
-          : { count: scope.readable ? countVisible(scope.population, state.data.now()) : 0 },
-      );
-      return;
+      const { population, readable } = scopeIn(state, query);
+      return { count: readable ? countVisible(population, state.data.now()) : 0 };
     }
     case 'GET /counters':
-      answer(response, countersOf(state));
-      return;
+      return countersOf(state);
     case 'GET /log':
-      await answerLines(response, state.requests.log(Number(query.get('after') ?? 0)));
-      return;
+      return jsonOf(state.requests.log(after));
     case 'GET /deliveries':
-      await answerLines(response, state.publisher.deliveries.log(Number(query.get('after') ?? 0)));
-      return;
+      return jsonOf(state.publisher.deliveries.log(after));
     case 'GET /operations':
-      await answerLines(response, state.operations.after(Number(query.get('after') ?? 0)));
-      return;
-    case 'POST /counters/reset':
-      state.requests.reset();
-      state.publisher.reset();
-      answer(response, {});
-      return;
-    case 'POST /windows/reset':
-      state.rateLimiter.clear();
-      answer(response, {});
-      return;
+      return jsonOf(state.operations.after(after));
     case 'GET /options':
-      answer(response, state.options);
-      return;
+      return state.options;
     case 'GET /clock':
-      answer(response, clockText(state));
-      return;
-    case 'GET /webhook': {
-      const userId = query.get('user');
-      const user = userOf(state, userId === null ? undefined : Number(userId));
-      answer(response, user?.registration.at(state.clock.monotonic()) ?? null);
-      return;
-    }
+      return clockText(state);
+    case 'GET /webhook':
+      return userOf(state, userIn(query)).registration.at(state.clock.monotonic()) ?? null;
     default:
-      await change(request, response, state, url.pathname);
+      return undefined;
   }
 }
 
-const WITH_BODY = new Set(['/mutations', '/options', '/clock', '/events', '/webhook', '/webhook/rotate']);
-
-/** The calls with a JSON body. Events of what they change are published at once. */
+/** Carries out a POST. @returns its answer; undefined: there is no such call */
 async function change(
-  request: IncomingMessage,
-  response: ServerResponse,
   state: SandboxState,
-  path: string,
-): Promise<void> {
+  call: string,
+  request: IncomingMessage,
+): Promise<object | undefined> {
+  switch (call) {
+    case 'POST /counters/reset':
+      state.requests.reset();
+      state.publisher.reset();
+      return {};
+    case 'POST /windows/reset':
+      state.rateLimiter.clear();
+      return {};
+    case 'POST /mutations':
+      return { ids: mutations(state, await exactBody(request)) };
+    case 'POST /events':
+      return { ids: await emitEvents(state, await exactBody(request)) };
+    case 'POST /webhook':
+      return changeWebhook(state, await plainBody<WebhookChange>(request));
+    case 'POST /webhook/rotate':
+      return rotateSecret(state, (await plainBody<{ user?: number }>(request)).user);
+    case 'POST /clock':
+      return moveClock(state, await plainBody<ClockMove>(request));
+    case 'POST /options': {
+      const reading = readSandboxOptions(await plainBody<Record<string, unknown>>(request), state.options);
+      if ('problems' in reading) throw new ControlError(reading.problems.join('; '));
+      state.change(reading.options);
+      return reading.options;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The body, whose numbers keep all their digits. */
+async function exactBody(request: IncomingMessage): Promise<object> {
   let body: unknown;
   try {
     body = parseExact((await bodyOf(request)) ?? '');
   } catch {
     body = undefined;
   }
-  const known = request.method === 'POST' && WITH_BODY.has(path);
-  if (!known) {
-    answer(response, { problem: `no such call: ${request.method} ${path}` }, 404);
-  } else if (typeof body !== 'object' || body === null) {
-    answer(response, { problem: 'the body must be a JSON object' });
-  } else {
-    answer(response, await changed(state, path, body));
-    state.publisher.tick();
-  }
+  if (typeof body !== 'object' || body === null) throw new ControlError('the body must be a JSON object');
+  return body;
 }
 
-async function changed(state: SandboxState, path: string, body: object): Promise<object> {
-  if (path === '/mutations') return mutations(state, body);
-  if (path === '/events') return emitEvents(state, body);
-  const plain: unknown = JSON.parse(JSON.stringify(body));
-  if (path === '/webhook') return changeWebhook(state, plain as WebhookChange);
-  if (path === '/webhook/rotate') return rotateSecret(state, plain as { user?: number });
-  if (path === '/clock') return moveClock(state, plain as ClockMove);
-  const reading = readSandboxOptions(plain as Record<string, unknown>, state.options);
-  if ('problems' in reading) return { problem: reading.problems.join('; ') };
-  state.change(reading.options);
-  return reading.options;
+async function plainBody<T>(request: IncomingMessage): Promise<T> {
+  return JSON.parse(JSON.stringify(await exactBody(request))) as T;
 }
 
-function mutations(state: SandboxState, body: object): { ids: string[] } | { problem: string } {
+function mutations(state: SandboxState, body: object): string[] {
   const ids: string[] = [];
   for (const { user, ...mutation } of (Array.isArray(body) ? body : [body]) as Mutation[]) {
     // The numbers of fields keep all their digits; `user` becomes a plain number.
     const whose = user === undefined ? {} : { user: Number(JSON.stringify(user)) };
     const at = state.data.now();
-    const done = mutate(state, { ...mutation, ...whose }, at);
-    if ('problem' in done)
-      return { problem: `${done.problem} (${ids.length} mutations before it were carried out)` };
+    try {
+      ids.push(mutate(state, { ...mutation, ...whose }, at));
+    } catch (error) {
+      if (!(error instanceof ControlError)) throw error;
+      throw new ControlError(`${error.message} (${ids.length} mutations before it were carried out)`);
+    }
     state.memory.add({ kind: 'mutation', at, mutation: JSON.stringify(mutation), ...whose });
-    ids.push(done.id);
   }
-  return { ids };
+  return ids;
 }
 
 export interface ClockMove {
@@ -152,34 +161,18 @@ export interface ClockMove {
   readonly set?: string;
 }
 
-function moveClock(state: SandboxState, move: ClockMove): object {
-  if (move.freeze === true) state.data.freeze();
-  if (move.resume === true) state.data.resume();
-  const target =
-    move.set !== undefined
-      ? Date.parse(move.set)
-      : move.advanceMs !== undefined
-        ? state.data.now() + move.advanceMs
-        : undefined;
-  if (target !== undefined && !state.data.set(target)) {
-    return { problem: 'the clock can be moved to a later time only' };
-  }
+function moveClock(state: SandboxState, { freeze, resume, advanceMs, set }: ClockMove): object {
+  if (freeze === true) state.data.freeze();
+  if (resume === true) state.data.resume();
+  const target = set === undefined ? state.data.now() + (advanceMs ?? 0) : Date.parse(set);
+  if ((set ?? advanceMs) !== undefined && !state.data.set(target))
+    throw new ControlError('the clock can be moved to a later time only');
   state.memory.add({ kind: 'clock', aheadMs: state.data.now() - state.clock.now() });
   return clockText(state);
 }
 
-function clockText(state: SandboxState): { now: string; frozen: boolean } {
+function clockText(state: SandboxState): object {
   return { now: new Date(state.data.now()).toISOString(), frozen: state.data.frozen };
-}
-
-async function truth(response: ServerResponse, state: SandboxState, query: URLSearchParams): Promise<void> {
-  const scope = scopeOf(state, scopeIn(query), false);
-  if ('problem' in scope) {
-    answer(response, scope);
-    return;
-  }
-  response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
-  await pipeline(Readable.from(scope.readable ? inChunks(textsOf(scope.population, state)) : []), response);
 }
 
 /** Counters of requests, answers and deliveries. */
@@ -191,16 +184,17 @@ function countersOf(state: SandboxState): SandboxCounters {
   return { ...state.requests.counters(), deliveries: state.publisher.counters() };
 }
 
-async function answerLines(response: ServerResponse, records: readonly object[]): Promise<void> {
-  response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
-  await pipeline(Readable.from(inChunks(records.values().map((record) => JSON.stringify(record)))), response);
+/** The texts of a scope's items, all at one time. */
+function textsOf(state: SandboxState, query: URLSearchParams): Iterable<string> {
+  const { population, readable } = scopeIn(state, query);
+  const time = state.data.now();
+  if (!readable) return [];
+  const refs = readAll(population, state.rankings, state.options, time);
+  return refs.map((ref) => population.text(ref, time));
 }
 
-/** The texts of a population's items, all at one time. */
-function* textsOf(population: Population, state: SandboxState): Generator<string> {
-  const time = state.data.now();
-  for (const ref of readAll(population, state.rankings, state.options, time))
-    yield population.text(ref, time);
+function jsonOf(records: readonly object[]): Iterable<string> {
+  return records.values().map((record) => JSON.stringify(record));
 }
 
 /** Joins lines into chunks. */
@@ -215,22 +209,12 @@ function* inChunks(texts: Iterable<string>): Generator<string> {
   if (lines !== '') yield lines;
 }
 
-function scopeIn(query: URLSearchParams): {
-  user: number | undefined;
-  collection: string;
-  list: string | undefined;
-} {
-  const user = query.get('user');
-  return {
-    user: user === null ? undefined : Number(user),
-    collection: query.get('collection') ?? '',
-    list: query.get('list') ?? undefined,
-  };
+function scopeIn(state: SandboxState, query: URLSearchParams): ReturnType<typeof scopeOf> {
+  const list = query.get('list') ?? undefined;
+  return scopeOf(state, userIn(query), query.get('collection') ?? '', list, false);
 }
 
-/** Answers with JSON; status 400 for a problem. */
-function answer(response: ServerResponse, value: unknown, status?: number): void {
-  const isProblem = typeof value === 'object' && value !== null && 'problem' in value;
-  response.writeHead(status ?? (isProblem ? 400 : 200), { 'Content-Type': 'application/json' });
-  response.end(`${JSON.stringify(value)}\n`);
+function userIn(query: URLSearchParams): number | undefined {
+  const user = query.get('user');
+  return user === null ? undefined : Number(user);
 }

@@ -1,11 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import type { SandboxState } from '../sandbox-state.ts';
-import { COLLECTION_OF_EVENT, isEventType } from '../events/event-types.ts';
-import { isHttpUrl } from '../service/account/webhooks.ts';
-import type { User } from '../service/account/user.ts';
+import { COLLECTION_OF_EVENT, EVENT_TYPES, isEventType, type EventType } from '../events/event-types.ts';
+import { isHttpUrl } from '../service/webhooks.ts';
+import type { User } from '../service/account.ts';
 import { readAll } from '../service/page.ts';
-
-type Problem = { readonly problem: string };
+import { ControlError, userOf } from './mutation.ts';
 
 /** Events that `POST /events` emits now. */
 export interface EventRequest {
@@ -38,19 +37,19 @@ const MAX_EVENTS = 100_000;
 /**
  * @param body an event request, or an array, whose numbers kept all their digits
  * @returns IDs of the events; null where no registration wants the type
+ * @throws ControlError
  */
-export async function emitEvents(
-  state: SandboxState,
-  body: object,
-): Promise<{ readonly ids: (string | null)[] } | Problem> {
+export async function emitEvents(state: SandboxState, body: object): Promise<(string | null)[]> {
   const ids: (string | null)[] = [];
   for (const request of (Array.isArray(body) ? body : [body]) as EventRequest[]) {
-    const emitted = await emit(state, plain(request));
-    if ('problem' in emitted)
-      return { problem: `${emitted.problem} (${ids.length} events before it were emitted)` };
-    for (const id of emitted.ids) ids.push(id);
+    try {
+      for (const id of await emit(state, plain(request))) ids.push(id);
+    } catch (error) {
+      if (!(error instanceof ControlError)) throw error;
+      throw new ControlError(`${error.message} (${ids.length} events before it were emitted)`);
+    }
   }
-  return { ids };
+  return ids;
 }
 
 /** With plain numbers, except in `data`; IDs keep all their digits. */
@@ -64,40 +63,28 @@ function plain({ data, ids, ...rest }: EventRequest): EventRequest {
   };
 }
 
-async function emit(
-  state: SandboxState,
-  request: EventRequest,
-): Promise<{ readonly ids: (string | null)[] } | Problem> {
+async function emit(state: SandboxState, request: EventRequest): Promise<(string | null)[]> {
   const user = userOf(state, request.user);
-  if (user === undefined) return { problem: `there is no user ${request.user}` };
   const { type, data, count = 1 } = request;
   if (!Number.isInteger(count) || count < 1 || count > MAX_EVENTS)
-    return { problem: `count must be a whole number from 1 to ${MAX_EVENTS}` };
+    throw new ControlError(`count must be a whole number from 1 to ${MAX_EVENTS}`);
   const at = state.data.now();
   const { publisher } = state;
   if (data !== undefined) {
-    if (typeof type !== 'string') return { problem: 'type must be a text' };
-    return { ids: await times(count, () => publisher.publish(user, type, at, () => data) ?? null) };
+    if (typeof type !== 'string') throw new ControlError('type must be a text');
+    return await times(count, () => publisher.publish(user, type, at, () => data) ?? null);
   }
-  if (!isEventType(type))
-    return { problem: `type must be one of ${Object.keys(COLLECTION_OF_EVENT).join(', ')}` };
+  if (!isEventType(type)) throw new ControlError(`type must be one of ${EVENT_TYPES.join(', ')}`);
   const told = request.ids?.map(String) ?? newest(state, user, type, count);
-  if (told.length === 0) return { problem: `there is no item of which ${type} could tell` };
-  const number = request.ids === undefined ? count : told.length;
-  const ids = await times(number, (index) => {
+  if (told.length === 0) throw new ControlError(`there is no item of which ${type} could tell`);
+  return await times(request.ids === undefined ? count : told.length, (index) => {
     const id = told[index % told.length] ?? '';
     return publisher.publishItemEvent(user, { type, id, at }) ?? null;
   });
-  return { ids };
 }
 
 /** IDs of the first `count` items of the type's list. */
-function newest(
-  state: SandboxState,
-  user: User,
-  type: keyof typeof COLLECTION_OF_EVENT,
-  count: number,
-): string[] {
+function newest(state: SandboxState, user: User, type: EventType, count: number): string[] {
   const population = user.data.collection(COLLECTION_OF_EVENT[type]);
   return readAll(population, state.rankings, state.options, state.data.now())
     .take(count)
@@ -105,34 +92,27 @@ function newest(
     .toArray();
 }
 
-/** Registers a URL or removes the registration, at once, whatever `registerLate` says. */
+/** Registers a URL or removes the registration, at once, whatever `registerLate` says. @throws ControlError */
 export function changeWebhook(state: SandboxState, request: WebhookChange): object {
-  const user = userOf(state, request.user);
-  if (user === undefined) return { problem: `there is no user ${request.user}` };
+  const { registration } = userOf(state, request.user);
   const { url, event_types: types = null } = request;
   if (url === null) {
-    user.registration.remove();
+    registration.remove();
     return {};
   }
   if (typeof url !== 'string' || !isHttpUrl(url))
-    return { problem: 'url must be an http or https URL, or null' };
+    throw new ControlError('url must be an http or https URL, or null');
   if (types !== null && !(Array.isArray(types) && types.every(isEventType)))
-    return { problem: 'event_types must be null or some of the types of the specification' };
-  return user.registration.register(url, types, { secret: 'new', from: state.clock.monotonic() });
+    throw new ControlError('event_types must be null or some of the types of the specification');
+  return registration.register(url, types, 'new', state.clock.monotonic());
 }
 
-/** Replaces the secret of the registration, as the service may do without telling. */
-export function rotateSecret(state: SandboxState, request: { readonly user?: number }): object {
-  const user = userOf(state, request.user);
-  if (user === undefined) return { problem: `there is no user ${request.user}` };
+/** Replaces the secret of the registration, as the service may do without telling. @throws ControlError */
+export function rotateSecret(state: SandboxState, userId: number | undefined): object {
+  const { registration } = userOf(state, userId);
   const now = state.clock.monotonic();
-  if (!user.registration.rotate(now)) return { problem: 'there is no webhook registered' };
-  return user.registration.at(now) ?? {};
-}
-
-/** The user with this ID; for undefined the first key's user. */
-export function userOf(state: SandboxState, userId: number | undefined): User | undefined {
-  return userId === undefined ? state.users.values().next().value : state.users.get(userId);
+  if (!registration.rotate(now)) throw new ControlError('there is no webhook registered');
+  return registration.at(now) ?? {};
 }
 
 /** Calls `make` many times, and lets the service answer other requests in between. */

@@ -1,6 +1,6 @@
 import { exactNumber } from '../exact-json.ts';
 import type { DataClock } from '../data-clock.ts';
-import type { User } from '../service/account/user.ts';
+import type { User } from '../service/account.ts';
 import type { SandboxCollection } from '../world/user-data.ts';
 import type { Population, ItemRef } from '../world/population.ts';
 
@@ -28,106 +28,84 @@ export interface World {
   readonly data: DataClock;
 }
 
-export interface Scope {
-  readonly population: Population;
-  /** False for the items of a deleted list. */
-  readonly readable: boolean;
+/** A call of the control API asks for what can't be done. */
+export class ControlError extends Error {}
+
+const COLLECTIONS = ['research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist'] as const;
+
+/** The user with this ID; for undefined the first key's user. @throws ControlError */
+export function userOf(state: Pick<World, 'users'>, userId: number | undefined): User {
+  const user = userId === undefined ? state.users.values().next().value : state.users.get(userId);
+  if (user === undefined) throw new ControlError(`there is no user ${userId}`);
+  return user;
 }
 
-export const CONTROL_COLLECTIONS = [
-  'research_jobs',
-  'bulk_research_jobs',
-  'lists',
-  'list_items',
-  'watchlist',
-] as const;
-
-/** The items of a user's collection, or of a list; a problem where the user or the list does not exist. */
+/**
+ * The items of a user's collection, or of a list; `readable` is false for the items of a deleted list.
+ * @throws ControlError where the user or the list does not exist
+ */
 export function scopeOf(
   state: World,
-  query: {
-    readonly user?: number | undefined;
-    readonly collection: string;
-    readonly list?: string | undefined;
-  },
+  userId: number | undefined,
+  name: string,
+  listId: string | undefined,
   toChange: boolean,
-): Scope | { readonly problem: string } {
-  const user = query.user === undefined ? state.users.values().next().value : state.users.get(query.user);
-  if (user === undefined) return { problem: `there is no user ${query.user}` };
-  const collection = CONTROL_COLLECTIONS.find((name) => name === query.collection);
-  if (collection === undefined)
-    return { problem: `collection must be one of ${CONTROL_COLLECTIONS.join(', ')}` };
-  if (collection !== 'list_items') {
-    return { population: user.data.collection(collection), readable: true };
-  }
-  const list = user.data.list(query.list ?? '', state.data.now());
-  if (list === undefined) return { problem: `there is no list ${query.list ?? '(name one as list)'}` };
+): { readonly population: Population; readonly readable: boolean } {
+  const { data } = userOf(state, userId);
+  const collection = COLLECTIONS.find((known) => known === name);
+  if (collection === undefined) throw new ControlError(`collection must be one of ${COLLECTIONS.join(', ')}`);
+  if (collection !== 'list_items') return { population: data.collection(collection), readable: true };
+  const list = data.list(listId ?? '', state.data.now());
+  if (list === undefined) throw new ControlError(`there is no list ${listId ?? '(name one as list)'}`);
   return {
-    population: toChange ? user.data.itemsToChange(list) : user.data.items(list),
-    readable: user.data.collection('lists').visible(list, state.data.now()),
+    population: toChange ? data.itemsToChange(list) : data.items(list),
+    readable: data.collection('lists').visible(list, state.data.now()),
   };
 }
 
-/** Carries out a mutation, now or as of another time of the data clock. @returns the item's ID, or a problem */
-export function mutate(
-  state: World,
-  mutation: Mutation,
-  at = state.data.now(),
-): { readonly id: string } | { readonly problem: string } {
-  const scope = scopeOf(state, mutation, true);
-  if ('problem' in scope) return scope;
-  const { population } = scope;
-  const silent = mutation.silent ?? false;
-  if (mutation.op === 'insert') return insert(population, mutation, at, silent);
-  const ref = mutation.id === undefined ? undefined : population.find(mutation.id, at);
-  if (ref === undefined || mutation.id === undefined)
-    return { problem: `there is no item ${mutation.id ?? '(name one as id)'}` };
-  const item = { id: mutation.id, ...placeOf(population, ref) };
-  switch (mutation.op) {
-    case 'update':
-      population.overlay.add(item, { kind: 'update', at, silent, fields: mutation.fields ?? {} });
-      return { id: item.id };
-    case 'delete':
-    case 'restore':
-      population.overlay.add(item, { kind: mutation.op, at, silent });
-      return { id: item.id };
-  }
+/**
+ * Carries out a mutation, now or as of another time of the data clock.
+ * @returns the item's ID
+ * @throws ControlError where there is no such item, or, for an insert, one already
+ */
+export function mutate(state: World, mutation: Mutation, at = state.data.now()): string {
+  const { op, id, silent = false } = mutation;
+  const { population } = scopeOf(state, mutation.user, mutation.collection, mutation.list, true);
+  if (op === 'insert') return insert(population, mutation, at, silent);
+  const ref = id === undefined ? undefined : population.find(id, at);
+  if (ref === undefined || id === undefined)
+    throw new ControlError(`there is no item ${id ?? '(name one as id)'}`);
+  const change = op === 'update' ? { kind: op, fields: mutation.fields ?? {} } : { kind: op };
+  population.overlay.add({ id, ...placeOf(population, ref) }, { ...change, at, silent });
+  return id;
 }
 
 function insert(
   population: Population,
-  { id, fields, source }: Mutation,
+  { id, fields = {}, source }: Mutation,
   at: number,
   silent: boolean,
-): { readonly id: string } | { readonly problem: string } {
+): string {
   if (id === undefined) {
     const slot = population.sequence.post(at);
     const item = { id: population.idOf(slot), slot, rank: slot };
-    population.overlay.add(
-      item,
-      source === undefined
-        ? { kind: 'update', at, silent, fields: fields ?? {} }
-        : { kind: 'insert', at, silent, source },
-    );
-    return { id: item.id };
+    const change =
+      source === undefined ? ({ kind: 'update', fields } as const) : ({ kind: 'insert', source } as const);
+    population.overlay.add(item, { ...change, at, silent });
+    return item.id;
   }
   const ref = population.find(id, at);
-  if (ref !== undefined && population.visible(ref, at)) return { problem: `there is an item ${id} already` };
+  if (ref !== undefined && population.visible(ref, at))
+    throw new ControlError(`there is an item ${id} already`);
+  const { sequence, overlay, plan } = population;
   const place =
     ref === undefined
-      ? { slot: undefined, rank: population.plan.ids.rankOf(id) ?? rankOfExtra(population, at) }
+      ? // An ID that has no rank comes after all existing items.
+        { slot: undefined, rank: plan.ids.rankOf(id) ?? sequence.size(at) - 1 / (2 + overlay.extras.length) }
       : placeOf(population, ref);
-  const keyed = { [population.plan.kind.keyField]: keyOf(population, id), ...fields };
-  population.overlay.add(
-    { id, ...place },
-    { kind: 'insert', at, silent, source: source ?? JSON.stringify(keyed) },
-  );
-  return { id };
-}
-
-/** The rank of an item whose ID has no rank: after all existing items. */
-function rankOfExtra({ sequence, overlay }: Population, at: number): number {
-  return sequence.size(at) - 1 / (2 + overlay.extras.length);
+  const keyed = { [plan.kind.keyField]: keyOf(population, id), ...fields };
+  overlay.add({ id, ...place }, { kind: 'insert', at, silent, source: source ?? JSON.stringify(keyed) });
+  return id;
 }
 
 /** An ID as the item's field holds it: a number where the population's IDs are numbers. */

@@ -1,11 +1,12 @@
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import { signatureHeaders } from '../events/signature.ts';
-import { NumberedLog } from '../numbered-log.ts';
-import type { Webhook } from '../service/account/registration.ts';
+import { NumberedLog } from '../request-log.ts';
+import type { Webhook } from '../service/registration.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { Delivery, DeliveryCounters, DeliveryRecord } from './delivery.ts';
-import { closeConnections, openConnections, postEvent } from './post-event.ts';
 
 /** Longest wait between two attempts: an hour. */
 const MAX_WAIT_MS = 3_600_000;
@@ -18,11 +19,10 @@ interface QueuedDelivery {
   attempts: number;
 }
 
-export interface DeliveryQueueOptions {
-  readonly clock: Clock;
-  readonly options: () => SandboxOptions;
-  /** The user's registration in force now. */
-  readonly webhookOf: (userId: number) => Webhook | undefined;
+/** Connections for deliveries; an idle one is kept for the next. */
+interface Agents {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
 }
 
 /**
@@ -32,10 +32,10 @@ export interface DeliveryQueueOptions {
 export class DeliveryQueue {
   readonly #clock: Clock;
   readonly #options: () => SandboxOptions;
+  /** The user's registration in force now. */
   readonly #webhookOf: (userId: number) => Webhook | undefined;
-  readonly #connections = openConnections();
+  readonly #agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
   readonly #stopping = new AbortController();
-  readonly #requests = new Set<AbortController>();
   readonly #log = new NumberedLog<DeliveryRecord>();
   /** All deliveries that wait, oldest first; of these, the ones that are due. */
   readonly #waiting = new Set<QueuedDelivery>();
@@ -43,7 +43,11 @@ export class DeliveryQueue {
   readonly #underWay = new Set<Promise<void>>();
   #counts = { dropped: 0, unregistered: 0, attempts: 0, delivered: 0, failed: 0, forgedAccepted: 0 };
 
-  constructor({ clock, options, webhookOf }: DeliveryQueueOptions) {
+  constructor(
+    clock: Clock,
+    options: () => SandboxOptions,
+    webhookOf: (userId: number) => Webhook | undefined,
+  ) {
     this.#clock = clock;
     this.#options = options;
     this.#webhookOf = webhookOf;
@@ -72,11 +76,11 @@ export class DeliveryQueue {
   /** Aborts the attempts under way, and sends nothing more. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Stopped('the sandbox'));
-    for (const request of this.#requests) request.abort();
     this.#waiting.clear();
     this.#ready.clear();
     await Promise.all(this.#underWay);
-    closeConnections(this.#connections);
+    this.#agents.http.destroy();
+    this.#agents.https.destroy();
   }
 
   #wait(queued: QueuedDelivery, delayMs: number): void {
@@ -136,8 +140,8 @@ export class DeliveryQueue {
     const status = await this.#post(webhook.url, delivery.body, headers);
     if (this.#stopping.signal.aborted) return;
     this.#counts.attempts += 1;
-    this.#log.add({
-      number: this.#log.next,
+    this.#log.add((number) => ({
+      number,
       eventId: delivery.eventId,
       type: delivery.type,
       userId: delivery.userId,
@@ -148,31 +152,25 @@ export class DeliveryQueue {
       forged: delivery.forged,
       duplicate: delivery.duplicate,
       latencyMs: Math.round(this.#clock.monotonic() - begun),
-    });
+    }));
     this.#finish(queued, status);
   }
 
   /** @returns the status; null where no answer came, or none in time */
   async #post(url: string, body: string, headers: Record<string, string>): Promise<number | null> {
     const answered = new AbortController();
-    const request = new AbortController();
-    this.#requests.add(request);
-    const timer = this.#clock.sleep(this.#options().deliveryTimeoutMs, answered.signal).then(
-      () => request.abort(),
+    const late = new AbortController();
+    this.#clock.sleep(this.#options().deliveryTimeoutMs, answered.signal).then(
+      () => late.abort(),
       () => {
         // Answered in time.
       },
     );
-    try {
-      return await postEvent(url, body, headers, this.#connections, request.signal);
-    } catch {
-      // Node refuses some URLs that parse: `http://%ff@host/`.
-      return null;
-    } finally {
-      this.#requests.delete(request);
-      answered.abort(new Stopped('the timer'));
-      await timer;
-    }
+    const signal = AbortSignal.any([late.signal, this.#stopping.signal]);
+    // Node refuses some URLs that parse: `http://%ff@host/`.
+    const status = await postEvent(url, body, headers, this.#agents, signal).catch(() => null);
+    answered.abort(new Stopped('the timer'));
+    return status;
   }
 
   #finish(queued: QueuedDelivery, status: number | null): void {
@@ -190,4 +188,43 @@ export class DeliveryQueue {
     if (final || queued.attempts > options.deliveryRetries) this.#counts.failed += 1;
     else this.#wait(queued, Math.min(MAX_WAIT_MS, options.deliveryRetryMs * 2 ** (queued.attempts - 1)));
   }
+}
+
+/**
+ * POSTs an event and reads the whole answer. Redirects are not followed.
+ * @param signal aborts the request
+ * @returns the status; null where the answer is incomplete
+ */
+async function postEvent(
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  agents: Agents,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const bytes = Buffer.from(body);
+  const secure = url.startsWith('https:');
+  return await new Promise((resolve) => {
+    const request = (secure ? httpsRequest : httpRequest)(url, {
+      method: 'POST',
+      agent: secure ? agents.https : agents.http,
+      signal,
+      headers: {
+        'Content-Type': 'application/json',
+        'Content-Length': bytes.length,
+        'User-Agent': 'research-service-webhooks/1',
+        ...headers,
+      },
+    });
+    request.once('response', (response) => {
+      response.resume();
+      // Too late to change the result after a whole answer.
+      response.once('end', () => resolve(response.statusCode ?? null));
+      response.once('close', () => resolve(null));
+      response.on('error', () => resolve(null));
+    });
+    // `error` may come more than once.
+    request.on('error', () => resolve(null));
+    request.end(bytes);
+  });
 }

@@ -2,8 +2,7 @@ import { exactNumber, parseExact } from '../exact-json.ts';
 import { hashText } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { UserData } from '../world/user-data.ts';
-import { COLLECTION_OF_EVENT, type EventType } from './event-types.ts';
-import type { ItemEvent } from './item-event.ts';
+import { COLLECTION_OF_EVENT, type EventType, type ItemEvent } from './event-types.ts';
 
 /** Fields of the item in `data`, besides the ID (specification 2.4 shows them for research events only). */
 const FULL: Readonly<Record<EventType, readonly string[]>> = {

@@ -1,12 +1,12 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { watchThreshold } from '../world/kinds/account-kinds.ts';
+import { jobState, longestJobMs } from '../world/kinds/job-state.ts';
+import { LIST_ANALYSIS_MS } from '../world/kinds/list-kind.ts';
 import type { Change } from '../world/overlay.ts';
 import type { Population } from '../world/population.ts';
 import { firstAbove } from '../world/sorted.ts';
 import type { SandboxCollection, UserData } from '../world/user-data.ts';
-import { endEventsOf, longestLifeMs } from './end-events.ts';
-import { COLLECTION_OF_EVENT, endEventType } from './event-types.ts';
-import type { ItemEvent } from './item-event.ts';
+import { COLLECTION_OF_EVENT, endEventType, type ItemEvent } from './event-types.ts';
 
 /** Items of each collection that one step of the clock reads; of more only the newest have events. */
 const MAX_AT_ONCE = 50_000;
@@ -17,6 +17,7 @@ interface PendingEvent extends ItemEvent {
 }
 
 const COLLECTIONS = ['research_jobs', 'bulk_research_jobs', 'lists'] as const;
+type EndingCollection = (typeof COLLECTIONS)[number];
 
 /**
  * Finds the events of one user's data, as time passes and the data is changed. Items are functions of time, so nothing
@@ -139,7 +140,7 @@ export class EventDetector {
 
 /** First slot that may be unfinished at `now`: slots are in the order of creation. */
 function firstUnfinished(
-  collection: SandboxCollection,
+  collection: EndingCollection,
   data: UserData,
   options: SandboxOptions,
   now: number,
@@ -175,4 +176,35 @@ function statusIn(change: Change): unknown {
     // Tests also insert texts that are not JSON.
     return undefined;
   }
+}
+
+/** The events of a slot's item that reaches a final state by itself, in order of time: a retried job has two. */
+function endEventsOf(
+  collection: EndingCollection,
+  population: Population,
+  slot: number,
+  options: SandboxOptions,
+): ItemEvent[] {
+  const createdAt = population.createdAt(slot);
+  // An item that is committed late has no event before that.
+  const appearsAt = population.appearsAt(slot);
+  const ending = (word: string, at: number): ItemEvent[] => {
+    const type = endEventType(collection, word);
+    return type === undefined ? [] : [{ type, id: population.idOf(slot), at: Math.max(at, appearsAt) }];
+  };
+  if (collection === 'lists') return ending('completed', createdAt + LIST_ANALYSIS_MS);
+  const found: ItemEvent[] = [];
+  const hash = population.plan.hashOf(slot);
+  for (let time = createdAt; Number.isFinite(time);) {
+    const { phase, since, until } = jobState(hash, createdAt, time, options);
+    found.push(...ending(phase, since));
+    time = until;
+  }
+  return found;
+}
+
+/** Longest time, in milliseconds, from an item's creation to its last event. */
+function longestLifeMs(collection: EndingCollection, options: SandboxOptions): number {
+  const late = options.lateShare === 0 ? 0 : options.lateSeconds * 1000;
+  return late + (collection === 'lists' ? LIST_ANALYSIS_MS : longestJobMs(options));
 }

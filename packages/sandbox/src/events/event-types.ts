@@ -19,6 +19,15 @@ export function isEventType(value: unknown): value is EventType {
   return EVENT_TYPES.some((type) => type === value);
 }
 
+/** What an event is about: an item that reached a final state, or whose score changed significantly. */
+export interface ItemEvent {
+  readonly type: EventType;
+  /** ID of the item, in the event type's collection. */
+  readonly id: string;
+  /** Time of the data clock: epoch milliseconds. */
+  readonly at: number;
+}
+
 const END_EVENTS: Readonly<
   Record<Exclude<SandboxCollection, 'watchlist'>, { readonly done: EventType; readonly failed: EventType }>
 > = {

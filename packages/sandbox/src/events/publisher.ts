@@ -3,25 +3,17 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { DataClock } from '../data-clock.ts';
 import { DeliveryQueue } from '../deliveries/delivery-queue.ts';
 import type { Delivery, DeliveryCounters } from '../deliveries/delivery.ts';
-import type { User } from '../service/account/user.ts';
+import type { User } from '../service/account.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { eventData } from './event-data.ts';
+import type { ItemEvent } from './event-types.ts';
 import { EventDetector } from './event-detector.ts';
-import type { ItemEvent } from './item-event.ts';
 
 /** Interval in which new events are looked for. */
 const TICK_MS = 100;
 
 /** Extra delay of a delivery that later ones overtake. */
 const REORDER_MS = { least: 1000, more: 1000 };
-
-export interface PublisherOptions {
-  readonly clock: Clock;
-  readonly data: DataClock;
-  readonly options: () => SandboxOptions;
-  readonly users: ReadonlyMap<number, User>;
-  readonly random: () => number;
-}
 
 /** Publishes the events of all users' data: each goes to the delivery queue where a registration wants it. */
 export class Publisher {
@@ -37,7 +29,13 @@ export class Publisher {
   #events = 0;
   #lost = 0;
 
-  constructor({ clock, data, options, users, random }: PublisherOptions) {
+  constructor(
+    clock: Clock,
+    data: DataClock,
+    options: () => SandboxOptions,
+    users: ReadonlyMap<number, User>,
+    random: () => number,
+  ) {
     this.#clock = clock;
     this.#data = data;
     this.#options = options;
@@ -48,7 +46,7 @@ export class Publisher {
       detector: new EventDetector(user.data, options, data.now()),
     }));
     const webhookOf = (userId: number) => users.get(userId)?.registration.at(clock.monotonic());
-    this.deliveries = new DeliveryQueue({ clock, options, webhookOf });
+    this.deliveries = new DeliveryQueue(clock, options, webhookOf);
   }
 
   /** Publishes the events up to the data clock's present time. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { optionsWith } from '../../testing/options.ts';
-import { RateLimiter, type Group } from './rate-limiter.ts';
-import { rateHeaders } from './rate-headers.ts';
+import { rateHeaders, RateLimiter, type Group } from './rate-limiter.ts';
 
 type Switches = Parameters<typeof optionsWith>[0];
 

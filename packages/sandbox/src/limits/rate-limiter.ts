@@ -79,3 +79,35 @@ export class RateLimiter {
     return found;
   }
 }
+
+/**
+ * The headers of specification 8.2, in the spelling of the switches.
+ * @param wall epoch milliseconds
+ */
+export function rateHeaders(verdict: Verdict, options: SandboxOptions, wall: number): Record<string, string> {
+  const { allowed, limit, remaining, resetIn, acceptsIn } = verdict;
+  const resets: Readonly<Record<SandboxOptions['reset'], string | undefined>> = {
+    'epoch-s': String(Math.ceil((wall + resetIn) / 1000)),
+    'epoch-ms': String(Math.ceil(wall + resetIn)),
+    'delta-s': String(Math.ceil(resetIn / 1000)),
+    iso: new Date(wall + resetIn).toISOString(),
+    missing: undefined,
+  };
+  const retries: Readonly<Record<SandboxOptions['retryAfter'], string | undefined>> = {
+    seconds: String(Math.max(1, Math.ceil(acceptsIn / 1000))),
+    decimal: (Math.ceil(acceptsIn) / 1000).toFixed(3),
+    // Whole seconds, rounded up: an obedient client is never early.
+    'http-date': new Date(Math.ceil((wall + acceptsIn) / 1000) * 1000).toUTCString(),
+    // A day: too long to obey.
+    huge: '86400',
+    missing: undefined,
+  };
+  const headers: Record<string, string> = { 'X-RateLimit-Limit': String(limit) };
+  if (options.remaining === 'exact') headers['X-RateLimit-Remaining'] = String(remaining);
+  if (options.remaining === 'constant') headers['X-RateLimit-Remaining'] = String(limit - 1);
+  const reset = resets[options.reset];
+  if (reset !== undefined) headers['X-RateLimit-Reset'] = reset;
+  const retry = allowed ? undefined : retries[options.retryAfter];
+  if (retry !== undefined) headers['Retry-After'] = retry;
+  return headers;
+}

@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { addressOf, bodyOf } from '../http-request.ts';
-import { rateHeaders } from '../limits/rate-headers.ts';
-import { uncountedVerdict, type Group, type Verdict } from '../limits/rate-limiter.ts';
+import { rateHeaders, uncountedVerdict, type Verdict } from '../limits/rate-limiter.ts';
+import type { RequestRecord } from '../request-log.ts';
 import type { KnownKey, SandboxState } from '../sandbox-state.ts';
 import { failure, type Answer } from './answer.ts';
 import { faultAnswer, queryUnder, pickFault, type Fault } from './faults.ts';
 import { emptyPage, respond } from './respond.ts';
 import { routeOf, type Route } from './routes.ts';
-import { send } from './send.ts';
 
 /** Greatest part of the latency that passes before the request takes effect; the rest passes before the answer. */
 const MAX_INBOUND_SHARE = 0.5;
@@ -19,9 +20,8 @@ export async function handle(
   state: SandboxState,
   signal: AbortSignal,
 ): Promise<void> {
-  const url = addressOf(request);
   const method = request.method ?? 'GET';
-  const route = routeOf(method, url.pathname);
+  const route = routeOf(method, addressOf(request).pathname);
   const key = knownKey(request, state);
   const record = state.requests.begin({
     at: state.clock.now(),
@@ -42,16 +42,16 @@ export async function handle(
   }
   try {
     const body = method === 'GET' || method === 'HEAD' ? '' : await bodyOf(request);
-    const latency =
-      state.options.latencyMin + state.random() * (state.options.latencyMax - state.options.latencyMin);
+    const { latencyMin, latencyMax } = state.options;
+    const latency = latencyMin + state.random() * (latencyMax - latencyMin);
     const wayIn = latency * MAX_INBOUND_SHARE * state.random();
     if (wayIn > 0) await state.clock.sleep(wayIn, signal);
-    const { verdict, answer, fault } = decide({ request, url, body, route, key, drawn }, state);
+    const { verdict, answer, fault } = decide(request, body, route, key, drawn, state);
     record.fault = fault ?? null;
     const wait = latency - wayIn + (fault === 'faultSlow' ? state.options.slowMs : 0);
     if (wait > 0) await state.clock.sleep(wait, signal);
-    const rate = rateHeaders(verdict, state.options, state.clock.now());
-    await send(response, { answer, fault, rate, record }, state, signal);
+    const headers = { ...rateHeaders(verdict, state.options, state.clock.now()), ...answer.headers };
+    await send(response, { ...answer, headers }, fault, record, state, signal);
   } catch {
     // The client disconnected, or the sandbox stops: nobody waits for an answer.
     response.destroy();
@@ -59,55 +59,39 @@ export async function handle(
   }
 }
 
-interface Decision {
-  readonly verdict: Verdict;
-  readonly answer: Answer;
-  readonly fault: Fault | undefined;
-}
-
-interface Received {
-  readonly request: IncomingMessage;
-  readonly url: URL;
-  /** undefined: too large. */
-  readonly body: string | undefined;
-  readonly route: Route | undefined;
-  readonly key: KnownKey | undefined;
-  /** The fault of this request, unless it is refused anyway. */
-  readonly drawn: Fault | undefined;
-}
-
-function decide({ request, url, body, route, key, drawn }: Received, state: SandboxState): Decision {
+/**
+ * Admits or refuses a request, and makes its answer.
+ * @param body undefined: too large
+ * @param drawn the fault of this request, unless it is refused anyway
+ */
+function decide(
+  request: IncomingMessage,
+  body: string | undefined,
+  route: Route | undefined,
+  key: KnownKey | undefined,
+  drawn: Fault | undefined,
+  state: SandboxState,
+): { verdict: Verdict; answer: Answer; fault?: Fault | undefined } {
   const { options } = state;
-  const group: Group = route?.group ?? 'other';
+  const { group, name } = route ?? { group: 'other', name: 'unknown' };
+  const refusal = (status: string | number, code: string, message: string): Answer =>
+    failure(Number(status), code, message, options.errorBody);
   if (key === undefined) {
-    const missing = request.headers.authorization === undefined;
-    const answer = missing
-      ? failure(
-          Number(options.missingKey),
-          'missing_key',
-          'Authorization: Bearer <API_KEY> is required',
-          options.errorBody,
-        )
-      : failure(Number(options.badKey), 'invalid_key', 'The API key is not valid', options.errorBody);
-    return { verdict: uncountedVerdict(group, options), answer, fault: undefined };
+    const answer =
+      request.headers.authorization === undefined
+        ? refusal(options.missingKey, 'missing_key', 'Authorization: Bearer <API_KEY> is required')
+        : refusal(options.badKey, 'invalid_key', 'The API key is not valid');
+    return { verdict: uncountedVerdict(group, options), answer };
   }
-  const verdict = state.rateLimiter.admit(
-    String(key.number),
-    group,
-    route?.name ?? 'unknown',
-    options,
-    state.clock.monotonic(),
-  );
-  const plain = (answer: Answer): Decision => ({ verdict, answer, fault: undefined });
-  if (!verdict.allowed) {
-    return plain(failure(429, 'rate_limited', 'Too many requests', options.errorBody));
-  }
-  if (route === undefined) return plain(failure(404, 'not_found', 'No such endpoint', options.errorBody));
-  if (body === undefined) return plain(failure(413, 'too_large', 'The body is too large', options.errorBody));
+  const now = state.clock.monotonic();
+  const verdict = state.rateLimiter.admit(String(key.number), group, name, options, now);
+  if (!verdict.allowed) return { verdict, answer: refusal(429, 'rate_limited', 'Too many requests') };
+  if (route === undefined) return { verdict, answer: refusal(404, 'not_found', 'No such endpoint') };
+  if (body === undefined) return { verdict, answer: refusal(413, 'too_large', 'The body is too large') };
 
   const fault = drawn ?? lostRegistration(route, state);
   const instead = fault === 'faultEmpty' ? emptyPage(route.action, options) : faultAnswer(fault, options);
-  const takesEffect = options.faultEffect === 'done' && route.name.startsWith('POST');
+  const takesEffect = options.faultEffect === 'done' && name.startsWith('POST');
   if (instead !== undefined && !takesEffect) return { verdict, answer: instead, fault };
   const copyMs = fault === 'faultCached' ? ageOfCopy(state) : 0;
   const idempotencyKey = request.headers['idempotency-key'];
@@ -115,7 +99,7 @@ function decide({ request, url, body, route, key, drawn }: Received, state: Sand
     {
       user: key.user,
       action: route.action,
-      query: queryUnder(fault, url, key.user),
+      query: queryUnder(fault, addressOf(request), key.user),
       body,
       idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
       time: state.data.now() - (fault === 'faultStale' ? options.staleMs : copyMs),
@@ -153,4 +137,56 @@ function lostRegistration(route: Route, { options, random }: SandboxState): Faul
 function knownKey(request: IncomingMessage, state: SandboxState): KnownKey | undefined {
   const match = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
   return match?.[1] === undefined ? undefined : state.keys.get(match[1]);
+}
+
+/**
+ * Writes the answer, or cuts the connection where the fault says so. The request is counted just before its last byte
+ * is sent: a client that has read the answer finds it counted.
+ * @throws where the client disconnects; `signal`'s reason
+ */
+async function send(
+  response: ServerResponse,
+  answer: Answer,
+  fault: Fault | undefined,
+  record: RequestRecord,
+  state: SandboxState,
+  signal: AbortSignal,
+): Promise<void> {
+  if (fault === 'faultReset' || fault === 'registerLost') {
+    response.socket?.resetAndDestroy();
+    state.requests.end(record);
+    return;
+  }
+  const headers: Record<string, string | number> = {
+    Date: new Date(state.clock.now()).toUTCString(),
+    ...answer.headers,
+  };
+  let body = answer.body === undefined ? undefined : Buffer.from(answer.body);
+  if (body !== undefined) {
+    headers['Content-Type'] = answer.type;
+    if (answer.rest === undefined) headers['Content-Length'] = body.length;
+  }
+  response.writeHead(answer.status, headers);
+  if (fault === 'faultTruncated') {
+    const socket = response.socket;
+    response.write(body?.subarray(0, Math.floor(body.length / 2)), () => socket?.destroy());
+    state.requests.end(record);
+    return;
+  }
+  if (fault === 'faultDrip') {
+    const half = Math.floor((body?.length ?? 0) / 2);
+    response.flushHeaders();
+    if (half > 0) response.write(body?.subarray(0, half));
+    body = body?.subarray(half);
+    await state.clock.sleep(state.options.slowMs, signal);
+  }
+  record.status = answer.status;
+  record.items = answer.items ?? null;
+  state.requests.end(record);
+  if (answer.rest === undefined) {
+    response.end(body);
+    return;
+  }
+  response.write(body);
+  await pipeline(Readable.from(answer.rest), response, { signal });
 }

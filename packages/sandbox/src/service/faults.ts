@@ -1,34 +1,46 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { failure, htmlPage, json, noContent, type Answer } from './answer.ts';
 import type { Route } from './routes.ts';
-import type { User } from './account/user.ts';
+import type { User } from './account.ts';
 
-const NAMES = [
-  'fault500',
-  'fault503',
-  'fault408',
-  'fault425',
-  'faultReset',
-  'faultResetEarly',
-  'faultTruncated',
-  'faultHtml',
-  'faultGarbage',
-  'faultError200',
-  'faultEmpty',
-  'faultRepeated',
-  'faultIgnored',
-  'faultStale',
-  'faultCached',
-  'faultSlow',
-  'faultDrip',
-  'faultKey',
-  'fault402',
-  'fault409',
-  'faultRedirect',
-] as const satisfies readonly (keyof SandboxOptions)[];
+type FaultAnswer = (options: SandboxOptions) => Answer | undefined;
+
+/** The correct answer, disturbed. */
+const disturbs: FaultAnswer = () => undefined;
+
+/** Answers of the faults, in the order in which they are drawn; a reset is never sent: the connection is cut instead. */
+const FAULTS = {
+  fault500: (options) => failure(500, 'internal_error', 'Something went wrong', options.errorBody),
+  fault503: (options) => failure(503, 'unavailable', 'Try again later', options.errorBody),
+  fault408: (options) => failure(408, 'request_timeout', 'The request took too long', options.errorBody),
+  fault425: (options) => failure(425, 'too_early', 'Try again without early data', options.errorBody),
+  faultReset: noContent,
+  faultResetEarly: noContent,
+  faultTruncated: disturbs,
+  faultHtml: () => ({ status: 200, body: htmlPage('Welcome'), type: 'text/html; charset=utf-8' }),
+  faultGarbage: () => json(200, '{"object":"list","data":[{"job_id":1,"status":"compl'),
+  faultError200: (options) => json(200, ERRORS_INSIDE[options.error200]),
+  faultEmpty: disturbs,
+  faultRepeated: disturbs,
+  faultIgnored: disturbs,
+  faultStale: disturbs,
+  faultCached: disturbs,
+  faultSlow: disturbs,
+  faultDrip: disturbs,
+  faultKey: (options) =>
+    failure(Number(options.badKey), 'invalid_key', 'The API key is not valid', options.errorBody),
+  fault402: (options) => failure(402, 'payment_required', 'Out of credits', options.errorBody),
+  fault409: (options) => failure(409, 'conflict', 'Another operation is under way', options.errorBody),
+  faultRedirect: () => ({
+    ...json(302, '{}'),
+    headers: { Location: 'https://elsewhere.example/v1/research' },
+  }),
+} as const satisfies Partial<Record<keyof SandboxOptions, FaultAnswer>>;
+
+const NAMES = Object.keys(FAULTS) as readonly (keyof typeof FAULTS)[];
 
 /** A fault of a request; `registerLost` has a switch of its own. */
-export type Fault = (typeof NAMES)[number] | 'registerLost';
+export type Fault = keyof typeof FAULTS | 'registerLost';
 
 /** Faults that only a page of a list can have. */
 const OF_LISTS: ReadonlySet<Fault> = new Set(['faultEmpty', 'faultRepeated', 'faultIgnored']);
@@ -74,45 +86,7 @@ export function queryUnder(fault: Fault | undefined, url: URL, user: User): URLS
 
 /** The answer of a fault; undefined where the fault only disturbs the correct answer. */
 export function faultAnswer(fault: Fault | undefined, options: SandboxOptions): Answer | undefined {
-  switch (fault) {
-    case 'fault500':
-      return failure(500, 'internal_error', 'Something went wrong', options.errorBody);
-    case 'fault503':
-      return failure(503, 'unavailable', 'Try again later', options.errorBody);
-    case 'fault402':
-      return failure(402, 'payment_required', 'Out of credits', options.errorBody);
-    case 'fault409':
-      return failure(409, 'conflict', 'Another operation is under way', options.errorBody);
-    case 'faultHtml':
-      return { status: 200, body: htmlPage('Welcome'), type: 'text/html; charset=utf-8' };
-    case 'faultGarbage':
-      return json(200, '{"object":"list","data":[{"job_id":1,"status":"compl');
-    case 'faultError200':
-      return json(200, ERRORS_INSIDE[options.error200]);
-    case 'faultKey':
-      return failure(Number(options.badKey), 'invalid_key', 'The API key is not valid', options.errorBody);
-    case 'faultRedirect':
-      return { ...json(302, '{}'), headers: { Location: 'https://elsewhere.example/v1/research' } };
-    case 'fault408':
-      return failure(408, 'request_timeout', 'The request took too long', options.errorBody);
-    case 'fault425':
-      return failure(425, 'too_early', 'Try again without early data', options.errorBody);
-    case 'faultReset':
-    case 'faultResetEarly':
-      // Never sent: the connection is cut instead.
-      return noContent();
-    case undefined:
-    case 'registerLost':
-    case 'faultTruncated':
-    case 'faultEmpty':
-    case 'faultRepeated':
-    case 'faultIgnored':
-    case 'faultStale':
-    case 'faultCached':
-    case 'faultSlow':
-    case 'faultDrip':
-      return undefined;
-  }
+  return fault === undefined || fault === 'registerLost' ? undefined : FAULTS[fault](options);
 }
 
 const ERRORS_INSIDE: Readonly<Record<SandboxOptions['error200'], string>> = {

@@ -4,7 +4,7 @@ import { fraction, hashText, mix } from '../hash.ts';
 import type { Population } from '../world/population.ts';
 import { failure, json, type Answer } from './answer.ts';
 import type { Operation } from './routes.ts';
-import type { User } from './account/user.ts';
+import type { User } from './account.ts';
 
 /** Credits that each operation uses up. */
 const COST: Readonly<Record<Operation, number>> = {

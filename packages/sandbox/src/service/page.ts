@@ -2,18 +2,7 @@ import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { Population, ItemRef } from '../world/population.ts';
 import { compareRanked, orderKey, type RankedOrder, type Rankings } from '../world/kinds/ranking.ts';
 import { placeOf, scan, type ScanOrder } from '../world/scan.ts';
-
-export interface PageRequest {
-  readonly population: Population;
-  /** Query parameters as received; undefined where missing. */
-  readonly limit: string | undefined;
-  readonly startingAfter: string | undefined;
-  readonly time: number;
-}
-
-export type PageReading =
-  | { readonly refs: readonly ItemRef[]; readonly hasMore: boolean }
-  | { readonly status: number; readonly code: string; readonly message: string };
+import { failure, tokenOf, type Answer } from './answer.ts';
 
 const SCANNED: Readonly<Record<Exclude<SandboxOptions['order'], RankedOrder>, ScanOrder>> = {
   falling: { falling: true, tied: false },
@@ -21,16 +10,27 @@ const SCANNED: Readonly<Record<Exclude<SandboxOptions['order'], RankedOrder>, Sc
   created: { falling: true, tied: true },
 };
 
-/** The items of a page (specification 8.1), in the order and with the cursor semantics of the switches. */
-export function readPage(request: PageRequest, rankings: Rankings, options: SandboxOptions): PageReading {
-  const limit = readLimit(request.limit, options);
+/**
+ * The items of a page (specification 8.1), in the order and with the cursor semantics of the switches; an answer where
+ * limit or cursor are refused.
+ * @param limitText and `startingAfter`: query parameters as received
+ */
+export function readPage(
+  population: Population,
+  limitText: string | undefined,
+  startingAfter: string | undefined,
+  time: number,
+  rankings: Rankings,
+  options: SandboxOptions,
+): { readonly refs: readonly ItemRef[]; readonly hasMore: boolean } | Answer {
+  const limit = readLimit(limitText, options);
   if (typeof limit !== 'number') return limit;
-  const cursor = readCursor(request, options);
+  const cursor = readCursor(population, startingAfter, time, options);
   if (cursor === 'empty') return { refs: [], hasMore: false };
   if (typeof cursor === 'object' && 'status' in cursor) return cursor;
   // One item more than asked for: it shows whether there are more.
-  const found = readBeyond(request, cursor, rankings, limit + 1, options);
-  if (found === undefined) return badCursor(400, request.startingAfter);
+  const found = readBeyond(population, cursor, time, rankings, limit + 1, options);
+  if (found === undefined) return badCursor(400, startingAfter, options);
   const refs = found.slice(0, limit);
   if (options.smallLimit === 'last' && limit < options.maxLimit) return { refs, hasMore: false };
   return { refs, hasMore: options.hasMore === 'full' ? refs.length === limit : found.length > limit };
@@ -59,31 +59,17 @@ export function* readAll(
   }
 }
 
-/** The opaque cursor of an ID, for the switch value `opaque`. */
-export function tokenOf(id: string): string {
-  return `c_${Buffer.from(id).toString('base64url')}`;
-}
-
-function readLimit(
-  text: string | undefined,
-  options: SandboxOptions,
-): number | Exclude<PageReading, { refs: unknown }> {
-  if (text === undefined) return Math.min(100, options.maxLimit);
+function readLimit(text: string | undefined, options: SandboxOptions): number | Answer {
+  const { maxLimit, smallLimit, badLimit, errorBody } = options;
+  const usual = Math.min(100, maxLimit);
+  if (text === undefined) return usual;
   const limit = /^[+-]?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (limit >= 1 && limit < options.maxLimit && options.smallLimit === 'refused') {
-    const message = `limit must be ${options.maxLimit}`;
-    return { status: 400, code: 'invalid_limit', message };
-  }
-  if (limit >= 1 && limit <= options.maxLimit) {
-    return options.smallLimit === 'ignored' ? options.maxLimit : limit;
-  }
-  if (options.badLimit === 'clamped') {
-    return Number.isNaN(limit)
-      ? Math.min(100, options.maxLimit)
-      : Math.max(1, Math.min(options.maxLimit, limit));
-  }
-  const message = `limit must be an integer from 1 to ${options.maxLimit}`;
-  return { status: Number(options.badLimit), code: 'invalid_limit', message };
+  if (limit >= 1 && limit < maxLimit && smallLimit === 'refused')
+    return failure(400, 'invalid_limit', `limit must be ${maxLimit}`, errorBody);
+  if (limit >= 1 && limit <= maxLimit) return smallLimit === 'ignored' ? maxLimit : limit;
+  if (badLimit === 'clamped') return Number.isNaN(limit) ? usual : Math.max(1, Math.min(maxLimit, limit));
+  const message = `limit must be an integer from 1 to ${maxLimit}`;
+  return failure(Number(badLimit), 'invalid_limit', message, errorBody);
 }
 
 interface Cursor {
@@ -93,14 +79,16 @@ interface Cursor {
 }
 
 function readCursor(
-  { population, startingAfter, time }: PageRequest,
+  population: Population,
+  startingAfter: string | undefined,
+  time: number,
   options: SandboxOptions,
-): Cursor | undefined | 'empty' | Exclude<PageReading, { refs: unknown }> {
+): Cursor | undefined | 'empty' | Answer {
   if (startingAfter === undefined || startingAfter === '') return undefined;
   const id = options.cursor === 'opaque' ? idOfToken(startingAfter) : startingAfter;
-  if (id === undefined) return badCursor(400, startingAfter);
+  if (id === undefined) return badCursor(400, startingAfter, options);
   const ref = population.find(id, time);
-  const exists = ref !== undefined && population.visible(ref, time);
+  if (ref !== undefined && population.visible(ref, time)) return { id, ref };
   switch (options.cursor) {
     case 'keyset':
     case 'inclusive':
@@ -108,13 +96,13 @@ function readCursor(
     case 'garbled':
       return { id, ref };
     case 'position-400':
-      return exists ? { id, ref } : badCursor(400, startingAfter);
+      return badCursor(400, startingAfter, options);
     case 'position-404':
-      return exists ? { id, ref } : badCursor(404, startingAfter);
+      return badCursor(404, startingAfter, options);
     case 'unknown-ignored':
-      return exists ? { id, ref } : undefined;
+      return undefined;
     case 'unknown-empty':
-      return exists ? { id, ref } : 'empty';
+      return 'empty';
   }
 }
 
@@ -124,14 +112,16 @@ function idOfToken(token: string): string | undefined {
   return tokenOf(id) === token ? id : undefined;
 }
 
-function badCursor(status: number, cursor: string | undefined): Exclude<PageReading, { refs: unknown }> {
-  return { status, code: 'invalid_cursor', message: `No such item: ${JSON.stringify(cursor).slice(0, 100)}` };
+function badCursor(status: number, cursor: string | undefined, options: SandboxOptions): Answer {
+  const message = `No such item: ${JSON.stringify(cursor).slice(0, 100)}`;
+  return failure(status, 'invalid_cursor', message, options.errorBody);
 }
 
 /** Items beyond the cursor; undefined for a text that is not an ID. */
 function readBeyond(
-  { population, time }: PageRequest,
+  population: Population,
   cursor: Cursor | undefined,
+  time: number,
   rankings: Rankings,
   limit: number,
   options: SandboxOptions,

@@ -1,15 +1,16 @@
-import { account, ping } from './account/account.ts';
-import { failure, json, type Answer } from './answer.ts';
-import { envelope } from './envelope.ts';
-import { listAnswer } from './list-answer.ts';
+import { createHash } from 'node:crypto';
+import { account, ping, type User } from './account.ts';
+import { failure, json, listAnswer, type Answer } from './answer.ts';
 import { operate } from './operations.ts';
 import { readPage } from './page.ts';
 import type { Action } from './routes.ts';
-import type { User } from './account/user.ts';
-import { deleteWebhook, readWebhook, registerWebhook } from './account/webhooks.ts';
+import { deleteWebhook, readWebhook, registerWebhook } from './webhooks.ts';
 import type { SandboxState } from '../sandbox-state.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { Population } from '../world/population.ts';
+
+/** Payloads up to this size, in bytes, are kept. */
+const MAX_KEPT = 4096;
 
 /** A request of a known user to a known endpoint. */
 export interface RoutedRequest {
@@ -48,7 +49,7 @@ export function respond(request: RoutedRequest, state: SandboxState): Answer {
       const exists = list !== undefined && lists.visible(list, time);
       if (exists) return page(request, user.data.items(list), 'accounts', state);
       if (list !== undefined && options.deletedList === 'empty') {
-        return listAnswer([], 0, envelope(false, undefined, 'accounts', options));
+        return listAnswer([], 0, false, undefined, 'accounts', options);
       }
       return failure(404, 'not_found', 'No such list', options.errorBody);
     }
@@ -66,7 +67,7 @@ export function respond(request: RoutedRequest, state: SandboxState): Answer {
 /** An empty page, as a fault. */
 export function emptyPage(action: Action, options: SandboxOptions): Answer {
   const nestedName = action.kind === 'list-items' ? 'accounts' : 'result';
-  return listAnswer([], 0, envelope(options.emptySays === 'more', undefined, nestedName, options));
+  return listAnswer([], 0, options.emptySays === 'more', undefined, nestedName, options);
 }
 
 function page(
@@ -77,22 +78,14 @@ function page(
 ): Answer {
   const { options } = state;
   const { time } = request;
-  const reading = readPage(
-    {
-      population,
-      limit: request.query.get('limit') ?? undefined,
-      startingAfter: request.query.get('starting_after') ?? undefined,
-      time,
-    },
-    state.rankings,
-    options,
-  );
-  if ('status' in reading) return failure(reading.status, reading.code, reading.message, options.errorBody);
+  const [limit, after] = ['limit', 'starting_after'].map((name) => request.query.get(name) ?? undefined);
+  const reading = readPage(population, limit, after, time, state.rankings, options);
+  if ('status' in reading) return reading;
   const { refs, hasMore } = reading;
   const last = refs.at(-1);
   const lastId = last === undefined ? undefined : population.idOf(last);
   const texts = refs.values().map((ref) => population.text(ref, time));
-  return listAnswer(texts, refs.length, envelope(hasMore, lastId, nestedName, options));
+  return listAnswer(texts, refs.length, hasMore, lastId, nestedName, options);
 }
 
 /** Parses the body. Operations with a target may have none; anything else that is not JSON is refused. */
@@ -115,17 +108,19 @@ function logOperation(
 ): Answer {
   if (answer.status < 300 && action.kind === 'post') {
     const { operation, id } = action;
-    state.memory.add({ kind: 'operation', user: user.data.userId, at: time, operation, id, body });
-    state.operations.add(
-      {
-        at: state.clock.now(),
-        userId: user.data.userId,
-        operation: action.operation,
-        target: action.id === '' ? null : action.id,
-        idempotencyKey: idempotencyKey ?? null,
-      },
-      body,
-    );
+    const { userId } = user.data;
+    state.memory.add({ kind: 'operation', user: userId, at: time, operation, id, body });
+    const bytes = Buffer.from(body);
+    state.operations.add((number) => ({
+      number,
+      at: state.clock.now(),
+      userId,
+      operation,
+      target: id === '' ? null : id,
+      idempotencyKey: idempotencyKey ?? null,
+      payloadHash: createHash('sha256').update(bytes).digest('hex'),
+      payload: bytes.length <= MAX_KEPT ? body : null,
+    }));
   }
   return answer;
 }

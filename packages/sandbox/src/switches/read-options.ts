@@ -1,4 +1,4 @@
-import { SANDBOX_SWITCHES, SWITCH_NAMES, flagOf, type SandboxOptions } from './sandbox-switches.ts';
+import { SANDBOX_SWITCHES, SWITCH_NAMES, flagOf, isLive, type SandboxOptions } from './sandbox-switches.ts';
 
 export type OptionsReading = { readonly options: SandboxOptions } | { readonly problems: readonly string[] };
 
@@ -19,7 +19,7 @@ export function readSandboxOptions(
     if (given === undefined) continue;
     if (!isSwitch(name)) {
       problems.push(`${name}: there is no such switch`);
-    } else if (base !== undefined && !SANDBOX_SWITCHES[name].live) {
+    } else if (base !== undefined && !isLive(name)) {
       problems.push(`${flagOf(name)}: can't be changed while the sandbox runs`);
     } else {
       const reading = SANDBOX_SWITCHES[name].read(given);

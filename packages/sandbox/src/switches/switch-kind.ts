@@ -2,100 +2,55 @@
  * A switch of the sandbox: one row of the table from which the command line, the validation and the docs come.
  * Values are numbers and strings only, so that a switch reads the same on the command line and in JSON.
  */
-export interface Switch<T extends SwitchValue = SwitchValue> {
+export interface Switch<T extends number | string = number | string> {
   readonly kind: 'integer' | 'number' | 'share' | 'limit' | 'choice' | 'text';
   readonly default: T;
   /** One line for `--help`. */
   readonly help: string;
   /** Legal values of a `choice`. */
   readonly choices?: readonly string[];
-  /** True where the control API may change it while the sandbox runs. */
-  readonly live: boolean;
   /** Reads a command line's text or a JSON value; a problem says which values are legal. */
-  read(value: unknown): Reading<T>;
-}
-
-export type SwitchValue = number | string;
-export type Reading<T> = { readonly value: T } | { readonly problem: string };
-
-interface Traits {
-  readonly live?: boolean;
+  read(value: unknown): { readonly value: T } | { readonly problem: string };
 }
 
 /** A whole number within [min, max]. */
-export function integer(
-  fallback: number,
-  help: string,
-  range: Traits & { readonly min?: number; readonly max?: number } = {},
-): Switch<number> {
-  const { min = 0, max = 1_000_000_000, live = false } = range;
-  return {
-    kind: 'integer',
-    default: fallback,
-    help,
-    live,
-    read: (value) =>
-      numeric(
-        value,
-        (n) => Number.isInteger(n) && n >= min && n <= max,
-        `a whole number from ${min} to ${max}`,
-      ),
-  };
+export function integer(usual: number, help: string, { min = 0, max = 1_000_000_000 } = {}): Switch<number> {
+  const read = numeric(min, max, 'a whole number');
+  return { kind: 'integer', default: usual, help, read };
 }
 
 /** A number of at least 0, fractions allowed: rates a minute. */
-export function rate(fallback: number, help: string): Switch<number> {
-  return {
-    kind: 'number',
-    default: fallback,
-    help,
-    live: false,
-    read: (value) => numeric(value, (n) => n >= 0 && n <= 1_000_000, 'a number from 0 to 1000000'),
-  };
+export function rate(usual: number, help: string): Switch<number> {
+  return { kind: 'number', default: usual, help, read: numeric(0, 1_000_000, 'a number') };
 }
 
 /** A probability or a part of the whole: 0 to 1. */
-export function share(fallback: number, help: string, traits: Traits = {}): Switch<number> {
-  return {
-    kind: 'share',
-    default: fallback,
-    help,
-    live: traits.live ?? false,
-    read: (value) => numeric(value, (n) => n >= 0 && n <= 1, 'a number from 0 to 1'),
-  };
+export function share(usual: number, help: string): Switch<number> {
+  return { kind: 'share', default: usual, help, read: numeric(0, 1, 'a number') };
 }
 
 /** Requests per 60 s, or `off`. */
-export function limit(fallback: number | 'off', help: string): Switch<number | 'off'> {
+export function limit(usual: number | 'off', help: string): Switch<number | 'off'> {
+  const read = numeric(1, 1_000_000, 'a whole number', ', or off');
   return {
     kind: 'limit',
-    default: fallback,
+    default: usual,
     help,
-    live: true,
-    read: (value) =>
-      value === 'off'
-        ? { value }
-        : numeric(
-            value,
-            (n) => Number.isInteger(n) && n >= 1 && n <= 1_000_000,
-            'a whole number from 1 to 1000000, or off',
-          ),
+    read: (value) => (value === 'off' ? { value } : read(value)),
   };
 }
 
 /** One of several words. */
 export function choice<const T extends string>(
   choices: readonly T[],
-  fallback: NoInfer<T>,
+  usual: NoInfer<T>,
   help: string,
-  traits: Traits = { live: true },
 ): Switch<T> {
   return {
     kind: 'choice',
-    default: fallback,
+    default: usual,
     help,
     choices,
-    live: traits.live ?? false,
     read(value) {
       const found = choices.find((match) => match === String(value));
       return found === undefined ? { problem: `must be one of ${choices.join(', ')}` } : { value: found };
@@ -103,30 +58,31 @@ export function choice<const T extends string>(
   };
 }
 
-/** A text that `check` accepts. */
+/** A text in which `check` finds no problem. */
 export function text(
-  fallback: string,
+  usual: string,
   help: string,
   check: (value: string) => string | undefined,
-  traits: Traits = {},
 ): Switch<string> {
   return {
     kind: 'text',
-    default: fallback,
+    default: usual,
     help,
-    live: traits.live ?? false,
     read(value) {
-      if (typeof value !== 'string') return { problem: 'must be a text' };
-      const problem = check(value);
-      return problem === undefined ? { value } : { problem };
+      const problem = typeof value === 'string' ? check(value) : 'must be a text';
+      return problem === undefined ? { value: String(value) } : { problem };
     },
   };
 }
 
-function numeric(value: unknown, legal: (n: number) => boolean, what: string): Reading<number> {
-  const n =
-    typeof value === 'string' && /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(value.trim())
-      ? Number(value)
-      : value;
-  return typeof n === 'number' && legal(n) ? { value: n } : { problem: `must be ${what}` };
+function numeric(min: number, max: number, what: 'a number' | 'a whole number', more = '') {
+  return (value: unknown): { readonly value: number } | { readonly problem: string } => {
+    const n =
+      typeof value === 'string' && /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(value.trim())
+        ? Number(value)
+        : value;
+    const legal =
+      typeof n === 'number' && n >= min && n <= max && (what === 'a number' || Number.isInteger(n));
+    return legal ? { value: n } : { problem: `must be ${what} from ${min} to ${max}${more}` };
+  };
 }

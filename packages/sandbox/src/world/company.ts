@@ -1,73 +1,16 @@
 import { mix } from '../hash.ts';
 
-const FIRST = [
-  'Nord',
-  'Blue',
-  'Kepler',
-  'Über',
-  'Solar',
-  'Quant',
-  'Alpen',
-  'Rio',
-  'Søren',
-  'Delta',
-  'Lumen',
-  'Ember',
-  'Atlas',
-  'Škoda',
-  'Verde',
-  'Polar',
-  'Zenit',
-  'Cobalt',
-  'Hanse',
-  'Ōmori',
-  'Árbol',
-  'Falke',
-  'Iris',
-  'Juno',
-  'Krona',
-  'Lotus',
-  'Miró',
-  'Nova',
-  'Orbit',
-  'Pixel',
-  'Quarz',
-  'Rhône',
-] as const;
-const SECOND = [
-  'works',
-  'logic',
-  'soft',
-  'bau',
-  'foods',
-  'grid',
-  'ware',
-  'metrics',
-  'care',
-  'energie',
-  'labs',
-  'fleet',
-  'pay',
-  'cargo',
-  'data',
-  'tech',
-  'media',
-  'pharma',
-  'steel',
-  'wind',
-  'cloud',
-  'robotics',
-  'textil',
-  'optics',
-  'farm',
-  'bank',
-  'air',
-  'marine',
-  'paper',
-  'glass',
-  'motors',
-  'games',
-] as const;
+/** The words of a text. */
+function words(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
+
+const FIRST = words(`
+  Nord Blue Kepler Über Solar Quant Alpen Rio Søren Delta Lumen Ember Atlas Škoda Verde Polar Zenit
+  Cobalt Hanse Ōmori Árbol Falke Iris Juno Krona Lotus Miró Nova Orbit Pixel Quarz Rhône`);
+const SECOND = words(`
+  works logic soft bau foods grid ware metrics care energie labs fleet pay cargo data tech media
+  pharma steel wind cloud robotics textil optics farm bank air marine paper glass motors games`);
 const FORM = [
   ' GmbH',
   ' Inc.',
@@ -119,24 +62,9 @@ const PLACES = [
   ['KR', '부산', 35.179554, 129.075642],
   ['FI', 'Espoo', 60.20549, 24.655899],
 ] as const;
-const TECHNOLOGIES = [
-  'PostgreSQL',
-  'Kubernetes',
-  'SAP',
-  'Salesforce',
-  'React',
-  'Snowflake',
-  'Go',
-  'Kafka',
-  'HubSpot',
-  'Terraform',
-  'Rust',
-  'Shopify',
-  'Airflow',
-  'Elixir',
-  'Django',
-  'Figma',
-] as const;
+const TECHNOLOGIES = words(`
+  PostgreSQL Kubernetes SAP Salesforce React Snowflake Go Kafka HubSpot Terraform Rust Shopify
+  Airflow Elixir Django Figma`);
 const MARKETS = [
   'mid-sized manufacturers',
   'hospitals across Europe',

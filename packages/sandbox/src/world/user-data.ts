@@ -1,7 +1,6 @@
 import { fraction, hashText, mix } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { listItemKind, watchEntryKind } from './kinds/account-kinds.ts';
-import { initialAges } from './initial-ages.ts';
 import { idForm } from './id-form.ts';
 import type { ItemKind } from './kinds/item-kind.ts';
 import { bulkJobKind, researchJobKind } from './kinds/job-kinds.ts';
@@ -18,6 +17,8 @@ const FIRST_EXTRA_LIST = 0x8000_0000;
 /** All lists share one pool of accounts, and begin at different places of it: an account may be on many lists. */
 const POOL_PLACES = 5000;
 const DAY_MS = 86_400_000;
+/** Greatest growth of the distance between neighbours in a small collection. */
+const MAX_GROWTH_MS = 3_600_000;
 
 /** All data of one user. */
 export class UserData {
@@ -165,4 +166,28 @@ function numberOf(list: ItemRef): number {
 
 function phase(salt: number, number: number): number {
   return mix(salt, number) / 4_294_967_296;
+}
+
+/**
+ * When the initial items were created: dense towards the epoch, so that the newest jobs are still unfinished, and back
+ * to the horizon. Rises strictly with the slot in a collection of fewer than some 10 million items.
+ * @param spacing milliseconds between the newest ones
+ * @param horizonDays age of the oldest ones at the epoch, about
+ */
+function initialAges(
+  epoch: number,
+  size: number,
+  spacing: number,
+  salt: number,
+  horizonDays: number,
+): (slot: number) => number {
+  const horizon = horizonDays * DAY_MS;
+  const step = Math.min(spacing, horizon / 2 / Math.max(1, size));
+  const growth = Math.min(MAX_GROWTH_MS, Math.max(0, horizon - step * size) / Math.max(1, size * size));
+  return (slot) => {
+    const age = size - 1 - slot;
+    return Math.floor(
+      epoch - 1000 - step * (age + 0.5 * fraction(mix(salt + 81, slot))) - growth * age * age,
+    );
+  };
 }

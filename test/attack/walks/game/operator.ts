@@ -153,17 +153,20 @@ export class Operator {
 
   #mutate(rows: Rows, op: Mutation['op'], id?: string, fields?: Record<string, unknown>): string {
     const { collection, list } = rows.scope;
-    const done = mutate(this.#source.state, {
+    const mutation = {
       op,
       collection,
       silent: this.#draw.chance(0.2),
       ...(list === '' ? {} : { list }),
       ...(id === undefined ? {} : { id }),
       ...(fields === undefined ? {} : { fields }),
-    });
-    if ('problem' in done)
-      throw new Error(`${op} of ${rowName(rows.scope, id ?? 'a new row')}: ${done.problem}`);
-    this.#trace(`${op} ${rowName(rows.scope, done.id)}`);
-    return done.id;
+    };
+    try {
+      const changed = mutate(this.#source.state, mutation);
+      this.#trace(`${op} ${rowName(rows.scope, changed)}`);
+      return changed;
+    } catch (cause) {
+      throw new Error(`${op} of ${rowName(rows.scope, id ?? 'a new row')}`, { cause });
+    }
   }
 }

@@ -56,16 +56,12 @@ export function stateWord(
   hash: number,
   spelling: SandboxOptions['states'],
 ): string {
-  switch (spelling) {
-    case 'plain':
-      return `"${phase}"`;
-    case 'many':
-      return `"${MANY[phase][mix(hash, 16) % 4] ?? phase}"`;
-    case 'upper':
-      return `"${phase.toUpperCase()}"`;
-    case 'mixed':
-      return mix(hash, 17) % 2 === 0 ? `"${phase}"` : `"${phase.charAt(0).toUpperCase()}${phase.slice(1)}"`;
-    case 'null':
-      return phase === 'queued' || phase === 'processing' ? 'null' : `"${phase}"`;
-  }
+  const words: Readonly<Record<SandboxOptions['states'], string | null>> = {
+    plain: phase,
+    many: MANY[phase][mix(hash, 16) % 4] ?? phase,
+    upper: phase.toUpperCase(),
+    mixed: mix(hash, 17) % 2 === 0 ? phase : `${phase.charAt(0).toUpperCase()}${phase.slice(1)}`,
+    null: phase === 'queued' || phase === 'processing' ? null : phase,
+  };
+  return JSON.stringify(words[spelling]);
 }

@@ -44,16 +44,15 @@ export class Registration {
     return this.#present;
   }
 
-  /** @param how a new secret or the last one, and from when on (monotonic clock) it is in force */
-  register(
-    url: string,
-    eventTypes: readonly string[] | null,
-    how: { readonly secret: 'new' | 'same'; readonly from: number },
-  ): Webhook {
-    const secret = how.secret === 'same' ? (this.#lastSecret ?? this.#newSecret()) : this.#newSecret();
+  /**
+   * @param which a new secret or the last one
+   * @param from when it is in force: monotonic clock
+   */
+  register(url: string, eventTypes: readonly string[] | null, which: 'new' | 'same', from: number): Webhook {
+    const secret = which === 'same' ? (this.#lastSecret ?? this.#newSecret()) : this.#newSecret();
     const webhook = { url, secret, eventTypes };
-    this.#note({ call: 'register', url, eventTypes, secret: how.secret });
-    this.#coming.push({ webhook, from: Math.max(how.from, this.#coming.at(-1)?.from ?? 0) });
+    this.#note({ call: 'register', url, eventTypes, secret: which });
+    this.#coming.push({ webhook, from: Math.max(from, this.#coming.at(-1)?.from ?? 0) });
     return webhook;
   }
 
@@ -74,8 +73,7 @@ export class Registration {
 
   /** Changes it as it was changed before: with the same secrets, and in force at once. */
   repeat(change: WebhookCall): void {
-    if (change.call === 'register')
-      this.register(change.url, change.eventTypes, { ...change, from: -Infinity });
+    if (change.call === 'register') this.register(change.url, change.eventTypes, change.secret, -Infinity);
     else if (change.call === 'rotate') this.rotate(-Infinity);
     else this.remove();
   }

@@ -1,6 +1,6 @@
-import type { SandboxOptions } from '../../switches/sandbox-switches.ts';
-import { failure, json, noContent, type Answer } from '../answer.ts';
-import { EVENT_TYPES, isEventType } from '../../events/event-types.ts';
+import type { SandboxOptions } from '../switches/sandbox-switches.ts';
+import { failure, json, noContent, type Answer } from './answer.ts';
+import { EVENT_TYPES, isEventType } from '../events/event-types.ts';
 import type { Registration, Webhook } from './registration.ts';
 
 /**
@@ -18,7 +18,7 @@ export function registerWebhook(
   if (typeof url !== 'string' || !isHttpUrl(url)) {
     return failure(400, 'invalid_url', 'url must be an http or https URL', options.errorBody);
   }
-  if (types !== null && !isEventTypes(types)) {
+  if (types !== null && !(Array.isArray(types) && types.every(isEventType))) {
     return failure(
       400,
       'invalid_event_types',
@@ -27,25 +27,21 @@ export function registerWebhook(
     );
   }
   const secret = options.registerSecret === 'same' ? 'same' : 'new';
-  const webhook = registration.register(url, types, { secret, from: now + options.registerLate });
+  const webhook = registration.register(url, types, secret, now + options.registerLate);
   return json(200, webhookText(webhook, options.registerSecret !== 'missing', options));
 }
 
 /** `GET /v1/webhooks`, without the secret. The specification does not show the answer when none is registered. */
 export function readWebhook(webhook: Webhook | undefined, options: SandboxOptions): Answer {
   if (webhook !== undefined) return json(200, webhookText(webhook, false, options));
-  switch (options.noWebhook) {
-    case 'null':
-      return json(200, 'null');
-    case 'object':
-      return json(200, '{}');
-    case '404':
-      return failure(404, 'not_found', 'No webhook is registered', options.errorBody);
-    case '204':
-      return noContent();
-    case 'empty-list':
-      return json(200, '{"object":"list","data":[],"has_more":false}');
-  }
+  const answers: Readonly<Record<SandboxOptions['noWebhook'], Answer>> = {
+    null: json(200, 'null'),
+    object: json(200, '{}'),
+    '404': failure(404, 'not_found', 'No webhook is registered', options.errorBody),
+    '204': noContent(),
+    'empty-list': json(200, '{"object":"list","data":[],"has_more":false}'),
+  };
+  return answers[options.noWebhook];
 }
 
 /** `DELETE /v1/webhooks`. */
@@ -67,8 +63,4 @@ function webhookText(webhook: Webhook, withSecret: boolean, options: SandboxOpti
 
 export function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-}
-
-function isEventTypes(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(isEventType);
 }

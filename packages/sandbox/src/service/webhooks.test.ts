@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { webhookSandbox } from '../../../testing/webhook-sandbox.ts';
+import { webhookSandbox } from '../../testing/webhook-sandbox.ts';
 
 const hooked = webhookSandbox();
 const { sandbox, call, register } = hooked;
