@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { Unusable } from '@research-mirror/runtime/errors';
-import type { WebhookCall } from './service/registration.ts';
+import type { WebhookCall } from './service/webhooks.ts';
 import type { Operation } from './service/routes.ts';
 
 /** What was asked of the service, and still holds when it starts again. Times are those of the data clock. */

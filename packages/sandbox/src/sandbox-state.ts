@@ -7,12 +7,11 @@ import { DataClock } from './data-clock.ts';
 import { Publisher } from './events/publisher.ts';
 import { parseExact } from './exact-json.ts';
 import { seededRandom } from './hash.ts';
-import { parseKeys } from './keys.ts';
 import { RateLimiter } from './limits/rate-limiter.ts';
 import { User } from './service/account.ts';
-import type { SandboxOptions } from './switches/sandbox-switches.ts';
+import { parseKeys, type SandboxOptions } from './switches/sandbox-switches.ts';
 import { NumberedLog, RequestLog, type OperationRecord } from './request-log.ts';
-import { Rankings } from './world/kinds/ranking.ts';
+import { Rankings } from './world/ranking.ts';
 
 export interface KnownKey {
   /** Index in the switch `keys`. */

@@ -1,5 +1,6 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import { startSandbox } from '../src/start-sandbox.ts';
+import { readSandboxOptions } from '../src/switches/read-options.ts';
 import type { SandboxOptions } from '../src/switches/sandbox-switches.ts';
 import { SandboxControl } from './control-client.ts';
 
@@ -41,4 +42,11 @@ export async function startTestSandbox(
 export function keyAndOwner(options: Partial<SandboxOptions>): { key: string; userId: number } {
   const [key = TEST_KEY, userId = TEST_USER] = options.keys?.split(',')[0]?.split('=') ?? [];
   return { key, userId: Number(userId) };
+}
+
+/** All switches, with these. */
+export function optionsWith(given: Readonly<Record<string, unknown>> = {}): SandboxOptions {
+  const reading = readSandboxOptions(given);
+  if ('problems' in reading) throw new Error(reading.problems.join());
+  return reading.options;
 }

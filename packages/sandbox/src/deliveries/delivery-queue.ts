@@ -4,7 +4,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import { signatureHeaders } from '../events/signature.ts';
 import { NumberedLog } from '../request-log.ts';
-import type { Webhook } from '../service/registration.ts';
+import type { Webhook } from '../service/webhooks.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { Delivery, DeliveryCounters, DeliveryRecord } from './delivery.ts';
 

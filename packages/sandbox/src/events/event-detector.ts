@@ -1,7 +1,6 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
-import { watchThreshold } from '../world/kinds/account-kinds.ts';
-import { jobState, longestJobMs } from '../world/kinds/job-state.ts';
-import { LIST_ANALYSIS_MS } from '../world/kinds/list-kind.ts';
+import { LIST_ANALYSIS_MS, watchThreshold } from '../world/item-kinds.ts';
+import { jobState, longestJobMs } from '../world/job-state.ts';
 import type { Change } from '../world/overlay.ts';
 import type { Population } from '../world/population.ts';
 import { firstAbove } from '../world/sorted.ts';

@@ -36,7 +36,7 @@ const END_EVENTS: Readonly<
   lists: { done: 'list.analyzed', failed: 'list.failed' },
 };
 
-/** Words of final states (world/kinds/job-state.ts), in lower case. */
+/** Words of final states (world/job-state.ts), in lower case. */
 const DONE = new Set(['completed', 'partial_failure', 'skipped', 'analyzed']);
 const FAILED = new Set(['failed', 'error', 'cancelled']);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { optionsWith } from '../../testing/options.ts';
+import { optionsWith } from '../../testing/sandbox.ts';
 import { rateHeaders, RateLimiter, type Group } from './rate-limiter.ts';
 
 type Switches = Parameters<typeof optionsWith>[0];

@@ -2,7 +2,7 @@ import { mix } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { UserData } from '../world/user-data.ts';
 import { json, type Answer } from './answer.ts';
-import { Registration, type WebhookCall } from './registration.ts';
+import { Registration, type WebhookCall } from './webhooks.ts';
 
 const PLANS = ['starter', 'team', 'enterprise'];
 const ORGS = ['Nordlicht Research GmbH', 'Blue Harbour Ltd', 'Atelier Mérieux', '株式会社 Hayabusa'];

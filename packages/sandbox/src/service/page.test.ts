@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { mutate } from '../control/mutation.ts';
 import { SandboxState } from '../sandbox-state.ts';
-import { optionsWith } from '../../testing/options.ts';
+import { optionsWith } from '../../testing/sandbox.ts';
 import { SANDBOX_SWITCHES, type SandboxOptions } from '../switches/sandbox-switches.ts';
 import { readAll } from './page.ts';
 import { respond } from './respond.ts';

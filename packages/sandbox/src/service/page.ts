@@ -1,6 +1,6 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { Population, ItemRef } from '../world/population.ts';
-import { compareRanked, orderKey, type RankedOrder, type Rankings } from '../world/kinds/ranking.ts';
+import { compareRanked, orderKey, type RankedOrder, type Rankings } from '../world/ranking.ts';
 import { placeOf, scan, type ScanOrder } from '../world/scan.ts';
 import { failure, tokenOf, type Answer } from './answer.ts';
 

@@ -25,58 +25,47 @@ export interface Route {
   readonly action: Action;
 }
 
-const PLAIN: Readonly<Record<string, Omit<Route, 'name'>>> = {
-  'GET /v1/ping': { group: 'other', action: { kind: 'ping' } },
-  'GET /v1/account': { group: 'other', action: { kind: 'account' } },
-  'GET /v1/webhooks': { group: 'other', action: { kind: 'webhook-read' } },
-  'DELETE /v1/webhooks': { group: 'other', action: { kind: 'webhook-delete' } },
-  'POST /v1/webhooks/register': { group: 'other', action: { kind: 'webhook-register' } },
-  'GET /v1/research': { group: 'other', action: { kind: 'list', collection: 'research_jobs' } },
-  'GET /v1/research/bulk': { group: 'other', action: { kind: 'list', collection: 'bulk_research_jobs' } },
-  'GET /v1/lists': { group: 'other', action: { kind: 'list', collection: 'lists' } },
-  'GET /v1/watchlist': { group: 'other', action: { kind: 'list', collection: 'watchlist' } },
-  'POST /v1/research': { group: 'research', action: { kind: 'post', operation: 'research', id: '' } },
-  'POST /v1/enrich': { group: 'research', action: { kind: 'post', operation: 'enrich', id: '' } },
-  'POST /v1/clay/enrich': { group: 'clay', action: { kind: 'post', operation: 'clay_enrich', id: '' } },
-  'POST /v1/research/bulk': { group: 'heavy', action: { kind: 'post', operation: 'bulk_research', id: '' } },
-  'POST /v1/lists': { group: 'heavy', action: { kind: 'post', operation: 'list', id: '' } },
-};
+const noId = (action: Action) => () => action;
+const list = (collection: SandboxCollection) => noId({ kind: 'list', collection });
+const post = (operation: Operation) => (id: string) => ({ kind: 'post', operation, id }) as const;
 
-const WITH_ID: readonly { pattern: RegExp; name: string; group: Group; action: (id: string) => Action }[] = [
-  {
-    pattern: /^GET \/v1\/lists\/([^/]+)$/,
-    name: 'GET /v1/lists/{id}',
-    group: 'other',
-    action: (id) => ({ kind: 'list-items', id }),
-  },
-  {
-    pattern: /^POST \/v1\/lists\/([^/]+)\/analyze$/,
-    name: 'POST /v1/lists/{id}/analyze',
-    group: 'heavy',
-    action: (id) => ({ kind: 'post', operation: 'list_analyze', id }),
-  },
-  {
-    pattern: /^POST \/v1\/research\/([^/]+)\/sequence$/,
-    name: 'POST /v1/research/{id}/sequence',
-    group: 'sequence',
-    action: (id) => ({ kind: 'post', operation: 'sequence', id }),
-  },
-];
+const ROUTES: Readonly<Record<string, readonly [Group, (id: string) => Action]>> = {
+  'GET /v1/ping': ['other', noId({ kind: 'ping' })],
+  'GET /v1/account': ['other', noId({ kind: 'account' })],
+  'GET /v1/webhooks': ['other', noId({ kind: 'webhook-read' })],
+  'DELETE /v1/webhooks': ['other', noId({ kind: 'webhook-delete' })],
+  'POST /v1/webhooks/register': ['other', noId({ kind: 'webhook-register' })],
+  'GET /v1/research': ['other', list('research_jobs')],
+  'GET /v1/research/bulk': ['other', list('bulk_research_jobs')],
+  'GET /v1/lists': ['other', list('lists')],
+  'GET /v1/lists/{id}': ['other', (id) => ({ kind: 'list-items', id })],
+  'GET /v1/watchlist': ['other', list('watchlist')],
+  'POST /v1/research': ['research', post('research')],
+  'POST /v1/enrich': ['research', post('enrich')],
+  'POST /v1/clay/enrich': ['clay', post('clay_enrich')],
+  'POST /v1/research/bulk': ['heavy', post('bulk_research')],
+  'POST /v1/lists': ['heavy', post('list')],
+  'POST /v1/lists/{id}/analyze': ['heavy', post('list_analyze')],
+  'POST /v1/research/{id}/sequence': ['sequence', post('sequence')],
+};
 
 /** The route of a request; undefined for an endpoint that the service does not have. */
 export function routeOf(method: string, path: string): Route | undefined {
-  const request = `${method} ${path}`;
-  const plain = Object.hasOwn(PLAIN, request) ? PLAIN[request] : undefined;
-  if (plain !== undefined) return { name: request, ...plain };
-  for (const { pattern, name, group, action } of WITH_ID) {
-    const id = decoded(pattern.exec(request)?.[1]);
-    if (id !== undefined) return { name, group, action: action(id) };
+  const exact = `${method} ${path}`;
+  const [, before = '', part = '', after = ''] = /^(.* \/v1\/\w+\/)([^/]+)(\/\w+)?$/.exec(exact) ?? [];
+  for (const [name, id] of [
+    [exact, ''],
+    [`${before}{id}${after}`, part],
+  ] as const) {
+    const route = Object.hasOwn(ROUTES, name) ? ROUTES[name] : undefined;
+    const decoded = decode(id);
+    if (route !== undefined && decoded !== undefined)
+      return { name, group: route[0], action: route[1](decoded) };
   }
   return undefined;
 }
 
-function decoded(part: string | undefined): string | undefined {
-  if (part === undefined) return undefined;
+function decode(part: string): string | undefined {
   try {
     return decodeURIComponent(part);
   } catch {

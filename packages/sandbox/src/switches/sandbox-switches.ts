@@ -1,8 +1,22 @@
-import { parseKeys } from '../keys.ts';
 import { HOSTILE_KINDS } from '../world/hostile.ts';
 import { ID_FORMS, NUMERIC_ID_FORMS } from '../world/id-form.ts';
 import { TIME_FORMS } from '../world/time-text.ts';
 import { choice, integer, limit, rate, share, text, type Switch } from './switch-kind.ts';
+
+/** Reads `key=user_id,key=user_id…`: several keys may belong to one user. */
+export function parseKeys(
+  value: string,
+): readonly { readonly key: string; readonly userId: number }[] | { readonly problem: string } {
+  const owners: { key: string; userId: number }[] = [];
+  for (const part of value.split(',')) {
+    const match = /^\s*([\w.~+/-]+)=(\d{1,15})\s*$/.exec(part);
+    if (match === null) return { problem: 'must be key=user_id,…' };
+    const [, key = '', userId = ''] = match;
+    if (owners.some((owner) => owner.key === key)) return { problem: 'must name each key once' };
+    owners.push({ key, userId: Number(userId) });
+  }
+  return owners;
+}
 
 /** Up to 50 million the arithmetic of `Permutation` is exact. */
 const SIZE = { max: 50_000_000 };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { optionsWith } from '../../testing/options.ts';
+import { optionsWith } from '../../testing/sandbox.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { HOSTILE_KINDS, itemText, type HostileKind } from './hostile.ts';
 

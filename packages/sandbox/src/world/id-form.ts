@@ -49,9 +49,9 @@ export function idForm(name: IdFormName, salt: number, shift = 0): IdForm {
     case 'odd':
       return prefixedForm(integers, 'a/b c&é%2F?#+=:');
     case 'uuid':
-      return uuidForm(salt, shift, (number) => hex(Math.imul(number, UUID_ODD) >>> 0, 8), uuidNumber);
+      return uuidForm(salt, shift, UUID_ODD);
     case 'uuid-by-time':
-      return uuidForm(salt, shift, (number) => hex(number, 8), byTimeNumber);
+      return uuidForm(salt, shift, 1);
   }
 }
 
@@ -79,57 +79,51 @@ function integerForm(salt: number, shift: number): IdForm {
 }
 
 function beyondForm(integers: IdForm, beyond: bigint): IdForm {
-  const inner = (text: string): string | undefined =>
-    /^\d+$/.test(text) ? String(BigInt(text) - beyond) : undefined;
-  return {
-    json: (slot) => String(beyond + BigInt(integers.json(slot))),
-    slotOf: (text) => through(integers.slotOf, inner(text)),
-    rankOf: (text) => through(integers.rankOf, inner(text)),
-  };
+  return wrapped(
+    integers,
+    (integer) => String(beyond + BigInt(integer)),
+    (text) => (/^\d+$/.test(text) ? String(BigInt(text) - beyond) : undefined),
+  );
 }
 
 /** Texts that end in a number; most prefixes must be encoded in a URL. */
 function prefixedForm(integers: IdForm, prefix: string): IdForm {
-  const inner = (text: string): string | undefined =>
-    text.startsWith(prefix) ? text.slice(prefix.length) : undefined;
-  return {
-    json: (slot) => `"${prefix}${integers.json(slot)}"`,
-    slotOf: (text) => through(integers.slotOf, inner(text)),
-    rankOf: (text) => through(integers.rankOf, inner(text)),
-  };
+  return wrapped(
+    integers,
+    (integer) => `"${prefix}${integer}"`,
+    (text) => (text.startsWith(prefix) ? text.slice(prefix.length) : undefined),
+  );
 }
 
-function through(read: (text: string) => number | undefined, text: string | undefined): number | undefined {
-  return text === undefined ? undefined : read(text);
-}
-
-/** An odd factor and its inverse modulo 2^32: they map slots to scattered first digits of a UUID and back. */
-const UUID_ODD = 0x9e3779b1;
-const UUID_INVERSE = inverseModulo32(UUID_ODD);
-
-function uuidNumber(head: string): number {
-  return Math.imul(Number.parseInt(head, 16), UUID_INVERSE) >>> 0;
-}
-
-function byTimeNumber(head: string): number {
-  return Number.parseInt(head, 16);
-}
-
-function uuidForm(
-  salt: number,
-  shift: number,
-  head: (number: number) => string,
-  numberOf: (head: string) => number,
+/** A form whose IDs are made of those of another one. */
+function wrapped(
+  { json, slotOf, rankOf }: IdForm,
+  wrap: (id: string) => string,
+  unwrap: (text: string) => string | undefined,
 ): IdForm {
+  const inner = (read: IdForm['slotOf']) => (text: string) => {
+    const id = unwrap(text);
+    return id === undefined ? undefined : read(id);
+  };
+  return { json: (slot) => wrap(json(slot)), slotOf: inner(slotOf), rankOf: inner(rankOf) };
+}
+
+/** An odd factor scatters the first digits of the UUIDs; its inverse modulo 2^32 finds the slot again. */
+const UUID_ODD = 0x9e3779b1;
+
+function uuidForm(salt: number, shift: number, factor: number): IdForm {
+  const inverse = inverseModulo32(factor);
   const textOf = (slot: number): string => {
     const number = slot + shift;
+    const head = hex(Math.imul(number, factor) >>> 0, 8);
     const a = hex(mix(salt, number), 8);
     const b = hex(mix(salt + 1, number), 8);
-    return `${head(number)}-${a.slice(0, 4)}-4${a.slice(4, 7)}-8${b.slice(0, 3)}-${b.slice(3)}${hex(Math.floor(fraction(mix(salt + 2, number)) * 0x10000000), 7)}`;
+    const tail = hex(Math.floor(fraction(mix(salt + 2, number)) * 0x10000000), 7);
+    return `${head}-${a.slice(0, 4)}-4${a.slice(4, 7)}-8${b.slice(0, 3)}-${b.slice(3)}${tail}`;
   };
   const slotOf = (text: string): number | undefined => {
     if (!/^[0-9a-f]{8}-/.test(text)) return undefined;
-    const slot = numberOf(text.slice(0, 8)) - shift;
+    const slot = (Math.imul(Number.parseInt(text.slice(0, 8), 16), inverse) >>> 0) - shift;
     return slot >= 0 && textOf(slot) === text ? slot : undefined;
   };
   return { json: (slot) => `"${textOf(slot)}"`, slotOf, rankOf: slotOf };

@@ -3,7 +3,7 @@ import { fraction, mix } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { itemText } from './hostile.ts';
 import type { IdForm } from './id-form.ts';
-import type { ItemKind, ItemSnapshot } from './kinds/item-kind.ts';
+import type { ItemKind, ItemSnapshot } from './item-kinds.ts';
 import { Overlay, type Entry } from './overlay.ts';
 import type { SteadyRate } from './steady-rate.ts';
 import type { Permutation } from './permutation.ts';
@@ -52,22 +52,15 @@ export class Population {
   }
 
   createdAt(slot: number): number {
-    const origin = this.sequence.origin(slot);
-    switch (origin.kind) {
-      case 'initial':
-        return this.plan.initialCreatedAt(slot);
-      case 'created':
-        return this.plan.creations.at(origin.number);
-      case 'post':
-        return origin.at;
-    }
+    return slot < this.plan.initial ? this.plan.initialCreatedAt(slot) : this.sequence.creation(slot).at;
   }
 
   /** When the item becomes visible: some creations are committed late. */
   appearsAt(slot: number): number {
     const createdAt = this.createdAt(slot);
     const { lateShare } = this.plan.options();
-    if (lateShare === 0 || this.sequence.origin(slot).kind !== 'created') return createdAt;
+    if (lateShare === 0 || slot < this.plan.initial) return createdAt;
+    if (this.sequence.creation(slot).isPost) return createdAt;
     const hash = mix(this.plan.salt + 61, slot);
     if (fraction(hash) >= lateShare) return createdAt;
     return createdAt + Math.ceil(fraction(mix(hash, 62)) * this.lateMs);

@@ -1,12 +1,6 @@
 import { firstAbove } from './sorted.ts';
 import type { SteadyRate } from './steady-rate.ts';
 
-/** How a slot was created. */
-export type Origin =
-  | { readonly kind: 'initial' }
-  | { readonly kind: 'created'; readonly number: number }
-  | { readonly kind: 'post'; readonly at: number };
-
 interface Post {
   readonly slot: number;
   readonly at: number;
@@ -39,12 +33,12 @@ export class Sequence {
     return slot;
   }
 
-  origin(slot: number): Origin {
-    if (slot < this.initial) return { kind: 'initial' };
+  /** When a slot that is not an initial one was created, and whether by a post. */
+  creation(slot: number): { readonly at: number; readonly isPost: boolean } {
     const before = firstAbove(this.#posts, (post) => post.slot, slot - 1);
     const post = this.#posts[before];
-    if (post?.slot === slot) return { kind: 'post', at: post.at };
-    return { kind: 'created', number: slot - this.initial - before };
+    if (post?.slot === slot) return { at: post.at, isPost: true };
+    return { at: this.creations.at(slot - this.initial - before), isPost: false };
   }
 
   /** Number of posts. */

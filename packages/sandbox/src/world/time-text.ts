@@ -35,24 +35,7 @@ const NO_TIMES = [
   '"+275760-09-13T00:00:00Z"',
 ];
 
-const DAY_MS = 86_400_000;
-const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
-
-/** Texts of days: neighbours in a list share them, and Date.toISOString would take a third of all time. */
-const days = new Map<number, string>();
-
 /** `2026-11-21T13:06:53`. */
 function toSecond(ms: number): string {
-  const day = Math.floor(ms / DAY_MS);
-  let date = days.get(day);
-  if (date === undefined) {
-    // Enough for years; then the cache is cleared.
-    if (days.size > 5000) days.clear();
-    date = new Date(day * DAY_MS).toISOString().slice(0, 11);
-    days.set(day, date);
-  }
-  const second = Math.floor((ms - day * DAY_MS) / 1000);
-  const minute = Math.floor(second / 60);
-  const hour = Math.floor(minute / 60);
-  return `${date}${TWO_DIGITS[hour] ?? ''}:${TWO_DIGITS[minute - hour * 60] ?? ''}:${TWO_DIGITS[second - minute * 60] ?? ''}`;
+  return new Date(ms).toISOString().slice(0, 19);
 }

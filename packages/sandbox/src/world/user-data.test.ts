@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { SandboxState } from '../sandbox-state.ts';
 import { ControlError, mutate, type Mutation } from '../control/mutation.ts';
 import { readAll } from '../service/page.ts';
-import { optionsWith } from '../../testing/options.ts';
+import { optionsWith } from '../../testing/sandbox.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { countVisible, lastChange } from './population-summary.ts';
 import type { Population } from './population.ts';
-import { Rankings } from './kinds/ranking.ts';
+import { Rankings } from './ranking.ts';
 
 const EPOCH = Date.UTC(2026, 0, 1);
 

@@ -1,10 +1,14 @@
 import { fraction, hashText, mix } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
-import { listItemKind, watchEntryKind } from './kinds/account-kinds.ts';
+import {
+  bulkJobKind,
+  type ItemKind,
+  listItemKind,
+  listKind,
+  researchJobKind,
+  watchEntryKind,
+} from './item-kinds.ts';
 import { idForm } from './id-form.ts';
-import type { ItemKind } from './kinds/item-kind.ts';
-import { bulkJobKind, researchJobKind } from './kinds/job-kinds.ts';
-import { listKind } from './kinds/list-kind.ts';
 import { Population, type ItemRef } from './population.ts';
 import { SteadyRate } from './steady-rate.ts';
 import { Permutation } from './permutation.ts';

@@ -1,5 +1,5 @@
-import { fraction, mix } from '../../hash.ts';
-import type { SandboxOptions } from '../../switches/sandbox-switches.ts';
+import { fraction, mix } from '../hash.ts';
+import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 
 /** The state of a job at one time. */
 export interface JobState {
