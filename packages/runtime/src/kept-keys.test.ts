@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type KeptKeys, type KeyStore, keyStore, type KeyStoreOptions } from './kept-keys.ts';
+import { type KeptKeys, type KeyStore, keyStore } from './kept-keys.ts';
 import { folderForEach } from '../testing/folder-for-each.ts';
 
 const folder = folderForEach();
@@ -11,7 +11,7 @@ beforeEach(() => {
   told = [];
 });
 
-function storeOf(options: Partial<KeyStoreOptions> = {}): KeyStore {
+function storeOf(options: Partial<Parameters<typeof keyStore>[0]> = {}): KeyStore {
   return keyStore({ folders: [folder.path], onLost: (error) => told.push(error), ...options });
 }
 

@@ -2,38 +2,6 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { getBuiltinModule } from 'node:process';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/**
- * Texts by key that are remembered while something runs, however many there are. What was lost (the disk is full,
- * `close` was called) is never partly there: `lost` says so, and nothing else that it answers means anything.
- */
-export interface KeptKeys {
-  readonly lost: boolean;
-  /** How many keys there are. */
-  readonly size: number;
-  /**
-   * Keeps the value under a new key.
-   * @returns the value that the key has already, and keeps; undefined: the key is new
-   */
-  keep(key: string, value: string): string | undefined;
-  has(key: string): boolean;
-  /** Forgets everything, and frees what it took. */
-  close(): void;
-}
-
-/** Makes them. */
-export interface KeyStore {
-  open(): KeptKeys;
-}
-
-export interface KeyStoreOptions {
-  /** Where the file goes that takes what is too much for memory: the first of them that can be written. */
-  readonly folders: readonly string[];
-  /** Bytes that all of them together may take; default 8 GiB, some 80,000,000 keys. */
-  readonly mostBytes?: number;
-  /** They can't be kept, for example because the disk is full. Told once until they could again. */
-  readonly onLost: (error: unknown) => void;
-}
-
 const MOST_BYTES = 8 * 2 ** 30;
 /** What stays in memory, some 50,000 keys; the rest is in the file. */
 const CACHE_KIB = 4096;
@@ -46,10 +14,7 @@ const FEW = 2_000;
 const ALL_FEW = 50_000;
 
 /** The tables of everything that is open at the same time. */
-interface Scratch {
-  readonly database: DatabaseSync;
-  users: number;
-}
+type Scratch = ReturnType<typeof openScratch>;
 
 /** The table of who keeps them. */
 interface KeyTable {
@@ -60,7 +25,18 @@ interface KeyTable {
 }
 
 /** One temporary database of SQLite for all: it spills into a file that has no name, so a kill leaves nothing. */
-export function keyStore({ folders, mostBytes = MOST_BYTES, onLost }: KeyStoreOptions): KeyStore {
+export function keyStore({
+  folders,
+  mostBytes = MOST_BYTES,
+  onLost,
+}: {
+  /** Where the file goes that takes what is too much for memory: the first of them that can be written. */
+  readonly folders: readonly string[];
+  /** Bytes that all of them together may take; default 8 GiB, some 80,000,000 keys. */
+  readonly mostBytes?: number;
+  /** They can't be kept, for example because the disk is full. Told once until they could again. */
+  readonly onLost: (error: unknown) => void;
+}): { open(): KeptKeys } {
   let opened = 0;
   let scratch: Scratch | undefined;
   let told = false;
@@ -86,12 +62,18 @@ export function keyStore({ folders, mostBytes = MOST_BYTES, onLost }: KeyStoreOp
   const open = (): KeptKeys => {
     opened += 1;
     const name = `kept_${opened}`;
-    return new Keys(() => makeTable(name), failed, inMaps);
+    return new KeptKeys(() => makeTable(name), failed, inMaps);
   };
   return { open };
 }
 
-class Keys implements KeptKeys {
+export type KeyStore = ReturnType<typeof keyStore>;
+
+/**
+ * Texts by key that are remembered while something runs, however many there are. What was lost (the disk is full,
+ * `close` was called) is never partly there: `lost` says so, and nothing else that it answers means anything.
+ */
+export class KeptKeys {
   readonly #makeTable: () => KeyTable;
   readonly #failed: (error: unknown) => void;
   /** Keys in the maps of all. */
@@ -112,10 +94,15 @@ class Keys implements KeptKeys {
     return this.#closed || this.#table?.scratch.database.isOpen === false;
   }
 
+  /** How many keys there are. */
   get size(): number {
     return this.lost ? 0 : this.#few.size + this.#inTable;
   }
 
+  /**
+   * Keeps the value under a new key.
+   * @returns the value that the key has already, and keeps; undefined: the key is new
+   */
   keep(key: string, value: string): string | undefined {
     return this.#try(() => {
       const kept = this.#few.get(key);
@@ -139,6 +126,7 @@ class Keys implements KeptKeys {
     return undefined;
   }
 
+  /** Forgets everything, and frees what it took. */
   close(): void {
     this.#try(() => {
       if (this.#table === undefined) return;
@@ -171,7 +159,7 @@ class Keys implements KeptKeys {
 }
 
 /** No journal, nothing synced, one transaction that never ends. @throws where none can be made */
-function openScratch(folders: readonly string[], mostBytes: number): Scratch {
+function openScratch(folders: readonly string[], mostBytes: number) {
   // Loaded here: few programs need it.
   const { DatabaseSync: Database } = getBuiltinModule('node:sqlite');
   const database = new Database('');

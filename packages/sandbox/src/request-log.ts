@@ -95,32 +95,22 @@ export class RequestLog {
   readonly #underWay = new Set<RequestRecord>();
   #maxInFlight = 0;
   #maxInFlightPerScope = 0;
-  readonly #perScope = new Map<string, number>();
 
   begin(request: Omit<RequestRecord, 'number' | 'inFlight' | 'status' | 'items' | 'fault'>): RequestRecord {
-    const scope = scopeOf(request);
-    if (scope !== undefined) {
-      const inFlight = (this.#perScope.get(scope) ?? 0) + 1;
-      this.#perScope.set(scope, inFlight);
-      this.#maxInFlightPerScope = Math.max(this.#maxInFlightPerScope, inFlight);
-    }
     const inFlight = this.#underWay.size + 1;
     const unanswered = { status: null, items: null, fault: null };
     const record = this.#log.add((number) => ({ ...request, number, ...unanswered, inFlight }));
     this.#underWay.add(record);
-    this.#maxInFlight = Math.max(this.#maxInFlight, record.inFlight);
+    this.#maxInFlight = Math.max(this.#maxInFlight, inFlight);
+    const scope = scopeOf(request);
+    const alike = [...this.#underWay].filter((each) => scopeOf(each) === scope).length;
+    if (scope !== undefined) this.#maxInFlightPerScope = Math.max(this.#maxInFlightPerScope, alike);
     return record;
   }
 
   /** Called when the answer is about to be written, or the connection was cut. Only the first call counts. */
   end(record: RequestRecord): void {
     if (!this.#underWay.delete(record)) return;
-    const scope = scopeOf(record);
-    if (scope !== undefined) {
-      const inFlight = (this.#perScope.get(scope) ?? 1) - 1;
-      if (inFlight === 0) this.#perScope.delete(scope);
-      else this.#perScope.set(scope, inFlight);
-    }
     add(this.#byRouteAndStatus, `${record.route} ${record.status ?? 'cut'}`);
     if (record.fault !== null) add(this.#byFault, record.fault);
     if (record.status === 429) this.#rateLimited += 1;

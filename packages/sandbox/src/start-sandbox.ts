@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Unusable } from '@research-mirror/runtime/errors';
@@ -56,12 +57,10 @@ export async function startSandbox(
   return { url: urlOf(service), controlUrl: urlOf(controls), stop };
 }
 
-function listening(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: Error) => {
-      reject(new Unusable(`the sandbox can't listen on ${host}:${port}`, { cause }));
-    });
-    server.listen(port, host, resolve);
+async function listening(server: Server, host: string, port: number): Promise<void> {
+  server.listen(port, host);
+  await once(server, 'listening').catch((cause: unknown) => {
+    throw new Unusable(`the sandbox can't listen on ${host}:${port}`, { cause });
   });
 }
 

@@ -68,7 +68,7 @@ function read(state: SandboxState, call: string, query: URLSearchParams): object
       return { count: readable ? countVisible(population, state.data.now()) : 0 };
     }
     case 'GET /counters':
-      return countersOf(state);
+      return { ...state.requests.counters(), deliveries: state.publisher.counters() };
     case 'GET /log':
       return jsonOf(state.requests.log(after));
     case 'GET /deliveries':
@@ -178,10 +178,6 @@ function clockText(state: SandboxState): object {
 /** Counters of requests, answers and deliveries. */
 export interface SandboxCounters extends Counters {
   readonly deliveries: DeliveryCounters;
-}
-
-function countersOf(state: SandboxState): SandboxCounters {
-  return { ...state.requests.counters(), deliveries: state.publisher.counters() };
 }
 
 /** The texts of a scope's items, all at one time. */

@@ -95,8 +95,7 @@ function insert(
     return item.id;
   }
   const ref = population.find(id, at);
-  if (ref !== undefined && population.visible(ref, at))
-    throw new ControlError(`there is an item ${id} already`);
+  if (population.findVisible(id, at) !== undefined) throw new ControlError(`there is an item ${id} already`);
   const { sequence, overlay, plan } = population;
   const place =
     ref === undefined

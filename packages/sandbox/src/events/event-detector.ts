@@ -130,8 +130,7 @@ export class EventDetector {
   /** Whether the event is still true: the item is visible, and no change from outside replaced its own state. */
   #isStillTrue({ type, id, at, byItself }: PendingEvent): boolean {
     const population = this.#data.collection(COLLECTION_OF_EVENT[type]);
-    const ref = population.find(id, at);
-    if (ref === undefined || !population.visible(ref, at)) return false;
+    if (population.findVisible(id, at) === undefined) return false;
     const { source, fields } = population.overlay.at(population.overlay.ofId(id), at);
     return !byItself || (source === undefined && !Object.hasOwn(fields ?? {}, 'status'));
   }

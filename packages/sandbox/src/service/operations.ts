@@ -58,10 +58,8 @@ export function operate(
       return analyze(user, id, options, time, accepted);
     case 'sequence': {
       const jobs = data.collection('research_jobs');
-      const job = jobs.find(id, time);
-      if (job === undefined || !jobs.visible(job, time)) {
-        return failure(404, 'not_found', 'No such research job', options.errorBody);
-      }
+      const job = jobs.findVisible(id, time);
+      if (job === undefined) return failure(404, 'not_found', 'No such research job', options.errorBody);
       user.operations += 1;
       return accepted(
         `{"object":"sequence","id":"seq_${user.operations}","job_id":${typeof job === 'number' ? jobs.plan.ids.json(job) : JSON.stringify(id)},"status":"queued","steps":[]}`,
@@ -89,10 +87,8 @@ function analyze(
   accepted: (text: string) => Answer,
 ): Answer {
   const lists = user.data.collection('lists');
-  const list = lists.find(id, time);
-  if (list === undefined || !lists.visible(list, time)) {
-    return failure(404, 'not_found', 'No such list', options.errorBody);
-  }
+  const list = lists.findVisible(id, time);
+  if (list === undefined) return failure(404, 'not_found', 'No such list', options.errorBody);
   const item = typeof list === 'number' ? { id, slot: list, rank: list } : list;
   const silent = false;
   const fails = fraction(mix(hashText(id), 43)) < options.failedShare;

@@ -60,10 +60,6 @@ export class Overlay {
     return this.#extras;
   }
 
-  entries(): IterableIterator<Entry> {
-    return this.#byId.values();
-  }
-
   ofSlot(slot: number): Entry | undefined {
     return this.#bySlot.get(slot);
   }

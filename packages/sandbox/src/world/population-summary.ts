@@ -1,27 +1,11 @@
 import type { Population } from './population.ts';
 
-/**
- * How many items of a population are visible. Takes time for the overlay's entries and for creations that may still
- * be late, and O(1) for all others.
- */
+/** How many items of a population are visible. */
 export function countVisible(population: Population, time: number): number {
-  const { plan, sequence, overlay } = population;
-  const size = sequence.size(time);
-  let count = 0;
-  if (time < plan.since) {
-    for (let slot = 0; slot < size; slot += 1) count += population.existsByItself(slot, time) ? 1 : 0;
-  } else {
-    count = size - sequence.postsAfter(time) - Math.min(plan.initial, plan.vanishings.count(time));
-    for (const slot of notYetSafe(population, time)) count -= population.appearsAt(slot) > time ? 1 : 0;
-    for (const { id } of overlay.extras) {
-      const taken = plan.ids.slotOf(id);
-      if (taken !== undefined && taken < size && population.appearsAt(taken) <= time) count -= 1;
-    }
-  }
-  for (const entry of overlay.entries()) {
-    const before = entry.slot !== undefined && population.existsByItself(entry.slot, time);
-    count += Number(population.visible(entry.slot ?? entry, time)) - Number(before);
-  }
+  const { sequence, overlay } = population;
+  let count = overlay.extras.filter((extra) => population.visible(extra, time)).length;
+  for (let slot = sequence.size(time) - 1; slot >= 0; slot -= 1)
+    if (population.visible(slot, time)) count += 1;
   return count;
 }
 

@@ -77,7 +77,7 @@ export class Population {
     const present = this.overlay.isEmpty
       ? undefined
       : this.overlay.at(this.overlay.ofSlot(ref), time).present;
-    return present ?? this.existsByItself(ref, time);
+    return present ?? this.#existsByItself(ref, time);
   }
 
   /** The item as JSON text, as lists answer it at `time`. */
@@ -100,6 +100,12 @@ export class Population {
     if (entry !== undefined) return entry.slot ?? entry;
     const slot = this.plan.ids.slotOf(id);
     return slot !== undefined && slot < this.sequence.size(time) ? slot : undefined;
+  }
+
+  /** The item with this ID; undefined where it is not visible. */
+  findVisible(id: string, time: number): ItemRef | undefined {
+    const ref = this.find(id, time);
+    return ref !== undefined && this.visible(ref, time) ? ref : undefined;
   }
 
   rankOf(ref: ItemRef): number {
@@ -156,7 +162,7 @@ export class Population {
   }
 
   /** Whether the item would be visible without changes from outside. */
-  existsByItself(slot: number, time: number): boolean {
+  #existsByItself(slot: number, time: number): boolean {
     if (slot < this.plan.initial) {
       return (time >= this.plan.since || this.createdAt(slot) <= time) && this.vanishesAt(slot) > time;
     }

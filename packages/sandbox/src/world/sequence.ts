@@ -45,9 +45,4 @@ export class Sequence {
   get posts(): number {
     return this.#posts.length;
   }
-
-  /** Number of posts later than `time`. */
-  postsAfter(time: number): number {
-    return this.#posts.length - firstAbove(this.#posts, (post) => post.at, time);
-  }
 }
