@@ -178,7 +178,7 @@ describe('whatever the service is like, the mirror holds what it must, and write
   let usual: Variant;
   beforeAll(async () => {
     service = await startHostileService(mirror);
-    const options = Object.entries(await service.sandbox.control.options());
+    const options = Object.entries(await service.sandbox.control.change({}));
     usual = Object.fromEntries(options.filter(([name]) => isLive(name as SwitchName)));
   });
   afterAll(() => service.close());

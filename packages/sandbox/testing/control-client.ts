@@ -1,7 +1,7 @@
 import type { ClockMove, SandboxCounters } from '../src/control/control.ts';
 import type { EventRequest, WebhookChange } from '../src/control/event-calls.ts';
 import type { Mutation } from '../src/control/mutation.ts';
-import type { DeliveryRecord } from '../src/deliveries/delivery.ts';
+import type { DeliveryRecord } from '../src/deliveries/delivery-queue.ts';
 import type { SandboxOptions } from '../src/switches/sandbox-switches.ts';
 import type { OperationRecord, RequestRecord } from '../src/request-log.ts';
 
@@ -62,13 +62,9 @@ export class SandboxControl {
     return (await this.#json<{ ids: string[] }>('/mutations', mutations)).ids;
   }
 
-  /** Changes switches while the sandbox runs. */
+  /** Changes switches while the sandbox runs. @returns all of them */
   change(options: Partial<SandboxOptions>): Promise<SandboxOptions> {
     return this.#json('/options', options);
-  }
-
-  options(): Promise<SandboxOptions> {
-    return this.#json('/options');
   }
 
   /** Moves the data clock where `move` is given. @returns its time */

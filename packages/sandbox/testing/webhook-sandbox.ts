@@ -23,7 +23,7 @@ export function webhookSandbox() {
       itemsPerList: 2,
     });
     Object.assign(sandbox, made);
-    const options = Object.entries(await sandbox.control.options());
+    const options = Object.entries(await sandbox.control.change({}));
     usual = Object.fromEntries(
       options.filter(([name]) => /^(delivery|register|signature|retryOn4xx|eventData)/.test(name)),
     );

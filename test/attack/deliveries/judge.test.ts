@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/delivery';
+import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/delivery-queue';
 import { type EventRow, judge } from './judge.ts';
 
 const attempt = (rest: Partial<DeliveryRecord> = {}): DeliveryRecord => ({

@@ -1,4 +1,4 @@
-import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/delivery';
+import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/delivery-queue';
 import type { Finding } from '../support/findings.ts';
 
 /** A stored event. */

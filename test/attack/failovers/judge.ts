@@ -1,4 +1,4 @@
-import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/delivery';
+import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/delivery-queue';
 import type { OperationRecord } from '@research-mirror/sandbox/request-log';
 import { type EventRow, judge as judgeDeliveries } from '../deliveries/judge.ts';
 import { judge as judgeSubmissions, type SubmissionRow } from '../submissions/judge.ts';

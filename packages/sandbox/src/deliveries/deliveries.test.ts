@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { webhookSandbox } from '../../testing/webhook-sandbox.ts';
 import { startTestSandbox, STILL } from '../../testing/sandbox.ts';
-import type { DeliveryRecord } from './delivery.ts';
+import type { DeliveryRecord } from './delivery-queue.ts';
 
 const hooked = webhookSandbox();
 const { sandbox, register } = hooked;

@@ -3,7 +3,7 @@ import { LIST_ANALYSIS_MS, watchThreshold } from '../world/item-kinds.ts';
 import { jobState, longestJobMs } from '../world/job-state.ts';
 import type { Change } from '../world/overlay.ts';
 import type { Population } from '../world/population.ts';
-import { firstAbove } from '../world/sorted.ts';
+import { firstAbove } from '../world/sequence.ts';
 import type { SandboxCollection, UserData } from '../world/user-data.ts';
 import { COLLECTION_OF_EVENT, endEventType, type ItemEvent } from './event-types.ts';
 

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { DataClock } from '../data-clock.ts';
-import { DeliveryQueue } from '../deliveries/delivery-queue.ts';
-import type { Delivery, DeliveryCounters } from '../deliveries/delivery.ts';
+import { DeliveryQueue, type Delivery, type DeliveryCounters } from '../deliveries/delivery-queue.ts';
 import type { User } from '../service/account.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { eventData } from './event-data.ts';

@@ -1,4 +1,4 @@
-import { firstAbove } from './sorted.ts';
+import { firstAbove } from './sequence.ts';
 
 /** A change of one item from outside. */
 export type Change = { readonly at: number; readonly silent: boolean } & (

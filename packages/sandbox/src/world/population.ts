@@ -3,14 +3,42 @@ import { fraction, mix } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { itemText } from './hostile.ts';
 import type { IdForm } from './id-form.ts';
-import type { ItemKind, ItemSnapshot } from './item-kinds.ts';
 import { Overlay, type Entry } from './overlay.ts';
-import type { SteadyRate } from './steady-rate.ts';
 import type { Permutation } from './permutation.ts';
-import { Sequence } from './sequence.ts';
+import { Sequence, type SteadyRate } from './sequence.ts';
 
 /** One item: a slot, or an inserted item without a slot. */
 export type ItemRef = number | Entry;
+
+/** One item of a population at one time: its fields are functions of this. */
+export interface ItemSnapshot {
+  /** Hash of the item: stable over its life. */
+  readonly hash: number;
+  /** Hash of its company, which other items may have, too. */
+  readonly company: number;
+  readonly slot: number;
+  readonly createdAt: number;
+  /** `created_at` as shown: with ties in the order `created`. */
+  readonly shownCreatedAt: number;
+  /** How often and when the item's score last changed by itself. */
+  readonly scoreVersion: number;
+  readonly scoredAt: number;
+  /** When the item was last changed from outside (posts, the control API); -Infinity if never. */
+  readonly changedAt: number;
+  readonly time: number;
+}
+
+/** What distinguishes the items of one collection. */
+export interface ItemKind {
+  readonly keyField: string;
+  /** Members of the item's JSON object without its ID. */
+  members(snapshot: ItemSnapshot, options: SandboxOptions): string;
+  updatedAt(snapshot: ItemSnapshot, options: SandboxOptions): number;
+  /** What the order `score` sorts by; -1 for none. */
+  score(snapshot: ItemSnapshot, options: SandboxOptions): number;
+  /** First time after the snapshot at which a field changes by itself, without score changes. */
+  nextChange(snapshot: ItemSnapshot, options: SandboxOptions): number;
+}
 
 /** The input from which a population is computed. */
 export interface PopulationPlan {
@@ -187,4 +215,59 @@ export class Population {
 
 function unquoted(json: string): string {
   return json.startsWith('"') ? json.slice(1, -1) : json;
+}
+
+/** How many items of a population are visible. */
+export function countVisible(population: Population, time: number): number {
+  const { sequence, overlay } = population;
+  let count = overlay.extras.filter((extra) => population.visible(extra, time)).length;
+  for (let slot = sequence.size(time) - 1; slot >= 0; slot -= 1)
+    if (population.visible(slot, time)) count += 1;
+  return count;
+}
+
+/** When a population last changed: a creation, a vanishing, a score, the overlay. -Infinity: never since the epoch. */
+export function lastChange(population: Population, time: number): number {
+  const { plan, sequence, overlay, lateMs } = population;
+  const vanished = Math.min(plan.initial, plan.vanishings.count(time));
+  const scored = plan.permutation.size === 0 ? 0 : plan.scoreChanges.count(time);
+  let last = Math.max(
+    overlay.lastMoment(time),
+    vanished > 0 ? plan.vanishings.at(vanished - 1) : -Infinity,
+    scored > 0 ? plan.scoreChanges.at(scored - 1) : -Infinity,
+  );
+  for (let slot = sequence.size(time) - 1; slot >= plan.initial; slot -= 1) {
+    const at = population.appearsAt(slot);
+    if (at <= time) last = Math.max(last, at);
+    // No earlier slot appeared later than `last`.
+    if (population.createdAt(slot) + lateMs <= last) break;
+  }
+  return last;
+}
+
+/** Time of the next such change; Infinity where there is none. */
+export function nextChange(population: Population, time: number): number {
+  const { creations, vanishings, scoreChanges } = population.plan;
+  let next = Math.min(
+    creations.next(time),
+    vanishings.next(time),
+    scoreChanges.next(time),
+    population.overlay.nextMoment(time),
+  );
+  for (const slot of notYetSafe(population, time)) {
+    const at = population.appearsAt(slot);
+    if (at > time) next = Math.min(next, at);
+  }
+  return next;
+}
+
+/** Slots created so shortly before `time` that they may not be visible yet, newest first. */
+function* notYetSafe(population: Population, time: number): Generator<number> {
+  const { plan, sequence, lateMs } = population;
+  if (lateMs === 0) return;
+  for (let slot = sequence.size(time) - 1; slot >= plan.initial; slot -= 1) {
+    const createdAt = population.createdAt(slot);
+    if (createdAt + lateMs <= time) return;
+    if (createdAt <= time) yield slot;
+  }
 }

@@ -1,6 +1,5 @@
 import { mix } from '../hash.ts';
-import { nextChange } from './population-summary.ts';
-import type { Population, ItemRef } from './population.ts';
+import { nextChange, type ItemRef, type Population } from './population.ts';
 
 export type RankedOrder = 'last-updated' | 'score' | 'unordered';
 

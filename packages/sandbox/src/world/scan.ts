@@ -1,4 +1,4 @@
-import { firstAbove } from './sorted.ts';
+import { firstAbove } from './sequence.ts';
 import { TIE_SIZE, type Population, type ItemRef } from './population.ts';
 
 /**

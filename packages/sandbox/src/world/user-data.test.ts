@@ -6,8 +6,7 @@ import { readAll } from '../service/page.ts';
 import { optionsWith } from '../../testing/sandbox.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { countVisible, lastChange } from './population-summary.ts';
-import type { Population } from './population.ts';
+import { countVisible, lastChange, type Population } from './population.ts';
 import { Rankings } from './ranking.ts';
 
 const EPOCH = Date.UTC(2026, 0, 1);

@@ -1,16 +1,9 @@
 import { fraction, hashText, mix } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
-import {
-  bulkJobKind,
-  type ItemKind,
-  listItemKind,
-  listKind,
-  researchJobKind,
-  watchEntryKind,
-} from './item-kinds.ts';
+import { bulkJobKind, listItemKind, listKind, researchJobKind, watchEntryKind } from './item-kinds.ts';
 import { idForm } from './id-form.ts';
-import { Population, type ItemRef } from './population.ts';
-import { SteadyRate } from './steady-rate.ts';
+import { Population, type ItemKind, type ItemRef } from './population.ts';
+import { SteadyRate } from './sequence.ts';
 import { Permutation } from './permutation.ts';
 
 export type SandboxCollection = 'research_jobs' | 'bulk_research_jobs' | 'lists' | 'watchlist';
