@@ -2993,17 +2993,6 @@ create table mirror_sync.account (
   constraint account_pkey PRIMARY KEY (_user_id)
 );
 
-create table mirror_sync.activity (
-  _user_id bigint not null,
-  part_of_day bigint not null,
-  begins_at timestamp with time zone not null,
-  age_seconds bigint,
-  live_rows bigint not null,
-  changes bigint not null,
-  requests bigint not null,
-  constraint activity_pkey PRIMARY KEY (_user_id, part_of_day)
-) with (fillfactor=50);
-
 create table mirror_sync.api_key (
   key_hash text not null,
   _user_id bigint,
@@ -3034,7 +3023,6 @@ create table mirror_sync.candidate (
   obs bigint not null,
   at timestamp with time zone not null,
   proven_at timestamp with time zone,
-  served_at timestamp with time zone,
   refused text,
   refused_at timestamp with time zone,
   constraint candidate_pkey PRIMARY KEY (_user_id, collection, parent, key)
@@ -3139,7 +3127,8 @@ create table mirror_sync.process (
   alive_until timestamp with time zone not null,
   asked jsonb,
   serves bigint[],
-  constraint process_pkey PRIMARY KEY (process_id)
+  constraint process_pkey PRIMARY KEY (process_id),
+  constraint process_version CHECK ((version !~ '^0[.][0-2][.]'::text))
 );
 
 create table mirror_sync.rate_group (
@@ -3160,7 +3149,6 @@ create table mirror_sync.registration (
   scheme text,
   previous_secret text,
   previous_until timestamp with time zone,
-  previous_scheme text,
   registering_at timestamp with time zone,
   registered_at timestamp with time zone,
   checked_at timestamp with time zone,
@@ -3219,13 +3207,6 @@ create table mirror_sync.unsettled (
   since timestamp with time zone not null,
   finished boolean not null,
   constraint unsettled_pkey PRIMARY KEY (_user_id, collection, parent, key)
-);
-
-create table mirror_sync.wanted_index (
-  name text not null,
-  wanted boolean not null,
-  since timestamp with time zone not null,
-  constraint wanted_index_pkey PRIMARY KEY (name)
 );
 
 CREATE OR REPLACE FUNCTION mirror_sync.make_as_of()
@@ -3520,5 +3501,3 @@ comment on column mirror_sync.scope.true_alarms is 'Readings that an event or th
 comment on column mirror_sync.scope.false_alarms is 'Readings that the list''s own row announced, and that found no change; the older the less they count.';
 
 comment on function mirror_sync.view_options(text) is 'Options that are set on a view of the mirror, for replacing it.';
-
-comment on table mirror_sync.wanted_index is 'Optional indexes that an operator asked for.';

@@ -91,8 +91,11 @@ async function copyTables(
   const tables: Record<string, number> = {};
   for (const table of COPIED_TABLES) {
     const name = `${table.schema}.${table.name}`;
-    const columns = await copiedColumns(from.db, table);
-    await addMissingColumns(to.db, table, columns);
+    const found = await copiedColumns(from.db, table);
+    if (table.schema === 'mirror') await addMissingColumns(to.db, table, found);
+    // What a state table of the target lacks is what a migration drops there once no older program lives.
+    const there = new Set((await copiedColumns(to.db, table)).map(({ name: column }) => column));
+    const columns = found.filter((column) => there.has(column.name));
     const names = `(${columns.map((column) => quotedName(column.name)).join(', ')})`;
     const read = `copy ${copiedName(from.db, table)} ${names} to stdout`;
     // Nobody sees the table before the commit: its rows need no look at who wrote them, ever.

@@ -28,7 +28,12 @@ import { newestRows, readAccountDetails, searchMirror } from '../../mirror/looku
 import { failureLog } from '../failure-log.ts';
 import { accountsOfDaemon, commandHandler } from '../process/account-command.ts';
 import { logObserver } from '../process/log-observer.ts';
-import { type OpenMirror, openMirrorPatiently, type WorkOptions } from '../process/open-mirror.ts';
+import {
+  leftMigrations,
+  type OpenMirror,
+  openMirrorPatiently,
+  type WorkOptions,
+} from '../process/open-mirror.ts';
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess } from '../process/process.ts';
@@ -184,6 +189,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       accounts,
       pauseKeeper(context, accounts),
       writes.trials(mirror.db, clock),
+      leftMigrations(config, mirror, outside),
       problemLog(report, clock, log),
       workFinder({
         startDue: () => startDueWork(context, runners()),

@@ -5,7 +5,7 @@ import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import type { Db } from '../../db/connection/db.ts';
-import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
+import { neededMigrations } from '../../db/migrations/run-migrations.ts';
 import { KeyRefused, RateLimited } from '../../model/errors.ts';
 import { isCopy } from '../../model/page.ts';
 import { pingedOwner } from '../../sync/ownership/owner-of.ts';
@@ -114,7 +114,7 @@ export async function openContext(config: ServiceConfig, given: DoctorOptions) {
   /** Migrations that the next start applies. @throws Unusable where this program may not run on the database */
   async function pending(): Promise<readonly string[]> {
     const { db } = await database();
-    return pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
+    return neededMigrations({ db, folder: MIGRATIONS, version: programVersion() });
   }
 
   /** The database with a mirror of this version in it; undefined: the next start makes it. */

@@ -8,6 +8,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { type EmbeddedServer, startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { messageOf } from '@research-mirror/runtime/message';
+import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
 
 export interface ReachedDatabase {
@@ -82,6 +83,8 @@ export interface OpenMirror extends Pick<ReachedDatabase, 'direct' | 'words'> {
   readonly viewersDb: Db;
   /** So many more, for what must not wait until a page's connection is free. */
   readonly beside: (connections: number) => Db;
+  /** Why a migration that drops what older programs use was left; undefined: none was. */
+  readonly waiting: string | undefined;
   close(): Promise<void>;
 }
 
@@ -98,12 +101,22 @@ export async function openMirror(config: Config, options: OpenOptions): Promise<
     for (const each of closers.toReversed()) await each();
   };
   try {
-    await bringUp(config, reached.direct, options);
+    const waiting = await bringUp(config, reached.direct, options);
     const database = await openDatabase({ ...reached.connection, schema: config.schema });
     closers.push(() => database.close());
     const { db, urgent: urgentDb, beside } = database;
     const { direct, words } = reached;
-    return { db, urgentDb, heartbeatDb: beside(1), viewersDb: beside(2), beside, direct, words, close };
+    return {
+      db,
+      urgentDb,
+      heartbeatDb: beside(1),
+      viewersDb: beside(2),
+      beside,
+      direct,
+      words,
+      waiting,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -131,23 +144,43 @@ export async function openMirrorPatiently(config: Config, options: OpenOptions):
   }
 }
 
+/** @returns why a migration that drops was left; undefined: the database is of this version */
 async function bringUp(
   config: Config,
   connection: ConnectionOptions,
-  { clock, log }: OpenOptions,
-): Promise<void> {
+  { clock, log }: Pick<OpenOptions, 'clock' | 'log'>,
+): Promise<string | undefined> {
   const { schema } = config;
   // A second connection looks at what the first one waits for.
   const database = await openDatabase({ ...connection, schema, max: 2, bounds: MIGRATION_BOUNDS });
   try {
-    const applied = await migrate({
-      db: database.db,
-      folder: MIGRATIONS,
-      version: programVersion(),
-      clock,
-    });
+    const version = programVersion();
+    const { applied, waiting } = await migrate({ db: database.db, folder: MIGRATIONS, version, clock });
     for (const name of applied) log.info(`migrated: ${name}`);
+    return waiting;
   } finally {
     await database.close();
   }
+}
+
+/** How often (ms) a daemon looks whether older programs still run. */
+const LOOK_MS = 10_000;
+
+/** Makes the migrations that were left at the start as soon as no older program lives. */
+export function leftMigrations(
+  config: Config,
+  { direct, waiting }: Pick<OpenMirror, 'direct' | 'waiting'>,
+  given: Pick<OpenOptions, 'clock' | 'log'>,
+): Service {
+  const { clock, log } = given;
+  return service('left migrations', async ({ signal, ready }) => {
+    ready();
+    for (let why = waiting, said = ''; why !== undefined;) {
+      if (why !== said) log.info(`${why}; looked at again each ${LOOK_MS / 1000} s`);
+      said = why;
+      await clock.sleep(LOOK_MS, signal);
+      why = await bringUp(config, direct, given).catch(messageOf);
+    }
+    await untilAborted(signal);
+  });
 }

@@ -21,7 +21,7 @@ export async function migrateAction(shell: Shell, options: MigrateOptions): Prom
 async function bringUp(shell: Shell, db: Db, { check, json }: MigrateOptions): Promise<ExitCode> {
   const { schema } = db;
   const options = { db, folder: MIGRATIONS, version: programVersion() };
-  let pending: readonly string[];
+  let pending: Awaited<ReturnType<typeof pendingMigrations>>;
   try {
     pending = await pendingMigrations(options);
   } catch (error) {
@@ -31,17 +31,27 @@ async function bringUp(shell: Shell, db: Db, { check, json }: MigrateOptions): P
     shell.err.write(shell.scrubber.scrub(failureText(error, false)));
     return EXIT.NO;
   }
-  const applied = check === true ? [] : await migrate({ ...options, clock: shell.clock });
-  const behind = check === true ? pending : [];
+  const drops = pending.find((each) => each.drops);
+  if (check !== true && drops !== undefined && !pending.some(({ name }) => name.startsWith('0001_'))) {
+    complain(
+      shell,
+      `${drops.name} drops what programs before ${drops.oldestProgram} use: once it is made, the way back to them is a restore of a backup from before`,
+    );
+  }
+  const { applied, waiting } =
+    check === true ? { applied: [], waiting: undefined } : await migrate({ ...options, clock: shell.clock });
+  const behind = check === true ? pending.map(({ name }) => name) : [];
   const missing = behind.length === 0 ? await whatIsMissing(db, MIGRATIONS) : undefined;
   const text =
     behind.length > 0
       ? `schema "${schema}" is behind by ${countOf(behind.length, 'migration')}: ${behind.join(', ')}`
-      : applied.length > 0
-        ? `schema "${schema}" is now up to date: applied ${applied.join(', ')}`
-        : `schema "${schema}" ${missing === undefined ? 'is up to date' : 'has all migrations'}`;
-  const report = { schema, pending: behind, applied, missing: missing ?? null };
+      : waiting !== undefined
+        ? `schema "${schema}" works with this version; ${waiting}`
+        : applied.length > 0
+          ? `schema "${schema}" is now up to date: applied ${applied.join(', ')}`
+          : `schema "${schema}" ${missing === undefined ? 'is up to date' : 'has all migrations'}`;
+  const report = { schema, pending: behind, applied, waiting: waiting ?? null, missing: missing ?? null };
   say(shell, json === true ? JSON.stringify(report) : text);
   if (missing !== undefined) complain(shell, missing);
-  return behind.length > 0 || missing !== undefined ? EXIT.NO : EXIT.DONE;
+  return behind.length > 0 || waiting !== undefined || missing !== undefined ? EXIT.NO : EXIT.DONE;
 }

@@ -3,7 +3,7 @@ import { MIGRATIONS, programVersion } from '../../app/program-files.ts';
 import { unreadyDatabase } from '../../app/status/problems.ts';
 import { readWorkload, reportWithoutTables, statusReport } from '../../app/status/collect-status.ts';
 import { whatIsMissing } from '../../db/inspection/inspection.ts';
-import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
+import { neededMigrations } from '../../db/migrations/run-migrations.ts';
 import { CELL_COLUMNS } from '../../model/collection-columns.ts';
 import { problemLine } from '../../model/status/problem.ts';
 import {
@@ -33,7 +33,7 @@ export async function statusAction(
 }
 
 async function readStatus({ config, db, words }: Mirror, now: Date): Promise<StatusReport> {
-  const pending = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
+  const pending = await neededMigrations({ db, folder: MIGRATIONS, version: programVersion() });
   if (pending.length > 0) {
     const what = `the database is behind this program (${pending.join(', ')})`;
     return reportWithoutTables(config, words, now, { cause: 'database_behind', what });

@@ -7,7 +7,7 @@ import type { Config, DatabaseConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { openDatabase, TRANSACTION_BOUNDS, type TransactionBounds } from '../../db/connection/database.ts';
 import type { Db } from '../../db/connection/db.ts';
-import { pendingMigrations } from '../../db/migrations/run-migrations.ts';
+import { neededMigrations } from '../../db/migrations/run-migrations.ts';
 import { shortPath, type Shell } from '../terminal/shell.ts';
 import { workOptions } from './work-options.ts';
 
@@ -45,7 +45,7 @@ export async function onMirror<T>(
 ): Promise<T> {
   return onDatabase(shell, command, options, async (mirror) => {
     const { db } = mirror;
-    const behind = await pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
+    const behind = await neededMigrations({ db, folder: MIGRATIONS, version: programVersion() });
     if (behind.length === 0) return work(mirror);
     throw new Unusable(
       `the database is behind this program (${behind.join(', ')}): "research-mirror migrate"`,

@@ -25,15 +25,6 @@ export interface StateTables {
     recheck: Generated<boolean>;
     origin: OrNull<string>;
   };
-  activity: {
-    _user_id: Bigint;
-    part_of_day: Bigint;
-    begins_at: Date;
-    age_seconds: BigintOrNull;
-    live_rows: Bigint;
-    changes: Bigint;
-    requests: Bigint;
-  };
   api_key: {
     key_hash: string;
     _user_id: BigintOrNull;
@@ -60,7 +51,6 @@ export interface StateTables {
     obs: Bigint;
     at: Date;
     proven_at: OrNull<Date>;
-    served_at: OrNull<Date>;
     refused: OrNull<string>;
     refused_at: OrNull<Date>;
   };
@@ -159,7 +149,6 @@ export interface StateTables {
     scheme: OrNull<string>;
     previous_secret: OrNull<string>;
     previous_until: OrNull<Date>;
-    previous_scheme: OrNull<string>;
     registering_at: OrNull<Date>;
     registered_at: OrNull<Date>;
     checked_at: OrNull<Date>;
@@ -211,10 +200,5 @@ export interface StateTables {
     key: string;
     since: Date;
     finished: boolean;
-  };
-  wanted_index: {
-    name: string;
-    wanted: boolean;
-    since: Date;
   };
 }

@@ -32,8 +32,8 @@ function tablesOf(schema: CopiedTable['schema'], ...names: readonly string[]): C
   return names.map((name) => ({ schema, name }));
 }
 
-/** Tables that stay behind: keys, slots, processes, rights, what only the original's page shows, and what nothing reads. */
+/** Tables that stay behind: keys, slots, processes, rights, what only the original's page shows. */
 export const LEFT_BEHIND: readonly CopiedTable[] = [
   ...tablesOf('state', 'api_key', 'first_ping', 'rate_group', 'slot_block'),
-  ...tablesOf('state', 'activity', 'command', 'granted', 'migration', 'process', 'wanted_index'),
+  ...tablesOf('state', 'command', 'granted', 'migration', 'process'),
 ];

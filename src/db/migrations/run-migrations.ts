@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { Unusable } from '@research-mirror/runtime/errors';
+import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import { type Db, onlyRow } from '../connection/db.ts';
 import { throwIfMisread } from '../connection/pinned-settings.ts';
 import { distributeNewTables, tablesBefore } from '../distribution/citus.ts';
+import { AHEAD_MS, hasCome } from '../ownership/moment-ahead.ts';
 import { afterMigration, beforeMigration, ensureGrants } from '../roles/grants.ts';
 import { PATIENCE, retried, type Retrying } from './retried.ts';
 
@@ -24,33 +25,64 @@ export const MIGRATION_BOUNDS = { statement: 0, idle: 60_000 };
 /** What two programs come to that make the same thing at once; XX000: "tuple concurrently updated". */
 const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
 
+/** How long a migration that drops waits for locks, behind which heartbeats and pages wait: the daemon tries it again. */
+const ONCE = { ...PATIENCE, attempts: 1, lockMs: 1_000 };
+
 /**
  * Brings the database to this version: each file in a transaction of its own under a lock (lockMigrations), so that any
  * number of programs may begin together, even through a transaction pooler. Then grants the group roles' first rights.
- * @returns names of the migrations that this call applied
+ * One that drops is left where an older program lives, or somebody uses what it drops: this version works without it.
+ * @returns names of the migrations that this call applied; why others wait
  * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights; DatabaseUnavailable, with the
  *   session's name, where another one keeps a lock
  */
-export async function migrate(options: MigrateOptions): Promise<string[]> {
+export async function migrate(
+  options: MigrateOptions,
+): Promise<{ readonly applied: readonly string[]; readonly waiting: string | undefined }> {
   const { db, folder, version } = options;
   const all = await readMigrations(folder);
   await checkServer(db);
   const failure = 'the database could not be brought to this version';
   const retrying = { ...options, failure, raced: MADE_TWICE };
-  const done: string[] = [];
-  // Asks without the lock first: a database that is up to date is not touched.
-  while (pendingAfter(await appliedMigrations(db), all, db.schema, version).length > 0) {
-    const { value } = await retried(retrying, async (trx) => {
-      await lockMigrations(trx);
-      const [next] = pendingAfter(await appliedMigrations(trx), all, trx.schema, version);
-      if (next !== undefined) await applyMigration(trx, next, folder);
-      return next?.name;
-    });
-    // Else another program was faster.
-    if (value !== undefined) done.push(value);
+  const applied: string[] = [];
+  let waiting: string | undefined;
+  while (waiting === undefined) {
+    // Asks without the lock first: a database that is up to date is not touched.
+    const [next] = pendingAfter(await appliedMigrations(db), all, db.schema, version);
+    if (next === undefined) break;
+    try {
+      const patience = next.drops ? ONCE : options.patience;
+      const { value } = await retried({ ...retrying, ...(patience && { patience }) }, async (trx) => {
+        await lockMigrations(trx);
+        const still = pendingAfter(await appliedMigrations(trx), all, trx.schema, version);
+        // Else another program was faster.
+        if (!still.includes(next)) return { done: false };
+        const older = next.drops ? await olderProgram(trx, next.oldestProgram) : undefined;
+        if (older === undefined) await applyMigration(trx, next, folder);
+        return { done: older === undefined, older };
+      });
+      if (value.done) applied.push(next.name);
+      if (value.older !== undefined)
+        waiting = `${next.name} waits until no program before ${next.oldestProgram} runs: ${value.older}`;
+    } catch (error) {
+      if (!next.drops || !(error instanceof DatabaseUnavailable)) throw error;
+      waiting = `${next.name} waits: ${error.message}`;
+    }
   }
   await retried(retrying, ensureGrants);
-  return done;
+  return { applied, waiting };
+}
+
+/**
+ * A living process whose program is older, in words; undefined: there is none, and none begins before the transaction
+ * ends. Pages wait, too: they lock the account before any table that is dropped, so nobody waits in a circle.
+ */
+async function olderProgram(trx: Db, oldest: string | null): Promise<string | undefined> {
+  await trx.sql`lock table ${trx.stateTable('account')}, ${trx.stateTable('process')} in exclusive mode`;
+  const { rows } = await trx.sql<{ version: string; who: string }>`
+    select version, format('"%s" of %s, process %s on %s', command, version, pid, host) as who
+    from ${trx.stateTable('process')} where not ${hasCome(sql`alive_until`, AHEAD_MS.aliveUntil)} order by started_at`;
+  return rows.find(({ version }) => isTooOld(version, oldest))?.who;
 }
 
 /**
@@ -68,14 +100,19 @@ export async function migrateEmpty(trx: Db, folder: string): Promise<boolean> {
 }
 
 /**
- * Names of the migrations that `migrate` would apply; changes nothing.
+ * The migrations that `migrate` would apply, those that drop last; changes nothing.
  * @throws Unusable as `migrate` does
  */
-export async function pendingMigrations(options: Omit<MigrateOptions, 'clock'>): Promise<string[]> {
+export async function pendingMigrations(options: Omit<MigrateOptions, 'clock'>): Promise<readonly Migration[]> {
   const { db, folder, version } = options;
   await checkServer(db);
   const all = await readMigrations(folder);
-  return pendingAfter(await appliedMigrations(db), all, db.schema, version).map(({ name }) => name);
+  return pendingAfter(await appliedMigrations(db), all, db.schema, version);
+}
+
+/** Names of those without which this program can't run. @throws Unusable as `migrate` does */
+export async function neededMigrations(options: Omit<MigrateOptions, 'clock'>): Promise<readonly string[]> {
+  return (await pendingMigrations(options)).flatMap(({ name, drops }) => (drops ? [] : [name]));
 }
 
 /** Names of the database's migrations that are not in `folder`: a newer program applied them, beside which this one may run. */
@@ -136,7 +173,7 @@ async function applyMigration(trx: Db, next: Migration, folder: string): Promise
 /** A file of the migrations' folder: `0001_mirror.sql`. Never edited once it has been released. */
 type Migration = Awaited<ReturnType<typeof readMigrations>>[number];
 /** As the database's table records it. */
-export type AppliedMigration = Omit<Migration, 'text'>;
+export type AppliedMigration = Omit<Migration, 'text' | 'drops'>;
 
 /** The migrations that the database has. @throws Unusable where the place of their table is taken */
 async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
@@ -165,19 +202,25 @@ async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
   return applied.rows;
 }
 
-/** The numbered files of `folder` in order, their SQL with `{schema}` where the schema's name goes. */
+/**
+ * The numbered files of `folder` in order, those that drop last, since they may wait while others are applied; their SQL
+ * with `{schema}` where the schema's name goes.
+ */
 export async function readMigrations(folder: string) {
   const files = (await readdir(folder)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort();
-  return Promise.all(
+  const all = await Promise.all(
     files.map(async (file) => {
       // A checkout may have changed the line ends.
       const text = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
       const checksum = createHash('sha256').update(text).digest('hex');
       // The oldest program that may run on what it makes; null in files older than that line.
       const oldestProgram = /^-- oldest program: (\S+)$/m.exec(text)?.[1] ?? null;
-      return { name: file.slice(0, -'.sql'.length), text, checksum, oldestProgram };
+      // Takes away what only programs older than that one use.
+      const drops = /^-- waits until no older program lives$/m.test(text);
+      return { name: file.slice(0, -'.sql'.length), text, checksum, oldestProgram, drops };
     }),
   );
+  return all.sort((one, other) => Number(one.drops) - Number(other.drops));
 }
 
 /** `objects.txt`: what the migrations add up to, a line each: its kind, its name with `{schema}` for MIRROR_SCHEMA. */
@@ -206,10 +249,8 @@ export function pendingAfter(
         'nothing was touched; run the version that made the database, or set MIRROR_SCHEMA to a new schema.',
     );
   }
-  const isTooOld = (oldest: string | null): boolean =>
-    oldest === null || version.localeCompare(oldest, 'en', { numeric: true }) < 0;
   const beyond = applied
-    .filter((each) => fileOf(each) === undefined && isTooOld(each.oldestProgram))
+    .filter((each) => fileOf(each) === undefined && isTooOld(version, each.oldestProgram))
     .map(({ name, oldestProgram: oldest }) => (oldest === null ? name : `${name} (for ${oldest} and later)`));
   if (beyond.length > 0) {
     throw new Unusable(
@@ -218,6 +259,11 @@ export function pendingAfter(
     );
   }
   return all.filter((file) => applied.every((each) => fileOf(each) !== file));
+}
+
+/** @param oldest program that may run on what a migration makes; null: not said */
+function isTooOld(version: string, oldest: string | null): boolean {
+  return oldest === null || version.localeCompare(oldest, 'en', { numeric: true }) < 0;
 }
 
 /**

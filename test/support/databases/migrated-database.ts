@@ -99,15 +99,11 @@ export async function inOwnDatabase(work: (own: MigratedDatabase) => Promise<voi
 }
 
 /** Brings the database at `url` to this version. @returns names of the migrations applied */
-export async function migrateTo(url: string, schema: string): Promise<string[]> {
+export async function migrateTo(url: string, schema: string): Promise<readonly string[]> {
   const database = await openTestDatabase(url, { schema, bounds: MIGRATION_BOUNDS });
   try {
-    return await migrate({
-      db: database.db,
-      folder: MIGRATIONS,
-      version: programVersion(),
-      clock: systemClock,
-    });
+    const options = { db: database.db, folder: MIGRATIONS, version: programVersion(), clock: systemClock };
+    return (await migrate(options)).applied;
   } finally {
     await database.close();
   }

@@ -20,6 +20,7 @@ export function createTestProcess(
       beside: () => db,
       direct: { url, program: 'tests' },
       words: 'a test',
+      waiting: undefined,
       close: () => Promise.resolve(),
     },
     clock,

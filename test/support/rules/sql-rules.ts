@@ -17,7 +17,6 @@ export const LOCAL_TABLES = [
   'command',
   '_columns',
   'recoveries',
-  'wanted_index',
 ];
 
 interface Rule {

@@ -152,9 +152,9 @@ describe('a refused write', () => {
   it('of what somebody’s trigger lacks concerns that table alone', async () => {
     await inOwnDatabase(async ({ db }) => {
       await db.raw(`create function public.audit() returns trigger language plpgsql as $$
-          begin insert into public.audited values (new.name); return new; end $$;
-        create trigger audit before insert on other_sync.wanted_index for each row execute function public.audit()`);
-      const refused = await refusalOf(db, `insert into other_sync.wanted_index values ('a', true, now())`);
+          begin insert into public.audited values (new.key_hash); return new; end $$;
+        create trigger audit before insert on other_sync.first_ping for each row execute function public.audit()`);
+      const refused = await refusalOf(db, `insert into other_sync.first_ping values ('a', now())`);
       const { writes } = watched(db);
       writes.refused('page', refused);
       expect(String(refused)).toMatch(/42P01 .*, in a function or trigger/);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../../../../src/db/migrations/run-migrations.ts';
+import { migrate, MIGRATION_BOUNDS, neededMigrations } from '../../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { migrateTo, MIGRATIONS, openTestDatabase, createEmptyDatabase, testDatabase } from '../../../support/databases/migrated-database.ts';
 import { createTestDatabase } from '../../../support/postgres/postgres.ts';
@@ -25,12 +25,12 @@ const count = async (text: string): Promise<number> => {
 describe('migrate', () => {
   it('applies each migration once when several programs begin together', async () => {
     expect(
-      await pendingMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
+      await neededMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
     ).toContain('0001_mirror');
     const applied = await Promise.all([1, 2, 3, 4].map(() => migrateTo(open.url, 'mirror')));
     expect(applied.flat().filter((name) => name === '0001_mirror')).toHaveLength(1);
     expect(
-      await pendingMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
+      await neededMigrations({ db: open.db, folder: MIGRATIONS, version: '0.2.0' }),
     ).toEqual([]);
     expect(await migrateTo(open.url, 'mirror')).toEqual([]);
   });

@@ -25,8 +25,8 @@ beforeEach(async () => {
 });
 afterEach(() => other.end());
 
-const bringUp = (attempts: number, from = folder.path): Promise<string[]> =>
-  migrate({ db: open.db, folder: from, version: '0.2.0', clock: systemClock, patience: { ...PATIENCE, attempts, lockMs: 1_500 } });
+const bringUp = async (attempts: number, from = folder.path): Promise<readonly string[]> =>
+  (await migrate({ db: open.db, folder: from, version: '0.2.0', clock: systemClock, patience: { ...PATIENCE, attempts, lockMs: 1_500 } })).applied;
 
 async function second(text: string): Promise<void> {
   await writeFile(join(folder.path, '0002_second.sql'), text);

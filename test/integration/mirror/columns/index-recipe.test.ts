@@ -134,8 +134,6 @@ describe('an index of a user', () => {
   });
 
   it('stays and is used where a new column comes and the view is made anew', async () => {
-    // As the command that made indexes left it: under the name that it was asked for.
-    await own.db.raw(`insert into mirror_sync.wanted_index values ('lists_by_key', true, now())`);
     for (const statement of await printed()) await analyst.query(statement);
     await analyst.query('create index mine on mirror.lists (_changed_at) where _deleted_at is null');
     const before = await made();

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { ROOT, sourceFiles } from './support/rules/source-files.ts';
+
+/** Files that name tables and columns and read none. */
+const NO_READERS = /(?:\/connection\/(?:state|mirror)-tables\.ts|\/copied-tables\.ts|\/clock-step\.ts)$/;
+/** What reads: the program's sources without comments; views and functions of the schema. */
+function readers(): string[] {
+  const schema = readFileSync(join(ROOT, 'migrations/schema.sql'), 'utf8');
+  const sources = sourceFiles('src')
+    .filter(({ path }) => !/\.test\.ts$/.test(path) && !NO_READERS.test(path))
+    .map(({ text }) => text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''));
+  return [
+    ...sources,
+    ...schema.split('\n\n').filter((part) => /^create (?:view|or replace function)/i.test(part)),
+  ];
+}
+
+/** Tables and columns of `<schema>_sync` that no source, view or function names together. */
+function unread(objects: string, all: readonly string[]): string[] {
+  const word = (name: string): RegExp => new RegExp(String.raw`\b${name}\b`);
+  return [...objects.matchAll(/^column \{schema\}_sync\.(\w+)\.(\w+) /gm)].flatMap(
+    ([, table = '', column = '']) =>
+      all.some((text) => word(table).test(text) && word(column).test(text)) ? [] : [`${table}.${column}`],
+  );
+}
+
+it('each column of the daemon’s own state is named by a source that names its table: what is not, a migration drops', () => {
+  const objects = readFileSync(join(ROOT, 'migrations/objects.txt'), 'utf8');
+  expect(unread(objects, readers())).toEqual([]);
+});
+
+it('a column and a table that nothing names are found', () => {
+  const objects = ['scope.parent text', 'scope.dropped text', 'dropped.parent text'];
+  const text = objects.map((each) => `column {schema}_sync.${each}\n`).join('');
+  expect(unread(text, ["db.state.selectFrom('scope').select('parent')"])).toEqual([
+    'scope.dropped',
+    'dropped.parent',
+  ]);
+});
