@@ -6,7 +6,6 @@
 drop table "{schema}_sync".activity;
 drop table "{schema}_sync".wanted_index;
 
-alter table "{schema}_sync".candidate drop column served_at;
 alter table "{schema}_sync".registration drop column previous_scheme;
 
 -- An older program that was suspended, or had looked at the migrations before this one, can't come to life any more: its

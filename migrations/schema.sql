@@ -3023,6 +3023,7 @@ create table mirror_sync.candidate (
   obs bigint not null,
   at timestamp with time zone not null,
   proven_at timestamp with time zone,
+  served_at timestamp with time zone,
   refused text,
   refused_at timestamp with time zone,
   constraint candidate_pkey PRIMARY KEY (_user_id, collection, parent, key)

@@ -30,7 +30,8 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
     description:
       "Brings the database to this program's version; start and sync do so by themselves. A database of a newer " +
       'program, on which this one may not run, is left alone, and the command ends with 1. So it does where something ' +
-      'that a migration made is gone.',
+      'that a migration made is gone, and where a migration that drops what older programs use waits until none runs. ' +
+      'It says before such a migration that the way back is a restore: make a backup first.',
     options: {
       '--check': 'only tell: ends with 1 when the database is behind',
       '--json': 'the answer as JSON',

@@ -51,6 +51,7 @@ export interface StateTables {
     obs: Bigint;
     at: Date;
     proven_at: OrNull<Date>;
+    served_at: OrNull<Date>;
     refused: OrNull<string>;
     refused_at: OrNull<Date>;
   };

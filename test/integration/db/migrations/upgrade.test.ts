@@ -122,11 +122,11 @@ describe('a mirror of 0.2.0', () => {
     expect(await pending(neededMigrations)).toBe(0);
     expect(await pending(pendingMigrations)).toBe(1);
     // All that 0.2.0 has is there, and takes what 0.2.0 writes.
-    await other.query('select served_at from mirror_sync.candidate');
+    await other.query('select previous_scheme from mirror_sync.registration');
     await other.query(HEARTBEAT_OF_020, [-1]);
 
     expect(await upgrade()).toEqual({ applied: ['0034_dead_state'], waiting: undefined });
-    await expect(other.query('select served_at from mirror_sync.candidate')).rejects.toThrow('does not exist');
+    await expect(other.query('select previous_scheme from mirror_sync.registration')).rejects.toThrow('does not exist');
   });
 
   it('waits for a process of 0.2.0 that is just beginning, and after the drop takes no heartbeat of one', async () => {
@@ -143,7 +143,7 @@ describe('a mirror of 0.2.0', () => {
 
   it('is left as it is where somebody uses what is dropped: the program works without', async () => {
     await besideAnOlder();
-    await other.query('begin; select from mirror_sync.candidate');
+    await other.query('begin; select from mirror_sync.registration');
     expect((await upgrade()).waiting).toMatch(KEPT);
     expect(await pending(neededMigrations)).toBe(0);
     await other.query('commit');
