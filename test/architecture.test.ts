@@ -12,15 +12,14 @@ const MAY_IMPORT: Record<string, { folders: readonly string[]; why: string }> = 
   budget: { folders: [], why: 'it declares the store it needs; db implements it, app joins them' },
   api: { folders: ['budget'], why: 'no request without a reserved slot' },
   walk: { folders: [], why: 'algorithms: data in, decision out; readers and writers never meet' },
-  plan: { folders: [], why: 'algorithms: what readings showed in, what is read next out' },
   db: { folders: ['budget'], why: 'implements the store that budget declares; knows no collection' },
-  mirror: { folders: ['db', 'plan'], why: 'makes a page true in Postgres; knows no HTTP and no walk' },
+  mirror: { folders: ['db'], why: 'makes a page true in Postgres; knows no HTTP and no walk' },
   sync: {
-    folders: ['api', 'budget', 'plan', 'walk', 'mirror', 'db'],
+    folders: ['api', 'budget', 'schedule', 'walk', 'mirror', 'db'],
     why: 'the one joint of reading and writing',
   },
   commands: { folders: ['db'], why: 'requests that a command leaves for the daemon, in Postgres' },
-  schedule: { folders: [], why: 'an edge: it fires functions that app gives it' },
+  schedule: { folders: ['config'], why: 'pure: cron lines and moments in, next runs out' },
   webhooks: {
     folders: [],
     why: 'an edge: what it stores and knows it gets as functions; db implements them',
@@ -37,7 +36,6 @@ const MAY_IMPORT: Record<string, { folders: readonly string[]; why: string }> = 
     folders: [
       'config',
       'budget',
-      'plan',
       'api',
       'walk',
       'db',

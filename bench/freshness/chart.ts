@@ -15,7 +15,7 @@ const WIDTH = 900;
 const BAR = 16;
 const TITLE = 30;
 const FIRST = 1;
-const COLOURS = ['#b0b7c3', '#b0b7c3', '#b0b7c3', '#4a7fd6', '#1f4fa3', '#2f9e6e'];
+const COLOURS = ['#b0b7c3', '#b0b7c3', '#b0b7c3', '#1f4fa3', '#2f9e6e'];
 
 /** Mean delays as bars on a logarithmic axis, drawn as plain SVG that is readable on white and on black. */
 export function barChart(title: string, axis: string, groups: readonly BarGroup[]): string {

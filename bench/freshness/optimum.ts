@@ -1,4 +1,4 @@
-import { EVENT_MS, LINE_MS, type Shape } from './shapes.ts';
+import { EVENT_MS, type Shape } from './shapes.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -7,8 +7,6 @@ const DAY = 24 * HOUR;
 export interface Spendable {
   /** Requests that the account has. */
   readonly perMinute: number;
-  /** Requests that were sent; left out: as many as the account has. */
-  readonly sentPerMinute?: number;
   /** Of these, readings for events. */
   readonly hintsPerMinute: number;
   readonly from: number;
@@ -27,9 +25,8 @@ interface Phase {
 /**
  * The least mean delay (ms) that so many requests allow where every rate is known, and when it changes: the minimum
  * of Σ q·λᵢ·τᵢ/2 under Σ kᵢ/τᵢ = requests and τᵢ ≤ longestᵢ. By Lagrange, τᵢ = min(longestᵢ, √(2μkᵢ/(q·λᵢ))), with the
- * one μ that spends the requests. Less the daily walk of the biggest collection, and less what hints took. Where fewer
- * requests were sent than the account has, they may go to any time: one μ for all of it, but for times that would take
- * more than there is.
+ * one μ that spends the requests: before, in and after a storm another one. Less the daily walk of the biggest
+ * collection, and less what hints took.
  * @param unannounced share q of the changes that have no event; the others wait for their event and half a request
  */
 export function optimumOf(shape: Shape, unannounced: number, spendable: Spendable): number {
@@ -42,40 +39,18 @@ export function optimumOf(shape: Shape, unannounced: number, spendable: Spendabl
   };
   const spentAt = (price: number, { rates }: Phase): number =>
     rates.reduce((sum, rate, scope) => sum + (scopes[scope]?.cost ?? 1) / intervalAt(price, rate, scope), 0);
-  const least = phases.map((phase) => leastPrice((price) => spentAt(price, phase) <= phase.most));
-  const priceOf = (price: number, phase: number): number => Math.max(price, least[phase] ?? 0);
-  const { sentPerMinute, hintsPerMinute, from, to } = spendable;
-  const sent =
-    sentPerMinute === undefined ? Infinity : (sentPerMinute - hintsPerMinute) / 60_000 - walkOf(shape);
-  const price = leastPrice(
-    (each) =>
-      phases.reduce((sum, phase, index) => sum + phase.ms * spentAt(priceOf(each, index), phase), 0) <=
-      sent * (to - from),
-  );
   let delays = 0;
   let changes = 0;
-  phases.forEach(({ ms, rates }, index) => {
+  phases.forEach((phase) => {
+    const { ms, rates } = phase;
+    const price = leastPrice((each) => spentAt(each, phase) <= phase.most);
     rates.forEach((rate, scope) => {
-      delays += (ms * rate * intervalAt(priceOf(price, index), rate, scope)) / 2;
+      delays += (ms * rate * intervalAt(price, rate, scope)) / 2;
       changes += ms * rate;
     });
   });
   const announcedMs = EVENT_MS + 60_000 / spendable.perMinute / 2;
   return (unannounced * delays) / changes + (1 - unannounced) * announcedMs;
-}
-
-/**
- * The same account where the cron lines are kept: each collection is read each minute, and so is each list, where
- * that takes half of the rest at most.
- */
-export function withLinesKept(shape: Shape, { perMinute }: Pick<Spendable, 'perMinute'>): Shape {
-  const collections = shape.scopes.filter(({ kind }) => kind === 'collection');
-  const rest = perMinute - collections.reduce((sum, { cost }) => sum + cost, 0);
-  const listsToo = shape.scopes.length - collections.length <= rest / 2;
-  const scopes = shape.scopes.map((scope) =>
-    scope.kind === 'collection' || listsToo ? { ...scope, longestMs: LINE_MS } : scope,
-  );
-  return { ...shape, scopes };
 }
 
 /** The least price at which it is enough, by bisection. */

@@ -24,6 +24,8 @@ export interface ShapeScope {
 export interface Shape {
   readonly name: string;
   readonly scopes: readonly ShapeScope[];
+  /** Mean delay (ms) without webhook that is promised. */
+  readonly boundMs: number;
   /** Some scopes change so many times as often for a while. */
   readonly storm?: {
     readonly from: number;
@@ -57,6 +59,7 @@ function lists(count: number, medianPerDay: number, sigma: number, seed: number)
 export const SHAPES: readonly Shape[] = [
   {
     name: 'a few big collections',
+    boundMs: 12_000,
     scopes: [
       collection(60, 200, 2),
       collection(4, 10),
@@ -68,6 +71,7 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     name: '5,000 lists',
+    boundMs: 45 * MINUTE,
     scopes: [
       collection(20, 20),
       collection(2),
@@ -79,6 +83,7 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     name: 'now and then',
+    boundMs: 12_000,
     scopes: [
       collection(12, 10),
       collection(4),
@@ -90,6 +95,7 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     name: 'quiet',
+    boundMs: 32_000,
     scopes: [
       collection(0.1, 20),
       collection(0.02),
@@ -101,6 +107,7 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     name: 'a storm',
+    boundMs: 90_000,
     scopes: [
       collection(20, 20),
       collection(2),
@@ -113,6 +120,7 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     name: '1,000,000 jobs',
+    boundMs: 15_000,
     scopes: [
       collection(120, 2000, 2),
       collection(10, 20),

@@ -32,8 +32,6 @@ interface FoundChanges {
   readonly whole: boolean;
   /** Requests that the account has. */
   readonly perMinute: number;
-  /** A full walk is under way. */
-  readonly walking: boolean;
 }
 
 /** What became of the changes. */
@@ -98,8 +96,8 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
     const [from, to] = [Math.max(lastRead[scope] as number, run.from), Math.min(now, run.to)];
     if (to > from) areas[scope] = (areas[scope] as number) + (to - from) * (now - (from + to) / 2);
   };
-  const tell = (reading: Omit<FoundChanges, 'perMinute' | 'walking'>): void =>
-    reader.wasRead?.({ ...reading, perMinute: run.perMinute, walking: walkLeft > 0 });
+  const tell = (reading: Omit<FoundChanges, 'perMinute'>): void =>
+    reader.wasRead?.({ ...reading, perMinute: run.perMinute });
   /** A whole reading: finds all changes so far. */
   const readScope = (scope: number, now: number): void => {
     const times = changes[scope] as Float64Array;

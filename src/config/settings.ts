@@ -106,7 +106,7 @@ export const SETTINGS = {
   cron: {
     poll: perCollection('MIRROR_POLL_CRON', '* * * * *', parseCronLine, {
       means:
-        'polls: when to look for new and changed rows, UTC, spread by account; `never`. Lines of five minutes or less: busy collections in between, too',
+        'polls: when to look for new and changed rows, UTC, spread by account; `never`. Lines of five minutes or less: collections that have changed in between, too',
     }),
     full: perCollection('MIRROR_FULL_CRON', '@daily', parseCronLine, {
       means: 'full walks: when to read everything, UTC, spread by account; `never`',

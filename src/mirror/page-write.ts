@@ -1,8 +1,6 @@
 import type { Db } from '../db/connection/db.ts';
 import type { SuspectedDeletion, SuspectChange, MissingRow, AbsenceProof } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
-import type { Alarms } from '../plan/alarms.ts';
-import type { LearntChanges } from '../plan/learnt-changes.ts';
 import type { Item, Page, PagePlace } from '../model/page.ts';
 import type { Unseen } from './quarantine/plan.ts';
 import type { WalkEnd } from './scope/walk-end.ts';
@@ -114,8 +112,6 @@ export interface ScopeChange {
   readonly polledAt?: Date;
   readonly fullAt?: Date;
   readonly completeAsOf?: Date;
-  readonly learnt?: LearntChanges;
-  readonly alarms?: Alarms;
   /** A failure to remember (counted), or null: it works again. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }

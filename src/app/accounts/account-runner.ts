@@ -18,7 +18,6 @@ import { accountService, type AccountService, refusedKeyWait } from '../../sync/
 import { createAccountStore } from '../../sync/reader/account-store.ts';
 import { accountCompanions, type AccountCompanions } from './account-companions.ts';
 import type { OpenAccount, RunnerContext } from './open-account.ts';
-import { correctRuns } from './scheduled-runs.ts';
 import { AccountUnservable } from './servable-keys.ts';
 import { AccountHeld, takeFor, withAccount, withLease } from './with-account.ts';
 
@@ -100,7 +99,7 @@ export function accountRunner(
       refusals = 0;
       // A key that was refused may have been replaced: the first answers say so again.
       await account.store.saveState('active', null);
-      await correctRuns(context.db, context.config.collections, context.schedule, account.store, userId);
+      await account.store.correctRuns(context.config.collections, context.schedule.of(userId));
       const companions = accountCompanions(context, account);
       const running = serviceOf(context, account, companions);
       current = { account, service: running, bells: companions.bells };

@@ -26,7 +26,7 @@ import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
 import type { ReadingStarts } from '../../sync/loops/reading-starts.ts';
 import type { FailureLog } from '../failure-log.ts';
-import type { Schedule } from './next-runs.ts';
+import type { Schedule } from '../../schedule/next-runs.ts';
 import type { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { hashOfKey } from './servable-keys.ts';
 import { linkKey, type ServiceLink } from './service-link.ts';
@@ -103,7 +103,7 @@ export async function openAccount(context: AccountContext, fence: Fence, keys: r
       keys: context.keys,
       gracePeriodMs: config.gracePeriodMs,
     },
-    (name, now) => context.schedule.after(fence.userId, name, now),
+    context.schedule.of(fence.userId),
   );
   return {
     fence,

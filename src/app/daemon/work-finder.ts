@@ -4,7 +4,6 @@ import { type Service, service } from '@research-mirror/runtime/service';
 import { dueWork, type WaitingWork, waitingWork } from '../../db/due-work.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import type { AccountRunner, RunningAccount } from '../accounts/account-runner.ts';
-import { correctRuns } from '../accounts/scheduled-runs.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
 
 export interface WorkFinderOptions {
@@ -88,11 +87,12 @@ export async function startDueWork(
   }
   for (const userId of toCorrect) {
     const store = running.get(userId)?.account.store;
-    if (store === undefined) continue;
-    await correctRuns(db, config.collections, schedule, store, userId).catch((error: unknown) => {
+    try {
+      await store?.correctRuns(config.collections, schedule.of(userId));
+    } catch (error) {
       // The account's own loops notice it, too.
       if (!(error instanceof LeaseLost)) throw error;
-    });
+    }
   }
   if (isDue || toCorrect.size > 0) return 0;
   return (work.nextRunAt?.getTime() ?? Number.POSITIVE_INFINITY) - now.getTime();

@@ -25,7 +25,7 @@ import type { SyncObserver } from '../../sync/reader/observer.ts';
 import { type FailureLog, failureLog } from '../failure-log.ts';
 import { logObserver } from './log-observer.ts';
 import type { RunnerContext } from '../accounts/open-account.ts';
-import { createSchedule } from '../accounts/next-runs.ts';
+import { createSchedule } from '../../schedule/next-runs.ts';
 import type { ServiceLink } from '../accounts/service-link.ts';
 import { openMirror, type OpenMirror, type WorkOptions } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';

@@ -1,10 +1,8 @@
 import { formatSpan, ordinal } from '@research-mirror/runtime/figures';
-import { sql } from 'kysely';
 import type { BudgetSnapshot } from '../../budget/budget.ts';
 import { storedSnapshot } from '../../budget/learnt.ts';
 import type { Config } from '../../config/config.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';
-import { isAnnounced } from '../../mirror/scope/scope-store.ts';
 import { type Db, onlyRow } from '../../db/connection/db.ts';
 import { readStoredStatus } from '../../db/status/stored-status.ts';
 import type {
@@ -18,7 +16,9 @@ import type {
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { hashOfKey } from '../accounts/servable-keys.ts';
 import { programVersion } from '../program-files.ts';
+import { createSchedule } from '../../schedule/next-runs.ts';
 import { readSuspects, waitingDeletions } from './deletions.ts';
+import { linesNotKept } from './kept-lines.ts';
 import { clockNotes, type FoundProblem, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
 
 export interface StatusSources {
@@ -76,7 +76,9 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     recovery: recovery && { ...recovery, open: !isAllReadAgain(accounts, recovery.at, now, gracePeriodMs) },
   };
   const known = unready === undefined ? keys.findings : [...keys.findings, unreadyDatabase(unready)];
-  return judge(facts, known, [...clockNotes(clockBackMs), ...notes]);
+  const schedule = createSchedule(config);
+  const notKept = accounts.flatMap((account) => linesNotKept(account, schedule, now));
+  return judge(facts, known, [...clockNotes(clockBackMs), ...notKept, ...notes]);
 }
 
 /** Of a database that has not the tables, or not those of this program. @param why the one problem */
@@ -191,7 +193,7 @@ async function backlogsOf(db: Db): Promise<Workload['backlogs']> {
     from (
       select t._user_id, t.collection, count(*) as lists, 0 as rows, 0 as fields
       from ${db.stateTable('scope')} as t
-      where t.parent <> '' and ${isAnnounced(sql`now()`)} and t.gone_at is null group by t._user_id, t.collection
+      where t.parent <> '' and t.due_at is not null and t.gone_at is null group by t._user_id, t.collection
       union all
       select u._user_id, u.collection, 0, count(*), 0
       from ${db.stateTable('unsettled')} as u group by u._user_id, u.collection

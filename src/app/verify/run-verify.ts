@@ -65,8 +65,8 @@ function verifyOne(
     const found = collection(name);
     // What fails here fails in the daemon's own polls, too, which report it.
     const isOfLists = found.kind === 'list' && found.parent !== undefined;
-    if (isOfLists) await reader.readDue(name, signal, 'all');
+    if (isOfLists) await reader.readDue(name, signal);
     else await reader.read(name, { what: 'poll', signal });
   };
-  return reader.belowPolls(() => verifyAccount({ ...asked, catchUp }));
+  return verifyAccount({ ...asked, catchUp });
 }

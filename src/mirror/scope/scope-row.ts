@@ -90,17 +90,6 @@ function assignments(
   if (change.completeAsOf !== undefined) {
     assign('complete_as_of', laterOf(sql`t.complete_as_of`, sql`${change.completeAsOf}::timestamptz`, now));
   }
-  const { learnt, alarms } = change;
-  if (learnt !== undefined) {
-    assign('changes', sql`${learnt.changes}::float8`);
-    assign('announced', sql`${learnt.announced}::float8`);
-    assign('watched_ms', sql`${learnt.watchedMs}::float8`);
-    assign('cost', sql`${learnt.cost}::float8`);
-  }
-  if (alarms !== undefined) {
-    assign('true_alarms', sql`${alarms.trueAlarms}::float8`);
-    assign('false_alarms', sql`${alarms.falseAlarms}::float8`);
-  }
   if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
   if (change.failure === null) {
     assign('last_error', sql`null`);

@@ -112,10 +112,7 @@ export type CollectionState = 'new' | 'current' | 'failing' | 'overdue' | 'pause
 
 /** What of a collection is still to be done, as of the last minute. */
 export interface Backlog {
-  /**
-   * Lists that are new or have changed, and whose items are not read yet; 0 for any collection but `list_items`. Without
-   * those whose row changes again and again though their items don't.
-   */
+  /** Lists that are new or have changed, and whose items are not read yet; 0 for any collection but `list_items`. */
   readonly dueLists: number;
   /** Rows whose state may still change: polls read them again. */
   readonly unfinishedRows: number;

@@ -8,8 +8,9 @@ import {
 } from '../../model/collections.ts';
 import { failureMessage } from '../../db/connection/sql-state.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
-import type { DueScopesBounds, Standing } from '../reader/account-store.ts';
-import { CURRENT, EarlyRuns, type RunsAfter } from './early-runs.ts';
+import type { Standing } from '../reader/account-store.ts';
+import { CURRENT, EarlyRuns } from './early-runs.ts';
+import type { RunsAfter } from '../../schedule/next-runs.ts';
 import { type HintedOutcome, type HintedRequest, readHinted } from './read-hinted.ts';
 import { type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
 import { NOTHING, type ReadOutcome } from './read-outcome.ts';
@@ -90,9 +91,9 @@ export class AccountReader {
     const turns = this.#turns;
     const sessions = new SessionPool(context.store);
     const confirmer = new DeletionConfirmer(context, sessions);
-    const runs = new EarlyRuns(context.clock, context.source, nextRuns, turns);
+    const runs = new EarlyRuns(context.clock, context.source, nextRuns);
     this.#root = { context, sessions, confirmer, turns, runs };
-    this.#lists = new ListsReader(context, sessions, confirmer, runs);
+    this.#lists = new ListsReader(context, sessions, confirmer);
     this.#longReadings = new LongReadings(context);
   }
 
@@ -137,20 +138,13 @@ export class AccountReader {
     return this.#nextRuns(name, new Date(this.#context.clock.now())).nextPollAt ?? undefined;
   }
 
-  /**
-   * Reads the collection's lists that a change made due, until the cron line's next run reads them with all others.
-   * @param announced those whose row is believed, or all of them
-   */
-  async readDue(
-    name: CollectionName,
-    signal: AbortSignal,
-    announced: DueScopesBounds['announced'] = 'believed',
-  ): Promise<ReadOutcome> {
+  /** Reads the collection's lists that a change made due, until the cron line's next run reads them with all others. */
+  async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
     const found = collection(name);
     if (found.kind !== 'list' || found.parent === undefined) return NOTHING;
     return this.#turns.run(name, 'poll', () => {
       const until = this.#nextPoll(name);
-      const request = { what: 'poll', dueOnly: true, announced, until, accept: false, signal } as const;
+      const request = { what: 'poll', dueOnly: true, until, accept: false, signal } as const;
       return this.#readLists(found, request);
     });
   }
@@ -183,11 +177,6 @@ export class AccountReader {
       const reading = { context, collection: found, session, onRead: runs.onPoll(name), ...bounds };
       return readHinted(name, reading, { keys, known }, (task) => this.#turns.run(name, 'poll', task));
     });
-  }
-
-  /** Runs a task that reads whole collections below polls, and gets its part of the requests beside them. */
-  belowPolls<T>(task: () => Promise<T>): Promise<T> {
-    return this.#turns.belowPolls(task);
   }
 
   /** A full walk of the collection is under way. */

@@ -2,51 +2,75 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { rateGroup } from '../../budget/rate-groups.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { CollectionName } from '../../model/collections.ts';
-import { type LearntChanges, NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
-import { countsFrom, earlyPolls, earnsAfter, LONGEST_GAP_MS } from '../../plan/early-polls.ts';
-
-/** When a collection’s cron lines poll and walk it next, after `after`. */
-export type RunsAfter = (
-  name: CollectionName,
-  after: Date,
-) => Required<Pick<CollectionChange, 'nextPollAt' | 'nextFullAt'>>;
+import type { RunsAfter } from '../../schedule/next-runs.ts';
+import type { ReadTotals } from '../walk-run/walk-totals.ts';
 
 export const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
 
 /** All reads are of one endpoint group. */
 const READS = rateGroup('GET', '/v1/research');
-/** Least time (ms) between two polls of a collection: due runs are looked for each second. */
-const LEAST_MS = 2_000;
+/** Least time (ms) between two polls of a collection. */
+const LEAST_MS = 15_000;
+/**
+ * The interval is this part of the time since a poll last found a change, so it doubles as that time does. After 40
+ * minutes it is that of a line of each minute; a change costs 75 polls at most beyond the line's.
+ */
+const POLLS_WHILE_QUIET = 40;
+/** Of the other half of the rate: so many lists leave early polls as much as one page of a poll. */
+const LISTS = 16;
+/** A line whose next run is further away (ms) has no polls before it: somebody wants fewer requests just then. */
+const LONGEST_GAP_MS = 300_000;
+
+/** What an account's requests have to do. */
+export interface PollLoad {
+  /** Pages of one poll of each collection. */
+  readonly pages: number;
+  readonly lists: number;
+  /** Requests that the account may send. */
+  readonly perMinute: number;
+}
 
 /**
- * What `freshness` says of collections that were read, and when they are due next: with their cron lines; or, those that
- * change so often that requests which nobody else needs are well spent on them, before (docs/design/plan.md, "Polls
- * between the line's runs"). Next runs are stored, so an account where nothing happens has neither a timer nor a request
- * more.
+ * How long (ms) after a poll the next one may begin, where that is before its line's next run. Polls together take half
+ * of the rate at most, and less where many lists have to share the rest.
+ * @param quietMs since a poll last found a change that no event had announced; Infinity: it never did
+ */
+export function earlyPollAfter(quietMs: number, { pages, lists, perMinute }: PollLoad): number {
+  const halfTheRateMs = (2 * (pages + lists / LISTS) * 60_000) / perMinute;
+  return Math.max(LEAST_MS, halfTheRateMs, quietMs / POLLS_WHILE_QUIET);
+}
+
+/** What is known of a collection's polls: in memory alone, so that a restart begins with the line's. */
+interface Polled {
+  /** When the poll began that last found a change which nothing had announced (ms). */
+  changedAt: number;
+  /** The line's next run after the last poll (ms). */
+  lineAt: number;
+  /** Of the last poll. */
+  pages: number;
+}
+
+/**
+ * What `freshness` says of collections that were read, and when they are due next: with their cron lines, or before, after
+ * a change that no event announced (docs/design/plan.md, "Polls between the line's runs"). Next runs are stored, so an
+ * account where nothing happens has neither a timer nor a request more.
  */
 export class EarlyRuns {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #line: RunsAfter;
   readonly #perMinute: () => number;
-  readonly #turns: { readonly readsBelowPolls: () => boolean };
   /** Of collections that are one scope: a handful. */
-  readonly #learnt = new Map<CollectionName, LearntChanges>();
-  /** Next polls: when they are to begin, and the line's next one. */
-  readonly #next = new Map<CollectionName, { readonly at: number; readonly lineAt: number }>();
-  #lists: { readonly name: CollectionName; readonly count: number } | undefined;
-  #costOfLists = NOTHING_LEARNT.cost;
-  #needOfLists: number | undefined;
+  readonly #polled = new Map<CollectionName, Polled>();
+  #lists = 0;
 
   constructor(
     clock: Pick<Clock, 'now'>,
     source: { readonly sizeOf: (group: typeof READS) => number },
     line: RunsAfter,
-    turns: { readonly readsBelowPolls: () => boolean },
   ) {
     this.#clock = clock;
     this.#perMinute = () => source.sizeOf(READS);
     this.#line = line;
-    this.#turns = turns;
   }
 
   /** The change that a good reading makes. */
@@ -59,11 +83,7 @@ export class EarlyRuns {
    * only these read all rows, and would follow each other.
    */
   onPoll(name: CollectionName): (asOf: Date, began: Date) => CollectionChange {
-    return (asOf, begun) => {
-      const ended = new Date(this.#clock.now());
-      const { nextPollAt } = this.after(name, begun, ended);
-      return { polledAt: asOf, ...CURRENT, nextPollAt, keeps: { begun, ended } };
-    };
+    return (asOf, begun) => ({ polledAt: asOf, ...CURRENT, ...this.#pollAfter(name, begun) });
   }
 
   /**
@@ -80,79 +100,52 @@ export class EarlyRuns {
     return what === 'poll' ? { nextPollAt, keeps } : { nextPollAt, nextFullAt, keeps };
   }
 
-  /** What the collection's readings have shown so far. */
-  note(name: CollectionName, learnt: LearntChanges): void {
-    this.#learnt.set(name, learnt);
-  }
-
-  /** How many lists a collection of lists' items has. */
-  noteLists(name: CollectionName, count: number): void {
-    this.#lists = { name, count };
+  /** How many lists the account has. */
+  noteLists(count: number): void {
+    this.#lists = count;
   }
 
   /**
-   * What a reading of a list takes on average: what all of them take is that, times how many there are. That number is
-   * known with each poll of their rows, the cost with each run of them.
+   * What a poll has shown that no event asked for.
+   * @returns what its end could not know yet: that the next poll comes sooner; undefined: as it was stored
    */
-  noteCostOfLists(requests: number): void {
-    this.#costOfLists = requests;
-  }
-
-  /** Σ √(k·q·λ) of all lists, where they are many (src/plan/early-polls.ts). */
-  noteNeedOfLists(need: number): void {
-    this.#needOfLists = need;
+  notePoll(
+    name: CollectionName,
+    began: Date,
+    { pages, inserted, updated }: Pick<ReadTotals, 'pages' | 'inserted' | 'updated'>,
+  ): CollectionChange | undefined {
+    const polled = this.#polledOf(name);
+    polled.pages = pages;
+    if (inserted + updated === 0) return undefined;
+    const before = this.#pollAfter(name, began);
+    polled.changedAt = began.getTime();
+    const after = this.#pollAfter(name, began);
+    const isSooner = (after.nextPollAt?.getTime() ?? 0) < (before.nextPollAt?.getTime() ?? 0);
+    return isSooner ? after : undefined;
   }
 
   /** Whether a poll that the schedule begins now is one before the line's. */
-  isEarly(name: CollectionName, now: number): boolean {
-    return now < (this.#next.get(name)?.lineAt ?? 0);
+  isEarly(name: CollectionName): boolean {
+    return this.#clock.now() < this.#polledOf(name).lineAt;
   }
 
-  /** The next runs after a poll that began then and ends now. */
-  after(name: CollectionName, began: Date, ended: Date): ReturnType<RunsAfter> {
-    const line = this.#line(name, ended);
-    const { nextPollAt } = line;
-    if (nextPollAt === null) {
-      this.#next.delete(name);
-      return line;
-    }
-    const lineAt = nextPollAt.getTime();
-    const early = this.#earlyPoll(name, began, ended, lineAt);
-    const isEarly = early < lineAt;
-    this.#next.set(name, isEarly ? { at: early, lineAt } : { at: lineAt, lineAt: 0 });
-    return isEarly ? { ...line, nextPollAt: new Date(early) } : line;
+  #polledOf(name: CollectionName): Polled {
+    const known = this.#polled.get(name) ?? { changedAt: Number.NEGATIVE_INFINITY, lineAt: 0, pages: 1 };
+    this.#polled.set(name, known);
+    return known;
   }
 
-  /** When (ms) another poll is worth its requests; Infinity, or any moment from `next` on: not before the line's. */
-  #earlyPoll(name: CollectionName, began: Date, ended: Date, next: number): number {
-    // In a quiet account this is all.
-    if ([...this.#learnt.values()].every((learnt) => earnsAfter(learnt) >= LONGEST_GAP_MS)) return Infinity;
-    if (next - began.getTime() > LONGEST_GAP_MS || this.#gapOf(name, ended) > LONGEST_GAP_MS) return Infinity;
-    const interval = this.#intervalOf(name, ended);
-    const at = began.getTime();
-    const from = countsFrom(this.#next.get(name)?.at ?? at, at, interval);
-    return Math.max(from + interval, at + LEAST_MS, ended.getTime() + 1);
-  }
-
-  #intervalOf(name: CollectionName, now: Date): number {
-    const names = [...this.#learnt.keys()];
-    const polled = [...this.#learnt].map(([each, learnt]) => ({ learnt, lineMs: this.#gapOf(each, now) }));
-    const lists =
-      this.#lists === undefined
-        ? undefined
-        : {
-            requests: this.#lists.count * this.#costOfLists,
-            lineMs: this.#gapOf(this.#lists.name, now),
-            need: this.#needOfLists,
-          };
-    const spendable = { perMinute: this.#perMinute(), readsBelow: this.#turns.readsBelowPolls() };
-    return earlyPolls(polled, lists, spendable)[names.indexOf(name)] ?? Infinity;
-  }
-
-  /** From the line's first poll after a moment to its second (ms); Infinity: it has none. */
-  #gapOf(name: CollectionName, after: Date): number {
-    const first = this.#line(name, after).nextPollAt;
-    const second = first === null ? null : this.#line(name, first).nextPollAt;
-    return first === null || second === null ? Number.POSITIVE_INFINITY : second.getTime() - first.getTime();
+  #pollAfter(name: CollectionName, begun: Date): CollectionChange {
+    const ended = new Date(this.#clock.now());
+    const { nextPollAt } = this.#line(name, ended);
+    const keeps = { begun, ended };
+    const polled = this.#polledOf(name);
+    polled.lineAt = nextPollAt?.getTime() ?? 0;
+    const at = begun.getTime();
+    if (polled.lineAt - at > LONGEST_GAP_MS) return { nextPollAt, keeps };
+    const pages = [...this.#polled.values()].reduce((sum, each) => sum + each.pages, 0);
+    const load = { pages, lists: this.#lists, perMinute: this.#perMinute() };
+    const early = Math.max(at + earlyPollAfter(at - polled.changedAt, load), ended.getTime() + 1);
+    return { nextPollAt: early < polled.lineAt ? new Date(early) : nextPollAt, keeps };
   }
 }

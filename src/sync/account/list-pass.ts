@@ -1,7 +1,5 @@
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import type { ListCollection } from '../../model/collections.ts';
-import { LONGEST_MS } from '../../plan/change-rate.ts';
-import { listsAtOnce, MOST_CHOSEN } from '../../plan/next-reading.ts';
 import type { AccountStore, DueScopesBounds } from '../reader/account-store.ts';
 
 export interface ListPassOptions {
@@ -10,8 +8,6 @@ export interface ListPassOptions {
   readonly since: Date;
   /** Only scopes that a change made due, not all. */
   readonly dueOnly: boolean;
-  /** Which changes count. */
-  readonly announced: DueScopesBounds['announced'];
   /** Every scope is walked fully: a poll since then does not count. */
   readonly fully: boolean;
   /** How many are read side by side at most; the next is chosen when one of them is done. */
@@ -23,80 +19,64 @@ export interface ListPassOptions {
   readonly crowded: () => boolean;
   /** By the database's clock. */
   readonly now: () => Date;
-  /** From then on the pass ends, unless a scope is new: the next one begins with the greatest need. */
+  /** From then on the pass ends: the next one begins with what was unread longest. */
   readonly until: Date | undefined;
-  /** How many scopes the collection has; asked once, where they are more than `MOST_CHOSEN` and `until` is given. */
-  readonly count: () => Promise<number>;
   /**
-   * The last pass ended before it had read all. Then one that needs it more than those left over is read a second time
-   * before them: of many lists, a busy one would otherwise wait for its turn once a run, however often it changes.
+   * What goes first in its first batch; in the next ones the two take turns, as they have to in successive passes. So
+   * lists that change again and again take half of the readings at most, however short passes are.
    */
-  readonly again: boolean;
-  /** Of the next batch: what goes first where many have changed and many were not read for too long. */
-  readonly first: () => DueScopesBounds['first'];
+  readonly first: DueScopesBounds['first'];
   readonly signal: AbortSignal;
 }
 
-/**
- * Scopes that no change made due, and that a pass over due ones reads nevertheless: those unread for too long, where
- * the pass keeps runs of the cron line waiting. Nothing was read before 1970: without a line there are none.
- */
-function unreadSince({ since, until }: Pick<ListPassOptions, 'since' | 'until'>): Date {
-  return new Date(until === undefined ? 0 : since.getTime() - LONGEST_MS);
-}
+/** Scopes that are chosen at once: few, so that one that changes meanwhile comes soon. */
+const BATCH = 10;
 
 /**
- * Reads scopes in the order in which they need it (docs/design/plan.md, "Lists").
+ * Reads scopes: those that changed, and those unread longest (docs/design/plan.md, "Lists").
  * @param read reads one scope; false: it failed and is not tried again in this pass
+ * @returns how many it read
  * @throws what `read` throws, when all reads under way have ended
  */
 export async function passOverScopes(
   store: Pick<AccountStore, 'dueScopes'>,
   options: ListPassOptions,
   read: (scope: StoredScope) => Promise<boolean>,
-): Promise<{ readonly read: number; readonly leftOver: boolean }> {
-  const { lists, fully, announced } = options;
-  const notReadSince = options.dueOnly ? unreadSince(options) : options.since;
-  const resting: DueScopesBounds['resting'] = options.dueOnly ? 'out' : 'last';
+): Promise<number> {
+  const { lists, fully, dueOnly, until } = options;
+  // Nothing was read before 1970.
+  const notReadSince = dueOnly ? new Date(0) : options.since;
   const active = new Set<string>();
   /** Not read again in this pass: they failed, or were read twice (what changes meanwhile is due after it). */
   const spent = new Set<string>();
   const reads = new Map<string, number>();
   let count = 0;
-  let leftOver = false;
   let failure: { readonly error: unknown } | undefined;
+  let { first } = options;
   let queue: StoredScope[] = [];
-  let size: number | undefined;
   let fetching: Promise<void> | undefined;
 
   const fetch = async (): Promise<void> => {
-    const except = [...active, ...spent];
-    const order = { now: options.now(), first: options.first() };
-    const limit = size ?? MOST_CHOSEN;
-    const again = options.again && size !== undefined && !options.dueOnly && !fully;
-    const which = { notReadSince, fully, except, again, resting, announced, limit };
-    queue = await store.dueScopes(lists, { ...which, ...order });
-    // Where all are read in any case, their order is worth no more queries.
-    if (options.until === undefined || size !== undefined || queue.length < MOST_CHOSEN) return;
-    size = listsAtOnce(await options.count());
-    queue.length = size;
+    queue = await store.dueScopes(lists, {
+      notReadSince,
+      fully,
+      except: [...active, ...spent],
+      limit: BATCH,
+      now: options.now(),
+      first: dueOnly ? 'changed' : first,
+      resting: dueOnly ? 'out' : 'last',
+    });
+    first = first === 'changed' ? 'unread' : 'changed';
   };
-  const isOver = (stored: StoredScope | undefined): boolean => {
-    if (options.until === undefined || options.now() < options.until || stored === undefined) return false;
-    // A new one that fails again and again is not new for ever.
-    return options.dueOnly || stored.lastReadAt !== undefined || stored.failures > 0;
-  };
+  const isOver = (): boolean => until !== undefined && options.now() >= until;
   const next = async (): Promise<StoredScope | undefined> => {
-    if (queue.length === 0) {
+    if (queue.length === 0 && !isOver()) {
       fetching ??= fetch().finally(() => {
         fetching = undefined;
       });
       await fetching;
     }
-    if (isOver(queue[0])) {
-      leftOver = true;
-      return undefined;
-    }
+    if (isOver()) return undefined;
     const stored = queue.shift();
     // In the same turn as it leaves the queue: the next fetch must not get it again.
     if (stored !== undefined) active.add(stored.scope.parent);
@@ -141,5 +121,5 @@ export async function passOverScopes(
   while (workers.size > 0) await Promise.all(workers);
   if (failure !== undefined) throw failure.error;
   options.signal.throwIfAborted();
-  return { read: count, leftOver };
+  return count;
 }

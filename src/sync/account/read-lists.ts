@@ -2,12 +2,9 @@ import { PRIORITY, type Priority } from '../../budget/priorities.ts';
 import type { ScopeChange } from '../../mirror/page-write.ts';
 import { collection, type ListCollection, parentsOf, type Scope } from '../../model/collections.ts';
 import { KeyRefused, RequestRefused } from '../../model/errors.ts';
-import { firstInBatch } from '../../plan/next-reading.ts';
-import type { EarlyRuns } from './early-runs.ts';
 import { passOverScopes } from './list-pass.ts';
 import { pollScope, type ScopeReading } from '../walk-run/read-scope.ts';
 import { readWhole } from '../walk-run/read-whole.ts';
-import type { DueScopesBounds } from '../reader/account-store.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { SessionPool } from '../scope/scope-session.ts';
 import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
@@ -18,8 +15,6 @@ export interface ListsRequest {
   readonly what: 'poll' | 'full';
   /** Only lists that a change made due. */
   readonly dueOnly: boolean;
-  /** Which changes of a list's row count; default: those that are believed. */
-  readonly announced?: DueScopesBounds['announced'];
   /** Lists that are left then are the next pass's; undefined: all are read. */
   readonly until?: Date | undefined;
   readonly accept: boolean;
@@ -62,69 +57,46 @@ export class ListsReader {
   readonly #context: ReadingContext;
   readonly #sessions: SessionPool;
   readonly #confirmer: DeletionConfirmer;
-  readonly #earlyRuns: Pick<EarlyRuns, 'noteCostOfLists' | 'noteNeedOfLists'>;
   /** Lists that any reading read whole, and whose completeness no full pass has judged yet. */
   readonly #whole = new Map<string, ReadWhole>();
-  /** The last run of the line's ended before it had read all. */
-  #leftOver = false;
-  /** Batches of lists that passes chose. */
-  #batches = 0;
+  /** With what the next run begins. */
+  #first: 'changed' | 'unread' = 'changed';
   /** Lists whose row was read again and was not there: a full walk is asked for once, the next is the schedule's. */
   readonly #missing = new Set<string>();
 
-  constructor(
-    context: ReadingContext,
-    sessions: SessionPool,
-    confirmer: DeletionConfirmer,
-    earlyRuns: Pick<EarlyRuns, 'noteCostOfLists' | 'noteNeedOfLists'>,
-  ) {
+  constructor(context: ReadingContext, sessions: SessionPool, confirmer: DeletionConfirmer) {
     this.#context = context;
     this.#sessions = sessions;
-    this.#earlyRuns = earlyRuns;
     this.#confirmer = confirmer;
   }
 
   async read(
     lists: ListCollection,
-    { what, dueOnly, announced = 'believed', until, accept, signal }: ListsRequest,
+    { what, dueOnly, until, accept, signal }: ListsRequest,
   ): Promise<ListsRead> {
     const since = new Date(this.#context.clock.now());
+    const first = this.#first;
+    if (!dueOnly) this.#first = first === 'changed' ? 'unread' : 'changed';
     const unknown: UnknownList[] = [];
     let totals = NO_TOTALS;
     let error: Error | undefined;
     let suspects = false;
     let proven = false;
-    /** What readings of the lists that the pass reads took before; where they are many, the database sums it up. */
-    const costs = { sum: 0, lists: 0, areAll: false };
-    const { read: count, leftOver } = await passOverScopes(
+    const count = await passOverScopes(
       this.#context.store,
       {
         lists,
         since,
         dueOnly,
-        announced,
         fully: what === 'full',
         workers: WORKERS,
         crowded: () => this.#context.source.isCrowded(),
         now: () => new Date(this.#context.clock.now()),
         until,
-        count: async () => {
-          const { count, requests, need } = await this.#context.store.needOfScopes(lists);
-          this.#earlyRuns.noteNeedOfLists(need);
-          if (count > 0) this.#earlyRuns.noteCostOfLists(requests / count);
-          costs.areAll = true;
-          return count;
-        },
-        again: this.#leftOver,
-        first: () => {
-          this.#batches += 1;
-          return firstInBatch(this.#batches);
-        },
+        first,
         signal,
       },
-      async ({ scope, learnt }) => {
-        costs.sum += Math.max(1, learnt.cost);
-        costs.lists += 1;
+      async ({ scope }) => {
         const result = await this.#readList(lists, scope, what, {
           accept,
           priority: PRIORITY.LISTS,
@@ -143,10 +115,6 @@ export class ListsReader {
         return false;
       },
     );
-    if (what === 'poll' && !dueOnly) this.#leftOver = leftOver;
-    // Those that a change made due are no sample of all.
-    if (!costs.areAll && !dueOnly && costs.lists > 0)
-      this.#earlyRuns.noteCostOfLists(costs.sum / costs.lists);
     const whole = what === 'full' ? this.#wholeSince(since) : new Map<string, ReadWhole>();
     const judged = await this.#judgeUnknown(lists, unknown, since, signal);
     const read = { since, count, whole, suspects, proven, suspected: judged.suspected };

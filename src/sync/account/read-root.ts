@@ -21,7 +21,7 @@ export interface ReadRequest {
   readonly what: 'full' | 'rows' | 'poll' | 'current';
   readonly signal: AbortSignal;
   /**
-   * It is a run of the schedule. Of many lists, those are read that need it most: it ends with the cron line's next
+   * It is a run of the schedule. Of many lists, those unread longest are read: it ends with the cron line's next
    * poll. Default: all are read.
    */
   readonly scheduled?: boolean;
@@ -58,12 +58,15 @@ export function readRoot(
     // While a first load goes on, polls bring what is new.
     const poll = async (): Promise<WalkResult | undefined> => {
       if (!session.everComplete && session.memory.frontier === null) return undefined;
-      runs.note(name, session.learnt);
-      for (const child of childrenOf(name)) runs.noteLists(child.name, session.memory.rows);
-      const early = scheduled && runs.isEarly(name, context.clock.now());
+      if (childrenOf(name).length > 0) runs.noteLists(session.memory.rows);
+      const began = new Date(context.clock.now());
+      const early = scheduled && runs.isEarly(name);
       const onPoll = runs.onPoll(name);
       const polled = await pollScope({ ...reading, early, onRead: onPoll, priority: PRIORITY.POLL });
-      return polled.outcome === 'full-needed' ? undefined : polled;
+      if (polled.outcome === 'full-needed') return undefined;
+      const sooner = runs.notePoll(name, began, polled.totals);
+      if (sooner !== undefined) await context.store.saveCollection(name, sooner);
+      return polled;
     };
     const rows = async (): Promise<WalkResult> => {
       const resumes = session.fullWalk !== undefined;

@@ -5,28 +5,13 @@ import { Mutex } from '@research-mirror/runtime/mutex';
 export class ReadingTurns {
   readonly #mutexes = new Map<string, Mutex>();
   readonly #walking = new Set<CollectionName>();
-  /** Readings below polls that are under way. */
-  #below = 0;
 
   /** @param kind `suspects`: second readings and deletions */
   run<T>(name: CollectionName, kind: 'poll' | 'full' | 'suspects', task: () => Promise<T>): Promise<T> {
     const key = `${name}/${kind}`;
     const mutex = this.#mutexes.get(key) ?? new Mutex();
     this.#mutexes.set(key, mutex);
-    return mutex.run(kind === 'poll' ? task : () => this.belowPolls(task));
-  }
-
-  /**
-   * Runs a task that may need many requests, of a lower priority than polls have. Polls before their lines' runs would
-   * starve it: they leave it half meanwhile.
-   */
-  async belowPolls<T>(task: () => Promise<T>): Promise<T> {
-    this.#below += 1;
-    try {
-      return await task();
-    } finally {
-      this.#below -= 1;
-    }
+    return mutex.run(task);
   }
 
   /** Runs `task` in the turn of full walks; `isWalking` meanwhile. */
@@ -43,10 +28,5 @@ export class ReadingTurns {
 
   isWalking(name: CollectionName): boolean {
     return this.#walking.has(name);
-  }
-
-  /** A full walk, a second reading, or a verification is under way. */
-  readsBelowPolls(): boolean {
-    return this.#below > 0;
   }
 }

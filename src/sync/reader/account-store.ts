@@ -8,28 +8,15 @@ import { suspectItemsOfNoList } from '../../mirror/deletion/delete-list.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import { liveKeysMissing } from '../../mirror/deletion/missing-rows.ts';
 import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
-import {
-  dueScopes,
-  type DueScopesQuery,
-  failingScopes,
-  needOfScopes,
-  openScope,
-} from '../../mirror/scope/scope-store.ts';
+import { dueScopes, type DueScopesQuery, failingScopes, openScope } from '../../mirror/scope/scope-store.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import { collection, type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
+import { correctedRuns, type RunsAfter } from '../../schedule/next-runs.ts';
 import type { ListDirection } from '../../walk/memory/order.ts';
 
 /** What readings of an account look up in Postgres, and store apart from pages. */
 export type AccountStore = ReturnType<typeof createAccountStore>;
-
-/** When a collection is to be read next; null: never. */
-export interface ScheduledRuns {
-  readonly nextPollAt: Date | null;
-  readonly nextFullAt: Date | null;
-  /** Nobody was asked to mirror it. */
-  readonly paused: boolean;
-}
 
 /** How a collection stands. */
 export interface Standing {
@@ -53,8 +40,6 @@ export function createAccountStore(db: Db, fence: Fence) {
     openScope: (scope: Scope) => openScope(db, scope),
     dueScopes: ({ name }: ListCollection, due: DueScopesBounds) =>
       dueScopes(db, { userId, collection: name, ...due }),
-    /** How many scopes the collection has, what one reading of each takes, and Σ √(k·q·λ) of them. */
-    needOfScopes: ({ name }: ListCollection) => needOfScopes(db, userId, name),
     predecessor: async (scope: Scope, direction: ListDirection, of: string, nth: number) =>
       (await predecessor(db, scope, direction, of, nth)) ?? null,
     nthNewest: async (scope: Scope, nth: number) => (await nthNewest(db, scope, nth)) ?? null,
@@ -114,26 +99,30 @@ export function createAccountStore(db: Db, fence: Fence) {
         const account = trx.state.updateTable('account').set({ state, error });
         await account.where('_user_id', '=', userId).execute();
       }),
-    /** When each collection is to be read next, as last stored. */
-    scheduledRuns: async (): Promise<ReadonlyMap<string, ScheduledRuns>> => {
+    /**
+     * Corrects the stored next runs of the collections that this process mirrors (`correctedRuns`).
+     * @param after the cron lines' next runs
+     */
+    correctRuns: async (names: readonly CollectionName[], after: RunsAfter): Promise<void> => {
+      const now = await databaseTime(db);
       const rows = await db.mirror
         .selectFrom('_collections')
         .select(['collection', 'next_poll_at', 'next_full_at', 'paused_at'])
         .where('_user_id', '=', userId)
         .execute();
-      return new Map(
+      const stored = new Map(
         rows.map((row) => [
           row.collection,
           { nextPollAt: row.next_poll_at, nextFullAt: row.next_full_at, paused: row.paused_at !== null },
         ]),
       );
+      const changes = correctedRuns(names, stored, (name) => after(name, now));
+      if (changes.size === 0) return;
+      await fenced(db, fence, async (trx, at) => {
+        for (const [name, moments] of changes)
+          await saveCollection(trx, userId, name, { ...moments, pausedAt: null }, at);
+      });
     },
-    /** Stores it for the collections that this process mirrors. */
-    scheduleRuns: (next: ReadonlyMap<CollectionName, Omit<ScheduledRuns, 'paused'>>) =>
-      fenced(db, fence, async (trx, now) => {
-        for (const [name, moments] of next)
-          await saveCollection(trx, userId, name, { ...moments, pausedAt: null }, now);
-      }),
     recordFreed: recordFreed(userId),
   };
 }

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
-import { NO_ALARMS } from '../../plan/alarms.ts';
-import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { collection, type ListCollection } from '../../model/collections.ts';
 import { ScopeSession, SessionPool } from './scope-session.ts';
 
@@ -17,8 +15,6 @@ const STORED: StoredScope = {
   failures: 0,
   fullWalk: undefined,
   lastObs: 41,
-  learnt: NOTHING_LEARNT,
-  alarms: NO_ALARMS,
   finishMs: undefined,
 };
 

@@ -1,8 +1,6 @@
 import type { KeptKeys } from '@research-mirror/runtime/kept-keys';
 import type { StoredScope } from '../../mirror/scope/scope-store.ts';
 import { type KeyType, type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
-import type { Alarms } from '../../plan/alarms.ts';
-import type { LearntChanges } from '../../plan/learnt-changes.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import type { Checkpoint } from '../../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../../walk/memory/memory.ts';
@@ -15,7 +13,7 @@ import type { BadItems, WholeReading } from './whole-reading.ts';
  */
 export class ScopeSession {
   readonly scope: Scope;
-  /** Changed only by what runs in the write lane, once it is committed; so are the eight below. */
+  /** Changed only by what runs in the write lane, once it is committed; so are the five below. */
   memory: ScopeMemory;
   /** Checkpoint of the full walk under way; undefined: none is. */
   fullWalk: Checkpoint | undefined;
@@ -25,10 +23,6 @@ export class ScopeSession {
   polledAt: Date | undefined;
   /** When its last walk began that read it. */
   lastReadAt: Date | undefined;
-  /** Its parent's row has changed since. */
-  isDue: boolean;
-  learnt: LearntChanges;
-  alarms: Alarms;
   /** Milliseconds within which nearly all rows finish after their last change, when the session was opened. */
   readonly finishMs: number | undefined;
   /** What the full walk under way has seen, where that may prove something. */
@@ -54,9 +48,6 @@ export class ScopeSession {
     this.everComplete = stored.fullAt !== undefined;
     this.polledAt = stored.polledAt;
     this.lastReadAt = stored.lastReadAt;
-    this.isDue = stored.dueAt !== undefined;
-    this.learnt = stored.learnt;
-    this.alarms = stored.alarms;
     this.finishMs = stored.finishMs;
     this.committed = stored.lastObs;
     this.#obs = stored.lastObs;

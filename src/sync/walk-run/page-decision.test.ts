@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { ItemOutcome, ObservedPage } from '../../mirror/page-write.ts';
-import { NO_ALARMS } from '../../plan/alarms.ts';
-import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import type { Item } from '../../model/page.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { beginPoll } from '../../walk/kinds/poll.ts';
@@ -33,14 +31,6 @@ const taken: PageStep = {
   end: undefined,
   page: { proof: null, contradiction: false, place: { after: '4', ends: false } },
   gracePeriodMs: 60_000,
-  learning: {
-    kind: 'collection',
-    known: NOTHING_LEARNT,
-    readAt: new Date(began - 60_000),
-    alarms: NO_ALARMS,
-    isDue: false,
-    hinted: false,
-  },
   lastReadAt: new Date(began - 60_000),
   early: false,
 };
@@ -177,15 +167,6 @@ describe('what a page says of absence', () => {
     [60_000, false],
   ])('overlooks what it lacks and what came %i ms ago, too lately to be doubted: %s', (ago, overlooks) => {
     expect(decided({ page }, { ...SAME, missing: [missing(began - ago)] }).overlooks).toBe(overlooks);
-  });
-
-  it('teaches that the scope changes, where it proves a row gone', () => {
-    const learning = { ...taken.learning, kind: 'list' } as const;
-    const changes = (suspects: ObservedPage['suspects']) =>
-      decided({ page, end: COMPLETE, learning }, { ...SAME, suspects, missing: [missing()] }).decision.scope
-        .learnt?.changes;
-    expect(changes([suspect(60_000)])).toBeCloseTo(1, 2);
-    expect(changes([])).toBe(0);
   });
 
   it('is withdrawn for a row that is there, an item in quarantine too', () => {

@@ -13,7 +13,6 @@ import type { WholeWalk } from '../../walk/memory/pair.ts';
 import type { End, TakenPage, Walk } from '../../walk/walk.ts';
 import type { BadItems } from '../scope/whole-reading.ts';
 import { withoutPolledAt } from '../scope/unbelieved.ts';
-import { type Learning, learntBy } from './learnt-by.ts';
 import { surelyBegan } from './walk-began.ts';
 import type { AtEnd } from './walk-result.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
@@ -40,8 +39,6 @@ export interface PageStep
   readonly end: End | undefined;
   /** Least time between two proofs, milliseconds. */
   readonly gracePeriodMs: number;
-  /** What is known of how often the scope changes. */
-  readonly learning: Learning;
   /** When the scope's last reading began that has ended. */
   readonly lastReadAt: Date | undefined;
   /** As `WalkOptions.early`. */
@@ -83,7 +80,7 @@ export function decide(
     ...(memory === taken.before ? {} : { memory }),
     // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
     ...(walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(walk) : null } : {}),
-    ...(end === undefined ? {} : readUpTo(taken, end, observed, suspectChange.prove.length)),
+    ...(end === undefined ? {} : readUpTo(taken, end, observed)),
   };
   const decision: Decision = {
     scope,
@@ -171,9 +168,8 @@ function unseenBy(
   return { seen: quarantined, before: new Date(graceBefore(began).getTime() - STAMP_EVERY_MS) };
 }
 
-/** How the end of a walk changes its scope; a failure is stored with its message. @param gone rows proven gone */
-function readUpTo(taken: PageStep, end: End, observed: ObservedPage, gone: number): Decision['scope'] {
-  const { at, sentAt } = observed;
+/** How the end of a walk changes its scope; a failure is stored with its message. */
+function readUpTo(taken: PageStep, end: End, { at, sentAt }: ObservedPage): Decision['scope'] {
   if (end.outcome === 'failed') return { failure: { message: failureOf(taken, end), at } };
   // A confirming walk reads suspects: it says nothing of new rows.
   if (end.outcome === 'full-needed' || (taken.walk.kind === 'confirm' && end.outcome !== 'complete'))
@@ -182,10 +178,6 @@ function readUpTo(taken: PageStep, end: End, observed: ObservedPage, gone: numbe
   const isWhole = end.outcome === 'complete' || taken.walk.kind === 'full';
   return {
     lastReadAt: latestReading(taken, at),
-    ...learntBy(taken.learning, taken.walk, addTotals(taken.totals, totalsOf(observed.counts)), {
-      gone,
-      isOver: taken.polledAt !== undefined,
-    }),
     // Scopes come due by the database's clock.
     clearDueUntil: surelyBegan(taken.walk, taken.startedAt, taken.firstSentAt ?? sentAt),
     failure: null,

@@ -40,7 +40,6 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   const now = context.clock.now();
   let began = now;
   let asOf = now;
-  const { isDue } = session;
   const poll = await readNew(reading, {
     onEnd: async (end, { walk, memory, seen }) => {
       if (end.outcome !== 'complete' && end.outcome !== 'reached') return {};
@@ -64,8 +63,6 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
     (from) => beginRefresh(session.memory, { unfinished, now: from }),
     {
       ...reading,
-      // What made it due is found by the poll, or may be found now.
-      isDue: isDue && poll.totals.inserted + poll.totals.updated === 0,
       onEnd: async (end, { walk, memory }) =>
         end.outcome !== 'reached'
           ? {}

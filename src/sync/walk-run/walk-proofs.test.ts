@@ -4,8 +4,6 @@ import { page, refused } from '../../../test/support/walks/walk-steps.ts';
 import type { WalkAnswer, FullWalk, Step } from '../../walk/walk.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { step } from '../../walk/step.ts';
-import { NO_ALARMS } from '../../plan/alarms.ts';
-import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { ScopeSession } from '../scope/scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
 import type { WrittenStep } from './write-step.ts';
@@ -30,8 +28,7 @@ const WRITTEN: Omit<WrittenStep, 'outcomes' | 'counts'> = {
 function played(answers: readonly WalkAnswer[], how: Partial<typeof DEFAULTS & typeof WRITTEN> = {}) {
   const { liveRows, fullAt, resumed, startedAt, trusted, ...wrote } = { ...DEFAULTS, ...how };
   const scope = { userId: '7', collection: 'research_jobs', parent: '' } as const;
-  const learnt = { learnt: NOTHING_LEARNT, alarms: NO_ALARMS };
-  const stored = { scope, memory: {}, fullWalk: undefined, fullAt, lastObs: 0, ...learnt };
+  const stored = { scope, memory: {}, fullWalk: undefined, fullAt, lastObs: 0 };
   const session = new ScopeSession(stored as never, 'bigint');
   if (trusted) {
     const evidence = { ...session.memory.evidence, direction: 'falling', inOrder: 20, inPlace: 3 } as const;

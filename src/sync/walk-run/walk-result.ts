@@ -16,8 +16,6 @@ export interface WalkOptions {
   readonly accept?: boolean;
   /** A poll between its cron line's runs: where it finds nothing, `sync_log` has no row of it. */
   readonly early?: boolean;
-  /** Its parent's row has changed; left out: as the session says, which does not know it of a reading's later walks. */
-  readonly isDue?: boolean;
   /** Asked at each page of a full walk but the last: true ends it there, as `reached`. */
   readonly enough?: (walk: FullWalk, memory: ScopeMemory) => Promise<boolean>;
   /** What else to store when the walk ends; asked in the step that ends it, with the memory that the step left. */

@@ -11,8 +11,6 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { observeAll } from '../reader/observer.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
-import { NO_ALARMS } from '../../plan/alarms.ts';
-import { NOTHING_LEARNT } from '../../plan/learnt-changes.ts';
 import { ScopeSession } from '../scope/scope-session.ts';
 import { runWalk } from './walk-run.ts';
 
@@ -24,8 +22,6 @@ const stored = {
   fullWalk: undefined,
   fullAt: undefined,
   lastObs: 0,
-  learnt: NOTHING_LEARNT,
-  alarms: NO_ALARMS,
 };
 
 /** Pages of three jobs in falling order, without end. */

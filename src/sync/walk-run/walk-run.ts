@@ -5,7 +5,6 @@ import { step } from '../../walk/step.ts';
 import type { End, Step, Walk } from '../../walk/walk.ts';
 import { type AskedPage, askPage, type PageAsk } from './ask-page.ts';
 import { deleteProvenRows } from './delete-proven-rows.ts';
-import { learningOf } from './learnt-by.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
@@ -260,7 +259,6 @@ class WalkRun {
       served: asked.page?.served,
       end,
       gracePeriodMs: this.#context.gracePeriodMs,
-      learning: learningOf(this.#session, this.#options.priority, this.#options.isDue),
       lastReadAt: this.#session.lastReadAt,
       early: this.#options.early ?? false,
       ...atEnd,

@@ -64,14 +64,9 @@ export async function writeStep(
   session.memory = decided.memory;
   if (end?.outcome === 'complete') session.everComplete = true;
   const { suspectChange } = result.decision;
-  const { polledAt, lastReadAt, learnt, alarms } = result.decision.scope;
+  const { polledAt, lastReadAt } = result.decision.scope;
   if (polledAt !== undefined) session.polledAt = polledAt;
-  if (learnt !== undefined) session.learnt = learnt;
-  if (alarms !== undefined) session.alarms = alarms;
-  if (lastReadAt !== undefined) {
-    session.lastReadAt = lastReadAt;
-    session.isDue = false;
-  }
+  if (lastReadAt !== undefined) session.lastReadAt = lastReadAt;
   if (result.changed !== undefined) context.onChanged(result.changed);
   const { completeAsOf } = decided;
   if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });

@@ -13,11 +13,9 @@ export async function dueLists(
     notReadSince: new Date(Date.now() + 1_000),
     fully: false,
     except: [],
-    again: false,
     now: new Date('2026-02-01T00:00:00Z'),
     first: 'changed',
     resting: 'last',
-    announced: 'believed',
     limit: 10,
     ...more,
   });

@@ -8,8 +8,6 @@ import { countOutcomes } from '../../../src/mirror/rows/classify.ts';
 import type { CollectionName, Scope } from '../../../src/model/collections.ts';
 import { RequestRefused } from '../../../src/model/errors.ts';
 import type { Page } from '../../../src/model/page.ts';
-import { NO_ALARMS } from '../../../src/plan/alarms.ts';
-import { NOTHING_LEARNT } from '../../../src/plan/learnt-changes.ts';
 import { AccountReader } from '../../../src/sync/account/account-reader.ts';
 import type { HintStore } from '../../../src/sync/hints/account-hints.ts';
 import { judgeHint } from '../../../src/sync/hints/hint-rules.ts';
@@ -256,13 +254,10 @@ export class MemoryAccount {
         scope,
         memory: {},
         lastObs: 0,
-        learnt: NOTHING_LEARNT,
-        alarms: NO_ALARMS,
         liveRows: 0,
         ...this.#scopes.get(scope.collection),
       }),
       dueScopes: none,
-      needOfScopes: async () => ({ count: 0, requests: 0, need: 0 }),
       predecessor: async (scope: Scope, direction: string, of: string, nth: number) => {
         const all = direction === 'falling' ? byKey(scope).toReversed() : byKey(scope);
         const before = all.filter((id) => (direction === 'falling' ? id > Number(of) : id < Number(of)));

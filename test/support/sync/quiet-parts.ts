@@ -2,7 +2,7 @@ import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { createLogger } from '@research-mirror/runtime/logger';
 import type { Transport } from '../../../src/api/transport.ts';
-import { createSchedule } from '../../../src/app/accounts/next-runs.ts';
+import { createSchedule } from '../../../src/schedule/next-runs.ts';
 import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
 import { failureLog } from '../../../src/app/failure-log.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';

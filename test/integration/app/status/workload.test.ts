@@ -59,16 +59,6 @@ it('says what of each collection is still to be done', async () => {
   });
 });
 
-it('counts no lists whose row has changed without them again and again, unless they were not read for a day', async () => {
-  await run(`
-    insert into mirror_sync.scope (_user_id, collection, parent, due_at, last_read_at, false_alarms)
-    values (3, 'list_items', '7', now(), now() - interval '1 hour', 9),
-      (3, 'list_items', '8', now(), now() - interval '25 hours', 9), (3, 'list_items', '9', now(), now(), 1)`);
-  const { backlogs } = await readWorkload(database.db, KEPT);
-  expect(backlogs.get('3/list_items')?.dueLists).toBe(2);
-  await run('delete from mirror_sync.scope where _user_id = 3');
-});
-
 it('knows the credits, and by how much they fell in the last day, top-ups aside', async () => {
   // 400 before the day, 10 and 30.5 within it; 1,000 were bought, and once they were not told.
   await credits([80, '900'], [30, '500'], [20, '490'], [10, null], [9, '1490'], [1, '1459.5']);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
@@ -47,7 +47,7 @@ async function nextRuns(): Promise<{ poll: number; full: number }> {
 /** When (ms) the collection's cron line polls it next, by the test's clock. */
 function nextOfLine(name: CollectionName): number {
   const now = new Date(Date.now() + ahead);
-  const { nextPollAt } = account.parts.schedule.after(String(account.sandbox.userId), name, now);
+  const { nextPollAt } = account.parts.schedule.of(String(account.sandbox.userId))(name, now);
   return nextPollAt?.getTime() ?? Number.NaN;
 }
 
@@ -68,37 +68,6 @@ describe('the runs of lists', () => {
     ahead = until + 1_000 - Date.now();
     expect(await run()).toBe(12);
     expect((await nextRuns()).poll).toBe(until + MINUTE);
-  });
-
-  // Of few lists the run itself knows what they cost; of many the statement does that counts them.
-  it.each([
-    [5, 3],
-    [21, 1.5],
-  ])('keep what their requests take from early polls: %i lists of %d pages each', async (lists, pages) => {
-    /** Requests a minute that polls of a busy collection take, where a reading of each list takes so many. */
-    const takenBesideLists = async (cost: number): Promise<number> => {
-      await account.query(
-        `update mirror_sync.scope set changes = 1e6, announced = 0, watched_ms = 3e7,
-         cost = case when parent <> '' then ${cost} when collection = 'research_jobs' then 80 else 1 end
-         where parent <> '' or collection = 'research_jobs'`,
-      );
-      await account.reopen();
-      vi.spyOn(account.current.source, 'sizeOf').mockReturnValue(600);
-      // Just after the lines' polls: the next ones come too late to be in the way.
-      ahead = nextOfLine('research_jobs') + 1_000 - Date.now();
-      await run();
-      await account.read('lists', 'poll');
-      await account.read('research_jobs', 'poll');
-      const [poll] = await account.query<{ ms: number }>(
-        `select extract(epoch from next_poll_at - polled_at)::float8 * 1000 as ms from mirror._collections
-         where collection = 'research_jobs'`,
-      );
-      return (80 * MINUTE) / (poll?.ms ?? 0);
-    };
-    await create(lists);
-    await account.read('research_jobs', 'full');
-    const taken = [await takenBesideLists(pages), await takenBesideLists(1)];
-    expect(((taken[1] ?? 0) - (taken[0] ?? 0)) / 0.95).toBeCloseTo(lists * (pages - 1), 1);
   });
 
   it('are served by no reading of those that a change made due', async () => {
@@ -135,29 +104,35 @@ describe('a poll before its line’s run', () => {
     return row ?? { rows: Number.NaN, nextAfterMs: Number.NaN };
   }
 
-  it('is logged where it finds something, and moves freshness in any case', async () => {
+  it('follows one that found a change, is logged where it finds something, and moves freshness in any case', async () => {
     await create(3);
     await account.read('research_jobs', 'full');
-    // As after hours in which it changed each few seconds.
-    await account.query(
-      `update mirror_sync.scope set changes = 1e6, watched_ms = 3e7 where collection = 'research_jobs'`,
-    );
-    await account.reopen();
+    const [job] = await account.query<{ id: string }>('select max(job_id) as id from mirror.research_jobs');
+    const change = async (note: string): Promise<unknown> =>
+      account.sandbox.control.mutate({
+        op: 'update',
+        collection: 'research_jobs',
+        id: job?.id ?? '',
+        fields: { note },
+      });
     // Just after a run of the line.
     ahead = MINUTE;
     ahead = nextOfLine('research_jobs') - Date.now();
+    const quiet = await polled();
+    expect(quiet.rows).toBe(1);
+    expect(quiet.nextAfterMs).toBeGreaterThan(50_000);
+    ahead += MINUTE;
+    await change('once');
     const first = await polled();
-    expect(first).toMatchObject({ rows: 1 });
+    expect(first.rows).toBe(2);
     expect(first.nextAfterMs).toBeLessThan(20_000);
-    const [job] = await account.query<{ id: string }>('select max(job_id) as id from mirror.research_jobs');
     await account.query(
       `update mirror._collections set polled_at = 'epoch' where collection = 'research_jobs'`,
     );
     const second = await polled();
-    expect(second.rows).toBe(1);
+    expect(second.rows).toBe(2);
     expect(second.nextAfterMs).toBeLessThan(20_000);
-    const change = { op: 'update', collection: 'research_jobs', fields: { note: 'changed' } } as const;
-    await account.sandbox.control.mutate({ ...change, id: job?.id ?? '' });
-    expect((await polled()).rows).toBe(2);
+    await change('twice');
+    expect((await polled()).rows).toBe(3);
   });
 });

@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto';
-import type { Config } from '../../config/config.ts';
-import { NEVER } from '../../config/values/parse-cron.ts';
-import type { CollectionName } from '../../model/collections.ts';
-import { CronLine } from '../../schedule/cron-line.ts';
+import type { Config } from '../config/config.ts';
+import { NEVER } from '../config/values/parse-cron.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { CronLine } from './cron-line.ts';
 
 /** When a collection is to be read next; null: never. */
 export interface NextRuns {
   readonly nextPollAt: Date | null;
   readonly nextFullAt: Date | null;
 }
+
+/** When a collection’s cron lines poll and walk it next, after `after`. */
+export type RunsAfter = (name: CollectionName, after: Date) => NextRuns;
+
+/** As stored; `paused`: nobody was asked to mirror it. */
+export type StoredRuns = NextRuns & { readonly paused: boolean };
 
 /** The cron lines of the configuration. Moments are the database's. */
 export type Schedule = ReturnType<typeof createSchedule>;
@@ -35,13 +41,13 @@ export function createSchedule({ cron }: Pick<Config, 'cron'>) {
     return known;
   };
   return {
-    /** The account's next runs after `now`: both are spread by account. */
-    after: (userId: string, name: CollectionName, now: Date): NextRuns => {
+    /** The account's next runs of a collection: both are spread by account. */
+    of: (userId: string): RunsAfter => {
       const share = shareOf(userId);
-      return {
-        nextPollAt: nextSpread(line(cron.poll[name]), SPREAD.poll, share, now),
-        nextFullAt: nextSpread(line(cron.full[name]), SPREAD.full, share, now),
-      };
+      return (name, after) => ({
+        nextPollAt: nextSpread(line(cron.poll[name]), SPREAD.poll, share, after),
+        nextFullAt: nextSpread(line(cron.full[name]), SPREAD.full, share, after),
+      });
     },
     /** No account's next runs are later than these. */
     latest: (name: CollectionName, now: Date): NextRuns => ({
@@ -79,4 +85,35 @@ function latestRun(line: CronLine | undefined, spread: Spread, now: Date): Date 
 function widthAt(line: CronLine, { part, longest }: Spread, run: Date): number {
   const following = line.next(run);
   return following === null ? 0 : Math.min(longest, (following.getTime() - run.getTime()) * part);
+}
+
+/**
+ * Which stored next runs have to be changed. One that is earlier than the cron line's next run stays, however long
+ * ago it was: it is a misfire. A later one came from another cron line, or from before the database's clock went
+ * back: the line's next run replaces it. Where none is stored, the line's is, so that a restart in a first walk
+ * forgets no run.
+ * @param next the cron lines' next runs of the collection
+ */
+export function correctedRuns(
+  names: readonly CollectionName[],
+  stored: ReadonlyMap<string, StoredRuns>,
+  next: (name: CollectionName) => NextRuns,
+): ReadonlyMap<CollectionName, NextRuns> {
+  const changes = new Map<CollectionName, NextRuns>();
+  for (const name of names) {
+    const found = stored.get(name);
+    const line = next(name);
+    const nextPollAt = earlier(found?.nextPollAt ?? null, line.nextPollAt);
+    const nextFullAt = earlier(found?.nextFullAt ?? null, line.nextFullAt);
+    const same =
+      found !== undefined &&
+      found.nextPollAt?.getTime() === nextPollAt?.getTime() &&
+      found.nextFullAt?.getTime() === nextFullAt?.getTime();
+    if (!same || found.paused) changes.set(name, { nextPollAt, nextFullAt });
+  }
+  return changes;
+}
+
+function earlier(stored: Date | null, next: Date | null): Date | null {
+  return stored === null || next === null || next < stored ? next : stored;
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../config/load.ts';
-import { createSchedule, type NextRuns } from './next-runs.ts';
-import { correctedRuns } from './scheduled-runs.ts';
+import { loadConfig } from '../config/load.ts';
+import { correctedRuns, createSchedule, type NextRuns } from './next-runs.ts';
 
 const at = (hour: number, minute: number, day = 2): Date => new Date(Date.UTC(2026, 0, day, hour, minute));
 const line: NextRuns = { nextPollAt: at(3, 11), nextFullAt: at(3, 30, 3) };
@@ -27,7 +26,7 @@ describe('the schedule', () => {
   const schedule = createSchedule(loadConfig({ ...SERVICE, MIRROR_FULL_CRON: '@daily' }, 'service'));
   const users = Array.from({ length: 200 }, (_, user) => String(user));
   const next = (user: string, now: Date, which: keyof NextRuns = 'nextFullAt'): number =>
-    schedule.after(user, 'lists', now)[which]?.getTime() ?? 0;
+    schedule.of(user)('lists', now)[which]?.getTime() ?? 0;
 
   it('spreads full walks over the hour after their line, each account always at its own moment', () => {
     const moments = users.map((user) => next(user, at(12, 0)));
