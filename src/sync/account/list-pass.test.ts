@@ -82,15 +82,18 @@ describe('a pass over lists', () => {
     );
   });
 
-  it('reads a list that comes due meanwhile before those that are only old', async () => {
-    const read: string[] = [];
-    await pass({ workers: 1 }, (id) => {
-      read.push(id);
-      if (id === '3') lists.due.add('0');
-    });
-    expect(read.filter((id) => id === '0')).toHaveLength(2);
-    expect(read.lastIndexOf('0')).toBeLessThanOrEqual(20);
-  });
+  it.each(['changed', 'unread'] as const)(
+    'that begins with those %s reads a list that comes due meanwhile before those that are only old',
+    async (first) => {
+      const read: string[] = [];
+      await pass({ workers: 1, first }, (id) => {
+        read.push(id);
+        if (id === '3') lists.due.add('0');
+      });
+      expect(read.filter((id) => id === '0')).toHaveLength(2);
+      expect(read.lastIndexOf('0')).toBeLessThanOrEqual(20);
+    },
+  );
 
   it('tries a list that failed once a pass', async () => {
     let tries = 0;

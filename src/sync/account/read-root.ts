@@ -64,7 +64,9 @@ export function readRoot(
       const onPoll = runs.onPoll(name);
       const polled = await pollScope({ ...reading, early, onRead: onPoll, priority: PRIORITY.POLL });
       if (polled.outcome === 'full-needed') return undefined;
-      const sooner = runs.notePoll(name, began, polled.totals);
+      // One that did not end well leaves its run due; in a first load all rows are new.
+      const isWell = polled.outcome === 'reached' || polled.outcome === 'complete';
+      const sooner = isWell && session.everComplete ? runs.notePoll(name, began, polled.totals) : undefined;
       if (sooner !== undefined) await context.store.saveCollection(name, sooner);
       return polled;
     };
