@@ -1,5 +1,5 @@
 import { createTransport } from '../../src/api/transport.ts';
-import type { OpenAccount } from '../../src/app/accounts/open-account.ts';
+import type { Account } from '../../src/app/accounts/account.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { ensureAccount } from '../../src/db/ownership/lease.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
@@ -39,7 +39,7 @@ export interface HostileService {
   close(): Promise<void>;
 }
 
-export interface HostileAccount extends OpenAccount {
+export interface HostileAccount extends Pick<Account, 'reader' | 'close'> {
   readonly userId: number;
   /** Reads all collections until each was read well, whatever happens on the way. @returns rows written */
   readAll(what?: 'full' | 'current'): Promise<{ written: number; quarantined: number }>;
@@ -76,7 +76,12 @@ export async function startHostileService(
       await ensureAccount(db, String(userId), new Date());
       const parts = await quietParts(loadConfig(env, 'service'), db, transport);
       const opened = await takeAndOpen(parts, String(userId));
-      return { ...opened, userId, readAll: (what = 'full') => readAll(opened, what) };
+      return {
+        reader: opened.reader,
+        close: () => opened.close(),
+        userId,
+        readAll: (what = 'full') => readAll(opened, what),
+      };
     },
     close: async () => {
       await Promise.all([transport.close(), sandbox.stop()]);
@@ -85,7 +90,7 @@ export async function startHostileService(
 }
 
 async function readAll(
-  account: OpenAccount,
+  account: Account,
   what: 'full' | 'current',
 ): Promise<{ written: number; quarantined: number }> {
   const sum = { written: 0, quarantined: 0 };
@@ -97,7 +102,7 @@ async function readAll(
   return sum;
 }
 
-async function readWell(account: OpenAccount, name: CollectionName, what: 'full' | 'current') {
+async function readWell(account: Account, name: CollectionName, what: 'full' | 'current') {
   const signal = new AbortController().signal;
   let problem: unknown;
   for (let pass = 1; pass <= MOST_PASSES; pass += 1) {

@@ -1,31 +1,17 @@
 import type { Secret } from '../../config/secret.ts';
 import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import type { Fence } from '../../model/fence.ts';
-import { forgetOtherHints } from '../../db/events/hint-store.ts';
-import { pruneEvents } from '../../db/events/event-store.ts';
-import { pruneSubmissions } from '../../db/submissions/stored-submissions.ts';
-import { followColumns } from '../../mirror/columns/follow-columns.ts';
-import { pruneHistory } from '../../mirror/history/retention.ts';
-import { pruneLog } from '../../mirror/scope/prune-log.ts';
 import { AccountMoved, AccountRetired, LeaseLost, refusesKey } from '../../model/errors.ts';
-import { formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { service, untilAborted } from '@research-mirror/runtime/service';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { SharedAccount } from '../fleet/share-keeper.ts';
-import { accountService, type AccountService, refusedKeyWait } from '../../sync/loops/account-service.ts';
+import { refusedKeyWait } from '../../sync/loops/account-service.ts';
 import { createAccountStore } from '../../sync/reader/account-store.ts';
-import { accountCompanions, type AccountCompanions } from './account-companions.ts';
-import type { OpenAccount, RunnerContext } from './open-account.ts';
+import type { Account, ProcessContext } from './account.ts';
 import { AccountUnservable } from './servable-keys.ts';
 import { AccountHeld, takeFor, withAccount, withLease } from './with-account.ts';
-
-export interface RunningAccount {
-  readonly account: OpenAccount;
-  readonly service: AccountService;
-  readonly bells: AccountCompanions['bells'];
-}
 
 export type AccountRunner = ReturnType<typeof accountRunner>;
 
@@ -34,12 +20,6 @@ const BROKEN_MS = 5_000;
 const LONGEST_BROKEN_MS = 60_000;
 /** An account that was read for so long (ms) before it failed is opened again after the first wait. */
 const LASTING_MS = 60_000;
-/** How often (ms) columns are tried again that fields wait for while others lock their table. */
-const FILL_MS = 60_000;
-/** By a clock that is so far (ms) ahead of this machine's, what is to be kept may be old: what is removed is gone. */
-const CLOCK_AHEAD_MS = 3_600_000;
-/** How often (ms) rows are deleted whose time of retention is over. */
-const PRUNE_MS = 3_600_000;
 
 /**
  * An account in the daemon: taken at its turn, run while this process owns it, waiting again after that.
@@ -47,7 +27,7 @@ const PRUNE_MS = 3_600_000;
  * @param onBegun called when it begins to be read: what came due before was nobody's
  */
 export function accountRunner(
-  context: RunnerContext,
+  context: ProcessContext,
   userId: string,
   keys: readonly Secret[],
   onStanding: () => void,
@@ -55,7 +35,7 @@ export function accountRunner(
 ) {
   const { log, link } = context;
   const turn = new Doorbell();
-  let current: RunningAccount | undefined;
+  let current: Account | undefined;
   // Until its keys were judged, others are not to count on this daemon.
   let standing: ReturnType<SharedAccount['standing']> = 'unable';
   let worksSince = Number.POSITIVE_INFINITY;
@@ -94,15 +74,14 @@ export function accountRunner(
 
   const runOnce = async (signal: AbortSignal): Promise<void> => {
     const over = new AbortController();
-    const run = async (account: OpenAccount): Promise<void> => {
+    const run = async (account: Account): Promise<void> => {
       if (refusals > 0) await askAgain(account, signal);
       refusals = 0;
       // A key that was refused may have been replaced: the first answers say so again.
       await account.store.saveState('active', null);
       await account.store.correctRuns(context.config.collections, context.schedule.of(userId));
-      const companions = accountCompanions(context, account);
-      const running = serviceOf(context, account, companions);
-      current = { account, service: running, bells: companions.bells };
+      const running = account.service;
+      current = account;
       stand('works');
       worksSince = link.clock.monotonic();
       signal.addEventListener('abort', () => void running.stop(), { signal: over.signal });
@@ -178,7 +157,7 @@ export function accountRunner(
 }
 
 /** @throws KeyRefused while no key is good; what pings throw */
-async function askAgain({ source, store }: OpenAccount, stop: AbortSignal): Promise<void> {
+async function askAgain({ source, store }: Account, stop: AbortSignal): Promise<void> {
   try {
     await source.ping({ signal: new AbortController().signal, stop });
   } catch (error) {
@@ -189,7 +168,7 @@ async function askAgain({ source, store }: OpenAccount, stop: AbortSignal): Prom
 
 /** Does nothing for an account that nothing may be asked for, until the signal aborts; the account's row says why. */
 async function standStill(
-  context: RunnerContext,
+  context: ProcessContext,
   userId: string,
   why: string,
   signal: AbortSignal,
@@ -204,62 +183,4 @@ async function standStill(
     if (!(error instanceof AccountRetired || error instanceof AccountHeld)) throw error;
   }
   await untilAborted(signal);
-}
-
-function serviceOf(
-  context: RunnerContext,
-  { fence, reader, source, store, mirror }: OpenAccount,
-  { loops, bells }: AccountCompanions,
-): AccountService {
-  const { config, db, log, failures, link } = context;
-  const { userId } = fence;
-  let prunedAt = Number.NEGATIVE_INFINITY;
-  let filledAt = Number.NEGATIVE_INFINITY;
-  return accountService({
-    reader,
-    collections: config.collections,
-    companions: loops,
-    starts: context.starts,
-    hasOthers: () => context.hasOthers(),
-    clock: link.clock,
-    random: link.random,
-    ping: (stop) => source.ping({ signal: new AbortController().signal, stop }),
-    tidy: async (signal) => {
-      // Who has columns to fill is looked for once for all accounts (work-finder.ts).
-      if (bells.filling.rung || link.clock.monotonic() - filledAt >= FILL_MS) {
-        filledAt = link.clock.monotonic();
-        while (!signal.aborted && (await mirror.backfill(fence)));
-        if (bells.filling.rung) await bells.filling.heard(signal);
-      }
-      for (const { budget } of source.keys) await budget.flush();
-      if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
-      prunedAt = link.clock.monotonic();
-      await followColumns(db);
-      await forgetOtherHints(db, fence, config.collections);
-      const aheadMs = context.clock.now() - link.clock.now();
-      if (aheadMs > CLOCK_AHEAD_MS) {
-        log.warn(
-          `account ${userId}: nothing is removed for its age: the database’s clock is ${formatSpan(aheadMs)} ahead of this machine’s; set the one that is wrong`,
-        );
-        return;
-      }
-      await pruneLog(db, fence, config.retention.logMs, signal);
-      await pruneSubmissions(db, fence, config.retention.logMs, signal);
-      await pruneEvents(db, fence, config.retention.eventsMs, signal);
-      const { history } = config;
-      if (history.kept && history.forMs !== undefined) {
-        await pruneHistory(db, fence, history.forMs, signal);
-      }
-    },
-    onState: async (state, reason) => {
-      const message = reason === undefined ? undefined : messageOf(reason);
-      if (message === undefined) log.info(`account ${userId}: goes on`);
-      else
-        log.error(
-          `account ${userId} has stopped: ${message}; its data stays, and it goes on by itself as soon as a key is good. Set a good MIRROR_API_KEY`,
-        );
-      await store.saveState(state, message ?? null);
-    },
-    onFailure: (what, error) => failures.failed(`${userId}: ${what}`, `account ${userId}: ${what}`, error),
-  });
 }

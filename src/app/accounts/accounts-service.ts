@@ -8,7 +8,7 @@ import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import { createFleetStore } from '../../db/ownership/fleet-store.ts';
 import { shareKeeper } from '../fleet/share-keeper.ts';
 import { accountRunner, type AccountRunner } from './account-runner.ts';
-import type { RunnerContext } from './open-account.ts';
+import type { ProcessContext } from './account.ts';
 import { askOwner, sortKeys } from './find-owners.ts';
 import { hashOfKey } from './servable-keys.ts';
 import { refusedKeyWait } from '../../sync/loops/account-service.ts';
@@ -22,7 +22,7 @@ const LONGEST_WAIT_MS = 60_000;
  * All accounts of the configured keys. A key that is refused, or can't be asked for, delays no other.
  * @param onBegun called when an account begins to be read; left out: nobody is told
  */
-export function accountsService(context: RunnerContext, keys: readonly Secret[], onBegun = (): void => {}) {
+export function accountsService(context: ProcessContext, keys: readonly Secret[], onBegun = (): void => {}) {
   const { log, link } = context;
   const runners = new Map<string, { runner: AccountRunner; keys: readonly Secret[] }>();
   const unknown = new Map<string, string>();

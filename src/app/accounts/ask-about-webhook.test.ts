@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { TransportError } from '../../model/errors.ts';
-import { askAboutWebhook } from './account-companions.ts';
+import { askAboutWebhook } from './account.ts';
 
 const { signal } = new AbortController();
 const REQUEST = { method: 'POST', route: '/v1/webhooks/register' } as const;

@@ -6,10 +6,10 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { PING } from '../../sync/ownership/ownership.ts';
 import { pingedOwner } from '../../sync/ownership/owner-of.ts';
 import { hashOfKey } from './servable-keys.ts';
-import type { AccountContext } from './open-account.ts';
+import type { ProcessContext } from './account.ts';
 import { linkKey } from './service-link.ts';
 
-type KeyContext = Pick<AccountContext, 'db' | 'link'>;
+type KeyContext = Pick<ProcessContext, 'db' | 'link'>;
 
 /** The keys by owner, as far as earlier runs stored it, and those whose owner has to be asked for. */
 export async function sortKeys({ db }: Pick<KeyContext, 'db'>, keys: readonly Secret[]) {
@@ -58,7 +58,7 @@ export interface UnknownKey {
  * for, delays no other.
  * @throws the first key's error, when no account is known at all; the signal's reason
  */
-export async function findAccounts(context: AccountContext, signal: AbortSignal) {
+export async function findAccounts(context: ProcessContext, signal: AbortSignal) {
   const { byOwner: accounts, unknown } = await sortKeys(context, context.config.service.keys);
   const unknownKeys: UnknownKey[] = [];
   let first: unknown;

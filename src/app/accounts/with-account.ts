@@ -2,7 +2,7 @@ import type { Secret } from '../../config/secret.ts';
 import { databaseTime } from '../../db/connection/db.ts';
 import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import type { Fence } from '../../model/fence.ts';
-import { openAccount, type OpenAccount, type RunnerContext, type AccountContext } from './open-account.ts';
+import { Account, type ProcessContext } from './account.ts';
 import { servableKeys } from './servable-keys.ts';
 import { openInstallation } from '../../db/installation/installation.ts';
 import { recordRecovery } from '../../db/installation/recovery.ts';
@@ -20,7 +20,7 @@ const AGAIN_MS = 1_000;
  * @throws what `task` throws; the signal's reason
  */
 async function notingRecovery<T>(
-  { db, link: { clock }, log }: Pick<AccountContext, 'db' | 'link' | 'log'>,
+  { db, link: { clock }, log }: Pick<ProcessContext, 'db' | 'link' | 'log'>,
   fence: Fence,
   signal: AbortSignal,
   task: () => Promise<T>,
@@ -44,7 +44,7 @@ async function notingRecovery<T>(
   }
 }
 
-type Owner = Pick<RunnerContext, 'urgentDb' | 'processId' | 'identity'>;
+type Owner = Pick<ProcessContext, 'urgentDb' | 'processId' | 'identity'>;
 
 /** A living process owns the account: nothing was done. */
 export class AccountHeld extends LeaseLost {
@@ -72,9 +72,9 @@ export interface UsedAccount {
  * @throws AccountRetired, AccountHeld, AccountUnservable; errors of `work`
  */
 export async function withAccount<T>(
-  context: RunnerContext,
+  context: ProcessContext,
   { userId, keys, signal, take = () => takeFor(context, userId), end, beforeClose }: UsedAccount,
-  work: (account: OpenAccount) => Promise<T>,
+  work: (account: Account) => Promise<T>,
 ): Promise<T> {
   await ensureAccount(context.db, userId, await databaseTime(context.db));
   await servableKeys(context, userId, keys);
@@ -82,11 +82,11 @@ export async function withAccount<T>(
   const noting = <R>(task: () => Promise<R>): Promise<R> => notingRecovery(context, fence, signal, task);
   // At once: it may stand in line for longer than the heartbeat leaves accounts that nobody works on.
   context.owned.add(fence, end);
-  let account: OpenAccount;
+  let account: Account;
   try {
     // Anew: it may have waited for its turn for days, and a key may be another account's since.
     const good = await servableKeys(context, userId, keys);
-    account = await noting(() => context.starts.begin(() => openAccount(context, fence, good), signal));
+    account = await noting(() => context.starts.begin(() => Account.open(context, fence, good), signal));
   } catch (error) {
     context.owned.remove(fence);
     // Where the database is away, it becomes a stray, which a heartbeat gives up.

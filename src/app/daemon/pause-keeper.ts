@@ -14,7 +14,7 @@ import type { Fence } from '../../model/fence.ts';
 import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountsService } from '../accounts/accounts-service.ts';
 import { DAEMON } from '../process/daemon-lives.ts';
-import type { RunnerContext } from '../accounts/open-account.ts';
+import type { ProcessContext } from '../accounts/account.ts';
 import { AccountHeld, withLease } from '../accounts/with-account.ts';
 
 /** How often (ms) it looks: a retired account is released within that time. */
@@ -28,7 +28,7 @@ const SAVE_AGAIN_MS = 60_000;
  * moment. Accounts that were retired are released.
  */
 export function pauseKeeper(
-  context: RunnerContext,
+  context: ProcessContext,
   accounts: Pick<AccountsService, 'runners' | 'allKnown'>,
 ): Service {
   const { db, config, clock, log, failures, processId } = context;
@@ -58,7 +58,7 @@ export function pauseKeeper(
     );
     for (const [userId, some] of Map.groupBy(wrong, (each) => each.userId)) {
       const runner = runners.find((each) => each.userId === userId);
-      const fence = runner?.current()?.account.fence;
+      const fence = runner?.current()?.fence;
       // Where another process owns the account, that one does it.
       if (fence !== undefined) await store(fence, some);
       else if (runner === undefined) await storeOfNobody(userId, some);

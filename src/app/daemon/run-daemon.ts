@@ -20,7 +20,7 @@ import { createMetrics, type KnownEndpoint, type Metrics } from '../../status/me
 import { createStatusServer, type Ready } from '../../status/server.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
-import type { RunnerContext } from '../accounts/open-account.ts';
+import type { ProcessContext } from '../accounts/account.ts';
 import { accountsService, type AccountsService } from '../accounts/accounts-service.ts';
 import { arrangeLiveViews } from '../../mirror/columns/follow-columns.ts';
 import { readRow } from '../../mirror/lookup/read-row.ts';
@@ -259,7 +259,7 @@ const DELIVERY_CONNECTIONS = 4;
 /** The listener for deliveries. */
 function webhookListener(
   publicUrl: string,
-  { config, hide, log, link: { clock } }: RunnerContext,
+  { config, hide, log, link: { clock } }: ProcessContext,
   mirror: OpenMirror,
   accounts: AccountsService,
   metrics: Metrics,

@@ -3,8 +3,8 @@ import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { type Service, service } from '@research-mirror/runtime/service';
 import { dueWork, type WaitingWork, waitingWork } from '../../db/due-work.ts';
 import { LeaseLost } from '../../model/errors.ts';
-import type { AccountRunner, RunningAccount } from '../accounts/account-runner.ts';
-import type { RunnerContext } from '../accounts/open-account.ts';
+import type { AccountRunner } from '../accounts/account-runner.ts';
+import type { Account, ProcessContext } from '../accounts/account.ts';
 
 export interface WorkFinderOptions {
   /** Starts all that is due. @returns milliseconds until a run is due, as far as known; 0: look again soon */
@@ -56,7 +56,7 @@ export function workFinder({ startDue, startWaiting, bell, clock, onFailure }: W
   });
 }
 
-type DueContext = Pick<RunnerContext, 'db' | 'config' | 'schedule' | 'clock'>;
+type DueContext = Pick<ProcessContext, 'db' | 'config' | 'schedule' | 'clock'>;
 
 /**
  * Looks for what the accounts that run here have to do, and starts it: due runs and misfires, due hints, submissions,
@@ -86,7 +86,7 @@ export async function startDueWork(
     if (isTooLate) toCorrect.add(userId);
   }
   for (const userId of toCorrect) {
-    const store = running.get(userId)?.account.store;
+    const store = running.get(userId)?.store;
     try {
       await store?.correctRuns(config.collections, schedule.of(userId));
     } catch (error) {
@@ -107,7 +107,7 @@ export async function startWaitingWork(
   if (running.size > 0) ringFor(running, await waitingWork(db));
 }
 
-function runningAmong(runners: readonly AccountRunner[]): ReadonlyMap<string, RunningAccount> {
+function runningAmong(runners: readonly AccountRunner[]): ReadonlyMap<string, Account> {
   return new Map(
     runners.flatMap((runner) => {
       const current = runner.current();
@@ -116,7 +116,7 @@ function runningAmong(runners: readonly AccountRunner[]): ReadonlyMap<string, Ru
   );
 }
 
-function ringFor(running: ReadonlyMap<string, RunningAccount>, { hinted, submitting }: WaitingWork): void {
+function ringFor(running: ReadonlyMap<string, Account>, { hinted, submitting }: WaitingWork): void {
   for (const userId of hinted) running.get(userId)?.bells.hints.ring();
   for (const userId of submitting) running.get(userId)?.bells.submissions.ring();
 }

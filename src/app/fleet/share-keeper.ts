@@ -3,7 +3,7 @@ import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { countOf } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { type Service, service } from '@research-mirror/runtime/service';
-import type { RunnerContext } from '../accounts/open-account.ts';
+import type { ProcessContext } from '../accounts/account.ts';
 import { ownedBy } from '../accounts/with-account.ts';
 import type { FailureLog } from '../failure-log.ts';
 import { shareOut } from './share-out.ts';
@@ -48,7 +48,7 @@ const PATIENCE_MS = 6_000;
  * @param bell rung when an account here, or another daemon, may have changed
  */
 export function shareKeeper(
-  context: Pick<RunnerContext, 'processId' | 'hasOthers' | 'interruptedAt' | 'clock'>,
+  context: Pick<ProcessContext, 'processId' | 'hasOthers' | 'interruptedAt' | 'clock'>,
   log: Pick<Logger, 'info'>,
   failures: Pick<FailureLog, 'failed'>,
   store: FleetStore,

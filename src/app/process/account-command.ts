@@ -8,7 +8,7 @@ import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { findAccounts, type UnknownKey } from '../accounts/find-owners.ts';
-import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
+import type { Account, ProcessContext } from '../accounts/account.ts';
 import { AccountHeld, withAccount } from '../accounts/with-account.ts';
 import { DAEMON } from './daemon-lives.ts';
 import type { WorkOptions } from './open-mirror.ts';
@@ -31,12 +31,12 @@ export interface AccountCommand<A extends Asked, T, P extends CollectionProgress
   readonly name: string;
   /** Says that it was not done for a collection. */
   readonly notDone: (userId: string, collection: CollectionName, why: string) => T;
-  readonly work: (account: OpenAccount, asked: A, run: CommandRun<P>) => Promise<T[]>;
+  readonly work: (account: Account, asked: A, run: CommandRun<P>) => Promise<T[]>;
 }
 
 /** What the work on an account is given. */
 export interface CommandRun<P> {
-  readonly context: RunnerContext;
+  readonly context: ProcessContext;
   /** The account's own loops go on beside it: the process is a daemon. */
   readonly isDaemon: boolean;
   readonly signal: AbortSignal;
@@ -47,7 +47,7 @@ export interface CommandRun<P> {
 type UseAccount = <R>(
   userId: string,
   signal: AbortSignal,
-  work: (account: OpenAccount) => Promise<R>,
+  work: (account: Account) => Promise<R>,
 ) => Promise<R>;
 
 /** A daemon's accounts: those that run at the moment. */
@@ -61,7 +61,7 @@ export function accountsOfDaemon(
       ?.current();
     if (current === undefined) throw new LeaseLost('the daemon does not hold the account at the moment');
     try {
-      return await work(current.account);
+      return await work(current);
     } catch (error) {
       // The account's loops find it out at once, too: they stop, and ask until a key is good.
       if (error instanceof KeyRefused) for (const name of collections) current.service.pollDue(name);
@@ -71,7 +71,10 @@ export function accountsOfDaemon(
 }
 
 /** Accounts that a command's own process takes for a moment, where no living process owns them. */
-function accountsTaken(context: RunnerContext, accounts: ReadonlyMap<string, readonly Secret[]>): UseAccount {
+function accountsTaken(
+  context: ProcessContext,
+  accounts: ReadonlyMap<string, readonly Secret[]>,
+): UseAccount {
   return async (userId, signal, work) => {
     try {
       return await withAccount(context, { userId, keys: accounts.get(userId) ?? [], signal }, work);
@@ -88,7 +91,7 @@ function accountsTaken(context: RunnerContext, accounts: ReadonlyMap<string, rea
  */
 export function commandHandler<A extends Asked, T, P extends CollectionProgress>(
   { notDone, work }: AccountCommand<A, T, P>,
-  context: RunnerContext,
+  context: ProcessContext,
   isDaemon: boolean,
   use: UseAccount,
 ): CommandHandler {

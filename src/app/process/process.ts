@@ -24,7 +24,7 @@ import { ReadingStarts } from '../../sync/loops/reading-starts.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import { type FailureLog, failureLog } from '../failure-log.ts';
 import { logObserver } from './log-observer.ts';
-import type { RunnerContext } from '../accounts/open-account.ts';
+import type { ProcessContext } from '../accounts/account.ts';
 import { createSchedule } from '../../schedule/next-runs.ts';
 import type { ServiceLink } from '../accounts/service-link.ts';
 import { openMirror, type OpenMirror, type WorkOptions } from './open-mirror.ts';
@@ -73,7 +73,7 @@ export function walkHeap(setFlags: (flags: string) => void): SyncObserver {
 export interface ProcessOptions
   extends
     Omit<WorkOptions, 'signal'>,
-    Partial<Pick<RunnerContext, 'onSubmission' | 'onRegistered'>>,
+    Partial<Pick<ProcessContext, 'onSubmission' | 'onRegistered'>>,
     Partial<Pick<ServiceLink, 'onExchange'>> {
   /** `start`, `sync`: what others see of this process. */
   readonly command: string;
@@ -131,7 +131,7 @@ export async function createProcess(options: ProcessOptions) {
       throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
     }
   };
-  const context: RunnerContext = {
+  const context: ProcessContext = {
     config,
     db: mirror.db,
     urgentDb: mirror.urgentDb,

@@ -53,7 +53,7 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
       ...(backlogs.get(`${userId}/${each.collection}`) ?? NO_BACKLOG),
     }));
     // Of accounts that this process reads as it has them, of others what is stored.
-    const ours = runners.get(userId)?.current()?.account.source.keys;
+    const ours = runners.get(userId)?.current()?.source.keys;
     const budgets =
       ours?.map(({ keyHash, budget }) => budgetOf(keyHash, budget.snapshot(), now)) ??
       storedBudgets
@@ -122,7 +122,7 @@ export async function lookAtKeys(
   const hashes = (service?.keys ?? []).map(hashOfKey);
   const known = new Map((await knownKeys(db, hashes)).map((key) => [key.keyHash, key]));
   const refusedHere = new Set(
-    (running?.runners() ?? []).flatMap((runner) => runner.current()?.account.source.refusedKeys() ?? []),
+    (running?.runners() ?? []).flatMap((runner) => runner.current()?.source.refusedKeys() ?? []),
   );
   // An account that stopped for it says so itself.
   const told = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));

@@ -16,9 +16,8 @@ import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';
 import { findAccounts, sortKeys } from '../accounts/find-owners.ts';
-import type { OpenAccount, RunnerContext } from '../accounts/open-account.ts';
+import type { Account } from '../accounts/account.ts';
 import { servableKeys } from '../accounts/servable-keys.ts';
-import { submitLoop } from '../accounts/account-companions.ts';
 import { ownedBy, withAccount } from '../accounts/with-account.ts';
 import { DAEMON, daemonLives } from '../process/daemon-lives.ts';
 import type { WorkOptions } from '../process/open-mirror.ts';
@@ -139,9 +138,7 @@ async function sendHere(
       const installation = createInstallation({ ...installationOf(options), db, log });
       await installation.start();
       try {
-        await withAccount(context, { userId, keys, signal }, (account) =>
-          sendOne(account, context, options, id),
-        );
+        await withAccount(context, { userId, keys, signal }, (account) => sendOne(account, options, id));
         return undefined;
       } finally {
         await installation.stop();
@@ -158,15 +155,10 @@ async function sendHere(
 }
 
 /** Runs the loop that sends it until it has ended. */
-async function sendOne(
-  account: OpenAccount,
-  context: RunnerContext,
-  options: SubmitOptions,
-  id: string,
-): Promise<void> {
+async function sendOne(account: Account, options: SubmitOptions, id: string): Promise<void> {
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
-  const loop = submitLoop(account, context, new Doorbell(), id)(signal);
+  const loop = account.submitLoop(new Doorbell(), id)(signal);
   try {
     await Promise.race([followSubmission(id, { ...options, signal }), loop]);
   } finally {

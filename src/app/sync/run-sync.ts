@@ -3,7 +3,7 @@ import { refusesKey } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import type { UnknownKey } from '../accounts/find-owners.ts';
-import type { OpenAccount } from '../accounts/open-account.ts';
+import type { Account } from '../accounts/account.ts';
 import {
   type AccountCommand,
   type CommandRun,
@@ -48,9 +48,9 @@ export async function runSync(
 }
 
 async function syncAccount(
-  { reader, mirror, store, fence, clock }: OpenAccount,
+  { reader, mirror, store, fence }: Account,
   asked: SyncAsked,
-  { context: { observers }, isDaemon, signal, onProgress }: CommandRun<PassProgress>,
+  { context: { observers, clock }, isDaemon, signal, onProgress }: CommandRun<PassProgress>,
 ): Promise<CollectionPass[]> {
   const sum = sumUp((each) => {
     if (each.userId === fence.userId) onProgress(each);

@@ -4,7 +4,7 @@ import type { Sample } from '../../mirror/rows/live-rows.ts';
 import { notVerified, type VerifiedCollection, type VerifyProgress } from '../../sync/verify/report.ts';
 import { verifyAccount } from '../../sync/verify/verify-account.ts';
 import type { UnknownKey } from '../accounts/find-owners.ts';
-import type { OpenAccount } from '../accounts/open-account.ts';
+import type { Account } from '../accounts/account.ts';
 import {
   type AccountCommand,
   type Asked,
@@ -53,12 +53,12 @@ export async function runVerify(
 }
 
 function verifyOne(
-  account: OpenAccount,
+  account: Account,
   { collections, sample = null }: VerifyAsked,
   { context: { db, config }, isDaemon, signal, onProgress }: CommandRun<VerifyProgress>,
 ): Promise<VerifiedCollection[]> {
   const { reader } = account;
-  const asked = { context: account, db, config, collections, sample, signal, onProgress };
+  const asked = { context: account.reading, db, config, collections, sample, signal, onProgress };
   // A process of its own polls nothing.
   if (!isDaemon) return verifyAccount(asked);
   const catchUp = async (name: CollectionName): Promise<void> => {

@@ -1,5 +1,5 @@
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
-import type { OpenAccount } from '../../../src/app/accounts/open-account.ts';
+import type { Account } from '../../../src/app/accounts/account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Database } from '../../../src/db/connection/database.ts';
@@ -15,7 +15,7 @@ export interface MirrorAccount {
   readonly userId: string;
   readonly answers: AnswerLog;
   /** What is open now: `reopen` replaces it. */
-  current: OpenAccount;
+  current: Account;
   /** Called before each request goes out. */
   onRequest: (path: string) => void;
   /** Requests sent so far. */
@@ -54,14 +54,14 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
   };
   const wire = createTransport({ baseUrl: source.url, clock: systemClock, userAgent: 'attack' });
   let processes = 0;
-  const open = async (): Promise<OpenAccount> => {
+  const open = async (): Promise<Account> => {
     const parts = await quietParts(config, db, watched(wire, account, given.tell));
     processes += 1;
     // No row of its own: anybody may take the account at any time.
     const processId = `attack ${userId} ${processes}`;
     return takeAndOpen({ ...parts, processId, observers: [given.observer] }, userId);
   };
-  const account: Omit<MirrorAccount, 'current'> & { current?: OpenAccount } = {
+  const account: Omit<MirrorAccount, 'current'> & { current?: Account } = {
     userId,
     answers: new AnswerLog(),
     onRequest: () => {},

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { createLogger } from '@research-mirror/runtime/logger';
 import type { Transport } from '../../../src/api/transport.ts';
 import { createSchedule } from '../../../src/schedule/next-runs.ts';
-import { openAccount, type OpenAccount, type RunnerContext } from '../../../src/app/accounts/open-account.ts';
+import { Account, type ProcessContext } from '../../../src/app/accounts/account.ts';
 import { failureLog } from '../../../src/app/failure-log.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import type { Db } from '../../../src/db/connection/db.ts';
@@ -26,7 +26,7 @@ export async function quietParts(
   db: Db,
   transport: Transport,
   clock: Clock = systemClock,
-): Promise<RunnerContext> {
+): Promise<ProcessContext> {
   return {
     config,
     db,
@@ -63,8 +63,8 @@ export async function quietParts(
 }
 
 /** Takes an account that is free, and opens it. */
-export async function takeAndOpen(parts: RunnerContext, userId: string): Promise<OpenAccount> {
+export async function takeAndOpen(parts: ProcessContext, userId: string): Promise<Account> {
   const taken = await takeAccount(parts.db, userId, parts.processId, parts.identity);
   if (taken.state !== 'taken') throw new Error('the account is not free');
-  return openAccount(parts, taken.fence, parts.config.service.keys);
+  return Account.open(parts, taken.fence, parts.config.service.keys);
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
-import type { OpenAccount, RunnerContext } from '../../../src/app/accounts/open-account.ts';
+import type { Account, ProcessContext } from '../../../src/app/accounts/account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { ensureAccount } from '../../../src/db/ownership/lease.ts';
@@ -23,7 +23,7 @@ export interface TestAccount {
   readonly sandbox: TestSandbox;
   readonly database: MigratedDatabase;
   readonly config: ServiceConfig;
-  readonly parts: RunnerContext;
+  readonly parts: ProcessContext;
   /** Paths with their queries, in the order in which they were sent. */
   readonly asked: string[];
   readonly walks: WalkEnded[];
@@ -38,7 +38,7 @@ export interface TestAccount {
   /** What the program is given in place of the service's answer. */
   onAnswer: (path: string, answer: HttpAnswer) => HttpAnswer;
   /** What is open now: `reopen` replaces it. */
-  current: OpenAccount;
+  current: Account;
   read(name: CollectionName, what: ReadRequest['what'], signal?: AbortSignal): Promise<ReadOutcome>;
   /** As a new process goes on: nothing is left but what was committed. */
   reopen(): Promise<void>;
@@ -97,7 +97,7 @@ export async function createTestAccount(
       return test.onAnswer(path, answer);
     },
   };
-  const parts: RunnerContext = { ...(await quietParts(config, db, transport, clock)), observers };
+  const parts: ProcessContext = { ...(await quietParts(config, db, transport, clock)), observers };
   await ensureAccount(db, userId, new Date());
   const test: TestAccount = {
     sandbox,

@@ -88,9 +88,9 @@ describe('an account that was taken from the only daemon, which has nothing to w
     const { token } = (await owner()) ?? {};
     await owned.reopen(db);
     opening.resolve();
-    const { account: now } = await eventually('the account to run under another fence', () => {
+    const now = await eventually('the account to run under another fence', () => {
       const current = service.runners()[0]?.current();
-      return current?.account.fence.token !== token && current;
+      return current?.fence.token !== token && current;
     });
     expect(Number(now.fence.token)).toBeGreaterThan(Number(token));
   });
@@ -102,7 +102,7 @@ describe('an account that begins to run', () => {
     const begun: (string | undefined)[] = [];
     service = accountsService(account.parts, account.config.service.keys, () => {
       rings += 1;
-      begun.push(service.runners()[0]?.current()?.account.fence.userId);
+      begun.push(service.runners()[0]?.current()?.fence.userId);
     });
     await service.start();
     await eventually('a ring', () => rings > 0);
@@ -164,7 +164,7 @@ describe('a key whose owner was asked for while another process owned the accoun
       return reads.promise;
     };
     await releaseAccount(db, fence);
-    const { source } = (await running()).account;
+    const { source } = await running();
     const other = source.keys[0]?.budget.snapshot().groups.find(({ group }) => group === 'other');
     reads.resolve();
     expect((other?.used ?? 0) - inFlight).toBe(21);

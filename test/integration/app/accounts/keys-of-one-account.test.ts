@@ -32,7 +32,7 @@ describe('keys of one account that are met at the same time', () => {
     });
     await eventually('the account to run with all keys', () => {
       const running = service.runners()[0]?.current();
-      return running?.account.source.keys.length === keys.length && running;
+      return running?.source.keys.length === keys.length && running;
     });
     expect(service.runners()).toHaveLength(1);
     expect(service.unknownKeys().size).toBe(0);

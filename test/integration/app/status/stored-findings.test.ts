@@ -110,7 +110,7 @@ it('counts each configured key in one state, and names those that are of no use'
 
   // A daemon knows more: a key that has an owner was refused, and why the owner of another is not known.
   const runner = {
-    current: () => ({ account: { source: { refusedKeys: () => [hashOf('withdrawn')] } } }),
+    current: () => ({ source: { refusedKeys: () => [hashOf('withdrawn')] } }),
   };
   const unknownKeys = new Map([[hashOf('new').slice(0, 8), 'no answer']]);
   const daemon = { runners: () => [runner], unknownKeys: () => unknownKeys } as never;

@@ -64,7 +64,7 @@ describe('the two readings of verify', () => {
     for (const { how, id } of played) await account.query(TAMPERING[how].sql.replaceAll('$', id));
 
     const [found] = await verifyAccount({
-      context: account.current,
+      context: account.current.reading,
       db: account.database.db,
       config: account.config,
       collections: ['research_jobs'],
