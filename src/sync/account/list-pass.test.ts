@@ -127,15 +127,15 @@ describe('a pass over lists', () => {
         let now = SINCE.getTime();
         lists = new Lists(count, () => now);
         lists.changing = (id) => Number(id) < changing;
-        let runs = 0;
         let readings = 0;
         const lastRead = new Map([...lists.readAt.keys()].map((id) => [id, 0]));
         const longest = 2 * (count + Math.max(10, readsOfARun));
-        for (; readings < 4 * longest; now += 1) {
+        const most = 1 + (4 * longest) / Math.min(count, readsOfARun);
+        for (let run = 1; run <= most; run += 1) {
+          now += 1;
           const since = new Date(now);
           const until = new Date(now + readsOfARun);
-          runs += 1;
-          const first = runs % 2 === 1 ? 'changed' : 'unread';
+          const first = run % 2 === 1 ? 'changed' : 'unread';
           await pass({ workers: 1, since, until, now: () => new Date(now), first }, (id) => {
             now += 1;
             readings += 1;
