@@ -85,7 +85,7 @@ it('a second replacement of the webhook within an hour is not answered by a regi
       const { kind, change } = judge(it, there, how);
       const before = it.replacedAt.filter((at) => at > ago(60)).length;
       const after = change.replacedAt?.length ?? 0;
-      if (kind === 'register' && after > before) expect(after).toBe(1);
+      expect(kind === 'register' && after > before && after > 1).toBe(false);
     }),
   );
 });
