@@ -14,7 +14,8 @@
  * `--every`: seconds between two ends, 0: none. `--together`: daemons know that they run on one machine, and notice a
  * death by its process ID; else they take each other for distant, as in containers, and wait for the heartbeat to run
  * out. `--failover`: a standby of Postgres takes over in the middle. `--older`: a rolling upgrade: the first daemons run
- * that program, an older version's dist/program/main.js, and who is ended comes back as this version. `--compare`:
+ * that program, an older version's dist/program/main.js, and who is ended comes back as this version, the last of them
+ * in the end: daemons of two versions do not share out with each other. `--compare`:
  * accounts whose every field is compared in the end. What `--every 0 --accounts 1000 --rows 1000 --daemons 1` costs, and
  * 4, is in docs/scaling.md.
  */
@@ -102,9 +103,8 @@ await onStage(flags.postgres, async (stage) => {
       return rowCount === 1;
     });
   };
-  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
-    const pids = [...daemons.keys()];
-    const pid = pids[Math.floor(random() * pids.length)] ?? 0;
+  const anyPid = (): number => [...daemons.keys()][Math.floor(random() * daemons.size)] ?? 0;
+  const end = async (signal: 'SIGKILL' | 'SIGTERM', pid = anyPid()): Promise<void> => {
     const daemon = daemons.get(pid);
     spent += processSeconds(pid);
     if (signal === 'SIGKILL') daemons.delete(pid);
@@ -177,6 +177,11 @@ await onStage(flags.postgres, async (stage) => {
     const server = ((await serverOf()) - before.server) / seconds;
     const resident = [...daemons.keys()].map((pid) => residentOf(pid)?.now ?? Number.NaN);
     process.stderr.write('\n');
+    for (const [pid, { child }] of daemons) {
+      if (first === undefined || !child.spawnargs.includes(first)) continue;
+      await end('SIGTERM', pid);
+      await begin();
+    }
     await eventually('even shares in the end', () => isEven(watch));
     const delays = await mirroredAll(changed);
     over.abort();
