@@ -16,7 +16,7 @@ export const UNANSWERED_MS = 30_000;
 /** Moments are kept for a second window: an answer that took long can then still be judged. */
 const MEMORY_MS = 2 * WINDOW_MS;
 
-/** Pruned moments after which an array is cut: pruning costs amortised O(1). */
+/** Forgotten moments after which the array is cut: forgetting costs amortised O(1). */
 const COMPACT_AT = 1_024;
 
 /**
@@ -24,10 +24,9 @@ const COMPACT_AT = 1_024;
  * sending until the answer + window + guard (docs/design/rate-limit.md, "Slots"). Moments are monotonic milliseconds.
  */
 export class SlotLog {
-  /** When the server counted ended requests, at the latest; each kind in its own order. */
-  readonly #answered = new Moments();
-  readonly #unanswered = new Moments();
-  readonly #inherited = new Moments();
+  /** When the server counted ended requests, at the latest, in order; forgotten ones stand before `#head`. */
+  readonly #counted: number[] = [];
+  #head = 0;
   #inFlight = 0;
   #sent = 0;
   #endedAt = -Infinity;
@@ -48,7 +47,7 @@ export class SlotLog {
   }
 
   start(now: number): void {
-    for (const log of this.#logs()) log.prune(now - MEMORY_MS);
+    this.#forget(now - MEMORY_MS);
     this.#inFlight += 1;
     this.#sent += 1;
   }
@@ -63,88 +62,56 @@ export class SlotLog {
   answered(at: number): void {
     this.#inFlight -= 1;
     this.#endedAt = at;
-    this.#answered.add(at);
+    this.inherit(at);
   }
 
   /** No answer came until `at`: the request may reach the server for some time yet. */
   unanswered(at: number): void {
     this.#inFlight -= 1;
     this.#endedAt = at;
-    this.#unanswered.add(at + UNANSWERED_MS);
+    this.inherit(at + UNANSWERED_MS);
   }
 
-  /** A slot of an earlier process, counted by the server at `at` at the latest. */
+  /** A slot that is not under way, of an earlier process for instance, counted by the server at `at` at the latest. */
   inherit(at: number): void {
-    this.#inherited.add(at);
+    this.#counted.splice(this.#firstAfter(at), 0, at);
   }
 
   /** Slots in use. */
   used(now: number): number {
-    return this.#countedAfter(now - IN_USE_MS);
+    return this.#inFlight + this.#countedAfter(now - IN_USE_MS);
   }
 
   /** When the next slot comes free; Infinity: only requests under way use any. */
   nextFree(now: number): number {
-    const after = now - IN_USE_MS;
-    return Math.min(...this.#logs().map((log) => log.nextAfter(after) ?? Infinity)) + IN_USE_MS;
+    return (this.#counted[this.#firstAfter(now - IN_USE_MS)] ?? Infinity) + IN_USE_MS;
   }
 
   /** Most requests of ours that a server had counted when it judged one sent at `sentAt`; undefined: too long ago. */
   countedAt(sentAt: number, now: number): number | undefined {
-    return sentAt - IN_USE_MS < now - MEMORY_MS ? undefined : this.#countedAfter(sentAt - IN_USE_MS);
+    const from = sentAt - IN_USE_MS;
+    return from < now - MEMORY_MS ? undefined : this.#inFlight + this.#countedAfter(from);
   }
 
   #countedAfter(moment: number): number {
-    return this.#logs().reduce((sum, log) => sum + log.countAfter(moment), this.#inFlight);
+    return this.#counted.length - this.#firstAfter(moment);
   }
 
-  #logs(): readonly Moments[] {
-    return [this.#answered, this.#unanswered, this.#inherited];
-  }
-}
-
-/**
- * A sorted list of moments that grows at its end and is pruned at its beginning. Counting is a binary search: a limit
- * of a million requests costs hardly more than one of sixty.
- */
-export class Moments {
-  readonly #all: number[] = [];
-  #head = 0;
-
-  /** Cheap for nearly sorted input: a moment is moved past the few later ones. */
-  add(moment: number): void {
-    let index = this.#all.length;
-    while (index > this.#head && (this.#all[index - 1] ?? moment) > moment) index -= 1;
-    if (index === this.#all.length) this.#all.push(moment);
-    else this.#all.splice(index, 0, moment);
-  }
-
-  /** How many moments are later than `moment`. */
-  countAfter(moment: number): number {
-    return this.#all.length - this.#firstAfter(moment);
-  }
-
-  /** The earliest moment later than `moment`. */
-  nextAfter(moment: number): number | undefined {
-    return this.#all[this.#firstAfter(moment)];
-  }
-
-  /** Forgets all moments up to `moment`. */
-  prune(moment: number): void {
-    while (this.#head < this.#all.length && (this.#all[this.#head] ?? Infinity) <= moment) this.#head += 1;
-    if (this.#head > COMPACT_AT && this.#head > this.#all.length / 2) {
-      this.#all.splice(0, this.#head);
-      this.#head = 0;
-    }
-  }
-
+  /** A binary search: a limit of a million requests costs hardly more than one of sixty. */
   #firstAfter(moment: number): number {
-    let [low, high] = [this.#head, this.#all.length];
+    let [low, high] = [this.#head, this.#counted.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#all[middle] ?? Infinity) > moment) high = middle;
+      if ((this.#counted[middle] ?? Infinity) > moment) high = middle;
       else low = middle + 1;
     }
     return low;
+  }
+
+  #forget(moment: number): void {
+    this.#head = this.#firstAfter(moment);
+    if (this.#head <= COMPACT_AT || this.#head <= this.#counted.length / 2) return;
+    this.#counted.splice(0, this.#head);
+    this.#head = 0;
   }
 }

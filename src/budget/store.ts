@@ -44,17 +44,14 @@ export interface NewBlock {
  */
 export interface FreedSlots {
   readonly keyHash: string;
-  /** `update slot_block set freed = $freed` for each. */
-  readonly blocks: readonly FreedBlock[];
+  /** `update slot_block set freed = $freed` for each: when its answered or returned slots come free again, all of them. */
+  readonly blocks: readonly {
+    readonly group: RateGroup;
+    readonly blockId: number;
+    readonly freed: readonly number[];
+  }[];
   /** Upsert of rate_group for each. */
   readonly learnt: readonly LearntRow[];
-}
-
-export interface FreedBlock {
-  readonly group: RateGroup;
-  readonly blockId: number;
-  /** When the block's answered or returned slots come free again: the whole list, not additions. */
-  readonly freed: readonly number[];
 }
 
 export interface LearntRow {
