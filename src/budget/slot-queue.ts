@@ -46,7 +46,7 @@ export class SlotQueue {
         },
         fail: (error) => {
           signal.removeEventListener('abort', leave);
-          reject(error as Error);
+          reject(error);
         },
       };
       signal.addEventListener('abort', leave, { once: true });
