@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page, Response as PageResponse } from 'playwright-core';
-import { freePort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { readFlags } from '../../bench/support/flags.ts';
 import { Claims, print, printMachine, printTable } from '../../bench/support/report.ts';
@@ -102,7 +102,7 @@ async function startSuperset(
   await run(superset, ['db', 'upgrade'], { env, cwd: home });
   await run(superset, [...admin, '--email', 'admin@localhost', '--password', password], { env, cwd: home });
   await run(superset, ['init'], { env, cwd: home });
-  const port = await freePort();
+  const port = await nonEphemeralPort();
   await mkdir(flags.shots, { recursive: true });
   const log = await open(join(flags.shots, 'superset.log'), 'w');
   const server = spawn(superset, ['run', '-p', String(port), '--with-threads'], {

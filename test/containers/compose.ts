@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { VARIABLES } from '../../src/config/settings.ts';
-import { freePort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { ROOT } from '../support/rules/source-files.ts';
 import { type CommandOutcome, execute, executeWell } from './docker.ts';
 
@@ -15,7 +15,7 @@ interface ComposeOptions {
 
 /** The compose file as a project of its own, on free ports, with nothing of the developer's configuration. */
 export async function composeProject({ files = [], env: given = {} }: ComposeOptions = {}) {
-  const [httpPort, postgresPort] = [await freePort(), await freePort()];
+  const [httpPort, postgresPort] = [await nonEphemeralPort(), await nonEphemeralPort()];
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
   // Empty counts as not set, and goes before a developer's .env, which may hold a real account.

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { manifest } from '../kubernetes/manifests.ts';
 import { execute, executeWell } from './docker.ts';
 
@@ -32,8 +32,8 @@ export async function runDaemons(folder: string, accounts: number, count: number
   await executeWell(['docker', 'build', '--tag', IMAGE, '.']);
   const prefix = `research-mirror-${process.pid}`;
   const [network, sandbox, postgres] = [`${prefix}-net`, `${prefix}-service`, `${prefix}-postgres`];
-  const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
-  const postgresPort = await freePort();
+  const ports = await Promise.all(Array.from({ length: count }, () => nonEphemeralPort()));
+  const postgresPort = await nonEphemeralPort();
   const password = `p${process.pid}w`;
   const keys = Array.from({ length: accounts }, (_, index) => `key-${1001 + index}`);
   /** What the Secret holds: the manifests' files, by name. */

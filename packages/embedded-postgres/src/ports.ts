@@ -1,17 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { createServer, type AddressInfo } from 'node:net';
-
-/** A TCP port of the loopback interface that is free now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
+import { createServer } from 'node:net';
 
 /** Below the ephemeral ports of Linux, macOS and Windows, which they give to outgoing connections and to `port: 0`. */
 const [FIRST, END] = [20_000, 32_000] as const;

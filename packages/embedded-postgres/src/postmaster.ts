@@ -3,6 +3,7 @@ import { link, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock } from '@research-mirror/runtime/clock';
+import { textOf } from '@research-mirror/runtime/read-or-create';
 
 /** A running server, as its `postmaster.pid` describes it. */
 export interface Postmaster {
@@ -55,15 +56,6 @@ export async function clearStalePidFile(pgData: string, clock: Clock): Promise<v
 
 function pidFile(pgData: string): string {
   return join(pgData, 'postmaster.pid');
-}
-
-async function textOf(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 /** Lines: process ID, data directory, start time, port, …; the server writes them one after another. */

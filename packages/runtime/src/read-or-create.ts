@@ -10,7 +10,7 @@ export async function readOrCreate(
   mode = 0o666,
 ): Promise<string> {
   const kept = await textOf(file);
-  if (kept !== undefined) return kept;
+  if (kept !== undefined) return kept.trim();
   const unfinished = `${file}.${process.pid}`;
   await writeFile(unfinished, `${await make()}\n`, { mode, flush: true });
   try {
@@ -23,9 +23,10 @@ export async function readOrCreate(
   return (await readFile(file, 'utf8')).trim();
 }
 
-async function textOf(file: string): Promise<string | undefined> {
+/** A file's text; undefined where there is no such file. */
+export async function textOf(file: string): Promise<string | undefined> {
   try {
-    return (await readFile(file, 'utf8')).trim();
+    return await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

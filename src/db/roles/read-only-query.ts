@@ -137,12 +137,10 @@ export class StatementRefused extends Error {
 /** The session's user may do more than read, so no statement is run. */
 export class MoreThanReading extends Error {
   override readonly name = 'MoreThanReading';
-  /** What else, in words: "is a superuser". */
-  readonly may: readonly string[];
 
+  /** @param may what else, in words: "is a superuser" */
   constructor(may: readonly string[]) {
     super(`the database's user ${may.join(', ')}`);
-    this.may = may;
   }
 }
 

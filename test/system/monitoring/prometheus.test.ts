@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import {
   isPrometheusTested,
@@ -27,7 +27,7 @@ describe.runIf(isPrometheusTested())('a daemon that Prometheus reads', () => {
   let prometheus: Prometheus;
   beforeAll(async () => {
     system = await createSystem({ jobSeconds: 1 });
-    const webhookPort = await freePort();
+    const webhookPort = await nonEphemeralPort();
     const env = {
       MIRROR_PUBLIC_URL: `http://127.0.0.1:${webhookPort}`,
       MIRROR_WEBHOOK_PORT: String(webhookPort),
