@@ -9,7 +9,7 @@ const NO_READERS = /(?:\/connection\/(?:state|mirror)-tables\.ts|\/copied-tables
 function readers(): string[] {
   const schema = readFileSync(join(ROOT, 'migrations/schema.sql'), 'utf8');
   const sources = sourceFiles('src')
-    .filter(({ path }) => !/\.test\.ts$/.test(path) && !NO_READERS.test(path))
+    .filter(({ path }) => !path.endsWith('.test.ts') && !NO_READERS.test(path))
     .map(({ text }) => text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''));
   return [
     ...sources,

@@ -105,11 +105,13 @@ describe('a mirror of 0.2.0', () => {
     expect(gone.filter((each) => !each.startsWith('mirror_sync.'))).toEqual([]);
     const now = await content(kept);
     for (const [name, all] of kept) {
-      expect(only(now.get(name) ?? [], all), name).toEqual(only(rows.get(name) ?? [], all));
+      expect([name, ...only(now.get(name) ?? [], all)]).toEqual([name, ...only(rows.get(name) ?? [], all)]);
     }
     expect([...rows.values()].flat().length).toBeGreaterThan(200);
     const views = ['changes', 'companies', 'freshness', 'data_quality', 'lists_live', 'research_jobs_versions'];
-    for (const view of views) expect((await run(`select * from mirror.${view}`)).length, view).toBeGreaterThan(0);
+    const empty: string[] = [];
+    for (const view of views) if ((await run(`select * from mirror.${view}`)).length === 0) empty.push(view);
+    expect(empty).toEqual([]);
   });
 
   it('is brought to this version but for what is dropped while a program of 0.2.0 lives, which may go on and begin again', async () => {
