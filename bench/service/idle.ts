@@ -56,6 +56,7 @@ await onStage(flags.postgres, async (stage) => {
       const begun = performance.now();
       while (!(await isMirrored(client, users.length * 6))) await pause(1000);
       const loaded = (performance.now() - begun) / 1000;
+      const { requests: firstLoad } = await sandbox.control.counters();
       const atWork = residentOf(pid)?.most ?? Number.NaN;
       // What the first readings leave to be done: second readings, columns that are filled.
       await pause(1.5 * MINUTE);
@@ -85,7 +86,9 @@ await onStage(flags.postgres, async (stage) => {
           ['transactions a minute', minutely('transactions')],
           ['rows of sync_log a minute', minutely('walks')],
           ['requests a minute', minutely('requests')],
+          ['pings an hour', (((per('pings') / seconds) * 3600) / users.length).toFixed(0)],
           ['all accounts: first load', `${loaded.toFixed(0)} s`],
+          ['all accounts: requests of the first load', String(firstLoad)],
           [
             'processor seconds of the first load',
             `${before.daemon.toFixed(0)} + ${before.postgres.toFixed(0)}`,
@@ -114,6 +117,7 @@ await onStage(flags.postgres, async (stage) => {
     readonly walks: number;
     readonly overdue: number;
     readonly requests: number;
+    readonly pings: number;
   }
 
   async function stand(client: pg.Client, daemonPid: number): Promise<Stand> {
@@ -124,6 +128,7 @@ await onStage(flags.postgres, async (stage) => {
          (select count(*) from mirror._collections where next_poll_at < now() - interval '1 minute') as overdue`,
     );
     const [row] = rows;
+    const { requests, byRouteAndStatus } = await sandbox.control.counters();
     return {
       at: performance.now(),
       daemon: processSeconds(daemonPid),
@@ -132,7 +137,8 @@ await onStage(flags.postgres, async (stage) => {
       transactions: Number(row?.transactions),
       walks: Number(row?.walks),
       overdue: Number(row?.overdue),
-      requests: (await sandbox.control.counters()).requests,
+      requests,
+      pings: byRouteAndStatus['GET /v1/ping 200'] ?? 0,
     };
   }
 });

@@ -10,7 +10,7 @@ import type { SharedAccount } from '../fleet/share-keeper.ts';
 import { refusedKeyWait } from '../../sync/loops/account-service.ts';
 import { createAccountStore } from '../../sync/reader/account-store.ts';
 import type { Account, ProcessContext } from './account.ts';
-import { AccountUnservable } from './servable-keys.ts';
+import { AccountUnservable } from './account-keys.ts';
 import { AccountHeld, takeFor, withAccount, withLease } from './with-account.ts';
 
 export type AccountRunner = ReturnType<typeof accountRunner>;

@@ -38,19 +38,17 @@ import { createHintStore } from '../../sync/hints/account-hints.ts';
 import { HintDispatcher } from '../../sync/hints/hint-dispatcher.ts';
 import { accountService, type AccountService, type Companion } from '../../sync/loops/account-service.ts';
 import type { ReadingStarts } from '../../sync/loops/reading-starts.ts';
-import { createOwnershipStore } from '../../sync/ownership/ownership-store.ts';
-import { Ownership } from '../../sync/ownership/ownership.ts';
 import { AccountSource } from '../../sync/reader/account-source.ts';
 import { type AccountStore, createAccountStore } from '../../sync/reader/account-store.ts';
 import type { ReadingContext } from '../../sync/reader/reading-context.ts';
+import { createOwnershipStore } from '../../sync/reader/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
 import type { ServiceAnswer } from '../../webhooks/registration/answers.ts';
 import { registrar, type RegistrarOptions } from '../../webhooks/registration/registrar.ts';
 import type { WebhookRequest } from '../../webhooks/registration/service-calls.ts';
 import type { FailureLog } from '../failure-log.ts';
 import type { Schedule } from '../../schedule/next-runs.ts';
-import { hashOfKey } from './servable-keys.ts';
-import { linkKey, type ServiceLink } from './service-link.ts';
+import { hashOfKey, linkKey, type ServiceLink } from './account-keys.ts';
 
 /** What a process gives to the accounts that it runs. */
 export interface ProcessContext extends Pick<Heartbeat, 'ownsUntil' | 'interruptedAt' | 'hasOthers'> {
@@ -120,13 +118,9 @@ export class Account {
     await mendMoments(db, fence);
     const budgetStore = createBudgetStore(db, fence);
     const linked = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
-    const ownership = new Ownership({
-      userId: fence.userId,
-      store: createOwnershipStore({ db, fence, origin: config.service.url }),
-      clock: link.clock,
-    });
+    const ownership = createOwnershipStore(db, fence, config.service.url);
     await openHistory(db, fence, config.collections, config.history.kept);
-    return new Account(context, fence, new AccountSource(linked, ownership));
+    return new Account(context, fence, new AccountSource(fence.userId, linked, ownership, link.clock));
   }
 
   private constructor(context: ProcessContext, fence: Fence, source: AccountSource) {

@@ -9,8 +9,7 @@ import { createFleetStore } from '../../db/ownership/fleet-store.ts';
 import { shareKeeper } from '../fleet/share-keeper.ts';
 import { accountRunner, type AccountRunner } from './account-runner.ts';
 import type { ProcessContext } from './account.ts';
-import { askOwner, sortKeys } from './find-owners.ts';
-import { hashOfKey } from './servable-keys.ts';
+import { askOwner, hashOfKey, sortKeys } from './account-keys.ts';
 import { refusedKeyWait } from '../../sync/loops/account-service.ts';
 
 export type AccountsService = ReturnType<typeof accountsService>;
@@ -85,7 +84,7 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
 
   const body = service('accounts', async ({ signal, ready }) => {
     try {
-      const { byOwner, unknown: toAsk } = await sortKeys(context, keys);
+      const { byOwner, unknown: toAsk } = await sortKeys(context.db, keys);
       strangers = toAsk.length;
       await sharing.start();
       for (const [userId, known] of byOwner) await run(userId, known, signal);

@@ -3,7 +3,7 @@ import { databaseTime } from '../../db/connection/db.ts';
 import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../../db/ownership/lease.ts';
 import type { Fence } from '../../model/fence.ts';
 import { Account, type ProcessContext } from './account.ts';
-import { servableKeys } from './servable-keys.ts';
+import { servableKeys } from './account-keys.ts';
 import { openInstallation } from '../../db/installation/installation.ts';
 import { recordRecovery } from '../../db/installation/recovery.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';

@@ -8,10 +8,10 @@ import type { Db } from '../../db/connection/db.ts';
 import { neededMigrations } from '../../db/migrations/run-migrations.ts';
 import { KeyRefused, RateLimited } from '../../model/errors.ts';
 import { isCopy } from '../../model/page.ts';
-import { pingedOwner } from '../../sync/ownership/owner-of.ts';
+import { pingedOwner } from '../../api/key-owner.ts';
 import { type EmbeddedState, embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
-import { hashOfKey } from '../accounts/servable-keys.ts';
+import { hashOfKey } from '../accounts/account-keys.ts';
 import { type DatabaseReach, reachDatabase } from '../process/open-mirror.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
 

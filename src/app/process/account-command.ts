@@ -7,7 +7,7 @@ import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { AccountRunner } from '../accounts/account-runner.ts';
-import { findAccounts, type UnknownKey } from '../accounts/find-owners.ts';
+import { findAccounts, type UnknownKey } from '../accounts/account-keys.ts';
 import type { Account, ProcessContext } from '../accounts/account.ts';
 import { AccountHeld, withAccount } from '../accounts/with-account.ts';
 import { DAEMON } from './daemon-lives.ts';

@@ -26,7 +26,7 @@ import { type FailureLog, failureLog } from '../failure-log.ts';
 import { logObserver } from './log-observer.ts';
 import type { ProcessContext } from '../accounts/account.ts';
 import { createSchedule } from '../../schedule/next-runs.ts';
-import type { ServiceLink } from '../accounts/service-link.ts';
+import type { ServiceLink } from '../accounts/account-keys.ts';
 import { openMirror, type OpenMirror, type WorkOptions } from './open-mirror.ts';
 import { programVersion } from '../program-files.ts';
 import { astrayKept } from './public-url.ts';

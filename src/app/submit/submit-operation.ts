@@ -15,9 +15,8 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';
-import { findAccounts, sortKeys } from '../accounts/find-owners.ts';
+import { findAccounts, servableKeys, sortKeys } from '../accounts/account-keys.ts';
 import type { Account } from '../accounts/account.ts';
-import { servableKeys } from '../accounts/servable-keys.ts';
 import { ownedBy, withAccount } from '../accounts/with-account.ts';
 import { DAEMON, daemonLives } from '../process/daemon-lives.ts';
 import type { WorkOptions } from '../process/open-mirror.ts';
@@ -105,10 +104,10 @@ function installationOf({ config, db, direct, clock }: SubmitOptions): Installat
 
 /** Nothing is queued for an account that nothing may be sent for. @throws AccountUnservable */
 async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promise<void> {
-  const { schema, service } = config;
+  const { service } = config;
   if (service === undefined) return;
-  const { byOwner } = await sortKeys({ db }, service.keys);
-  await servableKeys({ db, config: { schema, service } }, userId, byOwner.get(userId) ?? []);
+  const { byOwner } = await sortKeys(db, service.keys);
+  await servableKeys({ db, config: { service } }, userId, byOwner.get(userId) ?? []);
 }
 
 /**
@@ -124,7 +123,7 @@ async function sendHere(
   const { signal, log } = options;
   try {
     return await asProcess(config, SUBMIT, options, async ({ context }, { db }) => {
-      const { byOwner } = await sortKeys(context, config.service.keys);
+      const { byOwner } = await sortKeys(context.db, config.service.keys);
       // Whose the others are is asked only where none is known to be the account's.
       const { accounts, unknownKeys } = byOwner.has(userId)
         ? { accounts: byOwner, unknownKeys: [] }

@@ -2,7 +2,7 @@ import type { ServiceConfig } from '../../config/config.ts';
 import { refusesKey } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
-import type { UnknownKey } from '../accounts/find-owners.ts';
+import type { UnknownKey } from '../accounts/account-keys.ts';
 import type { Account } from '../accounts/account.ts';
 import {
   type AccountCommand,

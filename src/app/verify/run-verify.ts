@@ -3,7 +3,7 @@ import { collection, type CollectionName } from '../../model/collections.ts';
 import type { Sample } from '../../mirror/rows/live-rows.ts';
 import { notVerified, type VerifiedCollection, type VerifyProgress } from '../../sync/verify/report.ts';
 import { verifyAccount } from '../../sync/verify/verify-account.ts';
-import type { UnknownKey } from '../accounts/find-owners.ts';
+import type { UnknownKey } from '../accounts/account-keys.ts';
 import type { Account } from '../accounts/account.ts';
 import {
   type AccountCommand,

@@ -67,6 +67,6 @@ export function readLimit(text: string | undefined, usual: number): number {
 
 /** @param begin of the sentence that refuses it @returns decimal digits of a bigint @throws UsageError */
 export function readUserId(text: string, begin = ''): string {
-  if (/^-?\d{1,18}$/.test(text)) return text;
+  if (/^-?\d{1,19}$/.test(text) && BigInt(text) === BigInt.asIntN(64, BigInt(text))) return text;
   throw new UsageError(`${begin}${JSON.stringify(text)} is no user_id: a number`);
 }

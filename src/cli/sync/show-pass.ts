@@ -1,4 +1,4 @@
-import type { UnknownKey } from '../../app/accounts/find-owners.ts';
+import type { UnknownKey } from '../../app/accounts/account-keys.ts';
 import type { CollectionProgress, RunOptions } from '../../app/process/account-command.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { CollectionName } from '../../model/collections.ts';

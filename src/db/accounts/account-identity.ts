@@ -1,12 +1,9 @@
 import type { Db } from '../connection/db.ts';
 
-/** What is stored of an account's identity, before the service is asked to prove it. */
-export async function storedIdentity(db: Db, userId: string) {
-  /** `origin`: the service's address; null: not known yet. `at`: the database's time. */
-  const { rows } = await db.sql<{ origin: string | null; changeId: string; at: Date }>`
-    select origin, change_id as "changeId", clock_timestamp() as at from ${db.stateTable('account')}
-    where _user_id = ${userId}::bigint`;
-  return rows[0];
+/** The service that the account is mirrored from; null: not known yet; undefined: there is no such account. */
+export async function storedOrigin(db: Db, userId: string): Promise<string | null | undefined> {
+  const accounts = db.state.selectFrom('account').select('origin').where('_user_id', '=', userId);
+  return (await accounts.executeTakeFirst())?.origin;
 }
 
 /** Stores from which service the account is mirrored. In a fenced transaction. */
@@ -22,10 +19,17 @@ export function otherService(userId: string, stored: string, origin: string): st
   );
 }
 
-/** Why the key is not the account's, and the remedy. @param written in words, what may be the other account's */
-export function otherOwner(userId: string, keyHash: string, owner: string, written = ''): string {
+/**
+ * Why the key is not the account's, and the remedy.
+ * @param provenAt when it last was; what was written since then may be the other account's
+ */
+export function otherOwner(userId: string, keyHash: string, owner: string, provenAt?: Date): string {
+  const since =
+    provenAt === undefined
+      ? ''
+      : ` (rows with a _changed_at from ${provenAt.toISOString()} on may be the other’s)`;
   return (
-    `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${userId}${written}: ` +
+    `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${userId}${since}: ` +
     `set the right MIRROR_API_KEY, or where it is right: "research-mirror accounts move ${userId}"`
   );
 }

@@ -1,4 +1,4 @@
-import type { Db } from '../connection/db.ts';
+import { databaseTime, type Db, onlyRow } from '../connection/db.ts';
 import { otherOwner } from './account-identity.ts';
 
 /** What this and earlier runs know of a key. */
@@ -16,12 +16,17 @@ export interface KnownKey {
 export async function knownKeys(db: Db, keyHashes: readonly string[]): Promise<KnownKey[]> {
   if (keyHashes.length === 0) return [];
   const rows = await db.state.selectFrom('api_key').selectAll().where('key_hash', 'in', keyHashes).execute();
-  return rows.map(({ key_hash: keyHash, _user_id: userId, answered_for: owner, error }) => ({
-    keyHash,
-    userId: userId ?? undefined,
-    error: error ?? undefined,
-    moved: userId === null || owner === null ? undefined : (error ?? otherOwner(userId, keyHash, owner)),
-  }));
+  return rows.map(
+    ({ key_hash: keyHash, _user_id: userId, answered_for: owner, error, pinged_at: provenAt }) => ({
+      keyHash,
+      userId: userId ?? undefined,
+      error: error ?? undefined,
+      moved:
+        userId === null || owner === null
+          ? undefined
+          : (error ?? otherOwner(userId, keyHash, owner, provenAt)),
+    }),
+  );
 }
 
 /** Stores the result of a ping: the key's owner, or why it was refused; a refused key keeps its owner. */
@@ -37,45 +42,27 @@ export async function rememberKey(
       _user_id = coalesce(excluded._user_id, k._user_id)`;
 }
 
-/** Stores that the key is still its owner's. `proof.changeId`: the account's, before the proof was requested. */
-export async function rememberProof(
-  db: Db,
-  keyHash: string,
-  proof: { readonly changeId: string; readonly at: Date },
-): Promise<void> {
+/** Stores that the key is its owner's. @param agoMs how long ago the proof was sent: asked after the database's time */
+export async function rememberProof(db: Db, keyHash: string, agoMs: () => number): Promise<void> {
+  const now = await databaseTime(db);
   await db.state
     .updateTable('api_key')
-    .set({ pinged_at: proof.at, error: null, proven_change_id: proof.changeId })
+    .set({ pinged_at: new Date(now.getTime() - agoMs()), error: null })
     .where('key_hash', '=', keyHash)
     .execute();
 }
 
 /**
  * Stores that the key answered for another account: it stays its former owner's, and is not used.
- * @returns the account's change_id before the last good proof; undefined: none is known
+ * @returns what the user reads of that
  */
-export async function rememberMoved(
-  db: Db,
-  key: { readonly keyHash: string; readonly userId: string; readonly answeredFor: string; readonly at: Date },
-): Promise<string | undefined> {
-  const { keyHash: key_hash, userId: _user_id, answeredFor: answered_for, at } = key;
-  const row = await db.state
-    .insertInto('api_key')
-    .values({ key_hash, _user_id, pinged_at: at, answered_for, answered_at: at })
-    .onConflict((conflict) =>
-      conflict.column('key_hash').doUpdateSet((excluded) => ({
-        answered_for: excluded.ref('excluded.answered_for'),
-        answered_at: excluded.ref('excluded.answered_at'),
-      })),
-    )
-    .returning('proven_change_id')
-    .executeTakeFirst();
-  return row?.proven_change_id ?? undefined;
-}
-
-/** Stores what the user reads of a key that answered for another account. */
-export async function rememberWhy(db: Db, keyHash: string, why: string): Promise<void> {
-  await db.state.updateTable('api_key').set({ error: why }).where('key_hash', '=', keyHash).execute();
+export async function rememberMoved(db: Db, keyHash: string, userId: string, owner: string): Promise<string> {
+  const { rows } = await db.sql<{ provenAt: Date }>`
+    insert into ${db.stateTable('api_key')} as k (key_hash, _user_id, pinged_at, answered_for)
+    values (${keyHash}, ${userId}::bigint, clock_timestamp(), ${owner}::bigint)
+    on conflict (key_hash) do update set answered_for = excluded.answered_for
+    returning pinged_at as "provenAt"`;
+  return otherOwner(userId, keyHash, owner, onlyRow({ rows }).provenAt);
 }
 
 /** Forgets that keys are the account's, and for whom they have answered. @returns those that were the account's */

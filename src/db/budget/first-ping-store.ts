@@ -1,17 +1,14 @@
 import { commitDurably, type Db, onlyRow } from '../connection/db.ts';
-import type { BudgetStore, FreedSlots, LoadedBlock } from '../../budget/store.ts';
 import { BLOCK_MEMORY_MS, BLOCK_VALID_MS } from '../../budget/reservations.ts';
-import { WINDOW_MS } from '../../budget/slot-log.ts';
+import type { BudgetStore, LoadedBlock } from '../../budget/store.ts';
 
 /**
  * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's
- * first request"). Each is a row, written under a lock on the table, which no login without rights can take, so that each
- * of several programs that meet a new key sees the pings before its own. What was learnt is not stored, nor when a ping was
- * answered: it counts for its whole reservation. One that was never sent is forgotten, or a service that does not run
- * yet would use up the window.
+ * first request"). Each is a row, written under a lock on the table, which no login without rights can take, so that
+ * each of several programs that meet a new key sees the pings before its own. Each counts for its whole reservation,
+ * also one that was answered or never sent; what was learnt is not stored.
  */
 export function createFirstPingStore(db: Db): BudgetStore {
-  const reserved = new Map<number, ReservedPing>();
   return {
     largestBlock: 1,
     load: (keyHash) =>
@@ -20,28 +17,22 @@ export function createFirstPingStore(db: Db): BudgetStore {
         known: (await ownerOfKey(trx, keyHash)) !== undefined,
         learnt: [],
       })),
-    reserve: async (keyHash, { blockId }, freed) => {
-      const ping = await db.transaction(async (trx) => {
+    reserve: (keyHash) =>
+      db.transaction(async (trx) => {
         await trx.sql`lock table ${trx.stateTable('first_ping')} in share row exclusive mode`;
         await commitDurably(trx);
         const owner = await ownerOfKey(trx, keyHash);
         // Its owner is known by now, and may be using all slots that there are: it would not hear of this one.
         if (typeof owner === 'string') throw new OwnerKnown(owner);
-        const inserted = await trx.sql<ReservedPing>`
+        const inserted = await trx.sql<{ at: Date }>`
           insert into ${trx.stateTable('first_ping')} (key_hash, sent_at)
-          values (${keyHash}, clock_timestamp()) returning sent_at as at, sent_at::text as exactly`;
-        const row = onlyRow(inserted);
-        await trx.state
-          .deleteFrom('first_ping')
-          .where('sent_at', '<', new Date(row.at.getTime() - BLOCK_MEMORY_MS))
-          .execute();
-        await forgetUnsent(trx, freed, reserved);
-        return row;
-      });
-      reserved.set(blockId, ping);
-      return { now: ping.at.getTime() };
-    },
-    record: (freed) => forgetUnsent(db, freed, reserved),
+          values (${keyHash}, clock_timestamp()) returning sent_at as at`;
+        const now = onlyRow(inserted).at.getTime();
+        const past = new Date(now - BLOCK_MEMORY_MS);
+        await trx.state.deleteFrom('first_ping').where('sent_at', '<', past).execute();
+        return { now };
+      }),
+    record: () => Promise.resolve(),
   };
 }
 
@@ -63,30 +54,6 @@ export async function ownerOfKey(db: Db, keyHash: string): Promise<string | null
     .where('key_hash', '=', keyHash)
     .executeTakeFirst();
   return row?._user_id;
-}
-
-interface ReservedPing {
-  readonly at: Date;
-  /** The same to the microsecond: this names the row. */
-  readonly exactly: string;
-}
-
-/** Removes pings that were never sent: any that was sent uses its slot for a window at least. */
-async function forgetUnsent(
-  db: Db,
-  { keyHash, blocks }: FreedSlots,
-  reserved: ReadonlyMap<number, ReservedPing>,
-): Promise<void> {
-  const unsent = blocks.flatMap(({ blockId, freed }) => {
-    const ping = reserved.get(blockId);
-    return ping !== undefined && freed.some((moment) => moment < ping.at.getTime() + WINDOW_MS)
-      ? [ping.exactly]
-      : [];
-  });
-  if (unsent.length === 0) return;
-  await db.sql`
-    delete from ${db.stateTable('first_ping')}
-    where key_hash = ${keyHash} and sent_at = any(${unsent}::timestamptz[])`;
 }
 
 /** First pings of a key that may still use a slot, as blocks of one slot, and the database's time. */

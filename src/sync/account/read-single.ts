@@ -8,7 +8,6 @@ import { ageOf, isCopy } from '../../model/page.ts';
 import { stateOf } from '../../model/row-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';
-import { ownerOf } from '../ownership/owner-of.ts';
 import { carryingFreed, type ReadingContext } from '../reader/reading-context.ts';
 import { withoutPolledAt } from '../scope/unbelieved.ts';
 import { addTotals, NO_TOTALS, totalsOf } from '../walk-run/walk-totals.ts';
@@ -58,8 +57,6 @@ export async function readSingle(
     });
     const { source, fields } = answer;
     const agedMs = ageOf(answer);
-    // An answer that names its owner needs no other proof.
-    const isProven = agedMs === 0 && ownerOf(answer) !== undefined;
     let claim: CompleteScope | undefined;
     const result = await carryingFreed(context, (alsoInTransaction) =>
       context.mirror.applyPage(context.fence, {
@@ -74,18 +71,16 @@ export async function readSingle(
         decide: ({ counts, sentAt }) => {
           const polledAt = new Date(startedAt.getTime() - agedMs);
           const asOf = Math.max(sentAt.getTime(), polledAt.getTime());
-          const completeAsOf = new Date(asOf - context.gracePeriodMs);
-          const complete = isProven ? { completeAsOf } : {};
           const read = onRead(polledAt, startedAt);
           // Deferred: the answer may be stale, and a later sighting decides.
           const believed = counts.deferred === 0;
-          if (believed && !isProven) claim = { scope, completeAsOf };
+          if (believed) claim = { scope, completeAsOf: new Date(asOf - context.gracePeriodMs) };
           return {
             scope: {
               lastReadAt: startedAt,
               fullAt: startedAt,
               failure: null,
-              ...(believed ? { polledAt, ...complete } : {}),
+              ...(believed ? { polledAt } : {}),
             },
             walkEnd: {
               scope,
@@ -93,7 +88,7 @@ export async function readSingle(
               startedAt,
               outcome: 'completed',
               totals: addTotals(totals, { pages: 1, items: 1, ...totalsOf(counts) }),
-              collection: believed ? { ...read, ...complete } : withoutPolledAt(read),
+              collection: believed ? read : withoutPolledAt(read),
             },
           };
         },

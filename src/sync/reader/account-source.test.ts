@@ -1,10 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Api, OnceRequest, PageRequest, RawAnswer } from '../../api/api.ts';
 import type { Budget } from '../../budget/budget.ts';
 import type { FreedSlots } from '../../budget/store.ts';
 import { KeyRefused, RequestRefused, TransportError } from '../../model/errors.ts';
 import type { ObjectAnswer } from '../../api/envelope.ts';
-import { memoryOwnership } from '../../../test/support/sync/memory-ownership.ts';
+import { storedOwnership } from '../../../test/support/sync/memory-ownership.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { AccountSource, type AccountKey } from './account-source.ts';
 
@@ -18,7 +19,7 @@ const notInPlan = new KeyRefused('not in your plan', 403);
 const reset = new TransportError('reset');
 
 function sourceOf(...keys: readonly AccountKey[]): AccountSource {
-  return new AccountSource(keys, memoryOwnership('7', new VirtualClock()));
+  return new AccountSource('7', keys, storedOwnership(), new VirtualClock());
 }
 
 interface Answers {
@@ -37,7 +38,10 @@ function key(keyHash: string, answers: Answers = {}): AccountKey & { asked: stri
   };
   const api: Api = {
     page: () => answer('page'),
-    object: async () => {
+    object: async ({ mayStart }) => {
+      // It waits for its slot.
+      await setImmediate();
+      mayStart?.();
       await answer('ping');
       return OWN;
     },

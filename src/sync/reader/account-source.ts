@@ -1,3 +1,4 @@
+import type { Clock } from '@research-mirror/runtime/clock';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import {
   type Api,
@@ -8,13 +9,14 @@ import {
   Withheld,
 } from '../../api/api.ts';
 import type { ObjectAnswer } from '../../api/envelope.ts';
+import { askKeyOwner, ownerOf } from '../../api/key-owner.ts';
 import type { Budget } from '../../budget/budget.ts';
 import type { RateGroup } from '../../budget/rate-groups.ts';
 import type { FreedSlots } from '../../budget/store.ts';
 import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
-import { KeyRefused, refusesKey, RequestRefused } from '../../model/errors.ts';
-import type { Page } from '../../model/page.ts';
-import { type Ownership, PingRefused } from '../ownership/ownership.ts';
+import { AccountMoved, KeyRefused, MalformedAnswer, refusesKey, RequestRefused } from '../../model/errors.ts';
+import { isCopy, type Page } from '../../model/page.ts';
+import { Proofs } from './proofs.ts';
 
 /** One API key of an account, with the client and the budget that are its own. */
 export interface AccountKey {
@@ -28,100 +30,166 @@ export interface KeyAnswer extends RawAnswer {
   readonly keyHash: string;
 }
 
+/** Stores whose the keys are. */
+export interface OwnershipStore {
+  /**
+   * The key is the account's.
+   * @param agoMs how long ago the proof was sent
+   * @param complete what that confirms
+   */
+  proven(keyHash: string, agoMs: () => number, complete: readonly CompleteScope[]): Promise<void>;
+  /** The key answered for `owner`: stops the account. @returns the reason, with the remedy */
+  contradicted(keyHash: string, owner: string): Promise<string>;
+  /** Forgets conclusions from answers that will never be proven. */
+  distrust(): Promise<void>;
+}
+
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
+
+/** The ping of a key that is under way, and how the last one failed. */
+interface KeyPings {
+  /** Resolves when it has ended, however. */
+  underWay?: Promise<void> | undefined;
+  failure?: { readonly error: unknown; readonly at: number };
+}
 
 /**
  * The service as one account reads it. Keys of one owner stand in for each other: the first good one is used, and the
- * next when it is refused (rotation). An answer is passed on only with a fresh proof that it is the account's
- * (ownership.ts).
+ * next when it is refused (rotation). No request is sent more than a minute after a ping that named the account as its
+ * key's owner; requests that need a ping at the same time share it. The first ping that names another owner stops the
+ * account (docs/design/ownership.md, "Whose data").
  */
 export class AccountSource implements Api {
   readonly keys: readonly AccountKey[];
-  readonly #refused = new Set<AccountKey>();
-  readonly #ownership: Ownership;
+  readonly #userId: string;
+  readonly #store: OwnershipStore;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #proofs = new Proofs();
+  readonly #pings = new Map<AccountKey, KeyPings>();
+  /** Keys that the service refused last, and how. */
+  readonly #refused = new Map<AccountKey, KeyRefused>();
+  #moved: AccountMoved | undefined;
 
-  constructor(keys: readonly AccountKey[], ownership: Ownership) {
+  constructor(
+    userId: string,
+    keys: readonly AccountKey[],
+    store: OwnershipStore,
+    clock: Pick<Clock, 'monotonic'>,
+  ) {
+    this.#userId = userId;
     this.keys = keys;
-    this.#ownership = ownership;
+    this.#store = store;
+    this.#clock = clock;
   }
 
   /** Hashes of the keys that the service refused last. */
   refusedKeys(): readonly string[] {
-    return [...this.#refused].map(({ keyHash }) => keyHash);
+    return [...this.#refused.keys()].map(({ keyHash }) => keyHash);
   }
 
   /** @throws AccountMoved, KeyRefused; as `Api.page` */
-  async page(request: PageRequest): Promise<Page> {
-    const page = await this.#withKey(request, (key) =>
-      this.#ownership.asOwner(key, request, (mayStart) => key.api.page({ ...request, mayStart })),
-    );
-    this.assertOwn();
-    return page;
+  page(request: PageRequest): Promise<Page> {
+    return this.#withKey(request, async ({ api }, mayStart) => {
+      const page = await api.page({ ...request, mayStart });
+      this.assertOwn();
+      return page;
+    });
   }
 
-  /** @throws as `page` */
-  async object(request: ObjectRequest): Promise<ObjectAnswer> {
-    const answer = await this.#withKey(request, (key) => this.#ownership.readOwned(key, request));
-    this.assertOwn();
-    return answer;
-  }
-
-  /** Call it right before anything is written of an answer. @throws AccountMoved */
-  assertOwn(): void {
-    this.#ownership.assertOwn();
-  }
-
-  /**
-   * Proves that everything that was answered before this call is the account's own, by requests that are sent after
-   * it.
-   * @returns false where a key that answered is refused now
-   * @throws AccountMoved; what pings throw
-   */
-  proveAll(waiting: Waiting): Promise<boolean> {
-    return this.#ownership.proveAll(waiting);
-  }
-
-  /** Has it stored with the next proof. Call it when what it rests on is committed. */
-  claimComplete(claim: CompleteScope): void {
-    this.#ownership.claimComplete(claim);
-  }
-
-  /** Something is complete as soon as the next proof confirms it. */
-  get hasClaims(): boolean {
-    return this.#ownership.hasClaims;
+  /** An object that names its owner is a proof, too. @throws as `page` */
+  object(request: ObjectRequest): Promise<ObjectAnswer> {
+    return this.#withKey(request, async (key, mayStart) => {
+      const sent = this.#sending(mayStart);
+      const answer = await key.api.object({ ...request, mayStart: sent.mayStart });
+      const owner = ownerOf(answer);
+      this.assertOwn();
+      if (owner === undefined) return answer;
+      if (!isCopy(answer.served)) await this.#named(key, owner, sent);
+      if (owner === this.#userId) return answer;
+      throw new MalformedAnswer(
+        `GET ${request.path} was answered with account ${owner}, not ${this.#userId}`,
+      );
+    });
   }
 
   /**
    * Sends a request at most once, with the first good key: no other stands in for it. 401 and 403 are answers like
    * others; ask `isGood` what they mean.
    * @returns undefined where `claim` said no
-   * @throws KeyRefused, AccountMoved, with nothing sent; what `Api.once` throws
+   * @throws KeyRefused, AccountMoved, with nothing sent: an answer that came counts, whosever the key is by then; what
+   *   `Api.once` throws
    */
-  async once(request: OnceRequest): Promise<KeyAnswer | undefined> {
-    for (;;) {
-      const key = this.#firstGood();
+  once(request: OnceRequest): Promise<KeyAnswer | undefined> {
+    return this.#withKey(request, async ({ keyHash, api }, mayStart) => {
+      let isWithheld = false;
+      const claim = async (): Promise<boolean> => {
+        isWithheld = !mayStart();
+        return !isWithheld && ((await request.claim?.()) ?? true);
+      };
+      const answer = await api.once({ ...request, claim });
+      if (isWithheld) throw new Withheld('not sent: it may not go out now');
+      return answer === undefined ? undefined : { ...answer, keyHash };
+    });
+  }
+
+  /** Call it right before anything is written of an answer. @throws AccountMoved */
+  assertOwn(): void {
+    if (this.#moved !== undefined) throw this.#moved;
+  }
+
+  /**
+   * Proves that everything that was answered before this call is the account's own: by a ping of each key that was
+   * sent after the key's last answer. What earlier processes left was answered by any of the keys.
+   * @returns false where a key that answered is refused now
+   * @throws AccountMoved; what pings throw
+   */
+  async proveAll(waiting: Waiting): Promise<boolean> {
+    let isProven = true;
+    for (const key of this.keys.filter((each) => !this.#refused.has(each))) {
+      const isOwed = this.#proofs.owesProof(key.keyHash);
       try {
-        const answer = await this.#ownership.asOwner(key, request, (mayStart) =>
-          sendIf(mayStart, key.api, request),
-        );
-        return answer === undefined ? undefined : { ...answer, keyHash: key.keyHash };
+        await this.#prove(key, this.#proofs.lastAnswer(key.keyHash), waiting);
       } catch (error) {
-        if (!(error instanceof PingRefused)) throw error;
-        this.#refuse(key, error.refusal);
+        if (!refusesKey(error)) throw error;
+        if (isOwed) isProven = false;
       }
     }
+    this.assertOwn();
+    return isProven;
+  }
+
+  /** Has it stored with the next proof. Call it when what it rests on is committed. */
+  claimComplete(claim: CompleteScope): void {
+    this.#proofs.claim(claim);
+  }
+
+  /** Something is complete as soon as the next proof confirms it. */
+  get hasClaims(): boolean {
+    return this.#proofs.hasClaims;
   }
 
   /**
    * Asks by a ping whether the key is still good; a refused one is not used any more.
    * @throws where the ping has no answer
    */
-  async isGood(keyHash: string, request: Waiting): Promise<boolean> {
+  async isGood(keyHash: string, waiting: Waiting): Promise<boolean> {
     const key = this.keys.find((each) => each.keyHash === keyHash);
-    if (key === undefined) return false;
-    const good = await this.#isGood(key, request);
-    if (!good) this.#refused.add(key);
-    return good;
+    try {
+      if (key !== undefined) await this.#prove(key, this.#proofs.event(), waiting);
+      return key !== undefined;
+    } catch (error) {
+      if (refusesKey(error)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Asks again with every key, refused ones too.
+   * @throws KeyRefused when none is good
+   */
+  async ping(waiting: Waiting): Promise<void> {
+    for (const { keyHash } of this.keys) if (await this.isGood(keyHash, waiting)) return;
+    throw this.#lastRefusal();
   }
 
   /** Requests of the group that the budget allows in 60 s, as far as known; at least 1. */
@@ -130,26 +198,6 @@ export class AccountSource implements Api {
       budget.snapshot().groups.flatMap((each) => (each.group === group ? [each.size] : [])),
     );
     return Math.max(1, ...sizes);
-  }
-
-  /**
-   * Asks again with every key, refused ones too.
-   * @throws KeyRefused when none is good
-   */
-  async ping(request: Waiting): Promise<void> {
-    let refusal: unknown;
-    for (const key of this.keys) {
-      try {
-        await this.#ownership.prove(key, request);
-        this.#refused.delete(key);
-        return;
-      } catch (error) {
-        if (!refusesKey(error)) throw error;
-        this.#refused.add(key);
-        refusal = error;
-      }
-    }
-    throw refusal;
   }
 
   /** Requests wait for a slot: the rate limit is the bottleneck, not latency. */
@@ -168,69 +216,135 @@ export class AccountSource implements Api {
     }
   }
 
-  async #withKey<T>(request: ObjectRequest, send: (key: AccountKey) => Promise<T>): Promise<T> {
+  /**
+   * Sends a request with the first good key, once that is proven to be the account's.
+   * @param send must call `mayStart` when it has its slot, for which it may have waited long
+   * @throws AccountMoved; KeyRefused where no key is left; what `send` and pings throw
+   */
+  async #withKey<T>(
+    request: Waiting & Pick<ObjectRequest, 'mayStart'>,
+    send: (key: AccountKey, mayStart: () => boolean) => Promise<T>,
+  ): Promise<T> {
     for (;;) {
-      const key = this.#firstGood();
+      const key = this.keys.find((each) => !this.#refused.has(each));
+      if (key === undefined) throw this.#lastRefusal();
+      const isCovered = (): boolean =>
+        this.#moved === undefined && this.#proofs.covers(key.keyHash, this.#clock.monotonic());
       try {
-        return await send(key);
+        await this.#prove(key, this.#proofs.event(), request, isCovered);
+        const answer = await send(key, () => isCovered() && (request.mayStart?.() ?? true));
+        this.#proofs.answered(key.keyHash);
+        return answer;
       } catch (error) {
-        if (error instanceof PingRefused) {
-          this.#refuse(key, error.refusal);
-          continue;
-        }
+        if (error instanceof Withheld) continue;
+        // That there is no such row, for example, is an answer, too.
+        if (error instanceof RequestRefused) this.#proofs.answered(key.keyHash);
         if (!refusesKey(error)) throw error;
         // 401 and 403 may also refuse this endpoint alone (a plan without it): a ping tells which.
-        if (await this.#isStillGood(key, request)) throw new RequestRefused(error.message, error.status);
-        this.#refuse(key, error);
+        if (!this.#refused.has(key) && (await this.isGood(key.keyHash, request))) {
+          throw new RequestRefused(error.message, error.status);
+        }
       }
     }
   }
 
-  /** @throws `refusal` where no other key is left */
-  #refuse(key: AccountKey, refusal: KeyRefused): void {
-    this.#refused.add(key);
-    if (this.#refused.size === this.keys.length) throw refusal;
-  }
-
-  #firstGood(): AccountKey {
-    const key = this.keys.find((one) => !this.#refused.has(one));
-    if (key === undefined) throw new KeyRefused('every API key of the account is refused', 401);
-    return key;
+  /** The last refusal, where all keys are refused. */
+  #lastRefusal(): KeyRefused {
+    return [...this.#refused.values()].at(-1) ?? new KeyRefused('the account has no API key', 401);
   }
 
   /**
-   * One ping for all requests that are refused at about the same time. It may be older than the refusal, so that a
-   * key withdrawn in between passes as good: the next refusal corrects that.
+   * Waits for a good ping of the key that was sent after the event `since`; the first one who needs it sends it. One
+   * that has failed meanwhile is everybody's who waited, unless it failed because its sender was stopped.
+   * @param isEnough default: such a ping
+   * @throws AccountMoved; KeyRefused; what pings throw; the signal's reason
    */
-  async #isStillGood(key: AccountKey, request: Waiting): Promise<boolean> {
-    return !this.#refused.has(key) && (await this.#isGood(key, request));
+  async #prove(
+    key: AccountKey,
+    since: number,
+    { signal, stop }: Waiting,
+    isEnough = () => this.#proofs.isProvenSince(key.keyHash, since),
+  ): Promise<void> {
+    const over = stop === undefined ? signal : AbortSignal.any([signal, stop]);
+    const asked = this.#proofs.event();
+    const pings = this.#pings.get(key) ?? {};
+    this.#pings.set(key, pings);
+    for (;;) {
+      this.assertOwn();
+      over.throwIfAborted();
+      if (isEnough()) return;
+      const { underWay, failure } = pings;
+      if (failure !== undefined && failure.at > asked) throw failure.error;
+      if (underWay === undefined) await this.#ping(key, pings, { signal, ...(stop && { stop }) }, over);
+      else await settled(underWay, over);
+    }
   }
 
-  async #isGood(key: AccountKey, { signal, stop }: Waiting): Promise<boolean> {
+  /** Sends a ping that others may wait for, too, and stores what it says. @throws as `prove` */
+  async #ping(key: AccountKey, pings: KeyPings, waiting: Waiting, over: AbortSignal): Promise<void> {
+    const ended = Promise.withResolvers<void>();
+    pings.underWay = ended.promise;
     try {
-      await this.#ownership.prove(key, stop === undefined ? { signal } : { signal, stop });
-      return true;
+      const sent = this.#sending();
+      const owner = await askKeyOwner(key.api, { ...waiting, mayStart: sent.mayStart });
+      await this.#named(key, owner, sent);
     } catch (error) {
-      if (refusesKey(error)) return false;
+      if (!over.aborted) pings.failure = { error, at: this.#proofs.event() };
+      if (!refusesKey(error)) throw error;
+      this.#refused.set(key, error);
+      if (this.#proofs.refused(key.keyHash)) await this.#store.distrust();
       throw error;
+    } finally {
+      pings.underWay = undefined;
+      ended.resolve();
     }
+  }
+
+  /** Notes when a request is sent that may be a proof; the last attempt counts. */
+  #sending(mayStart = (): boolean => true) {
+    const sent = {
+      event: this.#proofs.event(),
+      at: this.#clock.monotonic(),
+      mayStart: (): boolean => {
+        [sent.event, sent.at] = [this.#proofs.event(), this.#clock.monotonic()];
+        return mayStart();
+      },
+    };
+    return sent;
+  }
+
+  /** The service itself named the key's owner. @throws AccountMoved where it is another one */
+  async #named(
+    key: AccountKey,
+    owner: string,
+    sent: { readonly event: number; readonly at: number },
+  ): Promise<void> {
+    const { keyHash } = key;
+    this.assertOwn();
+    if (owner !== this.#userId) throw await this.#stopFor(keyHash, owner);
+    this.#refused.delete(key);
+    const complete = this.#proofs.proven(keyHash, sent.event, sent.at);
+    await this.#store.proven(keyHash, () => this.#clock.monotonic() - sent.at, complete);
+    this.#proofs.stored(complete);
+  }
+
+  async #stopFor(keyHash: string, owner: string): Promise<AccountMoved> {
+    const inShort = `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${this.#userId}`;
+    // Before anything is stored, so that no page under way is written.
+    this.#moved = new AccountMoved(inShort);
+    this.#proofs.forgetClaims();
+    this.#moved = new AccountMoved(await this.#store.contradicted(keyHash, owner));
+    return this.#moved;
   }
 }
 
-/** Sends a request unless it may not start when its slot is there. @throws Withheld */
-async function sendIf(
-  mayStart: () => boolean,
-  api: Api,
-  request: OnceRequest,
-): Promise<RawAnswer | undefined> {
-  let withheld = false;
-  const claim = async (): Promise<boolean> => {
-    withheld = !mayStart();
-    return !withheld && ((await request.claim?.()) ?? true);
-  };
-  const answer = await api.once({ ...request, claim });
-  if (withheld) throw new Withheld('not sent: it may not go out now');
-  return answer;
+/** Resolves when `task` has ended, which never rejects, or when the signal is aborted. */
+async function settled(task: Promise<void>, signal: AbortSignal): Promise<void> {
+  const left = Promise.withResolvers<void>();
+  const leave = (): void => left.resolve();
+  signal.addEventListener('abort', leave, { once: true });
+  await Promise.race([task, left.promise]);
+  signal.removeEventListener('abort', leave);
 }
 
 /**

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { freePort } from '@research-mirror/embedded-postgres/ports';
+import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
@@ -34,9 +34,9 @@ const db = new pg.Client({ connectionString: server.url });
 await db.connect();
 const children: ChildProcess[] = [];
 
-const port = String(await freePort());
-const controlPort = String(await freePort());
-const webhookPort = String(await freePort());
+const port = String(await nonEphemeralPort());
+const controlPort = String(await nonEphemeralPort());
+const webhookPort = String(await nonEphemeralPort());
 const base: Readonly<Record<string, string>> = {
   PATH: process.env['PATH'] ?? '',
   HOME: folder,

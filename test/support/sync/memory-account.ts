@@ -16,7 +16,7 @@ import { observeAll } from '../../../src/sync/reader/observer.ts';
 import type { ReadingContext } from '../../../src/sync/reader/reading-context.ts';
 import type { WalkAnswer } from '../../../src/walk/walk.ts';
 import { MemoryBudgetStore } from '../budget/memory-budget-store.ts';
-import { memoryOwnership } from './memory-ownership.ts';
+import { storedOwnership } from './memory-ownership.ts';
 import type { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { ClientSource } from '../walks/walk-client.ts';
 
@@ -101,10 +101,8 @@ export class MemoryAccount {
   private constructor(clock: VirtualClock, budget: Budget, lists: MemoryLists) {
     this.clock = clock;
     this.#lists = lists;
-    this.source = new AccountSource(
-      [{ keyHash: 'key', api: this.#api(budget), budget }],
-      memoryOwnership(USER, clock),
-    );
+    const key = { keyHash: 'key', api: this.#api(budget), budget };
+    this.source = new AccountSource(USER, [key], storedOwnership(), clock);
     this.hintStore = this.#hintStore();
     const mirror: Pick<Mirror, 'applyPage' | 'endWalk'> = {
       applyPage: (_, write) => this.#write(write),

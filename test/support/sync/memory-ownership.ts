@@ -1,5 +1,4 @@
-import type { Clock } from '@research-mirror/runtime/clock';
-import { Ownership, type OwnershipStore } from '../../../src/sync/ownership/ownership.ts';
+import type { OwnershipStore } from '../../../src/sync/reader/account-source.ts';
 
 /** What an account's ownership stored, in memory. */
 export interface StoredOwnership extends OwnershipStore {
@@ -11,8 +10,7 @@ export function storedOwnership(): StoredOwnership {
   const told: string[] = [];
   return {
     told,
-    mark: () => Promise.resolve({ changeId: '0', at: new Date(0) }),
-    proven: (keyHash, _mark, complete) => {
+    proven: (keyHash, _agoMs, complete) => {
       told.push([keyHash, ...complete.map(({ scope }) => scope.collection)].join(' '));
       return Promise.resolve();
     },
@@ -25,9 +23,4 @@ export function storedOwnership(): StoredOwnership {
       return Promise.resolve();
     },
   };
-}
-
-/** Sees to whose answers are applied, and stores nothing. */
-export function memoryOwnership(userId: string, clock: Pick<Clock, 'monotonic'>): Ownership {
-  return new Ownership({ userId, store: storedOwnership(), clock });
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hashOfKey } from '../../../../src/app/accounts/servable-keys.ts';
+import { hashOfKey } from '../../../../src/app/accounts/account-keys.ts';
 import { lookAtKeys } from '../../../../src/app/status/collect-status.ts';
 import { readSuspects } from '../../../../src/app/status/deletions.ts';
 import { Secret } from '../../../../src/config/secret.ts';
@@ -92,8 +92,7 @@ it('counts each configured key in one state, and names those that are of no use'
   for (const key of ['good', 'withdrawn', 'moved', 'not configured']) {
     await rememberKey(database.db, hashOf(key), { userId: '1' });
   }
-  const moved = { keyHash: hashOf('moved'), userId: '1', answeredFor: '2', at: new Date() };
-  await rememberMoved(database.db, moved);
+  await rememberMoved(database.db, hashOf('moved'), '1', '2');
   await rememberKey(database.db, hashOf('wrong'), { error: '401' });
   const config = (...keys: string[]) =>
     ({ service: { url: 'https://service.example', keys: keys.map((key) => new Secret(key)) } }) as never;

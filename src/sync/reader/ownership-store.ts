@@ -1,0 +1,57 @@
+import { setOrigin } from '../../db/accounts/account-identity.ts';
+import { rememberMoved, rememberProof } from '../../db/accounts/api-keys.ts';
+import { forgetConclusions, forgetReadings } from '../../db/accounts/recheck.ts';
+import type { Db } from '../../db/connection/db.ts';
+import { fenced } from '../../db/ownership/fenced.ts';
+import { type CompleteScope, saveComplete } from '../../mirror/scope/complete-as-of.ts';
+import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
+import { saveCollection } from '../../mirror/scope/log-walk.ts';
+import { collection } from '../../model/collections.ts';
+import type { Fence } from '../../model/fence.ts';
+import type { OwnershipStore } from './account-source.ts';
+
+/**
+ * Stores whose an account's keys are, and what follows from that.
+ * @param origin the configured service's address, which the account's stored one is or becomes
+ */
+export function createOwnershipStore(db: Db, fence: Fence, origin: string): OwnershipStore {
+  const { userId } = fence;
+  let isAdopted = false;
+  return {
+    proven: async (keyHash, agoMs, complete) => {
+      await rememberProof(db, keyHash, agoMs);
+      if (!isAdopted) await fenced(db, fence, (trx) => setOrigin(trx, userId, origin));
+      isAdopted = true;
+      if (complete.length > 0) await storeComplete(db, fence, complete);
+    },
+    contradicted: async (keyHash, owner) => {
+      const why = await rememberMoved(db, keyHash, userId, owner);
+      await fenced(db, fence, async (trx, now) => {
+        await forgetReadings(trx, userId, now);
+        const account = trx.state.updateTable('account').set({ state: 'stopped', error: why });
+        await account.where('_user_id', '=', userId).execute();
+      });
+      return why;
+    },
+    distrust: () => fenced(db, fence, (trx) => forgetConclusions(trx, userId)),
+  };
+}
+
+/** Stores as of when scopes are complete, and their collections with them. */
+async function storeComplete(db: Db, fence: Fence, claims: readonly CompleteScope[]): Promise<void> {
+  const { userId } = fence;
+  await fenced(db, fence, async (trx, now) => {
+    const complete = await saveComplete(trx, userId, claims, now);
+    for (const { scope, completeAsOf } of complete.filter((each) => each.scope.parent === '')) {
+      await saveCollection(trx, userId, scope.collection, { completeAsOf }, now);
+    }
+    // A collection of lists is complete as of the earliest of them.
+    const many = complete.filter(({ scope }) => scope.parent !== '').map(({ scope }) => scope.collection);
+    for (const name of new Set(many)) {
+      const lists = collection(name);
+      if (lists.kind !== 'list') continue;
+      const { completeAsOf } = await listsAsOf(trx, userId, lists);
+      if (completeAsOf !== undefined) await saveCollection(trx, userId, name, { completeAsOf }, now);
+    }
+  });
+}
