@@ -91,11 +91,14 @@ function secretsIn({ current, previous, now }: StoredSecrets): string[] {
   return current === undefined ? stillValid : [current.secret, ...stillValid];
 }
 
-/** Services take a 4xx for final: it is given only where no secret that is still to arrive could match. */
+/**
+ * Services take a 4xx for final: it is given only while the webhook is registered by us, and its secret known. After a
+ * lost answer to a registration, and a refusal behind it, another secret than the known one may be in force.
+ */
 function unexplained({ current, state, now }: StoredSecrets): DeliveryVerdict {
   if (current === undefined) return { kind: 'undecided', why: 'no secret is known yet' };
-  if (state === 'registering' || state === 'suspect') {
-    return { kind: 'undecided', why: 'the webhook is being registered' };
+  if (state !== 'registered') {
+    return { kind: 'undecided', why: 'the webhook is not known to be registered with a secret of ours' };
   }
   return isLately(current.since, REPLACED_MS, now)
     ? { kind: 'undecided', why: 'the secret was replaced a moment ago' }
