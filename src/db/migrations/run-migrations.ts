@@ -50,6 +50,13 @@ export async function migrate(
     // Asks without the lock first: a database that is up to date is not touched.
     const [next] = pendingAfter(await appliedMigrations(db), all, db.schema, version);
     if (next === undefined) break;
+    const wait = (older: string): string =>
+      `${next.name} waits until no program before ${next.oldestProgram} runs: ${older}`;
+    const seen = next.drops ? await olderProgram(db, next.oldestProgram) : undefined;
+    if (seen !== undefined) {
+      waiting = wait(seen);
+      break;
+    }
     try {
       const patience = next.drops ? ONCE : options.patience;
       const { value } = await retried({ ...retrying, ...(patience && { patience }) }, async (trx) => {
@@ -57,13 +64,13 @@ export async function migrate(
         const still = pendingAfter(await appliedMigrations(trx), all, trx.schema, version);
         // Else another program was faster.
         if (!still.includes(next)) return { done: false };
+        if (next.drops) await lockOwners(trx);
         const older = next.drops ? await olderProgram(trx, next.oldestProgram) : undefined;
         if (older === undefined) await applyMigration(trx, next, folder);
         return { done: older === undefined, older };
       });
       if (value.done) applied.push(next.name);
-      if (value.older !== undefined)
-        waiting = `${next.name} waits until no program before ${next.oldestProgram} runs: ${value.older}`;
+      if (value.older !== undefined) waiting = wait(value.older);
     } catch (error) {
       if (!next.drops || !(error instanceof DatabaseUnavailable)) throw error;
       waiting = `${next.name} waits: ${error.message}`;
@@ -74,14 +81,18 @@ export async function migrate(
 }
 
 /**
- * A living process whose program is older, in words; undefined: there is none, and none begins before the transaction
- * ends. Pages wait, too: they lock the account before any table that is dropped, so nobody waits in a circle.
+ * No process begins before the transaction ends. Pages wait, too: they lock the account before any table that is
+ * dropped, so nobody waits in a circle.
  */
-async function olderProgram(trx: Db, oldest: string | null): Promise<string | undefined> {
+async function lockOwners(trx: Db): Promise<void> {
   await trx.sql`lock table ${trx.stateTable('account')}, ${trx.stateTable('process')} in exclusive mode`;
-  const { rows } = await trx.sql<{ version: string; who: string }>`
+}
+
+/** A living process whose program is older, in words; undefined: there is none. */
+async function olderProgram(db: Db, oldest: string | null): Promise<string | undefined> {
+  const { rows } = await db.sql<{ version: string; who: string }>`
     select version, format('"%s" of %s, process %s on %s', command, version, pid, host) as who
-    from ${trx.stateTable('process')} where not ${hasCome(sql`alive_until`, AHEAD_MS.aliveUntil)} order by started_at`;
+    from ${db.stateTable('process')} where not ${hasCome(sql`alive_until`, AHEAD_MS.aliveUntil)} order by started_at`;
   return rows.find(({ version }) => isTooOld(version, oldest))?.who;
 }
 

@@ -5,6 +5,7 @@ import { migrate, MIGRATION_BOUNDS, neededMigrations, pendingMigrations } from '
 import { whatIsMissing } from '../../../../src/db/inspection/inspection.ts';
 import { programVersion } from '../../../../src/app/program-files.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { Database } from '../../../../src/db/connection/database.ts';
 import { MIGRATIONS, migrateTo, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { createMirrorOf020, HEARTBEAT_OF_020 } from '../../../support/databases/mirror-of-0.2.0.ts';
@@ -141,6 +142,29 @@ describe('a mirror of 0.2.0', () => {
     await other.query(HEARTBEAT_OF_020, [-1]);
     expect(await upgrade()).toMatchObject({ applied: ['0034_dead_state'] });
     await expect(other.query(HEARTBEAT_OF_020, [12])).rejects.toMatchObject({ constraint: 'process_version' });
+  });
+
+  it('looks for older processes once none can begin: their table is locked while the drop waits', async () => {
+    await besideAnOlder();
+    await other.query('begin; select from mirror_sync.registration');
+    const observer = await openTestDatabase(database.url);
+    const seen = new AbortController();
+    const upgrading = (async () => {
+      while (!seen.signal.aborted) expect((await upgrade()).waiting).toMatch(KEPT);
+    })();
+    try {
+      await eventually('the lock', async () => {
+        const { rows } = await observer.db.sql`
+          select from pg_locks held join pg_locks wanted using (pid)
+          where held.relation = 'mirror_sync.process'::regclass and held.mode = 'ExclusiveLock' and held.granted
+            and wanted.relation = 'mirror_sync.registration'::regclass and not wanted.granted`;
+        return rows.length > 0;
+      });
+    } finally {
+      seen.abort();
+      await upgrading;
+      await observer.close();
+    }
   });
 
   it('is left as it is where somebody uses what is dropped: the program works without', async () => {
