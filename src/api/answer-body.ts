@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { AnswerHeaders } from '../budget/budget.ts';
+import type { AnswerHeaders } from '../budget/rate-headers.ts';
 import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 

@@ -1,5 +1,5 @@
-import { type AnswerHeaders, NotSent } from '../budget/budget.ts';
-import { readRateHeaders } from '../budget/rate-headers.ts';
+import { NotSent } from '../budget/budget.ts';
+import { type AnswerHeaders, readRateHeaders } from '../budget/rate-headers.ts';
 import type { KeyType } from '../model/collections.ts';
 import {
   AnswerTooLarge,

@@ -1,4 +1,4 @@
-import type { AnswerHeaders } from '../budget/budget.ts';
+import type { AnswerHeaders } from '../budget/rate-headers.ts';
 import { MalformedAnswer } from '../model/errors.ts';
 import type { KeyType } from '../model/collections.ts';
 import { fieldSource, refuseRepeatedNames, sliceElements } from '../model/json/json-text.ts';

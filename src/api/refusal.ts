@@ -1,5 +1,4 @@
-import type { AnswerHeaders } from '../budget/budget.ts';
-import { pauseAfter, readRateHeaders } from '../budget/rate-headers.ts';
+import { type AnswerHeaders, pauseAfter, readRateHeaders } from '../budget/rate-headers.ts';
 import { type ClassifiedError } from '@research-mirror/runtime/errors';
 import { KeyRefused, MalformedAnswer, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
 import type { HttpAnswer } from './transport.ts';

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
-import type { Budget, GroupSnapshot } from './budget.ts';
+import type { Budget } from './budget.ts';
+import type { GroupSnapshot } from './key.ts';
 import { PRIORITY } from './priorities.ts';
 import type { RateGroup } from './rate-groups.ts';
 import { storedSnapshot } from './learnt.ts';

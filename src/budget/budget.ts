@@ -1,9 +1,9 @@
 import type { Clock } from '@research-mirror/runtime/clock';
-import { Key } from './key.ts';
+import { type BudgetEvent, type BudgetSnapshot, Key } from './key.ts';
 import { inherit, learntRate } from './learnt.ts';
 import { HIGH_PRIORITY, type Priority } from './priorities.ts';
 import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
-import { readRateHeaders } from './rate-headers.ts';
+import { type AnswerHeaders, readRateHeaders } from './rate-headers.ts';
 import { BLOCK_VALID_MS, type Block, Reservations } from './reservations.ts';
 import { IN_USE_MS, UNANSWERED_MS } from './slot-log.ts';
 import { SlotQueue } from './slot-queue.ts';
@@ -279,40 +279,4 @@ export interface AnswerMeta {
   readonly headers: AnswerHeaders;
   /** Monotonic clock, when the headers had come: the slot's window begins (docs/design/rate-limit.md, "Slots"). */
   readonly receivedAt: number;
-}
-
-/** Header fields by lower-case name, as undici and Node give them. */
-export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
-
-/** What status page and metrics show of a key's budget. */
-export interface BudgetSnapshot {
-  readonly groups: readonly GroupSnapshot[];
-}
-
-export interface GroupSnapshot {
-  readonly group: RateGroup;
-  /** The service's limit for 60 s, as far as known. */
-  readonly limit: number;
-  /** Requests in 60 s that this budget allows itself, after share, other users and 429s. */
-  readonly size: number;
-  /** Why that is not its share of the limit of the specification or above, one clause; undefined: it is. */
-  readonly why: string | undefined;
-  /** Milliseconds until that is over; undefined: nobody knows. */
-  readonly forMs: number | undefined;
-  /** Slots in use now. */
-  readonly used: number;
-  /** Tasks waiting for a slot. */
-  readonly waiting: number;
-  /** Requests of other users of the key in the last window. */
-  readonly foreignUse: number;
-  readonly sent: number;
-  /** Answers with status 429 since this budget was made. */
-  readonly refused: number;
-}
-
-/** News for the operator; `message` is one line for the log. */
-export interface BudgetEvent {
-  readonly kind: 'refused' | 'limit-changed' | 'remaining-ignored';
-  readonly group: RateGroup;
-  readonly message: string;
 }

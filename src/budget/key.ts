@@ -1,4 +1,3 @@
-import type { BudgetEvent, BudgetSnapshot, GroupSnapshot } from './budget.ts';
 import { type Answered, FEW, Group, Pace, PROVEN_BY } from './group.ts';
 import { defaultLimit, RATE_GROUPS, type RateGroup } from './rate-groups.ts';
 import { IN_USE_MS, WINDOW_MS } from './slot-log.ts';
@@ -9,6 +8,39 @@ const RETOLD_MS = 1_800_000;
 
 /** Two groups that are refused within an hour have a common limit: for a day. */
 const TOGETHER = { withinMs: 3_600_000, lastsMs: 86_400_000 } as const;
+
+/** What status page and metrics show of a key's budget. */
+export interface BudgetSnapshot {
+  readonly groups: readonly GroupSnapshot[];
+}
+
+export interface GroupSnapshot {
+  readonly group: RateGroup;
+  /** The service's limit for 60 s, as far as known. */
+  readonly limit: number;
+  /** Requests in 60 s that this budget allows itself, after share, other users and 429s. */
+  readonly size: number;
+  /** Why that is not its share of the limit of the specification or above, one clause; undefined: it is. */
+  readonly why: string | undefined;
+  /** Milliseconds until that is over; undefined: nobody knows. */
+  readonly forMs: number | undefined;
+  /** Slots in use now. */
+  readonly used: number;
+  /** Tasks waiting for a slot. */
+  readonly waiting: number;
+  /** Requests of other users of the key in the last window. */
+  readonly foreignUse: number;
+  readonly sent: number;
+  /** Answers with status 429 since this budget was made. */
+  readonly refused: number;
+}
+
+/** News for the operator; `message` is one line for the log. */
+export interface BudgetEvent {
+  readonly kind: 'refused' | 'limit-changed' | 'remaining-ignored';
+  readonly group: RateGroup;
+  readonly message: string;
+}
 
 /**
  * All endpoint groups of one key, and their common rules: careful starts, the window that a key with an unknown past waits

@@ -3,7 +3,7 @@ import { type Group, type Pace } from './group.ts';
 import { Key } from './key.ts';
 import { LONGEST_PAUSE_MS } from './rate-headers.ts';
 import { IN_USE_MS, UNANSWERED_MS } from './slot-log.ts';
-import type { BudgetSnapshot } from './budget.ts';
+import type { BudgetSnapshot } from './key.ts';
 import { type LearntRate, type LoadedBudget, type StoredGroup, StoreTime } from './store.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,4 +1,5 @@
-import type { AnswerHeaders } from './budget.ts';
+/** Header fields by lower-case name, as undici and Node give them. */
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** What one answer says about its rate limit. Undefined: missing, or nonsense. */
 export interface RateHeaders {

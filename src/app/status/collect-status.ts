@@ -1,5 +1,5 @@
 import { formatSpan, ordinal } from '@research-mirror/runtime/figures';
-import type { BudgetSnapshot } from '../../budget/budget.ts';
+import type { BudgetSnapshot } from '../../budget/key.ts';
 import { storedSnapshot } from '../../budget/learnt.ts';
 import type { Config } from '../../config/config.ts';
 import { knownKeys } from '../../db/accounts/api-keys.ts';

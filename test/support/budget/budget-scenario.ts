@@ -1,4 +1,5 @@
-import { type AnswerMeta, Budget, type BudgetEvent, NotSent } from '../../../src/budget/budget.ts';
+import { type AnswerMeta, Budget, NotSent } from '../../../src/budget/budget.ts';
+import type { BudgetEvent } from '../../../src/budget/key.ts';
 import { PRIORITY } from '../../../src/budget/priorities.ts';
 import type { BudgetStore } from '../../../src/budget/store.ts';
 import type { RateGroup } from '../../../src/budget/rate-groups.ts';

@@ -1,10 +1,6 @@
-import {
-  type AnswerHeaders,
-  type AnswerMeta,
-  Budget,
-  type BudgetEvent,
-  type BudgetRequest,
-} from '../../../src/budget/budget.ts';
+import type { AnswerHeaders } from '../../../src/budget/rate-headers.ts';
+import { type AnswerMeta, Budget, type BudgetRequest } from '../../../src/budget/budget.ts';
+import type { BudgetEvent } from '../../../src/budget/key.ts';
 import { PRIORITY } from '../../../src/budget/priorities.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
