@@ -6,7 +6,21 @@
 drop table "{schema}_sync".activity;
 drop table "{schema}_sync".wanted_index;
 
-alter table "{schema}_sync".registration drop column previous_scheme;
+alter table "{schema}_sync".registration
+  drop column scheme,
+  drop column previous_scheme,
+  drop column event_types,
+  drop column suspect_at;
+alter table "{schema}_sync".api_key
+  drop column proven_change_id,
+  drop column answered_at;
+alter table "{schema}_sync".scope
+  drop column changes,
+  drop column announced,
+  drop column watched_ms,
+  drop column cost,
+  drop column true_alarms,
+  drop column false_alarms;
 
 -- An older program that was suspended, or had looked at the migrations before this one, can't come to life any more: its
 -- heartbeat is refused, and without one it neither reads nor writes for an account.

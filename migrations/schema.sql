@@ -2998,9 +2998,7 @@ create table mirror_sync.api_key (
   _user_id bigint,
   pinged_at timestamp with time zone not null,
   error text,
-  proven_change_id bigint,
   answered_for bigint,
-  answered_at timestamp with time zone,
   constraint api_key_pkey PRIMARY KEY (key_hash)
 );
 
@@ -3144,10 +3142,8 @@ create table mirror_sync.registration (
   _user_id bigint not null,
   state text default 'none'::text not null,
   url text,
-  event_types jsonb,
   secret text,
   secret_at timestamp with time zone,
-  scheme text,
   previous_secret text,
   previous_until timestamp with time zone,
   registering_at timestamp with time zone,
@@ -3156,7 +3152,6 @@ create table mirror_sync.registration (
   replaced_at timestamp with time zone[] default '{}'::timestamp with time zone[] not null,
   verified_at timestamp with time zone,
   mismatches integer default 0 not null,
-  suspect_at timestamp with time zone,
   error text,
   constraint registration_pkey PRIMARY KEY (_user_id)
 );
@@ -3179,13 +3174,7 @@ create table mirror_sync.scope (
   complete_as_of timestamp with time zone,
   gone_at timestamp with time zone,
   last_due_at timestamp with time zone,
-  changes double precision default 0 not null,
-  announced double precision default 0 not null,
-  watched_ms double precision default 0 not null,
-  cost double precision default 1 not null,
   finish_ms double precision,
-  true_alarms double precision default 0 not null,
-  false_alarms double precision default 0 not null,
   constraint scope_pkey PRIMARY KEY (_user_id, collection, parent)
 ) with (fillfactor=50);
 
@@ -3487,18 +3476,6 @@ comment on function mirror_sync.make_companies() is 'Makes the view companies an
 
 comment on function mirror_sync.readable_gate() is 'How the views changes and companies ask whether their reader may read a table.';
 
-comment on column mirror_sync.scope.changes is 'Changes that readings found, the older the less they count.';
-
-comment on column mirror_sync.scope.announced is 'Of these, those that an event or the list''s own row announced.';
-
-comment on column mirror_sync.scope.watched_ms is 'Milliseconds over which they were counted.';
-
-comment on column mirror_sync.scope.cost is 'Requests of a reading.';
-
 comment on column mirror_sync.scope.finish_ms is 'Milliseconds within which 99 of 100 rows finish after their last change; null: none was seen to finish.';
-
-comment on column mirror_sync.scope.true_alarms is 'Readings that an event or the list''s own row announced, and that found a change; the older the less they count.';
-
-comment on column mirror_sync.scope.false_alarms is 'Readings that the list''s own row announced, and that found no change; the older the less they count.';
 
 comment on function mirror_sync.view_options(text) is 'Options that are set on a view of the mirror, for replacing it.';

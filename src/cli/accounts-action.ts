@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { hashOfKey } from '../app/accounts/account-keys.ts';
+import { hashOfKey } from '../config/secret.ts';
 import { AccountHeld, withLease } from '../app/accounts/with-account.ts';
 import { loadConfig } from '../config/load.ts';
 import { databaseTime, type Db } from '../db/connection/db.ts';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { inspect } from 'node:util';
 
 const HIDDEN = '***';
@@ -26,4 +27,9 @@ export class Secret {
   [inspect.custom](): string {
     return HIDDEN;
   }
+}
+
+/** By which a key is known in the database, in logs and on pages: SHA-256, hexadecimal. */
+export function hashOfKey(key: Secret): string {
+  return createHash('sha256').update(key.reveal()).digest('hex');
 }

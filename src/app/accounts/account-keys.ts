@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { createApi, type Exchange } from '../../api/api.ts';
@@ -9,7 +8,7 @@ import { Budget } from '../../budget/budget.ts';
 import type { BudgetEvent } from '../../budget/key.ts';
 import type { BudgetStore } from '../../budget/store.ts';
 import type { ServiceConfig } from '../../config/config.ts';
-import type { Secret } from '../../config/secret.ts';
+import { hashOfKey, type Secret } from '../../config/secret.ts';
 import { otherService, storedOrigin } from '../../db/accounts/account-identity.ts';
 import { knownKeys, rememberKey } from '../../db/accounts/api-keys.ts';
 import { createFirstPingStore, OwnerKnown } from '../../db/budget/first-ping-store.ts';
@@ -39,11 +38,6 @@ interface KeyContext {
   readonly db: Db;
   readonly link: ServiceLink;
   readonly config: Pick<ServiceConfig, 'service'>;
-}
-
-/** By which a key is known in the database, in logs and on pages: SHA-256, hexadecimal. */
-export function hashOfKey(key: Secret): string {
-  return createHash('sha256').update(key.reveal()).digest('hex');
 }
 
 /** Makes the key's client and its budget, which starts from what is stored. */

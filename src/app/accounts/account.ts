@@ -3,7 +3,7 @@ import { TRANSPORT_LIMITS } from '../../api/transport.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { rateGroup } from '../../budget/rate-groups.ts';
 import type { ServiceConfig } from '../../config/config.ts';
-import type { Secret } from '../../config/secret.ts';
+import { hashOfKey, type Secret } from '../../config/secret.ts';
 import { mendMoments, recheckIfDue } from '../../db/accounts/recheck.ts';
 import { createBudgetStore } from '../../db/budget/budget-store.ts';
 import type { Db } from '../../db/connection/db.ts';
@@ -48,7 +48,7 @@ import { registrar, type RegistrarOptions } from '../../webhooks/registration/re
 import type { WebhookRequest } from '../../webhooks/registration/service-calls.ts';
 import type { FailureLog } from '../failure-log.ts';
 import type { Schedule } from '../../schedule/next-runs.ts';
-import { hashOfKey, linkKey, type ServiceLink } from './account-keys.ts';
+import { linkKey, type ServiceLink } from './account-keys.ts';
 
 /** What a process gives to the accounts that it runs. */
 export interface ProcessContext extends Pick<Heartbeat, 'ownsUntil' | 'interruptedAt' | 'hasOthers'> {

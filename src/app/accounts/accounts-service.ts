@@ -1,4 +1,4 @@
-import type { Secret } from '../../config/secret.ts';
+import { hashOfKey, type Secret } from '../../config/secret.ts';
 import { KeyRefused, ServiceDown } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
@@ -9,7 +9,7 @@ import { createFleetStore } from '../../db/ownership/fleet-store.ts';
 import { shareKeeper } from '../fleet/share-keeper.ts';
 import { accountRunner, type AccountRunner } from './account-runner.ts';
 import type { ProcessContext } from './account.ts';
-import { askOwner, hashOfKey, sortKeys } from './account-keys.ts';
+import { askOwner, sortKeys } from './account-keys.ts';
 import { refusedKeyWait } from '../../sync/loops/account-service.ts';
 
 export type AccountsService = ReturnType<typeof accountsService>;

@@ -2,7 +2,7 @@ import { type Api, createApi, RETRY_LIMITS } from '../../api/api.ts';
 import { createTransport } from '../../api/transport.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { ServiceConfig } from '../../config/config.ts';
-import type { Secret } from '../../config/secret.ts';
+import { hashOfKey, type Secret } from '../../config/secret.ts';
 import { openDatabase } from '../../db/connection/database.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { neededMigrations } from '../../db/migrations/run-migrations.ts';
@@ -11,7 +11,6 @@ import { isCopy } from '../../model/page.ts';
 import { pingedOwner } from '../../api/key-owner.ts';
 import { type EmbeddedState, embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
-import { hashOfKey } from '../accounts/account-keys.ts';
 import { type DatabaseReach, reachDatabase } from '../process/open-mirror.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
 

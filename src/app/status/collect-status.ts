@@ -14,7 +14,7 @@ import type {
   StatusReport,
 } from '../../model/status/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
-import { hashOfKey } from '../accounts/account-keys.ts';
+import { hashOfKey } from '../../config/secret.ts';
 import { programVersion } from '../program-files.ts';
 import { createSchedule } from '../../schedule/next-runs.ts';
 import { readSuspects, waitingDeletions } from './deletions.ts';

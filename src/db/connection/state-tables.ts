@@ -30,9 +30,7 @@ export interface StateTables {
     _user_id: BigintOrNull;
     pinged_at: Date;
     error: OrNull<string>;
-    proven_change_id: BigintOrNull;
     answered_for: BigintOrNull;
-    answered_at: OrNull<Date>;
   };
   backfill: {
     _user_id: Bigint;
@@ -144,10 +142,8 @@ export interface StateTables {
     _user_id: Bigint;
     state: Generated<string>;
     url: OrNull<string>;
-    event_types: JsonOrNull;
     secret: OrNull<string>;
     secret_at: OrNull<Date>;
-    scheme: OrNull<string>;
     previous_secret: OrNull<string>;
     previous_until: OrNull<Date>;
     registering_at: OrNull<Date>;
@@ -156,7 +152,6 @@ export interface StateTables {
     replaced_at: Generated<Date[]>;
     verified_at: OrNull<Date>;
     mismatches: Generated<number>;
-    suspect_at: OrNull<Date>;
     error: OrNull<string>;
   };
   scope: {
@@ -177,13 +172,7 @@ export interface StateTables {
     complete_as_of: OrNull<Date>;
     gone_at: OrNull<Date>;
     last_due_at: OrNull<Date>;
-    changes: Generated<number>;
-    announced: Generated<number>;
-    watched_ms: Generated<number>;
-    cost: Generated<number>;
     finish_ms: OrNull<number>;
-    true_alarms: Generated<number>;
-    false_alarms: Generated<number>;
   };
   slot_block: {
     _user_id: Bigint;

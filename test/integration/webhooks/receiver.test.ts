@@ -68,7 +68,7 @@ async function register(secret: string, db: Database = database): Promise<void> 
   await db.db.sql`
     insert into mirror_sync.registration (_user_id, state, secret, secret_at)
     values (${USER}, 'registered', ${secret}, now() - interval '1 hour')
-    on conflict (_user_id) do update set secret = excluded.secret, secret_at = excluded.secret_at, scheme = null`;
+    on conflict (_user_id) do update set secret = excluded.secret, secret_at = excluded.secret_at`;
 }
 
 interface Sent {

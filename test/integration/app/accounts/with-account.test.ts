@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AccountUnservable, hashOfKey } from '../../../../src/app/accounts/account-keys.ts';
+import { AccountUnservable } from '../../../../src/app/accounts/account-keys.ts';
+import { hashOfKey } from '../../../../src/config/secret.ts';
 import { takeFor, withAccount } from '../../../../src/app/accounts/with-account.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { DatabaseWentBack } from '../../../../src/model/errors.ts';

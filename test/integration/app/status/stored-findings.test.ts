@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { hashOfKey } from '../../../../src/app/accounts/account-keys.ts';
 import { lookAtKeys } from '../../../../src/app/status/collect-status.ts';
 import { readSuspects } from '../../../../src/app/status/deletions.ts';
-import { Secret } from '../../../../src/config/secret.ts';
+import { hashOfKey, Secret } from '../../../../src/config/secret.ts';
 import { rememberKey, rememberMoved } from '../../../../src/db/accounts/api-keys.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { deleteAllBut, itemsWith, jobs, SNAPSHOT } from '../../../support/mirror/deleting.ts';

@@ -57,7 +57,7 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
       ...common,
       processId: randomUUID(),
       command: 'start',
-      version: '0.0.0',
+      version: '9.9.9',
     });
     await heartbeat.start();
     const accounts = ['1', '2', '3', '4', '5', '6', '7', '8'];

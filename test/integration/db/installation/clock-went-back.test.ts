@@ -177,7 +177,7 @@ describe('a step of the clock under an owner', () => {
       processId: 'owner',
       identity: await ownIdentity(),
       command: 'start',
-      version: '0.0.0',
+      version: '9.9.9',
       clock,
       log: { info: () => {}, warn: () => {} },
       onClockStep: (byMs) => {

@@ -29,7 +29,7 @@ async function put(
 function heartbeat(processId: string, more: Partial<HeartbeatOptions> = {}): Heartbeat {
   const log = { info: () => {}, warn: () => {} };
   const common = { db: scene.database.db, processId, identity: own, clock: systemClock, log };
-  return createHeartbeat({ ...common, command: 'start', version: '0.0.0', ...more });
+  return createHeartbeat({ ...common, command: 'start', version: '9.9.9', ...more });
 }
 
 it('sees who lives, how fresh, what each serves, and which accounts have which owner', async () => {
@@ -50,7 +50,7 @@ it('sees who lives, how fresh, what each serves, and which accounts have which o
   // The oldest first: the heartbeat's row was made before the others.
   expect(living.map(({ processId }) => processId)).toEqual(['self', 'fresh', 'late']);
   const [seenSelf, fresh, late] = living;
-  expect(seenSelf).toMatchObject({ serves: new Set(['7', '8']), prompt: true, here: true, version: '0.0.0' });
+  expect(seenSelf).toMatchObject({ serves: new Set(['7', '8']), prompt: true, here: true, version: '9.9.9' });
   expect(fresh).toMatchObject({
     serves: new Set(['7', '9007199254740993']),
     prompt: true,

@@ -54,7 +54,7 @@ afterEach(async () => {
 function heartbeatOf(processId: string, identity: ProcessIdentity, clock: Clock = systemClock): Heartbeat {
   const log = { info: () => {}, warn: () => {} };
   const common = { db: database.db, processId, identity, clock, log };
-  const heartbeat = createHeartbeat({ ...common, command: 'start', version: '0.0.0' });
+  const heartbeat = createHeartbeat({ ...common, command: 'start', version: '9.9.9' });
   heartbeats.push(heartbeat);
   return heartbeat;
 }
