@@ -159,7 +159,7 @@ async function virtual(): Promise<void> {
       const name = `${headers}: ${server}`;
       if (!name.includes(flags.only)) continue;
       const all = await runs({ network: { ...NEAR, headers: of } }, limiter);
-      table.push([headers, server, ...figures(name, server, '20–200 ms', all)]);
+      table.push([headers, server, ...figures(name, server, 'odd headers', all)]);
     }
   }
   if (table.length > 0)
@@ -214,11 +214,13 @@ function figures(name: string, server: string, how: string, all: readonly Outcom
   );
   const strict = server === 'sliding log';
   claims.check(
-    first <= (strict ? 0 : how === '0.02–5 s each way' ? 12 : 5),
+    first <= (strict ? 0 : how in NETWORKS && how !== '20–200 ms' ? 12 : 5),
     `${name}: ${String(first)} refused in the first hour`,
   );
   claims.check(later <= (strict ? 0 : 1), `${name}: ${later.toFixed(1)} refused an hour after it`);
-  claims.check(used >= (strict ? 0.99 : 0.9), `${name}: ${percent(used)} used`);
+  // A Retry-After in milliseconds is read as seconds: a quarter of an hour each time.
+  if (strict || how in NETWORKS)
+    claims.check(used >= (strict ? 0.99 : 0.9), `${name}: ${percent(used)} used`);
   return [String(sum(all, (each) => each.refusedAt.length)), String(first), later.toFixed(1), percent(used)];
 }
 

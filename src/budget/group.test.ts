@@ -8,21 +8,23 @@ const DAY = 24 * HOUR;
 const T = 1_000_000;
 
 describe('a pace', () => {
-  it('leaves a thirtieth free for an hour, and after each further 429 twice as much for twice as long', () => {
+  it('leaves a thirtieth free for an hour, and after each further 429 half as much again, for twice as long', () => {
     const pace = new Pace();
-    const learnt = [0, 1, 2, 3, 4, 5, 6].map((minutes) => {
+    const learnt = Array.from({ length: 9 }, (_, minutes) => {
       const now = T + minutes * 60_000;
       pace.learn(60, now);
-      return [pace.limit, (pace.until - now) / HOUR];
+      return [pace.limit, pace.isStrict, (pace.until - now) / HOUR];
     });
     expect(learnt).toEqual([
-      [58, 1],
-      [56, 2],
-      [52, 4],
-      [44, 8],
-      [28, 16],
-      [5, 24],
-      [5, 24],
+      [58, false, 1],
+      [57, false, 2],
+      [55, false, 4],
+      [52, false, 8],
+      [48, false, 16],
+      [42, true, 24],
+      [33, true, 24],
+      [19, true, 24],
+      [5, true, 24],
     ]);
   });
 

@@ -30,8 +30,9 @@ const ROUNDING_PART = 1 / 30;
 /** A 429 stops a group for so long at least: a bucket that is just not empty refuses the next two at once. */
 const REST_MS = 5_000;
 
-/** What the first 429 leaves free of a paced window. Each further one leaves twice as much. */
+/** What the first 429 leaves free of a paced window, and by how much each further one widens that. */
 const FREE_PART = 1 / 30;
+const FREE_GROWS = 1.5;
 const LEAST_PART = 1 / 12;
 const STRICT_FROM = 1 / 4;
 
@@ -60,7 +61,7 @@ export class Pace {
     return Math.max(1, Math.floor(this.from * LEAST_PART), this.from - this.free);
   }
 
-  /** After the fourth 429: one request at a time, spaced from the answer. No latency brings two of them together. */
+  /** After the sixth 429: one request at a time, spaced from the answer. No latency brings two of them together. */
   get isStrict(): boolean {
     return this.free >= this.from * STRICT_FROM;
   }
@@ -72,7 +73,7 @@ export class Pace {
     this.until = now + this.lastsMs;
     if (from === undefined) return;
     this.from = Math.min(this.from, from);
-    this.free = this.free === 0 ? Math.ceil(this.from * FREE_PART) : 2 * this.free;
+    this.free = Math.ceil(this.free === 0 ? this.from * FREE_PART : this.free * FREE_GROWS);
   }
 }
 
@@ -108,12 +109,9 @@ export class Group {
     this.limits = new RouteLimits(defaultLimit(name));
   }
 
-  /** The service's limit, as far as it is believed; a paced group believes none above the specification's. */
+  /** The service's limit, as far as it is believed. */
   limit(now: number): number {
-    const believed = this.limits.believed(now);
-    return this.pace.isOn(now) && this.pace.from < Infinity
-      ? Math.min(believed, defaultLimit(this.name))
-      : believed;
+    return this.limits.believed(now);
   }
 
   /** Our share of the limit, whatever others use. */

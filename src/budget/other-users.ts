@@ -18,6 +18,8 @@ export class OtherUsers {
   readonly #falling: { readonly at: number; readonly use: number }[] = [];
   /** Since when `Remaining` has one value, and what our own use was meanwhile. */
   #same = { remaining: -1, since: 0, answers: 0, leastOurs: 0, mostOurs: 0 };
+  /** Where `Remaining` stays while it is ignored: if it is still there afterwards, that goes on at once. */
+  #stuckAt: number | undefined;
   /** `Remaining` is not believed until then. */
   ignoredUntil = -Infinity;
 
@@ -29,8 +31,11 @@ export class OtherUsers {
   observe(limit: number, remaining: number, ours: number, now: number): boolean {
     if (this.ignoredUntil > now) return false;
     const use = limit - remaining - ours;
-    if (this.#isStuck(remaining, ours, now) && this.highest(now) > 0) {
+    const stillStuck = use > 0 && remaining === this.#stuckAt;
+    this.#stuckAt = undefined;
+    if (stillStuck || (this.#isStuck(remaining, ours, now) && this.highest(now) > 0)) {
       this.ignoredUntil = now + STUCK.ignoredMs;
+      this.#stuckAt = remaining;
       this.#falling.length = 0;
       this.#same.remaining = -1;
       return true;
