@@ -19,7 +19,7 @@ export const PROVEN_BY = { few: 10, even: 60 } as const;
 const EVEN = { besideOthers: 0.9, beyondFew: 0.25 } as const;
 
 /** So many requests may be under way unless they are spaced: what is under way when a limit is met is refused. */
-export const FEW = { least: 4, partOfSlots: 1 / 15, partOfAccepted: 1 / 2 } as const;
+export const FEW = { least: 4, partOfSlots: 1 / 12, partOfAccepted: 1 / 2 } as const;
 
 /** However much others use, one request goes each 12 s, or a quarter of the limit where that is less. */
 const LEAST = { slots: WINDOW_MS / 12_000, part: 1 / 4 } as const;
