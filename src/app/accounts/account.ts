@@ -87,6 +87,10 @@ const READS = rateGroup('GET', '/v1/research');
 const FILL_MS = 60_000;
 /** By a clock that is so far (ms) ahead of this machine's, what is to be kept may be old: what is removed is gone. */
 const CLOCK_AHEAD_MS = 3_600_000;
+/**
+ * How often (ms) what readings found complete is proven by a ping of its own. The next reading's proof may be an hour away.
+ */
+const PROVE_MS = 30_000;
 /** How often (ms) rows are deleted whose time of retention is over. */
 const PRUNE_MS = 3_600_000;
 
@@ -106,6 +110,7 @@ export class Account {
   readonly bells: Readonly<Record<'hints' | 'submissions' | 'filling', Doorbell>>;
   readonly service: AccountService;
   readonly #context: ProcessContext;
+  #provenAt = Number.NEGATIVE_INFINITY;
   #prunedAt = Number.NEGATIVE_INFINITY;
   #filledAt = Number.NEGATIVE_INFINITY;
 
@@ -247,6 +252,10 @@ export class Account {
       if (bells.filling.rung) await bells.filling.heard(signal);
     }
     for (const { budget } of this.source.keys) await budget.flush();
+    if (this.source.hasClaims && link.clock.monotonic() - this.#provenAt >= PROVE_MS) {
+      this.#provenAt = link.clock.monotonic();
+      await this.reader.proveComplete(signal);
+    }
     if (link.clock.monotonic() - this.#prunedAt < PRUNE_MS) return;
     this.#prunedAt = link.clock.monotonic();
     await followColumns(db);

@@ -100,7 +100,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
       try {
         await options.tidy(signal);
       } catch (error) {
-        if (signal.aborted || error instanceof LeaseLost) throw error;
+        if (signal.aborted || error instanceof LeaseLost || error instanceof KeyRefused) throw error;
         options.onFailure('tidying', error as Error);
       }
       await clock.sleep(TIDY_MS, signal);
