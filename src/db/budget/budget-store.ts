@@ -1,6 +1,6 @@
 import { commitDurably, type Db } from '../connection/db.ts';
 import { type Selectable, sql } from 'kysely';
-import type { StateTables } from '../connection/state-tables.ts';
+import type { StateTables } from '../connection/tables.ts';
 import type {
   BudgetStore,
   FreedSlots,

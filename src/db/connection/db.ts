@@ -7,9 +7,8 @@ import {
   type RawBuilder,
   sql,
 } from 'kysely';
-import type { MirrorTables } from './mirror-tables.ts';
 import { sqlState } from './sql-state.ts';
-import type { StateTables } from './state-tables.ts';
+import type { MirrorTables, StateTables } from './tables.ts';
 
 /**
  * The mirror's database, or a transaction in it, with its two schemas: `<schema>` has the data and meta tables, which

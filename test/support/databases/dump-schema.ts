@@ -8,8 +8,8 @@ import { presentParts } from '../../../src/db/inspection/inspection.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { dumpSchema } from './schema-dump.ts';
-import { tableTypes, TYPE_FILES } from './table-types.ts';
-import { ROOT } from '../rules/source-files.ts';
+import { tableTypes, TYPE_FILE } from './table-types.ts';
+import { ROOT, sourceFiles } from '../rules/source-files.ts';
 
 /**
  * `node test/support/databases/dump-schema.ts`: writes migrations/schema.sql and migrations/objects.txt, from an
@@ -45,9 +45,8 @@ try {
     '-- What all migrations make, for reading. Made by: node test/support/databases/dump-schema.ts\n\n';
   const dump = head + (await dumpSchema(database.db));
   await writeFile(join(migrations, 'schema.sql'), dump);
-  for (const each of TYPE_FILES) {
-    await writeFile(join(ROOT, 'src/db/connection', each.file), tableTypes(dump, each));
-  }
+  const sources = sourceFiles('src').map(({ text }) => text);
+  await writeFile(join(ROOT, 'src/db/connection', TYPE_FILE), tableTypes(dump, sources));
   await writeFile(join(migrations, 'objects.txt'), `${(await presentParts(database.db)).join('\n')}\n`);
   await database.close();
 } finally {

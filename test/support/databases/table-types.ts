@@ -1,7 +1,10 @@
-/** The tables of migrations/schema.sql as Kysely's types: files of src/db/connection, and the interface in each. */
-export const TYPE_FILES = [
-  { file: 'mirror-tables.ts', schema: 'mirror', name: 'MirrorTables', of: 'what analysts query' },
-  { file: 'state-tables.ts', schema: 'mirror_sync', name: 'StateTables', of: "the daemon's own state" },
+/** File of src/db/connection. */
+export const TYPE_FILE = 'tables.ts';
+
+/** The interface of each schema, and the field of `Db` by which queries are built on it. */
+const SCHEMAS = [
+  { schema: 'mirror', field: 'mirror', name: 'MirrorTables', of: 'what analysts query' },
+  { schema: 'mirror_sync', field: 'state', name: 'StateTables', of: "the daemon's own state" },
 ] as const;
 
 /** Types of column-types.ts; others of theirs are for columns that have a default or may be null. */
@@ -17,17 +20,27 @@ const PLAIN: Readonly<Record<string, string>> = {
   'timestamp with time zone': 'Date',
 };
 
-/** The text of one of `TYPE_FILES`. @param dump schema.sql */
-export function tableTypes(dump: string, { schema, name, of }: (typeof TYPE_FILES)[number]): string {
-  const tables = [
-    ...dump.matchAll(new RegExp(`^create table ${schema}\\.(\\w+) \\(\\n([\\s\\S]*?)\\n\\)`, 'gm')),
-  ];
-  const body = tables.flatMap(([, table = '', lines = '']) => [
-    `  ${table}: {`,
-    ...lines.split('\n').flatMap(columnType),
-    '  };',
-  ]);
-  const text = body.join('\n');
+/**
+ * The tables on which `sources` build queries, as Kysely's types; other statements are SQL, whose types stand beside them.
+ * @param dump schema.sql
+ */
+export function tableTypes(dump: string, sources: readonly string[]): string {
+  const text = SCHEMAS.flatMap(({ schema, field, name, of }) => {
+    const built = new RegExp(`\\.${field}\\s*\\.(?:\\w+From|\\w+Into|\\w+Table)\\('(\\w+)'`, 'g');
+    const used = new Set(sources.flatMap((source) => [...source.matchAll(built)].map(([, table]) => table)));
+    const tables = dump.matchAll(
+      new RegExp(`^create table ${schema}\\.(\\w+) \\(\\n([\\s\\S]*?)\\n\\)`, 'gm'),
+    );
+    return [
+      `/** \`<schema>${schema.replace('mirror', '')}\`: ${of}. */`,
+      `export interface ${name} {`,
+      ...[...tables].flatMap(([, table = '', lines = '']) =>
+        used.has(table) ? [`  ${table}: {`, ...lines.split('\n').flatMap(columnType), '  };'] : [],
+      ),
+      '}',
+      '',
+    ];
+  }).join('\n');
   const imported = (names: readonly string[], from: string): string => {
     const used = names.filter((each) => new RegExp(`\\b${each}\\b`).test(text));
     const line = `import type { ${used.join(', ')} } from '${from}';`;
@@ -51,11 +64,7 @@ export function tableTypes(dump: string, { schema, name, of }: (typeof TYPE_FILE
     imported(['Generated'], 'kysely'),
     imported(own, './column-types.ts'),
     '',
-    `/** \`<schema>${schema.replace('mirror', '')}\`: ${of}. */`,
-    `export interface ${name} {`,
     text,
-    '}',
-    '',
   ].join('\n');
 }
 

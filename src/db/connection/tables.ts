@@ -11,6 +11,64 @@ import type {
   OrNull,
 } from './column-types.ts';
 
+/** `<schema>`: what analysts query. */
+export interface MirrorTables {
+  _collections: {
+    _user_id: Bigint;
+    collection: string;
+    live_rows: BigintWithDefault;
+    deleted_rows: BigintWithDefault;
+    held_deletions: BigintWithDefault;
+    polled_at: OrNull<Date>;
+    complete_as_of: OrNull<Date>;
+    next_poll_at: OrNull<Date>;
+    next_full_at: OrNull<Date>;
+    state: Generated<string>;
+    last_error: OrNull<string>;
+    last_error_at: OrNull<Date>;
+    waiting_deletions: BigintWithDefault;
+    mirrored_from: OrNull<Date>;
+    history_from: OrNull<Date>;
+    reading_at: OrNull<Date>;
+    paused_at: OrNull<Date>;
+    failing_since: OrNull<Date>;
+  };
+  quarantine: {
+    _user_id: Bigint;
+    collection: string;
+    parent: Generated<string>;
+    item_hash: Buffer;
+    item: string;
+    key: OrNull<string>;
+    reason: string;
+    first_seen_at: Date;
+    last_seen_at: Date;
+    place: OrNull<string>;
+    bytes: BigintOrNull;
+    kept: Generated<boolean>;
+  };
+  submissions: {
+    _user_id: Bigint;
+    submission_id: Bigint;
+    operation: string;
+    target_id: OrNull<string>;
+    payload: Json;
+    idempotency_key: OrNull<string>;
+    state: Generated<string>;
+    response_status: OrNull<number>;
+    response: JsonOrNull;
+    error: OrNull<string>;
+    created_at: Date;
+    sent_at: OrNull<Date>;
+    done_at: OrNull<Date>;
+    _request_id: Generated<string>;
+    _send_before: OrNull<Date>;
+    _not_before: OrNull<Date>;
+    _conclusive_at: OrNull<Date>;
+    _verbatim: OrNull<string>;
+  };
+}
+
 /** `<schema>_sync`: the daemon's own state. */
 export interface StateTables {
   account: {
@@ -31,14 +89,6 @@ export interface StateTables {
     pinged_at: Date;
     error: OrNull<string>;
     answered_for: BigintOrNull;
-  };
-  backfill: {
-    _user_id: Bigint;
-    collection: string;
-    field: string;
-    done_through: Bigint;
-    until: Bigint;
-    history_through: OrNull<Date>;
   };
   candidate: {
     _user_id: Bigint;
@@ -66,36 +116,9 @@ export interface StateTables {
     error: OrNull<string>;
     done_at: OrNull<Date>;
   };
-  deletions: {
-    _user_id: Bigint;
-    collection: string;
-    hour: Date;
-    deleted: Bigint;
-  };
-  event_seen: {
-    _user_id: Bigint;
-    id: string;
-    received_at: Date;
-    content: OrNull<string>;
-  };
   first_ping: {
     key_hash: string;
     sent_at: Date;
-  };
-  granted: {
-    role: string;
-    object: string;
-    role_id: OrNull<string>;
-  };
-  hint: {
-    _user_id: Bigint;
-    collection: string;
-    parent: Generated<string>;
-    key: Generated<string>;
-    seq: BigintWithDefault;
-    hinted_at: Date;
-    due_at: Date;
-    step: Generated<number>;
   };
   installation: {
     singleton: Generated<boolean>;
@@ -107,12 +130,6 @@ export interface StateTables {
     held_why: OrNull<string>;
     nodes: JsonWithDefault;
     change_floor: BigintWithDefault;
-  };
-  migration: {
-    name: string;
-    checksum: string;
-    applied_at: Date;
-    oldest_program: OrNull<string>;
   };
   own_url: {
     _user_id: Bigint;
@@ -154,26 +171,6 @@ export interface StateTables {
     mismatches: Generated<number>;
     error: OrNull<string>;
   };
-  scope: {
-    _user_id: Bigint;
-    collection: string;
-    parent: Generated<string>;
-    memory: JsonWithDefault;
-    due_at: OrNull<Date>;
-    last_read_at: OrNull<Date>;
-    polled_at: OrNull<Date>;
-    full_at: OrNull<Date>;
-    live_rows: BigintWithDefault;
-    last_error: OrNull<string>;
-    last_error_at: OrNull<Date>;
-    failures: Generated<number>;
-    full_walk: JsonOrNull;
-    last_obs: BigintWithDefault;
-    complete_as_of: OrNull<Date>;
-    gone_at: OrNull<Date>;
-    last_due_at: OrNull<Date>;
-    finish_ms: OrNull<number>;
-  };
   slot_block: {
     _user_id: Bigint;
     key_hash: string;
@@ -182,13 +179,5 @@ export interface StateTables {
     size: number;
     valid_until: Date;
     freed: Generated<Date[]>;
-  };
-  unsettled: {
-    _user_id: Bigint;
-    collection: string;
-    parent: Generated<string>;
-    key: string;
-    since: Date;
-    finished: boolean;
   };
 }
