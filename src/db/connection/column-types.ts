@@ -5,15 +5,19 @@ import type { ColumnType } from 'kysely';
  * lost, and `timestamptz` as Date (milliseconds).
  */
 
-export type OrNull<T> = ColumnType<T | null, T | null | undefined, T | null>;
+/** A column that may be null. */
+export type OrNull<T> = [T] extends [ColumnType<infer Read, infer Inserted, infer Updated>]
+  ? ColumnType<Read | null, Inserted | null | undefined, Updated | null>
+  : ColumnType<T | null, T | null | undefined, T | null>;
+
+/** A column with a default. Kysely's own knows columns alone that are read as they are written. */
+export type Generated<T> = [T] extends [ColumnType<infer Read, infer Inserted, infer Updated>]
+  ? ColumnType<Read, Inserted | undefined, Updated>
+  : ColumnType<T, T | undefined, T>;
 
 type Digits = string | number | bigint;
 /** bigint: decimal digits; numbers may be written. */
 export type Bigint = ColumnType<string, Digits, Digits>;
-export type BigintWithDefault = ColumnType<string, Digits | undefined, Digits>;
-export type BigintOrNull = ColumnType<string | null, Digits | null | undefined, Digits | null>;
 
 /** jsonb: parsed when read (where digits beyond double precision matter, read `::text`), text when written. */
 export type Json = ColumnType<unknown, string, string>;
-export type JsonWithDefault = ColumnType<unknown, string | undefined, string>;
-export type JsonOrNull = ColumnType<unknown, string | null | undefined, string | null>;

@@ -1,24 +1,15 @@
 // Generated of migrations/schema.sql by: node test/support/databases/dump-schema.ts. Not to be edited.
 
-import type { Generated } from 'kysely';
-import type {
-  Bigint,
-  BigintOrNull,
-  BigintWithDefault,
-  Json,
-  JsonOrNull,
-  JsonWithDefault,
-  OrNull,
-} from './column-types.ts';
+import type { Bigint, Generated, Json, OrNull } from './column-types.ts';
 
 /** `<schema>`: what analysts query. */
 export interface MirrorTables {
   _collections: {
     _user_id: Bigint;
     collection: string;
-    live_rows: BigintWithDefault;
-    deleted_rows: BigintWithDefault;
-    held_deletions: BigintWithDefault;
+    live_rows: Generated<Bigint>;
+    deleted_rows: Generated<Bigint>;
+    held_deletions: Generated<Bigint>;
     polled_at: OrNull<Date>;
     complete_as_of: OrNull<Date>;
     next_poll_at: OrNull<Date>;
@@ -26,7 +17,7 @@ export interface MirrorTables {
     state: Generated<string>;
     last_error: OrNull<string>;
     last_error_at: OrNull<Date>;
-    waiting_deletions: BigintWithDefault;
+    waiting_deletions: Generated<Bigint>;
     mirrored_from: OrNull<Date>;
     history_from: OrNull<Date>;
     reading_at: OrNull<Date>;
@@ -44,7 +35,7 @@ export interface MirrorTables {
     first_seen_at: Date;
     last_seen_at: Date;
     place: OrNull<string>;
-    bytes: BigintOrNull;
+    bytes: OrNull<Bigint>;
     kept: Generated<boolean>;
   };
   submissions: {
@@ -56,7 +47,7 @@ export interface MirrorTables {
     idempotency_key: OrNull<string>;
     state: Generated<string>;
     response_status: OrNull<number>;
-    response: JsonOrNull;
+    response: OrNull<Json>;
     error: OrNull<string>;
     created_at: Date;
     sent_at: OrNull<Date>;
@@ -74,9 +65,9 @@ export interface StateTables {
   account: {
     _user_id: Bigint;
     owner: OrNull<string>;
-    token: BigintWithDefault;
-    change_id: BigintWithDefault;
-    walk_id: BigintWithDefault;
+    token: Generated<Bigint>;
+    change_id: Generated<Bigint>;
+    walk_id: Generated<Bigint>;
     state: Generated<string>;
     error: OrNull<string>;
     created_at: Date;
@@ -85,10 +76,10 @@ export interface StateTables {
   };
   api_key: {
     key_hash: string;
-    _user_id: BigintOrNull;
+    _user_id: OrNull<Bigint>;
     pinged_at: Date;
     error: OrNull<string>;
-    answered_for: BigintOrNull;
+    answered_for: OrNull<Bigint>;
   };
   candidate: {
     _user_id: Bigint;
@@ -111,8 +102,8 @@ export interface StateTables {
     created_at: Date;
     wanted_until: Date;
     owner: OrNull<string>;
-    progress: JsonOrNull;
-    result: JsonOrNull;
+    progress: OrNull<Json>;
+    result: OrNull<Json>;
     error: OrNull<string>;
     done_at: OrNull<Date>;
   };
@@ -123,13 +114,13 @@ export interface StateTables {
   installation: {
     singleton: Generated<boolean>;
     created_at: Date;
-    settings: JsonWithDefault;
-    fingerprint: JsonOrNull;
+    settings: Generated<Json>;
+    fingerprint: OrNull<Json>;
     alive_at: OrNull<Date>;
     held_at: OrNull<Date>;
     held_why: OrNull<string>;
-    nodes: JsonWithDefault;
-    change_floor: BigintWithDefault;
+    nodes: Generated<Json>;
+    change_floor: Generated<Bigint>;
   };
   own_url: {
     _user_id: Bigint;
@@ -146,7 +137,7 @@ export interface StateTables {
     started_ticks: string;
     started_at: Date;
     alive_until: Date;
-    asked: JsonOrNull;
+    asked: OrNull<Json>;
     serves: OrNull<string[]>;
   };
   rate_group: {

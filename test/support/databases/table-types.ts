@@ -7,9 +7,11 @@ const SCHEMAS = [
   { schema: 'mirror_sync', field: 'state', name: 'StateTables', of: "the daemon's own state" },
 ] as const;
 
-/** Types of column-types.ts; others of theirs are for columns that have a default or may be null. */
-const SPECIAL: Readonly<Record<string, string>> = { bigint: 'Bigint', numeric: 'Bigint', jsonb: 'Json' };
-const PLAIN: Readonly<Record<string, string>> = {
+/** `Bigint` and `Json` are of src/db/connection/column-types.ts. */
+const TYPES: Readonly<Record<string, string>> = {
+  bigint: 'Bigint',
+  numeric: 'Bigint',
+  jsonb: 'Json',
   text: 'string',
   uuid: 'string',
   boolean: 'boolean',
@@ -41,28 +43,10 @@ export function tableTypes(dump: string, sources: readonly string[]): string {
       '',
     ];
   }).join('\n');
-  const imported = (names: readonly string[], from: string): string => {
-    const used = names.filter((each) => new RegExp(`\\b${each}\\b`).test(text));
-    const line = `import type { ${used.join(', ')} } from '${from}';`;
-    // As oxfmt breaks it.
-    return line.length <= 110
-      ? line
-      : `import type {\n${used.map((each) => `  ${each},\n`).join('')}} from '${from}';`;
-  };
-  const own = [
-    'Bigint',
-    'BigintOrNull',
-    'BigintWithDefault',
-    'Json',
-    'JsonOrNull',
-    'JsonWithDefault',
-    'OrNull',
-  ];
   return [
     '// Generated of migrations/schema.sql by: node test/support/databases/dump-schema.ts. Not to be edited.',
     '',
-    imported(['Generated'], 'kysely'),
-    imported(own, './column-types.ts'),
+    "import type { Bigint, Generated, Json, OrNull } from './column-types.ts';",
     '',
     text,
   ].join('\n');
@@ -73,14 +57,11 @@ function columnType(line: string): string[] {
   const column = /^ {2}(\w+) (.*?)(\[\])?(?: collate \S+)?( default .*?)?( not null)?,?$/.exec(line);
   const [, name = '', type = '', array = '', byDefault, required] = column ?? [];
   if (name === '' || name === 'constraint') return [];
-  const special = SPECIAL[type];
-  if (special !== undefined && array === '') {
-    const kind = required === undefined ? 'OrNull' : byDefault === undefined ? '' : 'WithDefault';
-    return [`    ${name}: ${special}${kind};`];
-  }
-  const plain = special === undefined ? PLAIN[type] : 'string';
-  if (plain === undefined) throw new Error(`no type for the column ${line}`);
-  const value = `${plain}${array}`;
-  if (required === undefined) return [`    ${name}: OrNull<${value}>;`];
-  return [`    ${name}: ${byDefault === undefined ? value : `Generated<${value}>`};`];
+  // The driver parses no element of an array of them.
+  const one = array !== '' && ['Bigint', 'Json'].includes(TYPES[type] ?? '') ? 'string' : TYPES[type];
+  if (one === undefined) throw new Error(`no type for the column ${line}`);
+  const value = `${one}${array}`;
+  const wrapped =
+    required === undefined ? `OrNull<${value}>` : byDefault === undefined ? value : `Generated<${value}>`;
+  return [`    ${name}: ${wrapped};`];
 }
