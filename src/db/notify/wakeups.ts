@@ -2,7 +2,7 @@ import type { Db } from '../connection/db.ts';
 import pg from 'pg';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
-import { service, type Service } from '@research-mirror/runtime/service';
+import { service, type Service, untilAborted } from '@research-mirror/runtime/service';
 import { onConnection, resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
 import { databaseError, isDatabaseDown } from '../connection/sql-state.ts';
 
@@ -27,6 +27,25 @@ const POLL = 1_000;
 /** Wakes the daemons of this mirror. A failure is ignored: they also look now and then by themselves. */
 export async function wake(db: Db): Promise<void> {
   await db.sql`select pg_notify(${channelOf(db.schema)}, '')`.catch(() => {});
+}
+
+/**
+ * Makes a function that runs `task`, one run at a time: calls during a run share the next one. It resolves when a run
+ * has ended that began after the call.
+ */
+export function coalesced(task: () => Promise<void>): () => Promise<void> {
+  let underWay: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  return () => {
+    next ??= underWay
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        underWay = task();
+        return underWay;
+      });
+    return next;
+  };
 }
 
 /**
@@ -113,16 +132,9 @@ export async function listen(
 }
 
 /** Waits for `task`, or throws the signal's reason as soon as it is aborted; the task itself goes on then. */
-async function unlessAborted<T>(signal: AbortSignal, task: Promise<T>): Promise<T> {
-  let onAbort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    if (signal.aborted) onAbort();
-    return await Promise.race([task, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+function unlessAborted<T>(signal: AbortSignal, task: Promise<T>): Promise<T> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const aborted = untilAborted(either).then(() => Promise.reject<T>(signal.reason as Error));
+  return Promise.race([task, aborted]).finally(() => over.abort());
 }

@@ -52,13 +52,16 @@ export function sendChangeIds(
   trx: Db,
   userId: string,
   count: number,
-): { readonly before: bigint; readonly stored: Promise<void> } {
+): { readonly before: bigint; readonly stored: Promise<unknown> } {
   const clock = clocks.get(trx);
   if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');
   clock.firstTakenAt ??= clock.monotonic();
   const before = [clock.current, clock.floor, clock.now].reduce((a, b) => (a > b ? a : b));
   clock.current = before + BigInt(count);
-  return { before, stored: storeChangeId(trx, userId, clock.current) };
+  const stored = trx.sql`
+    update ${trx.stateTable('account')} set change_id = ${String(clock.current)}::bigint
+    where _user_id = ${userId}::bigint`;
+  return { before, stored };
 }
 
 /** The same, stored. @returns the ID before the first one */
@@ -66,11 +69,4 @@ export async function takeChangeIds(trx: Db, userId: string, count: number): Pro
   const { before, stored } = sendChangeIds(trx, userId, count);
   await stored;
   return before;
-}
-
-async function storeChangeId(trx: Db, userId: string, last: bigint): Promise<void> {
-  const { numAffectedRows } = await trx.sql`
-    update ${trx.stateTable('account')} set change_id = ${String(last)}::bigint
-    where _user_id = ${userId}::bigint`;
-  if (numAffectedRows !== 1n) throw new Error(`account ${userId} has no row`);
 }

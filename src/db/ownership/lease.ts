@@ -143,15 +143,10 @@ export async function livingProcesses(db: Db, self: ProcessIdentity): Promise<Li
   const dead = await Promise.all(rows.map((row) => isDeadHere(self, row)));
   return rows
     .filter((_, at) => dead[at] !== true)
-    .map(({ processId, command, version, pid, machine, aliveUntil, serves, leftMs }) => ({
-      processId,
-      command,
-      version,
-      pid,
+    .map(({ machine, startedTicks: _, serves, ...row }) => ({
+      ...row,
       here: machine !== '' && machine === self.machine,
-      aliveUntil,
       serves: serves === null ? undefined : new Set(serves),
-      leftMs,
-      prompt: leftMs >= HEARTBEAT.validFor - HEARTBEAT.beatEvery - LATE_MS,
+      prompt: row.leftMs >= HEARTBEAT.validFor - HEARTBEAT.beatEvery - LATE_MS,
     }));
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { coalesced } from './coalesced.ts';
+import { coalesced } from './wakeups.ts';
 
 it('calls during a run share the next one, which begins after them', async () => {
   const runs: PromiseWithResolvers<void>[] = [];
