@@ -18,14 +18,11 @@ export interface StoredEvent {
   readonly data: string | null;
 }
 
-export interface EventFilter {
-  readonly limit: number;
-  readonly userId?: string;
-  readonly type?: string;
-}
-
 /** The events of one account or of all, the last one first. */
-export async function listEvents(db: Db, { limit, userId, type }: EventFilter): Promise<StoredEvent[]> {
+export async function listEvents(
+  db: Db,
+  { limit, userId, type }: { readonly limit: number; readonly userId?: string; readonly type?: string },
+): Promise<StoredEvent[]> {
   // By account: an index has each one's last events, however many there are.
   const { rows } = await db.sql<StoredEvent>`
     select e._user_id as "userId", e.id, e.type, e.created_at as "createdAt", e.received_at as "receivedAt",
@@ -50,23 +47,13 @@ export async function eventTexts(db: Db, id: string): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-/** An event that was taken up again, and the rows that are due to be read for it. */
-interface ReplayedEvent {
-  readonly userId: string;
-  readonly id: string;
-  readonly rows: readonly HintedRow[];
-}
-
 /**
  * Replays stored events as if they had just come: the rows that they name are due. Unknown IDs are left out of the
  * result. The caller wakes the owner's process afterwards (wakeups.ts).
  * @param mirrored collections that are mirrored here
+ * @returns the events that were taken up again, and the rows that are due to be read for each
  */
-export async function replayEvents(
-  db: Db,
-  ids: readonly string[],
-  mirrored: readonly CollectionName[],
-): Promise<ReplayedEvent[]> {
+export async function replayEvents(db: Db, ids: readonly string[], mirrored: readonly CollectionName[]) {
   const { rows: events } = await db.sql<Pick<StoredEvent, 'userId' | 'id' | 'type' | 'data'>>`
     select e._user_id as "userId", e.id, e.type, e.data::text as data from ${db.table('events')} as e
     where e.id = any(${[...ids]}::text[]) order by e._user_id, e.received_at`;

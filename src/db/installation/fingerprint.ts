@@ -50,16 +50,12 @@ export function isStoredDatabase({ schema }: Db): RawBuilder<boolean | null> {
     and fingerprint ->> 'database' = (select oid from pg_database where datname = current_database())::text`;
 }
 
-/** How the database differs from the one that was here before. */
-export interface Difference {
-  /** Why it is another one, whatever its host, in words for users; empty: it may be the same. */
-  readonly another: readonly string[];
-  /** It is reached at an unknown host. */
-  readonly newHost: boolean;
-}
-
-/** Compares what both know. Pure. */
-export function compareFingerprints(before: Fingerprint, now: Fingerprint): Difference {
+/**
+ * How the database differs from the one that was here before, by what both know. Pure.
+ * @returns why it is another one, whatever its host, in words for users (empty: it may be the same); and whether it is
+ *   reached at an unknown host
+ */
+export function compareFingerprints(before: Fingerprint, now: Fingerprint) {
   const another: string[] = [];
   const differs = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b;
   if (differs(before.system, now.system)) {

@@ -19,7 +19,6 @@ export interface HeartbeatOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: { warn(message: string): void; info(message: string): void };
-  readonly durations?: HeartbeatDurations;
   /** Called after each attempt, with its error where it failed. */
   readonly onBeat?: ((error?: unknown) => void) | undefined;
   /** Called after each heartbeat. Its failure is logged, and is not the heartbeat's. */
@@ -28,17 +27,14 @@ export interface HeartbeatOptions {
   readonly onClockStep?: (byMs: number) => void;
 }
 
-/** Milliseconds. */
-export interface HeartbeatDurations {
-  readonly beatEvery: number;
+/** Milliseconds (docs/design/ownership.md, "Heartbeat"). */
+export const HEARTBEAT = {
+  beatEvery: 4_000,
   /** How long others take the process for alive, by the database's clock. */
-  readonly validFor: number;
+  validFor: 12_000,
   /** How long the process itself does, from the start of a heartbeat: less, by more than clocks drift. */
-  readonly trustedFor: number;
-}
-
-/** docs/design/ownership.md, "Heartbeat". */
-export const HEARTBEAT: HeartbeatDurations = { beatEvery: 4_000, validFor: 12_000, trustedFor: 10_000 };
+  trustedFor: 10_000,
+} as const;
 
 /** How long (ms) the row of a killed process stays, for users to see. */
 const REMEMBERED = 3_600_000;
@@ -74,7 +70,6 @@ export interface Heartbeat extends Service {
  */
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { db, processId, identity, clock, log } = options;
-  const { beatEvery, validFor, trustedFor } = options.durations ?? HEARTBEAT;
   let trustedUntil = -Infinity;
   const databaseClock = new RemoteClock();
   let startedAt: Date | undefined;
@@ -101,7 +96,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
         pid: identity.pid,
         started_ticks: identity.startedTicks,
         started_at: startedAt,
-        alive_until: new Date(now.getTime() + validFor),
+        alive_until: new Date(now.getTime() + HEARTBEAT.validFor),
       })
       .onConflict((conflict) =>
         conflict
@@ -117,7 +112,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       .executeTakeFirst();
     hasOthers = stored?.others === true;
     if (begin > trustedUntil && trustedUntil > -Infinity) interruptedAt = clock.monotonic();
-    trustedUntil = begin + trustedFor;
+    trustedUntil = begin + HEARTBEAT.trustedFor;
   };
 
   const running = service('heartbeat', async ({ signal, ready }) => {
@@ -128,7 +123,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     let failedAt = 0;
     try {
       for (;;) {
-        await clock.sleep(failing ? TRY_AGAIN : beatEvery, signal);
+        await clock.sleep(failing ? TRY_AGAIN : HEARTBEAT.beatEvery, signal);
         try {
           await beat();
           if (failing) {

@@ -143,7 +143,7 @@ export async function livingProcesses(db: Db, self: ProcessIdentity): Promise<Li
   const dead = await Promise.all(rows.map((row) => isDeadHere(self, row)));
   return rows
     .filter((_, at) => dead[at] !== true)
-    .map(({ machine, startedTicks: _, serves, ...row }) => ({
+    .map(({ machine, serves, ...row }) => ({
       ...row,
       here: machine !== '' && machine === self.machine,
       serves: serves === null ? undefined : new Set(serves),

@@ -33,18 +33,12 @@ const COLUMNS = sql`
   coalesce(_verbatim, response::text) as response, error, created_at as "createdAt", sent_at as "sentAt",
   done_at as "doneAt", _not_before as "notBefore", _conclusive_at as "conclusiveAt"`;
 
-export interface SubmissionFilter {
-  readonly state?: SubmissionState;
-  readonly userId?: string;
-  /** Rows at most. */
-  readonly limit: number;
-}
-
 /** The newest submissions first. */
 export async function listSubmissions(
   db: Db,
-  { state, userId, limit }: SubmissionFilter,
+  filter: { readonly state?: SubmissionState; readonly userId?: string; readonly limit: number },
 ): Promise<StoredSubmission[]> {
+  const { state, userId, limit } = filter;
   const { rows } = await db.sql<StoredSubmission>`
     select ${COLUMNS} from ${db.table('submissions')}
     where ${userId === undefined ? sql`true` : sql`_user_id = ${userId}`}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '@research-mirror/runtime/clock';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createFleetStore } from '../../../../src/db/ownership/fleet-store.ts';
 import {
@@ -91,11 +91,15 @@ it('a heartbeat tells whether there are others that take part, however they are 
 
 it('a heartbeat tells when its process was asleep, or missed the database', async () => {
   let sleptMs = 0;
-  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + sleptMs };
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => systemClock.monotonic() + sleptMs,
+    // It beats often.
+    sleep: (_, signal) => systemClock.sleep(100, signal),
+  };
   const beats = { count: 0 };
   const beating = heartbeat('self', {
     clock,
-    durations: { beatEvery: 100, validFor: 60_000, trustedFor: 50_000 },
     afterBeat: async () => void (beats.count += 1),
   });
   const beaten = async (): Promise<unknown> => {
