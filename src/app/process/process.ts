@@ -103,7 +103,7 @@ export async function createProcess(options: ProcessOptions) {
     version,
     clock,
     onBeat: options.onBeat,
-    log: { warn: (message) => log.warn(message), info: (message) => log.info(message) },
+    log,
     onClockStep: (byMs) => {
       log.warn(`${wordsOfStep(byMs)}: accounts are opened again`);
       // Not waited for: a heartbeat is not to be late. What fails here, the account's next transaction notices.

@@ -10,7 +10,6 @@ import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { wake } from '../../db/notify/wakeups.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { AccountRetired, KeyRefused, LeaseLost } from '../../model/errors.ts';
-import type { SubmissionState } from '../../model/submission.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -166,11 +165,9 @@ async function sendOne(account: Account, options: SubmitOptions, id: string): Pr
   }
 }
 
-/** States that end by themselves. `held` does not: somebody has to release the submission. */
-const PASSING: ReadonlySet<SubmissionState> = new Set<SubmissionState>(['queued', 'sending']);
-
+/** `held` does not end by itself, either: somebody has to release the submission. */
 export function isFinal({ state }: StoredSubmission): boolean {
-  return !PASSING.has(state);
+  return state !== 'queued' && state !== 'sending';
 }
 
 /**

@@ -9,12 +9,6 @@ export type FleetStore = ReturnType<typeof createFleetStore>;
 /** Processes and accounts, as one look finds them. */
 export type SeenFleet = Awaited<ReturnType<FleetStore['look']>>;
 
-interface SeenAccount {
-  readonly userId: string;
-  readonly owner: string | null;
-  readonly retired: boolean;
-}
-
 export function createFleetStore(db: Db, processId: string, self: ProcessIdentity) {
   const setServes = async (serves: string[] | null): Promise<void> => {
     await db.state.updateTable('process').set({ serves }).where('process_id', '=', processId).execute();
@@ -27,7 +21,7 @@ export function createFleetStore(db: Db, processId: string, self: ProcessIdentit
     /** Two statements, however many accounts there are. */
     look: async () => {
       const living = await livingProcesses(db, self);
-      const { rows } = await db.sql<SeenAccount>`
+      const { rows } = await db.sql<{ userId: string; owner: string | null; retired: boolean }>`
         select _user_id as "userId", owner, state = 'retired' as retired from ${db.stateTable('account')}`;
       return { living, accounts: new Map(rows.map((row) => [row.userId, row])) };
     },

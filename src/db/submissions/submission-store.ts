@@ -30,17 +30,15 @@ const MARGIN = 30_000;
 /** From a request's end until the service's lists show its effect, milliseconds: replicas may lag (MIRROR_SETTLE). */
 const LISTED_AFTER = 60_000;
 
-export interface SubmissionStoreOptions {
+/** The submissions of the fence's account. One store an owner: it knows what it has claimed. */
+export function createSubmissionStore(options: {
   readonly db: Db;
   readonly fence: Fence;
   /** Collections that are mirrored here: an answer hints at rows of these. */
   readonly collections: ReadonlySet<CollectionName>;
   /** No other submission is sent; left out: all are. */
   readonly only?: string | undefined;
-}
-
-/** The submissions of the fence's account. One store an owner: it knows what it has claimed. */
-export function createSubmissionStore(options: SubmissionStoreOptions): SubmissionStore {
+}): SubmissionStore {
   const { db, fence } = options;
   const { userId } = fence;
   const submissions = db.table('submissions');
