@@ -267,7 +267,7 @@ export const FAULTS: readonly Fault[] = [
     invariant: 7,
     fault: 'a signature that a secret on its way could explain is refused for good',
     file: 'src/webhooks/receive/judge.ts',
-    find: "if (state === 'registering' || state === 'suspect') {",
+    find: "if (state !== 'registered') {",
     put: "if (state === 'suspect') {",
     caughtIn: 'src/webhooks/receive/judge.test.ts',
     test: 'puts off what it can not explain while another secret may be on its way',
