@@ -49,9 +49,6 @@ interface UnknownList {
   readonly status: number;
 }
 
-/** Lists that are read side by side at most. The budget decides the pace; this only hides latency. */
-const WORKERS = 4;
-
 /** Reads a collection with one scope for each row of its parent: all lists, or those that are due. */
 export class ListsReader {
   readonly #context: ReadingContext;
@@ -89,7 +86,6 @@ export class ListsReader {
         since,
         dueOnly,
         fully: what === 'full',
-        workers: WORKERS,
         crowded: () => this.#context.source.isCrowded(),
         now: () => new Date(this.#context.clock.now()),
         until,
