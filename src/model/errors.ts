@@ -9,16 +9,14 @@ export class TransportError extends ClassifiedError {
   readonly sent: boolean;
   /** Of Node, OpenSSL or undici: `ECONNREFUSED`; undefined where there is none. */
   readonly code: string | undefined;
-  constructor(message: string, { sent = true, code, ...options }: TransportErrorOptions = {}) {
-    super(message, options);
+  constructor(
+    message: string,
+    { sent = true, code, cause }: { sent?: boolean; code?: string | undefined; cause?: unknown } = {},
+  ) {
+    super(message, cause === undefined ? {} : { cause });
     this.sent = sent;
     this.code = code;
   }
-}
-
-interface TransportErrorOptions extends ErrorOptions {
-  readonly sent?: boolean;
-  readonly code?: string | undefined;
 }
 
 /** How the message of a ServiceDown begins, wherever it is quoted. */
@@ -31,14 +29,18 @@ export class ServiceDown extends TransportError {
   }
 }
 
-/** The service answered 5xx or 408/425: its own trouble. */
-export class ServiceError extends ClassifiedError {
-  readonly remedy = 'retry';
+/** An answer that is no good one. */
+abstract class StatusError extends ClassifiedError {
   readonly status: number;
   constructor(message: string, status: number, options?: ErrorOptions) {
     super(message, options);
     this.status = status;
   }
+}
+
+/** The service answered 5xx or 408/425: its own trouble. */
+export class ServiceError extends StatusError {
+  readonly remedy = 'retry';
 }
 
 /** 429 in spite of the budget. */
@@ -63,23 +65,13 @@ export class AnswerTooLarge extends ClassifiedError {
 }
 
 /** Another 4xx, or an unexpected 3xx: repeating the request would not help. */
-export class RequestRefused extends ClassifiedError {
+export class RequestRefused extends StatusError {
   readonly remedy = 'skip';
-  readonly status: number;
-  constructor(message: string, status: number) {
-    super(message);
-    this.status = status;
-  }
 }
 
 /** 401 or 403: the key is missing, wrong or withdrawn. The account stops, its data stays. */
-export class KeyRefused extends ClassifiedError {
+export class KeyRefused extends StatusError {
   readonly remedy = 'stop';
-  readonly status: number;
-  constructor(message: string, status: number) {
-    super(message);
-    this.status = status;
-  }
 }
 
 /**

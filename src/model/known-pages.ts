@@ -49,8 +49,14 @@ export class KnownPages {
     }
     this.#add(name, known, 0);
     const { keys, hasMore, nextCursor } = known;
-    const body = new LateBody(text, read);
-    const items = keys === '' ? [] : keys.split('\n').map((key, index) => new LateItem(body, index, key));
+    let late: readonly Item[] | undefined;
+    const itemAt = (index: number): Item => {
+      late ??= read(text).items;
+      const item = late[index];
+      if (item === undefined) throw new RangeError(`the body has no item ${index}`);
+      return item;
+    };
+    const items = keys === '' ? [] : keys.split('\n').map((key, index) => new LateItem(itemAt, index, key));
     return { items, hasMore, nextCursor, hashes: this.#hashesOf(name, known) };
   }
 
@@ -110,43 +116,24 @@ function copyOf(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** A body that is read when somebody asks. */
-class LateBody {
-  readonly #text: string;
-  readonly #read: (text: string) => Page;
-  #items: readonly Item[] | undefined;
-
-  constructor(text: string, read: (text: string) => Page) {
-    this.#text = text;
-    this.#read = read;
-  }
-
-  item(index: number): Item {
-    this.#items ??= this.#read(this.#text).items;
-    const item = this.#items[index];
-    if (item === undefined) throw new RangeError(`the body has no item ${index}`);
-    return item;
-  }
-}
-
-/** An item of a body that was read before. */
+/** An item of a body that was read before: that is read again when somebody asks for more than the key. */
 class LateItem implements Item {
-  readonly #body: LateBody;
+  readonly #itemAt: (index: number) => Item;
   readonly #index: number;
   readonly key: string;
   readonly problem = undefined;
 
-  constructor(body: LateBody, index: number, key: string) {
-    this.#body = body;
+  constructor(itemAt: (index: number) => Item, index: number, key: string) {
+    this.#itemAt = itemAt;
     this.#index = index;
     this.key = key;
   }
 
   get source(): string {
-    return this.#body.item(this.#index).source;
+    return this.#itemAt(this.#index).source;
   }
 
   get state(): Item['state'] {
-    return this.#body.item(this.#index).state;
+    return this.#itemAt(this.#index).state;
   }
 }
