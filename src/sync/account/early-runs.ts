@@ -21,21 +21,16 @@ const LISTS = 16;
 /** A line whose next run is further away (ms) has no polls before it: somebody wants fewer requests just then. */
 const LONGEST_GAP_MS = 300_000;
 
-/** What an account's requests have to do. */
-export interface PollLoad {
-  /** Pages of one poll of each collection. */
-  readonly pages: number;
-  readonly lists: number;
-  /** Requests that the account may send. */
-  readonly perMinute: number;
-}
-
 /**
  * How long (ms) after a poll the next one may begin, where that is before its line's next run. Polls together take half
  * of the rate at most, and less where many lists have to share the rest.
  * @param quietMs since a poll last found a change that no event had announced; Infinity: it never did
+ * @param pages of one poll of each collection; `perMinute`: requests that the account may send
  */
-export function earlyPollAfter(quietMs: number, { pages, lists, perMinute }: PollLoad): number {
+export function earlyPollAfter(
+  quietMs: number,
+  { pages, lists, perMinute }: Readonly<Record<'pages' | 'lists' | 'perMinute', number>>,
+): number {
   const halfTheRateMs = (2 * (pages + lists / LISTS) * 60_000) / perMinute;
   return Math.max(LEAST_MS, halfTheRateMs, quietMs / POLLS_WHILE_QUIET);
 }

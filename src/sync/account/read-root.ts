@@ -1,5 +1,6 @@
 import { PRIORITY } from '../../budget/priorities.ts';
-import { childrenOf, type ListCollection, type Scope } from '../../model/collections.ts';
+import { childrenOf, type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';
+import { Mutex } from '@research-mirror/runtime/mutex';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { SessionPool } from '../scope/scope-session.ts';
 import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
@@ -9,7 +10,6 @@ import type { WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals } from '../walk-run/walk-totals.ts';
 import type { EarlyRuns } from './early-runs.ts';
 import { NOTHING, readOutcomeOf, type ReadOutcome } from './read-outcome.ts';
-import type { ReadingTurns } from './reading-turns.ts';
 
 export interface ReadRequest {
   /**
@@ -27,6 +27,32 @@ export interface ReadRequest {
   readonly scheduled?: boolean;
   /** Lifts the brake of deletions. */
   readonly accept?: boolean;
+}
+
+/** One reading of each kind and collection at a time: a second request waits, and begins its own. */
+export class ReadingTurns {
+  readonly #mutexes = new Map<string, Mutex>();
+  readonly #running = new Set<string>();
+
+  /** @param kind `suspects`: second readings and deletions */
+  run<T>(name: CollectionName, kind: 'poll' | 'full' | 'suspects', task: () => Promise<T>): Promise<T> {
+    const key = `${name}/${kind}`;
+    const mutex = this.#mutexes.get(key) ?? new Mutex();
+    this.#mutexes.set(key, mutex);
+    return mutex.run(async () => {
+      this.#running.add(key);
+      try {
+        return await task();
+      } finally {
+        this.#running.delete(key);
+      }
+    });
+  }
+
+  /** A full walk of the collection is under way. */
+  isWalking(name: CollectionName): boolean {
+    return this.#running.has(`${name}/full`);
+  }
 }
 
 /** What readings of an account's collections share. */
@@ -92,14 +118,14 @@ export function readRoot(
           signal,
           accept,
           patient,
-          walkTurn: (task) => turns.walk(name, task),
+          walkTurn: (task) => turns.run(name, 'full', task),
         }),
       );
       // Rows that were suspected meanwhile are the next reading's.
       return { ...confirmed, totals: addTotals(walked.totals, confirmed.totals), suspects: [name] };
     };
-    if (what === 'full') return finish(await turns.walk(name, whole));
-    if (what === 'rows') return finish(await turns.walk(name, rows));
+    if (what === 'full') return finish(await turns.run(name, 'full', whole));
+    if (what === 'rows') return finish(await turns.run(name, 'full', rows));
     const polled = await turns.run(name, 'poll', poll);
     if (polled !== undefined && session.everComplete) return readOutcomeOf(name, polled);
     if (what === 'poll') {
@@ -108,7 +134,7 @@ export function readRoot(
       return { ...readOutcomeOf(name, polled), fullNeeded: !turns.isWalking(name) };
     }
     // After a full walk that is under way, a poll may do.
-    const read = await turns.walk(name, async () => {
+    const read = await turns.run(name, 'full', async () => {
       const again = session.everComplete ? await turns.run(name, 'poll', poll) : undefined;
       return again === undefined ? { walked: await rows() } : { again };
     });

@@ -2,7 +2,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { CollectionName } from '../../model/collections.ts';
 import type { AccountReader } from '../account/account-reader.ts';
 import type { ReadOutcome } from '../account/read-outcome.ts';
-import type { ReadingLoop, ReadingLoops, ReadingTask } from './reading-loops.ts';
+import type { ReadingLoop, ReadingLoops } from './reading-loops.ts';
 
 /** How the rows of a collection are read. */
 export interface CollectionLoops {
@@ -44,16 +44,14 @@ export function collectionLoops(
     rungAt = clock.monotonic();
     ringThem();
   };
-  const add = (what: string, longestRetryMs: number, read: ReadingTask['read']): ReadingLoop =>
-    loops.add({ what, longestRetryMs, read });
   const all = async (what: 'full' | 'rows', signal: AbortSignal): Promise<ReadOutcome> => {
     const outcome = await reader.read(name, { what, signal });
     ringChildren();
     return outcome;
   };
-  const full = add(`full walk of ${name}`, LONGEST_FULL_RETRY_MS, (signal) => all('full', signal));
-  const rows = add(`reading of all ${name}`, LONGEST_FULL_RETRY_MS, (signal) => all('rows', signal));
-  const poll = add(`poll of ${name}`, LONGEST_POLL_RETRY_MS, async (signal) => {
+  const full = loops.add(`full walk of ${name}`, LONGEST_FULL_RETRY_MS, (signal) => all('full', signal));
+  const rows = loops.add(`reading of all ${name}`, LONGEST_FULL_RETRY_MS, (signal) => all('rows', signal));
+  const poll = loops.add(`poll of ${name}`, LONGEST_POLL_RETRY_MS, async (signal) => {
     // What a poll wrote before it threw has made children due, too.
     let changes = 1;
     try {
@@ -66,11 +64,11 @@ export function collectionLoops(
       if (changes > 0 || clock.monotonic() - rungAt >= RING_AGAIN_MS) ringChildren();
     }
   });
-  const due = add(`reading of changed ${name}`, LONGEST_POLL_RETRY_MS, (signal) =>
+  const due = loops.add(`reading of changed ${name}`, LONGEST_POLL_RETRY_MS, (signal) =>
     reader.readDue(name, signal),
   );
   let wait: AbortController | undefined;
-  const suspects = add(`second reading of ${name}`, LONGEST_FULL_RETRY_MS, async (signal) => {
+  const suspects = loops.add(`second reading of ${name}`, LONGEST_FULL_RETRY_MS, async (signal) => {
     // A ring before that ends the wait.
     wait?.abort();
     const outcome = await reader.confirmDeletions(name, signal);

@@ -15,7 +15,7 @@ function loopsOf() {
     onFailure: (what, error) => failures.push(`${what}: ${error.message}`),
   });
   const add = (what: string, read: (signal: AbortSignal) => Promise<ReadOutcome>) =>
-    loops.add({ what, longestRetryMs: 30_000, read });
+    loops.add(what, 30_000, read);
   const stop = new AbortController();
   const run = (beside: Parameters<ReadingLoops['run']>[1] = []) => loops.run(stop.signal, beside);
   return { clock, failures, add, run, stop };

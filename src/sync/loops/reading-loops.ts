@@ -1,4 +1,5 @@
 import type { Clock, Random } from '@research-mirror/runtime/clock';
+import { untilAborted } from '@research-mirror/runtime/service';
 import { KeyRefused, LeaseLost, ServiceDown } from '../../model/errors.ts';
 import type { ReadOutcome } from '../account/read-outcome.ts';
 import type { ReadingStarts } from './reading-starts.ts';
@@ -11,15 +12,6 @@ export interface ReadingLoopsOptions {
   /** A reading has ended, well or not. */
   readonly onOutcome: (outcome: ReadOutcome) => void;
   readonly onFailure: (what: string, error: Error) => void;
-}
-
-/** What a loop does at a ring. */
-export interface ReadingTask {
-  /** What logs call it. */
-  readonly what: string;
-  /** The longest wait (ms) before what failed is tried again. */
-  readonly longestRetryMs: number;
-  readonly read: (signal: AbortSignal) => Promise<ReadOutcome>;
 }
 
 /** Waits (ms) before what failed is tried again: doubling, with jitter. */
@@ -39,34 +31,17 @@ interface Turn {
  * Reads once after each ring. Rings while it reads, or while the loops do not run, are remembered as one. A loop that
  * rests is an object and nothing more, since a process has thirty of them for each of a thousand accounts.
  */
-export class ReadingLoop {
-  readonly task: ReadingTask;
+export interface ReadingLoop {
+  /** What logs call it. */
+  readonly what: string;
+  /** The longest wait (ms) before what failed is tried again. */
+  readonly longestRetryMs: number;
+  readonly read: (signal: AbortSignal) => Promise<ReadOutcome>;
   /** Waits: what failed is tried again later. */
-  state: 'rests' | 'reads' | 'waits' = 'rests';
-  readonly #onRing: (loop: ReadingLoop) => void;
-  #rung = false;
-
-  constructor(task: ReadingTask, onRing: (loop: ReadingLoop) => void) {
-    this.task = task;
-    this.#onRing = onRing;
-  }
-
+  state: 'rests' | 'reads' | 'waits';
   /** There was a ring since the last reading began. */
-  get rung(): boolean {
-    return this.#rung;
-  }
-
-  ring(): void {
-    this.#rung = true;
-    this.#onRing(this);
-  }
-
-  /** Whether there was a ring, which is answered now. */
-  take(): boolean {
-    const rung = this.#rung;
-    this.#rung = false;
-    return rung;
-  }
+  rung: boolean;
+  readonly ring: () => void;
 }
 
 /** The reading loops of an account: side by side, until one of them meets what ends them all. */
@@ -79,8 +54,12 @@ export class ReadingLoops {
     this.#options = options;
   }
 
-  add(task: ReadingTask): ReadingLoop {
-    const loop = new ReadingLoop(task, (rung) => this.#begin(rung));
+  add(what: string, longestRetryMs: number, read: ReadingLoop['read']): ReadingLoop {
+    const ring = (): void => {
+      loop.rung = true;
+      this.#begin(loop);
+    };
+    const loop: ReadingLoop = { what, longestRetryMs, read, state: 'rests', rung: false, ring };
     this.#loops.push(loop);
     return loop;
   }
@@ -104,7 +83,7 @@ export class ReadingLoops {
     for (const loop of this.#loops) {
       if (loop.rung) this.#begin(loop);
     }
-    await aborted(signal);
+    await untilAborted(signal);
     await Promise.all([...working, ...others]);
     stop.throwIfAborted();
     throw errors.find((error) => error instanceof LeaseLost || error instanceof KeyRefused) ?? errors[0];
@@ -123,14 +102,15 @@ export class ReadingLoops {
   /** Reads until nothing has rung since; what fails is tried again, later and later. */
   async #work(loop: ReadingLoop, signal: AbortSignal): Promise<void> {
     const { clock, random, onFailure } = this.#options;
-    const { what, longestRetryMs } = loop.task;
+    const { what, longestRetryMs } = loop;
     try {
       // Rings of the same moment are one.
       await Promise.resolve();
       signal.throwIfAborted();
-      for (let failures = 0; loop.take();) {
+      for (let failures = 0; loop.rung;) {
+        loop.rung = false;
         loop.state = 'reads';
-        const error = await this.#read(loop.task, signal);
+        const error = await this.#read(loop, signal);
         signal.throwIfAborted();
         failures = error === undefined ? 0 : failures + 1;
         if (error === undefined) continue;
@@ -148,7 +128,7 @@ export class ReadingLoops {
   }
 
   /** Why it failed, if it did. @throws LeaseLost, KeyRefused, and anything where the signal is aborted */
-  async #read({ read }: ReadingTask, signal: AbortSignal): Promise<Error | undefined> {
+  async #read({ read }: ReadingLoop, signal: AbortSignal): Promise<Error | undefined> {
     const { starts, onOutcome } = this.#options;
     try {
       const outcome = await (starts?.begin(() => read(signal), signal) ?? read(signal));
@@ -159,11 +139,4 @@ export class ReadingLoops {
       return thrown instanceof Error ? thrown : new Error(String(thrown));
     }
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise((resolve) => {
-    signal.addEventListener('abort', resolve, { once: true });
-  });
 }

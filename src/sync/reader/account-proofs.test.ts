@@ -11,7 +11,8 @@ import {
 } from '../../api/api.ts';
 import type { Budget } from '../../budget/budget.ts';
 import { AccountMoved, KeyRefused, RequestRefused, TransportError } from '../../model/errors.ts';
-import { AccountSource, type OwnershipStore } from './account-source.ts';
+import { AccountSource } from './account-source.ts';
+import type { OwnershipStore } from './ownership-store.ts';
 import { PROOF_MS } from './proofs.ts';
 
 const WAITING = { signal: new AbortController().signal };

@@ -16,6 +16,7 @@ import type { FreedSlots } from '../../budget/store.ts';
 import type { CompleteScope } from '../../mirror/scope/complete-as-of.ts';
 import { AccountMoved, KeyRefused, MalformedAnswer, refusesKey, RequestRefused } from '../../model/errors.ts';
 import { isCopy, type Page } from '../../model/page.ts';
+import type { OwnershipStore } from './ownership-store.ts';
 import { Proofs } from './proofs.ts';
 
 /** One API key of an account, with the client and the budget that are its own. */
@@ -23,25 +24,6 @@ export interface AccountKey {
   readonly keyHash: string;
   readonly api: Api;
   readonly budget: Budget;
-}
-
-/** An answer, and by which key it was asked for. */
-export interface KeyAnswer extends RawAnswer {
-  readonly keyHash: string;
-}
-
-/** Stores whose the keys are. */
-export interface OwnershipStore {
-  /**
-   * The key is the account's.
-   * @param agoMs how long ago the proof was sent
-   * @param complete what that confirms
-   */
-  proven(keyHash: string, agoMs: () => number, complete: readonly CompleteScope[]): Promise<void>;
-  /** The key answered for `owner`: stops the account. @returns the reason, with the remedy */
-  contradicted(keyHash: string, owner: string): Promise<string>;
-  /** Forgets conclusions from answers that will never be proven. */
-  distrust(): Promise<void>;
 }
 
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
@@ -115,11 +97,11 @@ export class AccountSource implements Api {
   /**
    * Sends a request at most once, with the first good key: no other stands in for it. 401 and 403 are answers like
    * others; ask `isGood` what they mean.
-   * @returns undefined where `claim` said no
+   * @returns the answer, and by which key it was asked for; undefined where `claim` said no
    * @throws KeyRefused, AccountMoved, with nothing sent: an answer that came counts, whosever the key is by then; what
    *   `Api.once` throws
    */
-  once(request: OnceRequest): Promise<KeyAnswer | undefined> {
+  once(request: OnceRequest): Promise<(RawAnswer & { readonly keyHash: string }) | undefined> {
     return this.#withKey(request, async ({ keyHash, api }, mayStart) => {
       let isWithheld = false;
       const claim = async (): Promise<boolean> => {

@@ -8,23 +8,30 @@ import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import { collection } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
-import type { OwnershipStore } from './account-source.ts';
+
+export type OwnershipStore = ReturnType<typeof createOwnershipStore>;
 
 /**
  * Stores whose an account's keys are, and what follows from that.
  * @param origin the configured service's address, which the account's stored one is or becomes
  */
-export function createOwnershipStore(db: Db, fence: Fence, origin: string): OwnershipStore {
+export function createOwnershipStore(db: Db, fence: Fence, origin: string) {
   const { userId } = fence;
   let isAdopted = false;
   return {
-    proven: async (keyHash, agoMs, complete) => {
+    /**
+     * The key is the account's.
+     * @param agoMs how long ago the proof was sent
+     * @param complete what that confirms
+     */
+    proven: async (keyHash: string, agoMs: () => number, complete: readonly CompleteScope[]) => {
       await rememberProof(db, keyHash, agoMs);
       if (!isAdopted) await fenced(db, fence, (trx) => setOrigin(trx, userId, origin));
       isAdopted = true;
       if (complete.length > 0) await storeComplete(db, fence, complete);
     },
-    contradicted: async (keyHash, owner) => {
+    /** The key answered for `owner`: stops the account. @returns the reason, with the remedy */
+    contradicted: async (keyHash: string, owner: string) => {
       const why = await rememberMoved(db, keyHash, userId, owner);
       await fenced(db, fence, async (trx, now) => {
         await forgetReadings(trx, userId, now);
@@ -33,6 +40,7 @@ export function createOwnershipStore(db: Db, fence: Fence, origin: string): Owne
       });
       return why;
     },
+    /** Forgets conclusions from answers that will never be proven. */
     distrust: () => fenced(db, fence, (trx) => forgetConclusions(trx, userId)),
   };
 }
