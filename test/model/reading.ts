@@ -74,7 +74,7 @@ export function request(variant: ListVariant, world: World): World {
   return goOn(next, { ...stepped, memory: noted, ask }, read, trusted);
 }
 
-/** Whether what an interrupted walk had read was read again, and nothing can be missing unnoticed (src/sync/walk-run/read-whole.ts). */
+/** Whether what an interrupted walk had read was read again, and nothing can be missing unnoticed (src/sync/walk-run/read-scope.ts). */
 function isEnough(world: World, { walk, memory, ask }: Step, keys: readonly string[]): [World, boolean] {
   const { interrupted, mirror } = world;
   if (interrupted === undefined || walk.kind !== 'full') return [world, false];

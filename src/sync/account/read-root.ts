@@ -4,8 +4,7 @@ import { Mutex } from '@research-mirror/runtime/mutex';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { SessionPool } from '../scope/scope-session.ts';
 import type { DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
-import { both, interruptedWalk, pollScope, readAll } from '../walk-run/read-scope.ts';
-import { readWhole } from '../walk-run/read-whole.ts';
+import { both, pollScope, readAll, readWhole } from '../walk-run/read-scope.ts';
 import type { WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals } from '../walk-run/walk-totals.ts';
 import type { EarlyRuns } from './early-runs.ts';
@@ -75,12 +74,7 @@ export function readRoot(
   return sessions.use(scope, found, async (session) => {
     const reading = { context, collection: found, session, signal, accept };
     const [onRest, onRead] = [runs.onRead(name, 'poll'), runs.onRead(name, 'full')];
-    const all = (): Promise<WalkResult> =>
-      readAll({
-        ...reading,
-        onRead: interruptedWalk(session, context.clock.now()) === undefined ? onRead : onRest,
-        priority: PRIORITY.FULL,
-      });
+    const full = { ...reading, onRest, onRead, priority: PRIORITY.FULL };
     // While a first load goes on, polls bring what is new.
     const poll = async (): Promise<WalkResult | undefined> => {
       if (!session.everComplete && session.memory.frontier === null) return undefined;
@@ -98,13 +92,11 @@ export function readRoot(
     };
     const rows = async (): Promise<WalkResult> => {
       const resumes = session.fullWalk !== undefined;
-      const walked = await all();
+      const walked = await readAll(full);
       if (!resumes || walked.outcome !== 'complete') return walked;
       // A part was read before the call: a poll brings what is new there, and what may have changed.
-      return both(walked, (await turns.run(name, 'poll', poll)) ?? (await all()));
+      return both(walked, (await turns.run(name, 'poll', poll)) ?? (await readAll(full)));
     };
-    const whole = (): Promise<WalkResult> =>
-      readWhole({ ...reading, onRest, onRead, priority: PRIORITY.FULL });
     // Second proofs of the rows that were not seen. The wait for them is outside the turn: other full walks may go on
     // meanwhile.
     const finish = async (walked: WalkResult): Promise<ReadOutcome> => {
@@ -124,7 +116,7 @@ export function readRoot(
       // Rows that were suspected meanwhile are the next reading's.
       return { ...confirmed, totals: addTotals(walked.totals, confirmed.totals), suspects: [name] };
     };
-    if (what === 'full') return finish(await turns.run(name, 'full', whole));
+    if (what === 'full') return finish(await turns.run(name, 'full', () => readWhole(full)));
     if (what === 'rows') return finish(await turns.run(name, 'full', rows));
     const polled = await turns.run(name, 'poll', poll);
     if (polled !== undefined && session.everComplete) return readOutcomeOf(name, polled);

@@ -9,7 +9,7 @@ import { stateOf } from '../../model/row-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';
 import { carryingFreed, type ReadingContext } from '../reader/reading-context.ts';
-import { withoutPolledAt } from '../scope/unbelieved.ts';
+import { withoutPolledAt } from '../walk-run/page-decision.ts';
 import { addTotals, NO_TOTALS, totalsOf } from '../walk-run/walk-totals.ts';
 import { NOTHING, type ReadOutcome } from './read-outcome.ts';
 

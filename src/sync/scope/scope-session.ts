@@ -5,7 +5,7 @@ import { Mutex } from '@research-mirror/runtime/mutex';
 import type { Checkpoint } from '../../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../../walk/memory/memory.ts';
 import type { AccountStore } from '../reader/account-store.ts';
-import type { BadItems, WholeReading } from './whole-reading.ts';
+import type { WholeReading } from './whole-reading.ts';
 
 /**
  * One scope while this process reads it: what is remembered between pages, and the order in which pages count
@@ -34,8 +34,12 @@ export class ScopeSession {
   committed: number;
   /** While a reading of all pages goes on with an interrupted walk: keys that walks saw since it began. */
   since: KeptKeys | undefined;
-  /** Items in quarantine seen since the full walk under way began; undefined for a resumed one, and for none. */
-  badItems: BadItems | undefined;
+  /**
+   * Hashes of the items in quarantine that any walk saw since the full walk under way began: at its end all others are
+   * gone. In memory only, since an unchanged page writes nothing; undefined for a resumed walk, for none, and where
+   * there were too many.
+   */
+  badItems: Set<string> | undefined;
   #obs: number;
   readonly #readings = new Mutex();
   readonly #requests = new Mutex();

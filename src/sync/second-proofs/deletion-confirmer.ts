@@ -9,8 +9,7 @@ import { whyNotProven } from '../reader/account-source.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession, SessionPool } from '../scope/scope-session.ts';
 import { deleteProvenRows } from '../walk-run/delete-proven-rows.ts';
-import { confirmRows, type ScopeReading } from '../walk-run/read-scope.ts';
-import { readWhole } from '../walk-run/read-whole.ts';
+import { confirmRows, readWhole, type ScopeReading } from '../walk-run/read-scope.ts';
 import { isUnknown, type ReadWhole, type WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
 

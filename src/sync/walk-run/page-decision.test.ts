@@ -5,7 +5,6 @@ import { beginFull } from '../../walk/kinds/full.ts';
 import { beginPoll } from '../../walk/kinds/poll.ts';
 import { newMemory } from '../../walk/memory/memory.ts';
 import { countOutcomes } from '../../mirror/rows/classify.ts';
-import { BadItems } from '../scope/whole-reading.ts';
 import { decide, type PageStep } from './page-decision.ts';
 import { addTotals, NO_TOTALS } from './walk-totals.ts';
 
@@ -206,9 +205,8 @@ describe('what a page says of absence', () => {
 describe('what a complete reading says of items in quarantine', () => {
   const seen = { ...observed('unchanged', 'quarantined', 'unchanged'), quarantined: ['b'] };
   const unseen = (step: Partial<PageStep>, known?: readonly string[]) => {
-    const badItems = new BadItems();
-    badItems.note(known ?? []);
-    return decide({ ...taken, end: COMPLETE, ...step }, seen, null, known && badItems).decision.unseen;
+    const badItems = known && new Set(known);
+    return decide({ ...taken, end: COMPLETE, ...step }, seen, null, badItems).decision.unseen;
   };
 
   it('is that items are gone that it did not see, and that nobody saw within the grace period before it began', () => {

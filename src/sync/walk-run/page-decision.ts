@@ -11,8 +11,6 @@ import { isWorthStoring, noteWritten, type ScopeMemory } from '../../walk/memory
 import type { WrittenRow } from '../../walk/memory/order.ts';
 import type { WholeWalk } from '../../walk/memory/pair.ts';
 import type { End, TakenPage, Walk } from '../../walk/walk.ts';
-import type { BadItems } from '../scope/whole-reading.ts';
-import { withoutPolledAt } from '../scope/unbelieved.ts';
 import { surelyBegan } from './walk-began.ts';
 import type { AtEnd } from './walk-result.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
@@ -59,13 +57,13 @@ export interface Decided {
 /**
  * Decides that by what the page was to the mirror. Pure.
  * @param whole the whole walk that ends with the page, to be compared with a later one; null where there is none
- * @param badItems items in quarantine seen since the full walk began; left out: not known
+ * @param badItems hashes of items in quarantine seen since the full walk began; left out: not known
  */
 export function decide(
   step: PageStep,
   observed: ObservedPage,
   whole: WholeWalk | null,
-  badItems?: BadItems,
+  badItems?: ReadonlySet<string>,
 ): Decided {
   const suspectChange = suspectsIn(step, observed);
   const taken = isBelieved(step, observed, suspectChange) ? step : withoutPoll(step);
@@ -126,6 +124,12 @@ function withoutPoll(step: PageStep): PageStep {
   return { ...step, polledAt: undefined, collection: collection && withoutPolledAt(collection) };
 }
 
+/** The change of `freshness` while a row is not believed: `polled_at` stays as it is. */
+export function withoutPolledAt(change: CollectionChange): CollectionChange {
+  const { polledAt: _, ...rest } = change;
+  return rest;
+}
+
 function isNothing({ add, prove, withdraw, withdrawOrdered }: SuspectChange): boolean {
   return add.length === 0 && prove.length === 0 && withdraw.length === 0 && !withdrawOrdered;
 }
@@ -154,7 +158,7 @@ function completeFrom(
 function unseenBy(
   { page, end, walk, startedAt, firstSentAt, gracePeriodMs }: PageStep,
   { sentAt, quarantined }: ObservedPage,
-  badItems: BadItems | undefined,
+  badItems: ReadonlySet<string> | undefined,
 ): Unseen | undefined {
   // An end with a status came without a page.
   if (end?.outcome !== 'complete' || end.status !== undefined) return undefined;
@@ -163,8 +167,7 @@ function unseenBy(
   if (whole) return { seen: quarantined, before: graceBefore(sentAt) };
   if (walk.kind !== 'full') return undefined;
   const began = surelyBegan(walk, startedAt, firstSentAt ?? sentAt);
-  const seen = badItems?.hashes;
-  if (seen !== undefined) return { seen, before: graceBefore(began) };
+  if (badItems !== undefined) return { seen: [...badItems], before: graceBefore(began) };
   return { seen: quarantined, before: new Date(graceBefore(began).getTime() - STAMP_EVERY_MS) };
 }
 

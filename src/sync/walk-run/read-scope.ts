@@ -1,8 +1,10 @@
+import { BELIEVED_WITHIN } from '../../mirror/deletion/apply-deletions.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
+import type { Scope } from '../../model/collections.ts';
 import { type Checkpoint, resumeFull } from '../../walk/checkpoint.ts';
 import { beginConfirm } from '../../walk/kinds/confirm.ts';
-import { beginFull } from '../../walk/kinds/full.ts';
-import { type ScopeMemory, usableDirection } from '../../walk/memory/memory.ts';
+import { beginFull, hasReadThrough } from '../../walk/kinds/full.ts';
+import { orderGrade, type ScopeMemory, usableDirection } from '../../walk/memory/memory.ts';
 import { beginPoll } from '../../walk/kinds/poll.ts';
 import { readAsOf } from '../../walk/reading.ts';
 import { beginRefresh } from '../../walk/kinds/refresh.ts';
@@ -10,8 +12,7 @@ import { afterRefresh, dueForRefresh, longestDue, refreshHorizon } from '../../w
 import type { Step } from '../../walk/walk.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
-import { unbelievedRows } from '../scope/unbelieved.ts';
-import type { AtEnd, WalkOptions, WalkResult } from './walk-result.ts';
+import type { AtEnd, ReadWhole, WalkOptions, WalkResult } from './walk-result.ts';
 import { runWalk } from './walk-run.ts';
 import { addTotals } from './walk-totals.ts';
 
@@ -27,7 +28,9 @@ export interface ScopeReading extends Pick<
   readonly context: ReadingContext;
   readonly session: ScopeSession;
   /** What `freshness` says once the collection was read; left out for one list among many. */
-  readonly onRead?: (asOf: Date, began: Date) => CollectionChange;
+  readonly onRead?: ((asOf: Date, began: Date) => CollectionChange) | undefined;
+  /** The same where only the rest of an interrupted walk was read; left out: as `onRead`. */
+  readonly onRest?: ScopeReading['onRead'];
 }
 
 /**
@@ -117,9 +120,66 @@ export async function readAll(
       // Polls meanwhile may have seen later rows; but in a broken order they proved nothing.
       const polled = memory.evidence.contradicted ? undefined : session.polledAt;
       const asOf = Math.max(readAsOf(walk), polled?.getTime() ?? 0);
-      return mirroredAsOf(reading, asOf, walk.began, true);
+      const isRest = walk.kind === 'full' && walk.resumed;
+      const onRead = (isRest ? reading.onRest : undefined) ?? reading.onRead;
+      return mirroredAsOf({ ...reading, onRead }, asOf, walk.began, true);
     },
   });
+}
+
+/**
+ * Reads all pages as of the call. An interrupted full walk is resumed at its stored cursor, so that the list's end is
+ * reached whatever kills walks in the middle. Then the pages before that cursor are read again, from the top: rows
+ * there may be gone since.
+ */
+export async function readWhole(reading: ScopeReading): Promise<WalkResult> {
+  const { session, context } = reading;
+  const began = context.clock.now();
+  const interrupted = interruptedWalk(session, began);
+  if (interrupted === undefined) return readAll(reading);
+  const since = context.keys.open();
+  session.since = since;
+  try {
+    const rest = await readAll(reading);
+    // A list that is gone has nothing to read again.
+    if (rest.outcome !== 'complete' || rest.status !== undefined) return rest;
+    return await readAgain(reading, interrupted, rest, began);
+  } finally {
+    session.since = undefined;
+    since.close();
+  }
+}
+
+/**
+ * Reads from the top what an interrupted walk had read. It ends there if no row can be missing unnoticed; else it
+ * goes on to the list's end, as a whole walk of its own.
+ * @param began when the rest of that walk began to be read (ms): both count as of then
+ */
+async function readAgain(
+  reading: ScopeReading,
+  { recent }: Checkpoint,
+  rest: WalkResult,
+  began: number,
+): Promise<WalkResult> {
+  const { session, context } = reading;
+  const through = recent.at(-1);
+  const enough: Required<WalkOptions>['enough'] = async (walk, memory) => {
+    const { since } = session;
+    if (since === undefined || through === undefined || !hasReadThrough(walk, memory, through)) return false;
+    // Asked once: it reads all live keys.
+    session.since = undefined;
+    const missing = await context.store.liveKeysMissing(session.scope, (key) => since.has(key));
+    // If rows are missing, or pages may suspect some, it goes on to the end: else a row that moved there meanwhile
+    // would pass for gone, in an order that only looks trustworthy (test/model: `sink`).
+    return (
+      missing.length === 0 && !since.lost && rest.walk.restarts === 0 && orderGrade(memory) !== 'trusted'
+    );
+  };
+  const again = await readAll(reading, { asOf: began, enough });
+  const read = both(rest, again);
+  if (again.outcome !== 'reached' || again.whole === undefined) return read;
+  const whole: ReadWhole = { ...again.whole, conclusive: true };
+  return { ...read, outcome: 'complete', whole };
 }
 
 /**
@@ -161,8 +221,22 @@ async function mirroredAsOf(
   return { polledAt, unbelieved, ...(collection === undefined ? {} : { collection }) };
 }
 
+/**
+ * Keys of rows that a page showed too soon after they were deleted or changed: the page may be stale. The mirror does
+ * not have them as that page had them; they wait for a second sighting (docs/design/deletions.md, "Returns").
+ */
+async function unbelievedRows(
+  { store, gracePeriodMs }: Pick<ReadingContext, 'store' | 'gracePeriodMs'>,
+  scope: Scope,
+): Promise<string[]> {
+  const returned = (await store.suspectsOf(scope)).filter(({ kind }) => kind === 'returned');
+  if (returned.length === 0) return [];
+  const stale = (await store.now()).getTime() - BELIEVED_WITHIN * gracePeriodMs;
+  return returned.filter(({ at }) => at > stale).map(({ key }) => key);
+}
+
 /** Checkpoint of the full walk that a reading of all pages resumes; undefined: it begins a new one. */
-export function interruptedWalk({ fullWalk }: ScopeSession, now: number): Checkpoint | undefined {
+function interruptedWalk({ fullWalk }: ScopeSession, now: number): Checkpoint | undefined {
   return fullWalk === undefined || now - fullWalk.began >= STALE_WALK_MS ? undefined : fullWalk;
 }
 

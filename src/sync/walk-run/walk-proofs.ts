@@ -6,7 +6,7 @@ import type { End, Walk } from '../../walk/walk.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import type { ReadWhole } from './walk-result.ts';
 import { walkBegan } from './walk-began.ts';
-import { BadItems, WholeReading } from '../scope/whole-reading.ts';
+import { WholeReading } from '../scope/whole-reading.ts';
 import type { WrittenStep } from './write-step.ts';
 
 /** Rows of which a full walk remembers key and content though their order is trusted. */
@@ -42,7 +42,7 @@ export class WalkProofs {
     this.#firstLoad = !session.everComplete && walk.kind === 'full' && walk.liveRows === 0;
     if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.reading = new WholeReading(keys);
     if (walk.kind === 'full') session.whole = this.reading;
-    if (walk.kind === 'full') session.badItems = walk.resumed ? undefined : new BadItems();
+    if (walk.kind === 'full') session.badItems = walk.resumed ? undefined : new Set();
   }
 
   /** Call it for each answer, before it is written. @param walk after its step @param keys of the page's items */

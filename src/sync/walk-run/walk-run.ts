@@ -9,7 +9,7 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { WalkProofs } from './walk-proofs.ts';
 import type { WalkOptions, WalkResult } from './walk-result.ts';
-import { totalsOf, WalkTally } from './walk-totals.ts';
+import { addTotals, NO_TOTALS, totalsOf, type ReadTotals } from './walk-totals.ts';
 import { writeStep } from './write-step.ts';
 import type { WalkEnd } from '../../mirror/scope/walk-end.ts';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
@@ -17,12 +17,12 @@ import { failureMessage } from '../../db/connection/sql-state.ts';
 import { failing, type PageStep } from './page-decision.ts';
 
 /** What follows a page: the walk's end, or its next request, which is under way while the page is written. */
-interface Turn {
-  readonly end: End | undefined;
-  readonly following: Promise<Turn> | undefined;
-}
+type Turn = End | { readonly type: 'page'; readonly next: Promise<Turn> };
 
 type Resolved = Step & { readonly ask: PageAsk | End };
+
+/** Keys of `WalkResult.seen` at most: a poll after a long outage may read a million. */
+const MOST_SEEN = 50_000;
 
 const ENOUGH: End = { type: 'end', outcome: 'reached' };
 
@@ -51,7 +51,10 @@ class WalkRun {
   readonly #startedAt: Date;
   /** The same by the monotonic clock. */
   readonly #startedTick: number;
-  readonly #tally = new WalkTally();
+  /** What it has read so far. */
+  #totals: ReadTotals = NO_TOTALS;
+  /** As `WalkResult.seen`. */
+  readonly #seen = new Set<string>();
   readonly #proofs: WalkProofs;
   /** Aborted when a page could not be written: the request for the next one is abandoned. */
   readonly #broken = new AbortController();
@@ -90,7 +93,7 @@ class WalkRun {
     } finally {
       // Where the lease is lost, too: what is begun is over for each observer.
       const { outcome = 'interrupted', error } = result ?? {};
-      const { pages, items, inserted, updated } = this.#tally.totals;
+      const { pages, items, inserted, updated } = this.#totals;
       observer.walkEnded({
         scope,
         kind,
@@ -126,7 +129,7 @@ class WalkRun {
     // The request that was under way when the walk broke is abandoned. (It can't be awaited where the walk broke: its
     // answer would wait behind us in the write lane.)
     await this.#latest?.catch(() => {});
-    const { totals, seen } = this.#tally;
+    const totals = this.#totals;
     if (!this.#ended) {
       const { kind } = this.#begun.walk;
       const walk = { kind, startedAt: this.#startedAt, outcome, totals };
@@ -137,7 +140,7 @@ class WalkRun {
       error,
       status,
       walk: this.#walk,
-      seen,
+      seen: this.#seen,
       totals,
       suspects: this.#proofs.raised || (this.#proofs.proven && scope.parent !== ''),
       proven: this.#proofs.proven && scope.parent !== '',
@@ -148,14 +151,9 @@ class WalkRun {
   /** Page after page until the walk says that it has ended. */
   async #readAll(): Promise<End> {
     const { ask } = await this.#resolve(this.#begun);
-    if (ask.type === 'end') return ask;
-    let turn: Promise<Turn> | undefined = this.#turn(ask);
-    for (;;) {
-      const { end, following }: Turn = await turn;
-      if (end !== undefined) return end;
-      if (following === undefined) throw new Error('a walk asked for nothing'); // excluded by the type Ask
-      turn = following;
-    }
+    let turn: Turn = ask.type === 'end' ? ask : await this.#turn(ask);
+    while (turn.type === 'page') turn = await turn.next;
+    return turn;
   }
 
   #turn(ask: PageAsk): Promise<Turn> {
@@ -167,7 +165,7 @@ class WalkRun {
           scope,
           broken: this.#broken.signal,
           onExchange: ({ status }) => {
-            this.#tally.add({ requests: 1, rateLimited: status === 429 ? 1 : 0 });
+            this.#add({ requests: 1, rateLimited: status === 429 ? 1 : 0 });
           },
         }),
       (asked, obs) => this.#process(asked, obs),
@@ -186,11 +184,12 @@ class WalkRun {
     );
     this.#walk = stepped.walk;
     const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
-    if (stepped.walk.kind !== 'full') this.#tally.saw(keys);
+    if (stepped.walk.kind !== 'full')
+      for (const key of keys) if (this.#seen.size < MOST_SEEN) this.#seen.add(key);
     this.#proofs.pageCame(stepped.walk, asked.page, keys);
     const ask = (await this.#isEnough(stepped)) ? ENOUGH : stepped.ask;
     const end = ask.type === 'end' ? ask : undefined;
-    const following = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
+    const next = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
     try {
       await this.#write(asked, obs, stepped, end);
       // Lists come by the thousand: there, one proof serves everything that a pass deletes (deletion-confirmer.ts).
@@ -201,13 +200,16 @@ class WalkRun {
     }
     if (this.#parentDeleted) {
       this.#broken.abort(new Error('its list is deleted'));
-      return { end: { type: 'end', outcome: 'complete' }, following: undefined };
+      return { type: 'end', outcome: 'complete' };
     }
-    if (end === undefined && following === undefined) {
-      this.#options.signal.throwIfAborted();
-      throw new Stopped('a walk at its bound of requests');
-    }
-    return { end, following };
+    if (end !== undefined) return end;
+    if (next !== undefined) return { type: 'page', next };
+    this.#options.signal.throwIfAborted();
+    throw new Stopped('a walk at its bound of requests');
+  }
+
+  #add(more: Partial<ReadTotals>): void {
+    this.#totals = addTotals(this.#totals, more);
   }
 
   /** Whether the pages so far are all that was wanted. */
@@ -220,7 +222,7 @@ class WalkRun {
   /** No further request. A bound counts only after a page that led on, so that bounded readings are never stuck. */
   #isOver(before: Walk): boolean {
     const { signal, requests = Infinity } = this.#options;
-    return signal.aborted || (this.#tally.totals.requests >= requests && hasLedOn(before, this.#walk));
+    return signal.aborted || (this.#totals.requests >= requests && hasLedOn(before, this.#walk));
   }
 
   /** Looks up the stored rows that the walk asks for, until it asks the service or ends. */
@@ -239,10 +241,10 @@ class WalkRun {
     const { scope } = this.#session;
     const { walk, memory, page } = stepped;
     // Before the transaction: it reads other rows, and does not depend on this page's write.
-    const ended = { walk, memory, seen: this.#tally.seen };
+    const ended = { walk, memory, seen: this.#seen };
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
     const items = asked.page?.items ?? [];
-    this.#tally.add({ pages: asked.page === undefined ? 0 : 1, items: items.length });
+    this.#add({ pages: asked.page === undefined ? 0 : 1, items: items.length });
     const taken: PageStep = {
       scope,
       obs,
@@ -251,7 +253,7 @@ class WalkRun {
       sentAfter: asked.sentAfter,
       startedAt: this.#startedAt,
       firstSentAt: this.#proofs.began,
-      totals: this.#tally.totals,
+      totals: this.#totals,
       before: this.#session.memory,
       walk,
       memory,
@@ -271,7 +273,7 @@ class WalkRun {
     }
     this.#proofs.pageWritten(walk, end, page?.proof ?? null, written);
     const totals = totalsOf(written.counts);
-    this.#tally.add(totals);
+    this.#add(totals);
     this.#context.observer.pageWritten({ scope, kind: walk.kind, items: items.length, ...totals });
   }
 
@@ -284,7 +286,7 @@ class WalkRun {
     if (!(await this.#context.source.proveAll({ signal: this.#broken.signal, stop: signal }))) return;
     const accept = this.#options.accept ?? false;
     const { deleted, along } = await deleteProvenRows(this.#context, this.#session, accept);
-    this.#tally.add({ deleted, along });
+    this.#add({ deleted, along });
   }
 }
 

@@ -37,21 +37,3 @@ export function totalsOf(
     quarantined: counts.quarantined,
   };
 }
-
-/** Keys of `WalkResult.seen` at most: a poll after a long outage may read a million. */
-const MOST_SEEN = 50_000;
-
-/** What a walk has read so far, for its result. */
-export class WalkTally {
-  totals: ReadTotals = NO_TOTALS;
-  /** As `WalkResult.seen`. */
-  readonly seen = new Set<string>();
-
-  add(more: Partial<ReadTotals>): void {
-    this.totals = addTotals(this.totals, more);
-  }
-
-  saw(keys: readonly string[]): void {
-    for (const key of keys) if (this.seen.size < MOST_SEEN) this.seen.add(key);
-  }
-}

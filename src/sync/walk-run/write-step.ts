@@ -7,6 +7,9 @@ import { carryingFreed, type ReadingContext } from '../reader/reading-context.ts
 import type { ScopeSession } from '../scope/scope-session.ts';
 import { type Absences, NOT_JUDGED, recordAbsences, type WholeReading } from '../scope/whole-reading.ts';
 
+/** Hashes of items in quarantine that are remembered of one walk at most: some 100 bytes each. */
+const MOST_BAD_ITEMS = 100_000;
+
 /** What became of a page, and of the rows that it or its walk did not see. */
 export interface WrittenStep extends Absences, Pick<ObservedPage, 'outcomes' | 'counts' | 'sentAt'> {
   /** Everything is mirrored as of its request, once a proof confirms that it is the account's own. */
@@ -50,7 +53,8 @@ export async function writeStep(
         ({ sentAt } = observed);
         whole?.note(items, observed, served);
         present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
-        session.badItems?.note(observed.quarantined);
+        for (const hash of observed.quarantined) session.badItems?.add(hash);
+        if ((session.badItems?.size ?? 0) > MOST_BAD_ITEMS) session.badItems = undefined;
         decided = decide(taken, observed, present, session.badItems);
         return decided.decision;
       },
