@@ -20,7 +20,6 @@ import type { ReadingContext } from '../reader/reading-context.ts';
 import { SessionPool } from '../scope/scope-session.ts';
 import { type ConfirmOptions, DeletionConfirmer } from '../second-proofs/deletion-confirmer.ts';
 import { addTotals } from '../walk-run/walk-totals.ts';
-import { whyNotProven } from '../reader/account-source.ts';
 
 /**
  * How often (ms) a long reading reports that it goes on; `freshness` believes it for two and a half times as long.
@@ -31,37 +30,9 @@ const EACH_MS = 60_000;
  * Stores while a long reading is under way, so that the collection's next run is not overdue. After a failure nothing
  * is stored until a reading has ended well: that the collection is late should show.
  */
-export class LongReadings {
-  readonly #context: Pick<ReadingContext, 'store' | 'clock'>;
-  readonly #failed = new Set<CollectionName>();
-
-  constructor(context: Pick<ReadingContext, 'store' | 'clock'>) {
-    this.#context = context;
-  }
-
-  /** @param atOnce it is known to be long; else that is stored after a minute */
-  async during(
-    name: CollectionName,
-    { atOnce }: { readonly atOnce: boolean },
-    read: () => Promise<ReadOutcome>,
-  ): Promise<ReadOutcome> {
-    const over = new AbortController();
-    const reports = this.#failed.has(name) ? undefined : this.#report(name, atOnce, over.signal);
-    let failed = true;
-    try {
-      const outcome = await read();
-      failed = outcome.error !== undefined;
-      return outcome;
-    } finally {
-      if (failed) this.#failed.add(name);
-      else this.#failed.delete(name);
-      over.abort();
-      await reports;
-    }
-  }
-
-  async #report(name: CollectionName, atOnce: boolean, over: AbortSignal): Promise<void> {
-    const { store, clock } = this.#context;
+export function longReadings({ store, clock }: Pick<ReadingContext, 'store' | 'clock'>) {
+  const hasFailed = new Set<CollectionName>();
+  const report = async (name: CollectionName, atOnce: boolean, over: AbortSignal): Promise<void> => {
     for (let wait = atOnce ? 0 : EACH_MS; ; wait = EACH_MS) {
       try {
         if (wait > 0) await clock.sleep(wait, over);
@@ -71,7 +42,27 @@ export class LongReadings {
       }
       if (over.aborted) return;
     }
-  }
+  };
+  /** @param atOnce it is known to be long; else that is stored after a minute */
+  return async (
+    name: CollectionName,
+    { atOnce }: { readonly atOnce: boolean },
+    read: () => Promise<ReadOutcome>,
+  ): Promise<ReadOutcome> => {
+    const over = new AbortController();
+    const reports = hasFailed.has(name) ? undefined : report(name, atOnce, over.signal);
+    let failed = true;
+    try {
+      const outcome = await read();
+      failed = outcome.error !== undefined;
+      return outcome;
+    } finally {
+      if (failed) hasFailed.add(name);
+      else hasFailed.delete(name);
+      over.abort();
+      await reports;
+    }
+  };
 }
 
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
@@ -80,7 +71,7 @@ export class AccountReader {
   readonly #root: RootReading;
   readonly #turns = new ReadingTurns();
   readonly #lists: ListsReader;
-  readonly #longReadings: LongReadings;
+  readonly #duringLong: ReturnType<typeof longReadings>;
   readonly #nextRuns: RunsAfter;
   readonly #counting = new Mutex();
 
@@ -93,7 +84,7 @@ export class AccountReader {
     const runs = new EarlyRuns(context.clock, context.source, nextRuns);
     this.#root = { context, sessions, confirmer, turns, runs };
     this.#lists = new ListsReader(context, sessions, confirmer);
-    this.#longReadings = new LongReadings(context);
+    this.#duringLong = longReadings(context);
   }
 
   get userId(): string {
@@ -110,7 +101,7 @@ export class AccountReader {
     const short = found.kind === 'single' || (request.what === 'poll' && found.parent === undefined);
     const read = (): Promise<ReadOutcome> => this.#read(found, request);
     const atOnce = request.what === 'full' || request.what === 'rows';
-    return short ? read() : this.#longReadings.during(name, { atOnce }, read);
+    return short ? read() : this.#duringLong(name, { atOnce }, read);
   }
 
   async #read(found: Collection, request: ReadRequest): Promise<ReadOutcome> {
@@ -200,7 +191,7 @@ export class AccountReader {
 
   /** Proves what readings found complete, so that it is stored. Where the proof fails, the next one stores it. */
   async proveComplete(signal: AbortSignal): Promise<void> {
-    if (this.#context.source.hasClaims) await whyNotProven(this.#context, signal);
+    if (this.#context.source.hasClaims) await this.#context.source.whyNotProven(signal);
   }
 
   /** The collection's rows, its blocked and suspected deletions, and as of when it is complete. */

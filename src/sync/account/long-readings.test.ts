@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { LongReadings } from './account-reader.ts';
+import { longReadings } from './account-reader.ts';
 import { NOTHING, type ReadOutcome } from './read-outcome.ts';
 
 /** Readings of lists, and when (s) they said that they were under way. */
@@ -14,10 +14,10 @@ function readings() {
       return Promise.resolve();
     },
   };
-  const long = new LongReadings({ clock, store: store as never });
+  const duringLong = longReadings({ clock, store: store as never });
   /** One that takes so long (s). */
   const read = async (seconds: number, atOnce: boolean, error?: Error): Promise<void> => {
-    const reading = long.during('lists', { atOnce }, async (): Promise<ReadOutcome> => {
+    const reading = duringLong('lists', { atOnce }, async (): Promise<ReadOutcome> => {
       await clock.sleep(seconds * 1_000);
       return { ...NOTHING, error };
     });

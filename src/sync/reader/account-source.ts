@@ -140,6 +140,22 @@ export class AccountSource implements Api {
     return isProven;
   }
 
+  /**
+   * As `proveAll`.
+   * @returns why that can't be proven now; undefined: it is proven
+   * @throws KeyRefused, LeaseLost; the signal's reason
+   */
+  async whyNotProven(signal: AbortSignal): Promise<Error | undefined> {
+    try {
+      if (await this.proveAll({ signal })) return undefined;
+      return new RequestRefused('an API key was refused before it was proven whose data it read', 401);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ClassifiedError) || error.remedy === 'stop') throw error;
+      return error;
+    }
+  }
+
   /** Has it stored with the next proof. Call it when what it rests on is committed. */
   claimComplete(claim: CompleteScope): void {
     this.#proofs.claim(claim);
@@ -327,25 +343,4 @@ async function settled(task: Promise<void>, signal: AbortSignal): Promise<void> 
   signal.addEventListener('abort', leave, { once: true });
   await Promise.race([task, left.promise]);
   signal.removeEventListener('abort', leave);
-}
-
-/**
- * Proves that everything that was read so far is the account's own.
- * @returns why that can't be proven now; undefined: it is proven
- * @throws KeyRefused, LeaseLost; the signal's reason
- */
-export async function whyNotProven(
-  { source }: { readonly source: Pick<AccountSource, 'proveAll'> },
-  signal: AbortSignal,
-): Promise<Error | undefined> {
-  try {
-    const proven = await source.proveAll({ signal });
-    return proven
-      ? undefined
-      : new RequestRefused('an API key was refused before it was proven whose data it read', 401);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof ClassifiedError) || error.remedy === 'stop') throw error;
-    return error;
-  }
 }

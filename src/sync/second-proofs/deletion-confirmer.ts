@@ -5,13 +5,12 @@ import type { SuspectKind } from '../../model/absence.ts';
 import { type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
 import { KeyRefused } from '../../model/errors.ts';
 import { NOTHING, type ReadOutcome } from '../account/read-outcome.ts';
-import { whyNotProven } from '../reader/account-source.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession, SessionPool } from '../scope/scope-session.ts';
-import { deleteProvenRows } from '../walk-run/delete-proven-rows.ts';
 import { confirmRows, readWhole, type ScopeReading } from '../walk-run/read-scope.ts';
 import { isUnknown, type ReadWhole, type WalkResult } from '../walk-run/walk-result.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../walk-run/walk-totals.ts';
+import { deleteProvenRows } from '../walk-run/write-step.ts';
 
 /** Scopes whose suspects are read side by side at most. */
 const WORKERS = 4;
@@ -76,7 +75,7 @@ export class DeletionConfirmer {
       this.#readAfterWalk(lists, session, walked, options),
     );
     // This also confirms what pages found complete.
-    const unproven = await whyNotProven(this.#context, options.signal);
+    const unproven = await this.#context.source.whyNotProven(options.signal);
     if (unproven !== undefined) return { ...NOTHING, totals: again.totals, error: again.error ?? unproven };
     const left = [...parents].filter((parent) => !again.failed.has(parent));
     const done = await this.#each(lists, left, options, (session, parent) =>
@@ -92,7 +91,7 @@ export class DeletionConfirmer {
   async deleteProven(lists: ListCollection, options: ConfirmOptions): Promise<ReadOutcome> {
     const scopes = await this.#context.store.suspectScopes(lists.name);
     const parents = scopes.filter(({ proven }) => proven > 0).map(({ scope }) => scope.parent);
-    const error = parents.length === 0 ? undefined : await whyNotProven(this.#context, options.signal);
+    const error = parents.length === 0 ? undefined : await this.#context.source.whyNotProven(options.signal);
     if (error !== undefined) return { ...NOTHING, error };
     return this.#each(lists, parents, options, async (session) => ({
       ...NOTHING,

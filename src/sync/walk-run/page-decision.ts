@@ -11,7 +11,6 @@ import { isWorthStoring, noteWritten, type ScopeMemory } from '../../walk/memory
 import type { WrittenRow } from '../../walk/memory/order.ts';
 import type { WholeWalk } from '../../walk/memory/pair.ts';
 import type { End, TakenPage, Walk } from '../../walk/walk.ts';
-import { surelyBegan } from './walk-began.ts';
 import type { AtEnd } from './walk-result.ts';
 import { addTotals, totalsOf, type ReadTotals } from './walk-totals.ts';
 
@@ -251,4 +250,33 @@ function writtenRows(items: readonly Item[], { outcomes }: ObservedPage): Writte
     const known = outcome !== 'inserted' && outcome !== 'undeleted';
     return [{ key: item.key, known, changed: outcome !== 'unchanged' }];
   });
+}
+
+/**
+ * When a walk began: what it reads counts as of then. A resumed walk keeps its first beginning, however long this run
+ * waited for its first slot. An answer from a cache counts as of when the cache got it.
+ * @param startedAt when this run of the walk began
+ * @param firstSentAt when its first request was sent, less the answer's age; too early by at most the way of an
+ *   answer. Both are never late, so the later one is nearer
+ */
+export function walkBegan(
+  { began, agedMs }: Pick<Walk, 'began' | 'agedMs'>,
+  startedAt: Date,
+  firstSentAt: Date,
+): Date {
+  const started = startedAt.getTime();
+  if (began !== started) return new Date(Math.min(began, started) - agedMs);
+  return new Date(Math.max(started - agedMs, firstSentAt.getTime()));
+}
+
+/**
+ * A moment that is surely not after the walk's beginning, even if this process takes the database's clock to be later
+ * than it is: the database itself dates the first request. What was noted before this moment may be cleared by the
+ * walk.
+ * @param startedAt and
+ * @param firstSentAt as in `walkBegan`
+ */
+export function surelyBegan(walk: Pick<Walk, 'began' | 'agedMs'>, startedAt: Date, firstSentAt: Date): Date {
+  const began = walkBegan(walk, startedAt, firstSentAt);
+  return began < firstSentAt ? began : firstSentAt;
 }

@@ -5,7 +5,7 @@ import { orderGrade } from '../../walk/memory/memory.ts';
 import type { End, Walk } from '../../walk/walk.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
 import type { ReadWhole } from './walk-result.ts';
-import { walkBegan } from './walk-began.ts';
+import { walkBegan } from './page-decision.ts';
 import { WholeReading } from '../scope/whole-reading.ts';
 import type { WrittenStep } from './write-step.ts';
 

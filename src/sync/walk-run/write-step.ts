@@ -1,3 +1,4 @@
+import type { DeletionResult } from '../../mirror/mirror.ts';
 import type { ObservedPage } from '../../mirror/page-write.ts';
 import { isCopy } from '../../model/page.ts';
 import { checkpoint } from '../../walk/checkpoint.ts';
@@ -88,4 +89,24 @@ export async function writeStep(
     overlooks: absences.overlooks || decided.overlooks,
     complete: completeAsOf !== undefined,
   };
+}
+
+/**
+ * Deletes the scope's rows that are proven gone, unless the brake blocks that. Call it in the scope's write lane,
+ * after the answers behind it are proven to be the account's (`AccountSource.proveAll`).
+ * @param accept lifts the brake
+ */
+export async function deleteProvenRows(
+  { mirror, fence, source, observer, onChanged }: ReadingContext,
+  { scope, committed }: ScopeSession,
+  accept: boolean,
+): Promise<DeletionResult> {
+  source.assertOwn();
+  const result = await mirror.applyDeletions(fence, scope, { accept, obs: committed });
+  for (const table of result.changed) onChanged(table);
+  observer.deletionsJudged({ scope, deleted: result.deleted });
+  for (const [collection, deleted] of result.along) {
+    observer.deletionsJudged({ scope: { ...scope, collection, parent: '' }, deleted });
+  }
+  return result;
 }
