@@ -1,4 +1,4 @@
-import { collection, type CollectionName } from '../../model/collections.ts';
+import { childrenOf, type CollectionName } from '../../model/collections.ts';
 import { AccountMoved, KeyRefused, LeaseLost, refusesKey } from '../../model/errors.ts';
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { isStopped, type Service, service } from '@research-mirror/runtime/service';
@@ -72,9 +72,8 @@ export function accountService(options: AccountServiceOptions): AccountService {
   });
   const loopsOf = new Map(
     options.collections.map((name) => {
-      const children = options.collections.filter((each) => isChild(each, name));
       const ringChildren = (): void => {
-        for (const child of children) ring(child, 'due');
+        for (const child of childrenOf(name)) ring(child.name, 'due');
       };
       return [name, collectionLoops(name, reader, clock, loops, ringChildren)];
     }),
@@ -171,11 +170,6 @@ export function accountService(options: AccountServiceOptions): AccountService {
     pollDue: (name) => ring(name, 'poll'),
     runDue,
   };
-}
-
-function isChild(child: CollectionName, name: CollectionName): boolean {
-  const found = collection(child);
-  return found.kind === 'list' && found.parent?.collection === name;
 }
 
 /**
