@@ -28,13 +28,6 @@ export interface AccountKey {
 
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 
-/** The ping of a key that is under way, and how the last one failed. */
-interface KeyPings {
-  /** Resolves when it has ended, however. */
-  underWay?: Promise<void> | undefined;
-  failure?: { readonly error: unknown; readonly at: number };
-}
-
 /**
  * The service as one account reads it. Keys of one owner stand in for each other: the first good one is used, and the
  * next when it is refused (rotation). No request is sent more than a minute after a ping that named the account as its
@@ -47,7 +40,8 @@ export class AccountSource implements Api {
   readonly #store: OwnershipStore;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #proofs = new Proofs();
-  readonly #pings = new Map<AccountKey, KeyPings>();
+  /** Those under way: each resolves with why it failed; undefined: it did not, or its sender was stopped. */
+  readonly #pings = new Map<AccountKey, Promise<unknown>>();
   /** Keys that the service refused last, and how. */
   readonly #refused = new Map<AccountKey, KeyRefused>();
   #moved: AccountMoved | undefined;
@@ -264,37 +258,36 @@ export class AccountSource implements Api {
     isEnough = () => this.#proofs.isProvenSince(key.keyHash, since),
   ): Promise<void> {
     const over = stop === undefined ? signal : AbortSignal.any([signal, stop]);
-    const asked = this.#proofs.event();
-    const pings = this.#pings.get(key) ?? {};
-    this.#pings.set(key, pings);
+    let failure: unknown;
     for (;;) {
       this.assertOwn();
       over.throwIfAborted();
       if (isEnough()) return;
-      const { underWay, failure } = pings;
-      if (failure !== undefined && failure.at > asked) throw failure.error;
-      if (underWay === undefined) await this.#ping(key, pings, { signal, ...(stop && { stop }) }, over);
-      else await settled(underWay, over);
+      if (failure !== undefined) throw failure;
+      const underWay = this.#pings.get(key);
+      if (underWay === undefined) await this.#ping(key, { signal, ...(stop && { stop }) }, over);
+      else failure = await settled(underWay, over);
     }
   }
 
   /** Sends a ping that others may wait for, too, and stores what it says. @throws as `prove` */
-  async #ping(key: AccountKey, pings: KeyPings, waiting: Waiting, over: AbortSignal): Promise<void> {
-    const ended = Promise.withResolvers<void>();
-    pings.underWay = ended.promise;
+  async #ping(key: AccountKey, waiting: Waiting, over: AbortSignal): Promise<void> {
+    const ended = Promise.withResolvers<unknown>();
+    this.#pings.set(key, ended.promise);
+    let failure: unknown;
     try {
       const sent = this.#sending();
       const owner = await askKeyOwner(key.api, { ...waiting, mayStart: sent.mayStart });
       await this.#named(key, owner, sent);
     } catch (error) {
-      if (!over.aborted) pings.failure = { error, at: this.#proofs.event() };
+      if (!over.aborted) failure = error;
       if (!refusesKey(error)) throw error;
       this.#refused.set(key, error);
       if (this.#proofs.refused(key.keyHash)) await this.#store.distrust();
       throw error;
     } finally {
-      pings.underWay = undefined;
-      ended.resolve();
+      this.#pings.delete(key);
+      ended.resolve(failure);
     }
   }
 
@@ -336,11 +329,12 @@ export class AccountSource implements Api {
   }
 }
 
-/** Resolves when `task` has ended, which never rejects, or when the signal is aborted. */
-async function settled(task: Promise<void>, signal: AbortSignal): Promise<void> {
+/** What `task` resolves with, which never rejects; undefined once the signal is aborted. */
+async function settled(task: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
   const left = Promise.withResolvers<void>();
   const leave = (): void => left.resolve();
   signal.addEventListener('abort', leave, { once: true });
-  await Promise.race([task, left.promise]);
+  const result = await Promise.race([task, left.promise]);
   signal.removeEventListener('abort', leave);
+  return result;
 }
