@@ -1,4 +1,3 @@
-const HOUR = 3_600_000;
 
 /**
  * Class of a state, which is open text: it decides how often the row is read again (docs/design/walks.md). `failed`
@@ -64,9 +63,3 @@ export function stateClass(value: unknown): StateClass {
 export function stateOf(fields: Readonly<Record<string, unknown>>): StateClass {
   return stateClass(fields['status'] ?? fields['state']);
 }
-
-/**
- * Within how many milliseconds after its last change nearly each unfinished row of a scope finishes: before any was seen
- * to, and at least and at most, whatever was seen (docs/design/walks.md, "Unfinished rows").
- */
-export const FINISH_MS = { unknown: HOUR / 2, least: HOUR / 60, most: 12 * HOUR } as const;

@@ -21,8 +21,6 @@ export interface StoredScope {
   /** Checkpoint of the unfinished full walk, JSON as stored; undefined where none is. */
   readonly fullWalk: unknown;
   readonly lastObs: number;
-  /** Milliseconds within which nearly all of its rows finish after their last change; undefined: none was seen to. */
-  readonly finishMs: number | undefined;
 }
 
 /** A row of `COLUMNS`: null where nothing is stored. */
@@ -31,7 +29,7 @@ type OrNull<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K
 
 const COLUMNS = sql`t.parent, t.memory, t.due_at as "dueAt", t.last_read_at as "lastReadAt",
   t.polled_at as "polledAt", t.full_at as "fullAt", t.gone_at as "goneAt", t.failures, t.full_walk as "fullWalk",
-  t.last_obs::float8 as "lastObs", t.finish_ms as "finishMs"`;
+  t.last_obs::float8 as "lastObs"`;
 
 /** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
 export async function openScope(db: Db, scope: Scope): Promise<StoredScope> {

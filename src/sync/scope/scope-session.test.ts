@@ -15,7 +15,6 @@ const STORED: StoredScope = {
   failures: 0,
   fullWalk: undefined,
   lastObs: 41,
-  finishMs: undefined,
 };
 
 /** Waits as many turns of the microtask queue: an order of events that a schedule chooses, without time. */

@@ -23,8 +23,6 @@ export class ScopeSession {
   polledAt: Date | undefined;
   /** When its last walk began that read it. */
   lastReadAt: Date | undefined;
-  /** Milliseconds within which nearly all rows finish after their last change, when the session was opened. */
-  readonly finishMs: number | undefined;
   /** What the full walk under way has seen, where that may prove something. */
   whole: WholeReading | undefined;
   /**
@@ -52,7 +50,6 @@ export class ScopeSession {
     this.everComplete = stored.fullAt !== undefined;
     this.polledAt = stored.polledAt;
     this.lastReadAt = stored.lastReadAt;
-    this.finishMs = stored.finishMs;
     this.committed = stored.lastObs;
     this.#obs = stored.lastObs;
   }

@@ -8,7 +8,7 @@ import { orderGrade, type ScopeMemory, usableDirection } from '../../walk/memory
 import { beginPoll } from '../../walk/kinds/poll.ts';
 import { readAsOf } from '../../walk/reading.ts';
 import { beginRefresh } from '../../walk/kinds/refresh.ts';
-import { afterRefresh, dueForRefresh, longestDue, refreshHorizon } from '../../walk/memory/warmth.ts';
+import { afterRefresh, dueForRefresh, refreshHorizon } from '../../walk/memory/warmth.ts';
 import type { Step } from '../../walk/walk.ts';
 import type { ReadingContext } from '../reader/reading-context.ts';
 import type { ScopeSession } from '../scope/scope-session.ts';
@@ -59,7 +59,7 @@ export async function pollScope(reading: ScopeReading): Promise<WalkResult> {
   const unfinished = (await dueRows(reading, session.memory, now)).filter((key) => !poll.seen.has(key));
   if (unfinished.length === 0) return poll;
 
-  const horizon = refreshHorizon(session.memory.refreshed, session.finishMs, now);
+  const horizon = refreshHorizon(session.memory.refreshed, now);
   const refresh = await runWalk(
     context,
     session,
@@ -253,8 +253,8 @@ async function dueRows(
   now: number,
 ): Promise<string[]> {
   if (usableDirection(memory) === null) return [];
-  const horizon = refreshHorizon(memory.refreshed, session.finishMs, now);
-  const rows = await context.store.unfinishedRows(session.scope, new Date(now - longestDue(horizon)));
+  const horizon = refreshHorizon(memory.refreshed, now);
+  const rows = await context.store.unfinishedRows(session.scope, new Date(now - horizon));
   return rows
     .filter(({ since, failed }) => dueForRefresh({ since: since.getTime(), failed }, horizon, now))
     .map((row) => row.key);

@@ -24,7 +24,7 @@ it('the memory of a scope is stored where it lags half the overlap behind, or sa
     { frontier: { ...FRONTIER, asOf: FRONTIER.asOf + 1, key: '10' } },
     { frontier: { ...FRONTIER, asOf: FRONTIER.asOf + 1, marks: [] } },
     { evidence: { ...STORED.evidence, doubt: true } },
-    { refreshed: { finishing: 0, day: 1, week: 0 } },
+    { refreshed: { day: 1, week: 0 } },
     { open: { first: null, at: 0, asOf: 0, after: '1', low: null } },
   ];
   for (const memory of [later(OVERLAP / 2), later(-1), ...changes.map((each) => ({ ...STORED, ...each }))]) {

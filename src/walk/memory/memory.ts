@@ -56,7 +56,7 @@ export function newMemory(keyType: KeyType): ScopeMemory {
     open: null,
     limit: FIRST_LIMIT,
     rows: 0,
-    refreshed: { finishing: 0, day: 0, week: 0 },
+    refreshed: { day: 0, week: 0 },
     whole: null,
   };
 }
@@ -69,7 +69,7 @@ export function readMemory(stored: unknown, keyType: KeyType): ScopeMemory {
     ...known,
     evidence: { ...NO_EVIDENCE, ...known.evidence },
     limit: { ...FIRST_LIMIT, ...known.limit },
-    refreshed: { finishing: 0, day: 0, week: 0, ...known.refreshed },
+    refreshed: { day: 0, week: 0, ...known.refreshed },
     keyType,
     needed: EVIDENCE_NEEDED,
   };
