@@ -8,7 +8,7 @@
  */
 import { keyStore } from '@research-mirror/runtime/kept-keys';
 import { openDatabase } from '../../src/db/connection/database.ts';
-import { liveKeysMissing } from '../../src/mirror/deletion/missing-rows.ts';
+import { liveKeysMissing } from '../../src/mirror/rows/live-rows.ts';
 import { driftOf } from '../../src/mirror/rows/counters.ts';
 import { migrateTo } from '../../test/support/databases/migrated-database.ts';
 import { readFlags } from '../support/flags.ts';

@@ -9,7 +9,7 @@
  */
 import { sql } from 'kysely';
 import { openDatabase } from '../../src/db/connection/database.ts';
-import { createMirror } from '../../src/mirror/create-mirror.ts';
+import { Mirror } from '../../src/mirror/mirror.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { startProxy } from '../../test/support/network/proxy.ts';
@@ -54,7 +54,7 @@ await withServer(async (server) => {
       [user],
     );
     const far = await openDatabase({ url: through, schema: 'mirror', program: 'bench' });
-    const mirror = createMirror(far.db, {
+    const mirror = new Mirror(far.db, {
       schemaDrift: 'add',
       ignoreFields: noFields(),
       excludeFields: noFields(),

@@ -24,7 +24,7 @@ import { openDatabase } from '../../src/db/connection/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
 import { contentHash, EVERY_FIELD } from '../../src/mirror/rows/content-hash.ts';
-import { createMirror } from '../../src/mirror/create-mirror.ts';
+import { Mirror } from '../../src/mirror/mirror.ts';
 import { openScope } from '../../src/mirror/scope/scope-store.ts';
 import type { Scope } from '../../src/model/collections.ts';
 import { fieldSource, sliceElements } from '../../src/model/json/json-text.ts';
@@ -89,7 +89,7 @@ function itemsOf(text: string): Item[] {
 async function ours(db: Db, userId: string, pages: number, history: boolean): Promise<Way> {
   await sql`insert into ${sql.id(`${SCHEMA}_sync`, 'account')} (_user_id, owner, token, created_at)
     values (${userId}::bigint, 'bench', 1, now())`.execute(db);
-  const mirror = createMirror(db, {
+  const mirror = new Mirror(db, {
     schemaDrift: 'add',
     ignoreFields: noFields(),
     excludeFields: noFields(),

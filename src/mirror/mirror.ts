@@ -1,74 +1,32 @@
+import type { Db } from '../db/connection/db.ts';
+import { fenced } from '../db/ownership/fenced.ts';
+import { sqlState } from '../db/connection/sql-state.ts';
+import { COLLECTION_NAMES, type CollectionName, type Scope } from '../model/collections.ts';
 import type { SuspectChange } from '../model/absence.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Fence } from '../model/fence.ts';
-import type { ChangedTable, Decision, PageResult, PageWrite } from './page-write.ts';
 import type { CollectionChange } from './scope/walk-end.ts';
+import { applyDeletions, type DeletionResult } from './deletion/apply-deletions.ts';
+import { backfill } from './columns/backfill.ts';
+import { sortPage } from './rows/classify.ts';
+import { contentHash, contentRule } from './rows/content-hash.ts';
+import { logWalk, saveCollection } from './scope/log-walk.ts';
+import type { Decision, PageResult, PageWrite } from './page-write.ts';
+import { recordSuspects } from './deletion/suspect-store.ts';
+import { RefusedItems } from './quarantine/update-quarantine.ts';
+import { saveScope } from './scope/scope-row.ts';
+import { StaleColumns } from './columns/column-registry.ts';
+import { TableColumns } from './columns/table-columns.ts';
+import { tableOf } from './table.ts';
+import { mayBeItems } from './quarantine/write-carefully.ts';
+import { NewFields } from './page/write-changed.ts';
+import { type PageBefore, readBefore, writePage } from './page/write-page.ts';
 
-/** The one path by which rows change (docs/design/writing-a-page.md, "One path"). */
-export interface Mirror {
-  /**
-   * Writes a page in one fenced transaction (invariant 1). An unchanged page writes its scope's row alone.
-   * @throws Superseded when a later observation of the scope is committed (or the scope is unknown), DatabaseWentBack
-   *   when an earlier one is: nothing is written; what `fenced` throws
-   */
-  applyPage(fence: Fence, write: PageWrite): Promise<PageResult>;
+/** New fields, columns changed by others, and refused values each cost one more attempt; more is a defect. */
+const MAX_ATTEMPTS = 8;
 
-  /**
-   * Changes the scope's suspected deletions by what two whole walks saw alike (docs/design/deletions.md, "P2").
-   * @param obs number of the last committed observation, on which it rests
-   * @throws Superseded, DatabaseWentBack: nothing is written
-   */
-  recordSuspects(fence: Fence, scope: Scope, change: SuspectChange, obs: number): Promise<void>;
-
-  /**
-   * Deletes the scope's proven suspects, unless the brake blocks that. `data_quality` shows what is blocked, and what
-   * is still suspected. A list is deleted with its items, in one transaction unless it has very many.
-   * @param options.accept lifts the brake
-   * @param options.obs number of the scope's last observation that is committed, as its reader knows it
-   * @throws Superseded, DatabaseWentBack: nothing more is deleted
-   */
-  applyDeletions(
-    fence: Fence,
-    scope: Scope,
-    options: { readonly accept: boolean; readonly obs: number },
-  ): Promise<DeletionResult>;
-
-  /**
-   * Stores the end of a walk that has no further page: a failure, a stop, an end without answer.
-   * @param obs number of the scope's last observation that is committed, as its reader knows it; undefined: it rests
-   *   on none
-   * @throws Superseded, DatabaseWentBack: nothing is stored
-   */
-  endWalk(fence: Fence, scope: Scope, stop: WalkStop, obs: number | undefined): Promise<void>;
-
-  /**
-   * Adds columns that fields still wait for. Fills one batch of a column that was added after its field had been
-   * stored, from `_raw`: no history, no `_changed_at`, no `_change_id`. Call it when the account is idle.
-   * @returns true while there is more to fill
-   */
-  backfill(fence: Fence): Promise<boolean>;
-}
-
-/** What is stored without a page. */
-export interface WalkStop extends Pick<Decision, 'scope' | 'walkEnd'> {
-  /** Changes of the collection's freshness, besides those of `walkEnd`. */
-  readonly collection?: CollectionChange;
-}
-
-export interface DeletionResult {
-  /** Rows of the scope's own collection that were deleted. */
-  readonly deleted: number;
-  /** Rows of other collections that were deleted with these. */
-  readonly along: RowsByCollection;
-  /** Proven deletions of the scope that the brake blocks. */
-  readonly blocked: number;
-  /** For NOTIFY after the commits. */
-  readonly changed: readonly ChangedTable[];
-}
-
-/** Numbers of rows; collections that have none are left out. */
-export type RowsByCollection = ReadonlyMap<CollectionName, number>;
+/** A registered column is gone or has another type: somebody changed the table by hand. */
+const TABLE_CHANGED = /^(42703|42804|42846)$/;
 
 export interface MirrorOptions {
   /** `MIRROR_SCHEMA_DRIFT`: `raw` makes no columns for new fields. */
@@ -85,4 +43,128 @@ export interface MirrorOptions {
   readonly history: boolean;
   /** The one by which requests are dated (`PageWrite.sentAfter`). */
   readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+/** What is stored without a page. */
+export interface WalkStop extends Pick<Decision, 'scope' | 'walkEnd'> {
+  /** Changes of the collection's freshness, besides those of `walkEnd`. */
+  readonly collection?: CollectionChange;
+}
+
+/** The one path by which rows change (docs/design/writing-a-page.md, "One path"). */
+export class Mirror {
+  readonly #db: Db;
+  readonly #options: MirrorOptions;
+  readonly #tables: ReadonlyMap<CollectionName, TableState>;
+
+  constructor(db: Db, options: MirrorOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.#tables = new Map(COLLECTION_NAMES.map((name) => [name, tableState(db, options, name)]));
+  }
+
+  /**
+   * Writes a page in one fenced transaction (invariant 1). An unchanged page writes its scope's row alone.
+   * @throws Superseded when a later observation of the scope is committed (or the scope is unknown), DatabaseWentBack
+   *   when an earlier one is: nothing is written; what `fenced` throws
+   */
+  async applyPage(fence: Fence, write: PageWrite): Promise<PageResult> {
+    const found = this.#tables.get(write.scope.collection);
+    if (found === undefined) throw new RangeError(`no collection named ${write.scope.collection}`);
+    const { table, columns, rule, refused } = found;
+    const { history, gracePeriodMs, clock } = this.#options;
+    const hard = this.#options.deletes === 'hard';
+    const { items } = write;
+    const { parent } = write.scope;
+    if (write.again === true) refused.forget(parent, items);
+    const hashes = write.hashes?.(rule.name, () => items.map(({ source }) => contentHash(source, rule)));
+    const page = sortPage(items, rule, (item) => refused.reason(parent, item), hashes);
+    let careful = false;
+    let reread = false;
+    for (let attempt = 1; ; attempt += 1) {
+      const registry = await columns.forPage();
+      try {
+        const context = { table, registry, rule, history, hard, gracePeriodMs, careful, clock };
+        const written = await fenced(
+          this.#db,
+          fence,
+          (trx, now, before: PageBefore) => writePage(trx, now, context, page, write, before),
+          undefined,
+          (trx) => readBefore(trx, table, page, write),
+        );
+        if (written.state === 'applied') refused.remember(parent, written.refused);
+        return written;
+      } catch (error) {
+        if (attempt >= MAX_ATTEMPTS) throw error;
+        if (error instanceof NewFields) await columns.add(error.fields);
+        else if (error instanceof StaleColumns || (!reread && TABLE_CHANGED.test(sqlState(error) ?? ''))) {
+          reread = true;
+          columns.forget();
+        } else if (mayBeItems(error) && !careful) careful = true;
+        else throw error;
+      }
+    }
+  }
+
+  /**
+   * Changes the scope's suspected deletions by what two whole walks saw alike (docs/design/deletions.md, "P2").
+   * @param obs number of the last committed observation, on which it rests
+   * @throws Superseded, DatabaseWentBack: nothing is written
+   */
+  recordSuspects(fence: Fence, scope: Scope, change: SuspectChange, obs: number): Promise<void> {
+    return fenced(this.#db, fence, (trx, at) => recordSuspects(trx, scope, change, obs, at));
+  }
+
+  /**
+   * Deletes the scope's proven suspects, unless the brake blocks that. `data_quality` shows what is blocked, and what
+   * is still suspected. A list is deleted with its items, in one transaction unless it has very many.
+   * @param options.accept lifts the brake
+   * @param options.obs number of the scope's last observation that is committed, as its reader knows it
+   * @throws Superseded, DatabaseWentBack: nothing more is deleted
+   */
+  applyDeletions(
+    fence: Fence,
+    scope: Scope,
+    options: { readonly accept: boolean; readonly obs: number },
+  ): Promise<DeletionResult> {
+    return applyDeletions(this.#db, this.#options, fence, scope, options);
+  }
+
+  /**
+   * Stores the end of a walk that has no further page: a failure, a stop, an end without answer.
+   * @param obs number of the scope's last observation that is committed, as its reader knows it; undefined: it rests
+   *   on none
+   * @throws Superseded, DatabaseWentBack: nothing is stored
+   */
+  endWalk(fence: Fence, scope: Scope, stop: WalkStop, obs: number | undefined): Promise<void> {
+    return fenced(this.#db, fence, async (trx, now) => {
+      if (stop.walkEnd !== undefined) await logWalk(trx, stop.walkEnd, now);
+      const { userId, collection } = scope;
+      if (stop.collection !== undefined) await saveCollection(trx, userId, collection, stop.collection, now);
+      await saveScope(trx, scope, stop.scope, obs === undefined ? undefined : { after: obs }, 0, now);
+    });
+  }
+
+  /**
+   * Adds columns that fields still wait for. Fills one batch of a column that was added after its field had been
+   * stored, from `_raw`: no history, no `_changed_at`, no `_change_id`. Call it when the account is idle.
+   * @returns true while there is more to fill
+   */
+  async backfill(fence: Fence): Promise<boolean> {
+    for (const { columns } of this.#tables.values()) await columns.addWaiting();
+    return backfill(this.#db, fence);
+  }
+}
+
+type TableState = ReturnType<typeof tableState>;
+
+function tableState(db: Db, options: MirrorOptions, name: CollectionName) {
+  const table = tableOf(db.schema, name);
+  const rule = contentRule(options.ignoreFields[name], options.excludeFields[name]);
+  return {
+    table,
+    columns: new TableColumns(db, table, options.schemaDrift),
+    rule,
+    refused: new RefusedItems(),
+  };
 }

@@ -1,4 +1,4 @@
-import { stepConfirm } from './kinds/confirm.ts';
+import { stepConfirm, refreshAfter, stepRefresh } from './kinds/refresh.ts';
 import { fullFromTop, stepFull, withFullBegun } from './kinds/full.ts';
 import type { ScopeMemory } from './memory/memory.ts';
 import { NOWHERE, takePage, type WalkedPage } from './take-page.ts';
@@ -6,7 +6,6 @@ import { pollFromTop, stepPoll } from './kinds/poll.ts';
 import { giveUp, goOn, isFew, withFewerItems, withLowerLimit } from './ladder.ts';
 import { proofFor } from './absence/proof.ts';
 import type { Keyless } from './reading.ts';
-import { refreshAfter, stepRefresh } from './kinds/refresh.ts';
 import type { WalkAnswer, Step, Walk } from './walk.ts';
 
 /**

@@ -358,7 +358,7 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 10,
     fault: 'one item that can’t be mirrored fails its whole page',
-    file: 'src/mirror/create-mirror.ts',
+    file: 'src/mirror/mirror.ts',
     find: 'else if (mayBeItems(error) && !careful) careful = true;',
     put: '',
     caughtIn: 'test/integration/mirror/quarantine/refused-items.test.ts',

@@ -1,6 +1,6 @@
 import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { NO_SUSPECTS, type AbsenceProof } from '../../src/model/absence.ts';
-import { beginConfirm } from '../../src/walk/kinds/confirm.ts';
+import { beginConfirm } from '../../src/walk/kinds/refresh.ts';
 import { judgePage } from '../../src/walk/absence/suspects.ts';
 import { beginFull, hasReadThrough } from '../../src/walk/kinds/full.ts';
 import { resumeFull } from '../../src/walk/checkpoint.ts';

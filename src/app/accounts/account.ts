@@ -19,11 +19,9 @@ import { createSubmissionStore } from '../../db/submissions/submission-store.ts'
 import { explainWait, pruneSubmissions, whyCreditsTooLow } from '../../db/submissions/stored-submissions.ts';
 import { webhookStore } from '../../db/webhook/webhook-store.ts';
 import { followColumns } from '../../mirror/columns/follow-columns.ts';
-import { createMirror } from '../../mirror/create-mirror.ts';
-import { openHistory } from '../../mirror/history/coverage.ts';
-import { pruneHistory } from '../../mirror/history/retention.ts';
-import type { Mirror } from '../../mirror/mirror.ts';
-import { pruneLog } from '../../mirror/scope/prune-log.ts';
+import { Mirror } from '../../mirror/mirror.ts';
+import { openHistory, pruneHistory } from '../../mirror/history/retention.ts';
+import { pruneLog } from '../../mirror/scope/log-walk.ts';
 import { LeaseLost, TransportError } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
@@ -134,7 +132,7 @@ export class Account {
     this.fence = fence;
     this.source = source;
     this.store = createAccountStore(db, fence);
-    this.mirror = createMirror(db, { ...config, history: config.history.kept, clock });
+    this.mirror = new Mirror(db, { ...config, history: config.history.kept, clock });
     this.reading = {
       fence,
       source,

@@ -2,7 +2,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Db } from '../../db/connection/db.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
-import type { UnfitValue } from '../../mirror/columns/fill-batch.ts';
+import type { UnfitValue } from '../../mirror/columns/backfill.ts';
 import {
   dropSecond,
   fillColumn,

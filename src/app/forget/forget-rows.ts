@@ -1,12 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { commitDurably, type Db, onlyRow } from '../../db/connection/db.ts';
 import { beginChangeIds, endChangeIds, takeChangeIds } from '../../db/ownership/change-ids.ts';
-import { forgetSuspects } from '../../mirror/deletion/save-suspects.ts';
+import { forgetSuspects } from '../../mirror/deletion/suspect-store.ts';
 import { forgottenAmong } from '../../mirror/page/forgotten-keys.ts';
 import { TARGETS } from '../../mirror/lookup/search-mirror.ts';
 import { countRows } from '../../mirror/rows/counters.ts';
-import { keyColumn } from '../../mirror/rows/key-order.ts';
-import { dataTable, inParent, keyTypeName, ofScope, tableOf } from '../../mirror/table.ts';
+import { keyColumn, dataTable, inParent, keyTypeName, ofScope, tableOf } from '../../mirror/table.ts';
 import { childrenOf, type ListCollection, type Scope } from '../../model/collections.ts';
 import { forgottenHash } from '../../model/forgotten-key.ts';
 

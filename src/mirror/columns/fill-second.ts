@@ -8,7 +8,7 @@ import { COLUMN_TYPES, type ColumnType } from '../rows/column-value.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { dataTable, relation, type Table } from '../table.ts';
 import { readRegistry, tableVersion } from './column-registry.ts';
-import { BATCH, fillBatch, type FilledBatch, type RowsToFill } from './fill-batch.ts';
+import { BATCH, fillBatch, type FilledBatch, type RowsToFill } from './backfill.ts';
 import { LOCK_TIMEOUT, remakeFollowers, takeTurn } from './follow-columns.ts';
 
 /** A table and its history. */

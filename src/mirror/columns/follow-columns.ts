@@ -1,9 +1,8 @@
 import type { Db } from '../../db/connection/db.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { type Table, tableOf } from '../table.ts';
-import { versionsView } from '../views/versions-view.ts';
+import { versionsView, liveView } from '../views/table-views.ts';
 import { extendView } from '../views/extend-view.ts';
-import { liveView } from '../views/live-view.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 
 /** How long processes that change columns wait for each other. */

@@ -1,10 +1,11 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
-import { addColumns, registerOnly, type SeenFields } from './add-columns.ts';
-import { followColumns } from './follow-columns.ts';
+import { followColumns, extendViews, remakeFollowers, takeTurn } from './follow-columns.ts';
 import { type ColumnRegistry, readRegistry } from './column-registry.ts';
-import { MAX_COLUMNS } from './column-plan.ts';
-import type { Table } from '../table.ts';
+import { MAX_COLUMNS, planColumns, type PlannedColumn } from './column-plan.ts';
+import { type Table, dataTable } from '../table.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { quotedText } from '../../db/connection/quoted.ts';
 
 /** Most pages between two tries to add columns to a table that stays locked. */
 const MAX_PAGES_BETWEEN = 256;
@@ -68,4 +69,77 @@ export class TableColumns {
   #mayAdd(registry: ColumnRegistry): boolean {
     return this.#drift === 'add' && registry.waiting.length > 0 && registry.taken.size < MAX_COLUMNS;
   }
+}
+
+/** Fields without a column, with source texts of their values. */
+export type SeenFields = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Makes columns for new fields and for those that wait for one, in one transaction between two pages: one ALTER of
+ * the table and one of its history, the views upon them, the comments and the registry. Processes take turns, and
+ * each finds what the one before it made. A column that somebody made by hand keeps its name.
+ * @throws a database error 55P03 when the table stays locked: register the fields, go on, and try again later
+ */
+async function addColumns(db: Db, table: Table, seen: SeenFields, drift: 'add' | 'raw'): Promise<void> {
+  await db.transaction(async (trx) => {
+    await takeTurn(trx);
+    const registry = await readRegistry(trx, table);
+    const unknown = new Map([...seen].filter(([field]) => !registry.fields.has(field)));
+    const waiting = drift === 'add' ? registry.waiting : [];
+    const planned = planColumns({ values: unknown, waiting, taken: registry.taken, drift });
+    const added = planned.filter(hasName);
+    if (added.length > 0) {
+      // The table comes first: a transaction that has read it finds the columns of both unchanged.
+      for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
+      await extendViews(trx, table);
+      await remakeFollowers(trx);
+      // Read again, now that the table is locked: a process that had no turn may have registered one of these fields
+      // since, and may have written rows without its column.
+      const waited = new Set((await readRegistry(trx, table)).waiting.map(({ field }) => field));
+      const late = added.map(({ field }) => field).filter((field) => waited.has(field));
+      await requestBackfill(trx, table, late);
+    }
+    await register(trx, table, planned);
+  });
+}
+
+type NamedColumn = PlannedColumn & { readonly name: string };
+
+async function alter(trx: Db, table: RawBuilder<unknown>, added: readonly NamedColumn[]): Promise<void> {
+  await trx.sql`alter table ${table} ${sql.join(
+    added.map(({ name, type }) => sql`add column ${sql.id(name)} ${sql.raw(type)}`),
+  )}`;
+  for (const { field, name } of added) {
+    const comment = `Field ${JSON.stringify(field)} of the items.`;
+    await trx.sql`comment on column ${table}.${sql.id(name)} is ${sql.raw(quotedText(comment))}`;
+  }
+}
+
+/** Registers fields without a column, which locks no table. Their columns come later, and are filled then. */
+export async function registerOnly(db: Db, table: Table, seen: SeenFields): Promise<void> {
+  await register(db, table, planColumns({ values: seen, waiting: [], taken: new Set(), drift: 'raw' }));
+}
+
+function hasName(column: PlannedColumn): column is NamedColumn {
+  return column.name !== undefined;
+}
+
+async function register(db: Db, table: Table, planned: readonly PlannedColumn[]): Promise<void> {
+  if (planned.length === 0) return;
+  await db.sql`
+    insert into ${db.table('_columns')} as c (collection, field, column_name, type, documented, first_seen_at)
+    select ${table.name}, x.field, x.name, x.type, false, statement_timestamp()
+    from json_to_recordset(${JSON.stringify(planned)}::text::json) as x (field text, name text, type text)
+    on conflict (collection, field) do update set column_name = excluded.column_name, type = excluded.type
+    where c.column_name is null and excluded.column_name is not null`;
+}
+
+/** Has the columns filled from `_raw`, which alone may have these fields in rows up to the account's change ID. */
+async function requestBackfill(trx: Db, table: Table, fields: readonly string[]): Promise<void> {
+  if (fields.length === 0) return;
+  await trx.sql`
+    insert into ${trx.stateTable('backfill')} (_user_id, collection, field, done_through, until)
+    select a._user_id, ${table.name}, x.field, 0, a.change_id
+    from ${trx.stateTable('account')} as a cross join unnest(${[...fields]}::text[]) as x (field)
+    on conflict (_user_id, collection, field) do update set done_through = 0, until = excluded.until`;
 }

@@ -15,10 +15,9 @@ import {
   type RowToDelete,
   rowsToDelete,
 } from './delete-rows.ts';
-import type { DeletionResult, MirrorOptions, RowsByCollection } from '../mirror.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { reasonOf } from '../quarantine/write-carefully.ts';
-import { countSuspects, forgetSuspects } from './save-suspects.ts';
+import { countSuspects, forgetSuspects } from './suspect-store.ts';
 import { logWalk } from '../scope/log-walk.ts';
 import { throwUnlessAt } from '../scope/scope-row.ts';
 import { NO_WALK_TOTALS } from '../scope/walk-end.ts';
@@ -49,6 +48,20 @@ class DeletionRefused extends Error {
   }
 }
 
+export interface DeletionResult {
+  /** Rows of the scope's own collection that were deleted. */
+  readonly deleted: number;
+  /** Rows of other collections that were deleted with these. */
+  readonly along: RowsByCollection;
+  /** Proven deletions of the scope that the brake blocks. */
+  readonly blocked: number;
+  /** For NOTIFY after the commits. */
+  readonly changed: readonly ChangedTable[];
+}
+
+/** Numbers of rows; collections that have none are left out. */
+export type RowsByCollection = ReadonlyMap<CollectionName, number>;
+
 /** What one transaction did. */
 interface DeletedPart extends Omit<DeletionResult, 'blocked'> {
   /** Proven suspects that are left. */
@@ -70,7 +83,7 @@ interface DeletedPart extends Omit<DeletionResult, 'blocked'> {
  */
 export async function applyDeletions(
   db: Db,
-  options: Pick<MirrorOptions, 'deletes' | 'history' | 'gracePeriodMs'>,
+  options: Readonly<{ deletes: 'soft' | 'hard'; history: boolean; gracePeriodMs: number }>,
   fence: Fence,
   scope: Scope,
   { accept, obs }: { readonly accept: boolean; readonly obs: number },

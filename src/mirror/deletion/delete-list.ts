@@ -4,11 +4,10 @@ import { sql } from 'kysely';
 import { type Deletion, deleteRows, fitting, rowsToDeleteAfter } from './delete-rows.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseScope } from '../quarantine/update-quarantine.ts';
-import { countSuspects, forgetSuspects } from './save-suspects.ts';
-import { dataTable, ofScope, tableOf } from '../table.ts';
-import { MAX_MISSING } from './missing-rows.ts';
+import { countSuspects, forgetSuspects } from './suspect-store.ts';
+import { dataTable, ofScope, tableOf, keyColumn } from '../table.ts';
+import { MAX_MISSING } from '../rows/live-rows.ts';
 import { hasParent } from '../rows/counters.ts';
-import { keyColumn } from '../rows/key-order.ts';
 
 /** What was deleted of a scope with its parent. */
 export interface DeletedScope {

@@ -5,11 +5,10 @@ import { takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { countRows } from '../rows/counters.ts';
 import { addDeletions } from './brake.ts';
 import { archiveRows, historyColumns } from '../history/archive.ts';
-import { behind, keyColumn, placeOrder } from '../rows/key-order.ts';
+import { behind, keyColumn, placeOrder, dataTable, hasKey, inScope, keyTypeName, tableOf } from '../table.ts';
 import type { ChangedTable } from '../page-write.ts';
 import { releaseKeys } from '../quarantine/update-quarantine.ts';
 import { saveScope } from '../scope/scope-row.ts';
-import { dataTable, hasKey, inScope, keyTypeName, tableOf } from '../table.ts';
 import { forgetUnfinished } from '../rows/unfinished.ts';
 
 /** Rows deleted by one statement at most, so that it stays within its time bound. */

@@ -4,10 +4,20 @@ import { type RawBuilder, sql } from 'kysely';
 import type { SuspectedDeletion, MissingRow, AbsenceProof } from '../../model/absence.ts';
 import type { KeyType, Scope } from '../../model/collections.ts';
 import { compareKeys } from '../../model/key.ts';
-import { SUSPECT_COLUMNS, type SuspectRow, toSuspect } from './stored-suspects.ts';
-import { behind, keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
-import { MAX_MISSING } from './missing-rows.ts';
-import { dataTable, inScope, keyTypeName, ofScope, type Table } from '../table.ts';
+import { SUSPECT_COLUMNS, type SuspectRow, toSuspect } from './suspect-store.ts';
+import {
+  behind,
+  keyColumn,
+  place,
+  placeOf,
+  placeOrder,
+  dataTable,
+  inScope,
+  keyTypeName,
+  ofScope,
+  type Table,
+} from '../table.ts';
+import { MAX_MISSING } from '../rows/live-rows.ts';
 
 /** What a page proves about rows that are not on it, and the suspected deletions that it may change. */
 export interface Absence {

@@ -2,8 +2,17 @@ import type { Db } from '../../db/connection/db.ts';
 import { readAccount } from '../../db/ownership/account-plans.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { keyColumn, place, placeOf, placeOrder } from '../rows/key-order.ts';
-import { inScope, dataTable, ofScope, type Table, tableOf } from '../table.ts';
+import {
+  keyColumn,
+  place,
+  placeOf,
+  placeOrder,
+  inScope,
+  dataTable,
+  ofScope,
+  type Table,
+  tableOf,
+} from '../table.ts';
 
 /** How keys run from the top of a list to its end. */
 type ListDirection = 'falling' | 'rising';

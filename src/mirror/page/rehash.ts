@@ -1,13 +1,14 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
-import { fieldSources } from '../../model/json/json-text.ts';
+import { fieldSources, canonicalText } from '../../model/json/json-text.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
 import { type ColumnRegistry, StaleColumns, tableVersion } from '../columns/column-registry.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { type ContentRule, isComparable } from '../rows/content-hash.ts';
-import { isSameContent, type StoredItem, withoutFields } from '../rows/same-content.ts';
 import { dataTable, hasKey, inScope, keyTypeName, type Table } from '../table.ts';
+import { jsonbNumber } from '../../model/json/jsonb-number.ts';
+import { jsonbText } from '../../model/json/jsonb-text.ts';
 
 /** Stored items are compared up to so many bytes more than the page's: they may have fields that are ignored now. */
 const MORE_BYTES = 65_536;
@@ -116,4 +117,36 @@ async function writePurged(
     set _hash = decode(${hash}, 'hex'), _raw = ${raw}::text::jsonb, _verbatim = ${verbatim} ${sql.join(values, sql``)}
     from (select ${key}::${type} as key) as k
     where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} and ${hasKey(table)}`;
+}
+
+/** What is stored of an item. */
+interface StoredItem {
+  /** `_raw` as text. */
+  readonly raw: string;
+  /** `_verbatim`. */
+  readonly verbatim: string | null;
+}
+
+/**
+ * Whether an item's content is what is stored. The stored hash says nothing where it was made by another rule
+ * (MIRROR_IGNORE_FIELDS was changed, or what goes into a hash), so the texts are compared. `_raw` has lost how
+ * numbers were spelled (`1e2`); which characters jsonb had to replace, `_verbatim` has.
+ * @param leaveOut fields that do not count as content
+ */
+function isSameContent(stored: StoredItem, source: string, leaveOut: ReadonlySet<string>): boolean {
+  const content = canonicalText(source, leaveOut);
+  if (stored.verbatim !== null) return canonicalText(stored.verbatim, leaveOut) === content;
+  const { raw, verbatim } = jsonbText(content);
+  if (verbatim !== undefined) return false;
+  return canonicalText(stored.raw, leaveOut, jsonbNumber) === canonicalText(raw, undefined, jsonbNumber);
+}
+
+/** The stored item without fields that are never stored now; undefined where it has none of them. */
+function withoutFields(stored: StoredItem, fields: ReadonlySet<string>): StoredItem | undefined {
+  if (fields.size === 0) return undefined;
+  const source = stored.verbatim ?? stored.raw;
+  const left = canonicalText(source, fields);
+  if (left === canonicalText(source)) return undefined;
+  const { raw, verbatim = null } = jsonbText(left);
+  return { raw, verbatim };
 }

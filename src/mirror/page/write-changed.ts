@@ -2,7 +2,7 @@ import { allSent, type Db } from '../../db/connection/db.ts';
 import { sendChangeIds } from '../../db/ownership/change-ids.ts';
 import type { Scope } from '../../model/collections.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import type { SeenFields } from '../columns/add-columns.ts';
+import type { SeenFields } from '../columns/table-columns.ts';
 import { type ColumnRegistry, StaleColumns, tableVersion } from '../columns/column-registry.ts';
 import { storableName } from '../columns/column-plan.ts';
 import type { ChangedTable, RefusedItem } from '../page-write.ts';

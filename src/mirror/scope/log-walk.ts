@@ -3,6 +3,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { SET_MOMENTS } from '../../model/collection-columns.ts';
 import { laterOf } from './complete-as-of.ts';
 import type { CollectionChange, Keeps, WalkEnd } from './walk-end.ts';
+import { pruneInBatches } from '../../db/ownership/prune-in-batches.ts';
+import type { Fence } from '../../model/fence.ts';
 
 /** Writes the row of `sync_log` for a walk that has ended, and what it means for the collection's freshness. */
 export async function logWalk(trx: Db, end: WalkEnd, at: Date): Promise<void> {
@@ -85,4 +87,25 @@ function assignment(name: string, keeps: Keeps | undefined, now: Date): RawBuild
   return sql`${column} = case
     when ${stored} > ${keeps.begun}::timestamptz and ${stored} <= ${keeps.ended}::timestamptz then ${stored}
     else excluded.${column} end`;
+}
+
+/** How long polls of one list that found nothing are kept (ms): there may be fifty a minute. */
+const QUIET_LIST_MS = 86_400_000;
+
+/**
+ * Removes the account's rows of `sync_log` that are older than `keepMs`, a batch at a time.
+ * @param signal ends it after the batch in hand; the next call goes on
+ */
+export async function pruneLog(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
+  const rows = { table: db.table('sync_log'), key: 'walk_id' };
+  await pruneInBatches(
+    db,
+    fence,
+    rows,
+    signal,
+    (
+      before,
+    ) => sql`started_at < ${before(Math.min(keepMs, QUIET_LIST_MS))} and (started_at < ${before(keepMs)}
+      or list_id is not null and inserted + updated + deleted + quarantined = 0 and error is null)`,
+  );
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { keyColumns, tableOf } from '../table.ts';
-import { isOriginalOrder, liveOrder } from './live-view.ts';
+import { isOriginalOrder, liveOrder } from './table-views.ts';
 
 const TIME = 'timestamp with time zone';
 const OURS = ['_first_seen_at', '_changed_at', '_change_id'];

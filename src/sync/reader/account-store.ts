@@ -1,13 +1,13 @@
 import { databaseTime, type Db } from '../../db/connection/db.ts';
 import { recordFreed } from '../../db/budget/budget-store.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
-import { suspectsOf, suspectScopes } from '../../mirror/deletion/stored-suspects.ts';
+import { suspectsOf, suspectScopes } from '../../mirror/deletion/suspect-store.ts';
 import { liveCount, nthNewest, predecessor, unfinishedRows } from '../../mirror/page/known-rows.ts';
 import { correctCounters, driftOf } from '../../mirror/rows/counters.ts';
 import { suspectItemsOfNoList } from '../../mirror/deletion/delete-list.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
-import { liveKeysMissing } from '../../mirror/deletion/missing-rows.ts';
-import { listsAsOf } from '../../mirror/scope/lists-as-of.ts';
+import { liveKeysMissing } from '../../mirror/rows/live-rows.ts';
+import { listsAsOf } from '../../mirror/scope/complete-as-of.ts';
 import { dueScopes, type DueScopesQuery, failingScopes, openScope } from '../../mirror/scope/scope-store.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import { collection, type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';

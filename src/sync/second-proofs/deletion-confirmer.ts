@@ -1,6 +1,6 @@
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { PRIORITY } from '../../budget/priorities.ts';
-import type { SuspectScope } from '../../mirror/deletion/stored-suspects.ts';
+import type { SuspectScope } from '../../mirror/deletion/suspect-store.ts';
 import type { SuspectKind } from '../../model/absence.ts';
 import { type ListCollection, type Scope, scopeName } from '../../model/collections.ts';
 import { KeyRefused } from '../../model/errors.ts';

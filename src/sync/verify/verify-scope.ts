@@ -1,7 +1,7 @@
 import type { Exchange } from '../../api/api.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { Db } from '../../db/connection/db.ts';
-import { suspectsAmong } from '../../mirror/deletion/stored-suspects.ts';
+import { suspectsAmong } from '../../mirror/deletion/suspect-store.ts';
 import { compareItems, type StorageRules, type UnequalItem } from '../../mirror/page/compare-rows.ts';
 import { liveAmong, liveRows } from '../../mirror/rows/live-rows.ts';
 import { readScope } from '../../mirror/scope/scope-store.ts';
@@ -9,7 +9,7 @@ import { collection, type ListCollection, type Scope, scopeName } from '../../mo
 import { RequestRefused } from '../../model/errors.ts';
 import type { Item } from '../../model/page.ts';
 import { stateOf } from '../../model/row-state.ts';
-import { beginConfirm } from '../../walk/kinds/confirm.ts';
+import { beginConfirm } from '../../walk/kinds/refresh.ts';
 import { beginFull } from '../../walk/kinds/full.ts';
 import { readMemory, type ScopeMemory } from '../../walk/memory/memory.ts';
 import { limitToAsk } from '../../walk/memory/page-limit.ts';

@@ -1,4 +1,4 @@
-import type { RowsByCollection } from '../../mirror/mirror.ts';
+import type { RowsByCollection } from '../../mirror/deletion/apply-deletions.ts';
 import type { PageCounts } from '../../mirror/page-write.ts';
 import { NO_WALK_TOTALS, type WalkTotals } from '../../mirror/scope/walk-end.ts';
 import type { CollectionName } from '../../model/collections.ts';

@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { newMemory, type ScopeMemory } from '../memory/memory.ts';
 import { proofFor, proofOf } from './proof.ts';
 import { newReading, type Reading } from '../reading.ts';
-import { beginConfirm } from '../kinds/confirm.ts';
+import { beginConfirm, beginRefresh } from '../kinds/refresh.ts';
 import { beginFull } from '../kinds/full.ts';
 import { beginPoll } from '../kinds/poll.ts';
-import { beginRefresh } from '../kinds/refresh.ts';
 
 const EVIDENCE = { ...newMemory('bigint').evidence, direction: 'falling', inOrder: 20, inPlace: 3 } as const;
 const TRUSTED: ScopeMemory = { ...newMemory('bigint'), evidence: EVIDENCE };

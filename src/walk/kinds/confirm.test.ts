@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { asks, page, range } from '../../../test/support/walks/walk-steps.ts';
 import { WalkClient } from '../../../test/support/walks/walk-client.ts';
 import { WalkSource, type SourceVariant } from '../../../test/support/walks/walk-source.ts';
-import { beginConfirm } from './confirm.ts';
+import { beginConfirm } from './refresh.ts';
 import { newMemory, type ScopeMemory } from '../memory/memory.ts';
 import { step } from '../step.ts';
 import type { WalkAnswer, Step } from '../walk.ts';

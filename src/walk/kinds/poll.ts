@@ -1,5 +1,5 @@
 import { compareKeys } from '../../model/key.ts';
-import { afterComplete } from './complete.ts';
+import { afterComplete } from './full.ts';
 import { advance, overlapLow } from '../memory/frontier.ts';
 import { usableDirection, type ScopeMemory } from '../memory/memory.ts';
 import type { WalkedPage } from '../take-page.ts';

@@ -5,6 +5,7 @@ import type { WalkedPage } from '../take-page.ts';
 import { endWith, fromTop, giveUp, goOn, stepBack } from '../ladder.ts';
 import { newReading } from '../reading.ts';
 import type { ConfirmWalk, RefreshWalk, Step } from '../walk.ts';
+import { afterComplete } from './full.ts';
 
 /** Walks that cover given keys. */
 type Covering = RefreshWalk | ConfirmWalk;
@@ -63,7 +64,7 @@ export function refreshAfter<W extends Covering>(walk: W, memory: ScopeMemory, k
 }
 
 /** Goes to the first key that is not covered yet; page by page where the service takes its own cursors only. */
-export function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
+function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
   const [next] = walk.todo;
   if (next === undefined) return endWith(walk, memory, 'reached');
   if (memory.cursors === 'offered-only') return goOn(walk, memory);
@@ -72,7 +73,7 @@ export function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> 
 }
 
 /** Keys as the list has them, the one nearest to the top first. */
-export function inListOrder(
+function inListOrder(
   memory: ScopeMemory,
   direction: ListDirection,
   keys: readonly string[],
@@ -81,11 +82,7 @@ export function inListOrder(
 }
 
 /** Keys that lie beyond what the walk has read. */
-export function withoutCovered(
-  walk: Covering,
-  memory: ScopeMemory,
-  direction: ListDirection,
-): readonly string[] {
+function withoutCovered(walk: Covering, memory: ScopeMemory, direction: ListDirection): readonly string[] {
   const last = walk.recent.at(-1);
   return last === undefined ? walk.todo : walk.todo.filter((key) => isBeyond(memory, direction, key, last));
 }
@@ -94,7 +91,42 @@ function isBeyond(memory: ScopeMemory, direction: ListDirection, key: string, la
   return compareInList(memory.keyType, direction, key, last) > 0;
 }
 
-export function orderLost<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
+function orderLost<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
   const reason = 'the order of the list is not known';
   return { walk, memory, ask: { type: 'end', outcome: 'full-needed', reason } };
+}
+
+/**
+ * Begins to read suspected rows again (docs/design/deletions.md, "Confirming"): first the top page, which tests the
+ * order on which the other pages' proofs depend; then, like a refresh, the fewest pages that cover the rows.
+ * @param keys of the suspected deletions, and of rows that become suspects where they are missing; in any order
+ */
+export function beginConfirm(
+  memory: ScopeMemory,
+  { keys, now }: { readonly keys: readonly string[]; readonly now: number },
+): Step<ConfirmWalk> {
+  const walk: ConfirmWalk = { ...newReading(now), kind: 'confirm', keys, todo: keys };
+  return goOn(walk, memory);
+}
+
+/**
+ * Goes on after an answer. A snapshot ends the walk (`complete`). So does a page that contradicts the order
+ * (`full-needed`): two whole walks have to prove the rest.
+ * @param asked the walk as it was when it asked
+ */
+export function stepConfirm(
+  asked: ConfirmWalk,
+  taken: WalkedPage<ConfirmWalk>,
+  now: number,
+): Step<ConfirmWalk> {
+  const { reading: walk, memory, snapshot, contradiction } = taken;
+  if (snapshot) {
+    const whole = afterComplete(memory, walk, { snapshot, clean: !contradiction, now });
+    return endWith({ ...walk, todo: [] }, whole, 'complete');
+  }
+  const direction = usableDirection(memory);
+  if (contradiction || direction === null) return orderLost(walk, memory);
+  if (asked.pages > 0 || taken.verdict !== 'on') return stepRefresh(asked, taken);
+  const todo = inListOrder(memory, direction, walk.todo);
+  return jump({ ...walk, todo: withoutCovered({ ...walk, todo }, memory, direction) }, memory);
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../src/db/budget/budget-store.ts';
 import { releaseAccount } from '../../../src/db/ownership/lease.ts';
-import { pruneLog } from '../../../src/mirror/scope/prune-log.ts';
+import { pruneLog } from '../../../src/mirror/scope/log-walk.ts';
 import { NO_SUSPECTS } from '../../../src/model/absence.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import type { Fence } from '../../../src/model/fence.ts';

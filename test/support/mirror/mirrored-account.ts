@@ -1,18 +1,22 @@
 import { sql } from 'kysely';
 import { earlier } from '../postgres/earlier.ts';
-import type { CollectionName, Scope } from '../../../src/model/collections.ts';
+import {
+  type CollectionName,
+  type Scope,
+  collection,
+  COLLECTION_NAMES,
+} from '../../../src/model/collections.ts';
 import type { Fence } from '../../../src/model/fence.ts';
-import { collection, COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import { stateOf } from '../../../src/model/row-state.ts';
 import { fieldSource, sliceElements } from '../../../src/model/json/json-text.ts';
 import { readKey } from '../../../src/model/key.ts';
 import type { Item, Page } from '../../../src/model/page.ts';
 import { judgePage } from '../../../src/walk/absence/suspects.ts';
-import { createMirror } from '../../../src/mirror/create-mirror.ts';
-import type { DeletionResult, Mirror, MirrorOptions } from '../../../src/mirror/mirror.ts';
+import type { DeletionResult } from '../../../src/mirror/deletion/apply-deletions.ts';
+import { Mirror, type MirrorOptions } from '../../../src/mirror/mirror.ts';
 import type { PageResult, PageWrite } from '../../../src/mirror/page-write.ts';
 import { openScope, type StoredScope } from '../../../src/mirror/scope/scope-store.ts';
-import { suspectsOf } from '../../../src/mirror/deletion/stored-suspects.ts';
+import { suspectsOf } from '../../../src/mirror/deletion/suspect-store.ts';
 import type { SuspectedDeletion, AbsenceProof } from '../../../src/model/absence.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
 
@@ -38,7 +42,7 @@ export class MirroredAccount {
     this.database = database;
     this.fence = fence;
     this.gracePeriodMs = options.gracePeriodMs ?? 60_000;
-    this.mirror = createMirror(database.db, {
+    this.mirror = new Mirror(database.db, {
       schemaDrift: 'add',
       ignoreFields: noFields(),
       excludeFields: noFields(),

@@ -5,7 +5,7 @@ import { createHeartbeat } from '../../../../src/db/ownership/heartbeat.ts';
 import { mendMoments } from '../../../../src/db/accounts/recheck.ts';
 import { OwnedAccounts } from '../../../../src/db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../../../src/db/ownership/process-identity.ts';
-import { suspectScopes } from '../../../../src/mirror/deletion/stored-suspects.ts';
+import { suspectScopes } from '../../../../src/mirror/deletion/suspect-store.ts';
 import { ClockStepped } from '../../../../src/model/errors.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { NO_SUSPECTS, type SuspectChange } from '../../../../src/model/absence.ts';
-import { suspectScopes } from '../../../../src/mirror/deletion/stored-suspects.ts';
+import { suspectScopes } from '../../../../src/mirror/deletion/suspect-store.ts';
 import { predecessor } from '../../../../src/mirror/page/known-rows.ts';
-import { liveKeysMissing } from '../../../../src/mirror/deletion/missing-rows.ts';
+import { liveKeysMissing } from '../../../../src/mirror/rows/live-rows.ts';
 import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
 import {
   falling,

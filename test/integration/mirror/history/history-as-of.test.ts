@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { sqlState } from '../../../../src/db/connection/sql-state.ts';
 import { followColumns } from '../../../../src/mirror/columns/follow-columns.ts';
-import { openHistory } from '../../../../src/mirror/history/coverage.ts';
+import { openHistory } from '../../../../src/mirror/history/retention.ts';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
 import { lines } from '../../../support/mirror/lines.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { openHistory } from '../../../../src/mirror/history/coverage.ts';
+import { openHistory } from '../../../../src/mirror/history/retention.ts';
 import { latestRows } from '../../../../src/mirror/lookup/search-mirror.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import { runs } from '../../../support/effort.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openHistory } from '../../../../src/mirror/history/coverage.ts';
+import { openHistory } from '../../../../src/mirror/history/retention.ts';
 import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
 import { deleteAllBut } from '../../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';

@@ -1,11 +1,11 @@
 import type { Db } from '../../db/connection/db.ts';
 import { type RawBuilder, sql } from 'kysely';
-import type { SuspectChange } from '../../model/absence.ts';
-import type { Scope } from '../../model/collections.ts';
+import type { SuspectChange, SuspectedDeletion, SuspectKind } from '../../model/absence.ts';
+import type { Scope, CollectionName } from '../../model/collections.ts';
 import { throwUnlessAt } from '../scope/scope-row.ts';
 import { ofScope } from '../table.ts';
 
-/** Rows written by one statement, so that it stays within its time bound. */
+/** Rows written or asked for by one statement, so that it stays within its time bound. */
 const BATCH = 20_000;
 
 /**
@@ -128,4 +128,76 @@ export async function countSuspects(trx: Db, scope: Scope, total: number, proven
 
 function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let from = 0; from < all.length; from += BATCH) yield all.slice(from, from + BATCH);
+}
+
+/** A suspected deletion as stored: its key and `SUSPECT_COLUMNS`. */
+export type SuspectRow = Omit<SuspectedDeletion, 'at' | 'servedAt'> & {
+  readonly at: Date;
+  readonly servedAt: Date | null;
+};
+
+/** What is read of a suspected deletion besides its key, from the table aliased `c`. */
+export const SUSPECT_COLUMNS = sql`c.kind, c.at, c.served_at as "servedAt", c.proven_at is not null as proven`;
+
+export function toSuspect({ key, kind, at, servedAt, proven }: SuspectRow): SuspectedDeletion {
+  const known = { key, kind, at: at.getTime(), proven };
+  return servedAt === null ? known : { ...known, servedAt: servedAt.getTime() };
+}
+
+/** All suspected deletions of a scope. */
+export async function suspectsOf(db: Db, scope: Scope): Promise<SuspectedDeletion[]> {
+  const { rows } = await db.sql<SuspectRow>`
+    select c.key, ${SUSPECT_COLUMNS} from ${db.stateTable('candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} order by c.key`;
+  return rows.map(toSuspect);
+}
+
+/**
+ * Those of `keys` whose rows are suspected deleted (docs/design/deletions.md, "Suspected deletions"): they wait for a
+ * second proof, or their deletion is proven and not yet carried out.
+ */
+export async function suspectsAmong(
+  db: Db,
+  scope: Scope,
+  keys: readonly string[],
+): Promise<Map<string, 'waiting' | 'proven'>> {
+  const suspects = new Map<string, 'waiting' | 'proven'>();
+  for (const some of batches(keys)) {
+    const { rows } = await db.sql<{ key: string; proven: boolean }>`
+      select c.key, c.proven_at is not null as proven from ${db.stateTable('candidate')} as c
+      where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}
+        and c.key = any(${[...some]}::text[])`;
+    for (const { key, proven } of rows) suspects.set(key, proven ? 'proven' : 'waiting');
+  }
+  return suspects;
+}
+
+/** A scope that has suspected deletions. */
+export interface SuspectScope {
+  readonly scope: Scope;
+  /** When the latest first proof was written: a second one is asked for the grace period after it. */
+  readonly lastSuspectedAt: Date;
+  /** Of those that wait for a second proof; empty where all are proven. */
+  readonly kinds: readonly SuspectKind[];
+  /** How many wait for a second proof. */
+  readonly waiting: number;
+  /** How many are proven: the brake blocks them, or a stop came before they were carried out. */
+  readonly proven: number;
+}
+
+/** The scopes of an account's collection that have suspected deletions, those first that are due first. */
+export async function suspectScopes(
+  db: Db,
+  userId: string,
+  collection: CollectionName,
+): Promise<SuspectScope[]> {
+  const { rows } = await db.sql<Omit<SuspectScope, 'scope'> & { readonly parent: string }>`
+    select c.parent, max(c.at) as "lastSuspectedAt",
+      coalesce(array_agg(distinct c.kind) filter (where c.proven_at is null), '{}') as kinds,
+      (count(*) filter (where c.proven_at is null))::float8 as waiting,
+      (count(*) filter (where c.proven_at is not null))::float8 as proven
+    from ${db.stateTable('candidate')} as c
+    where c._user_id = ${userId}::bigint and c.collection = ${collection}
+    group by c.parent order by "lastSuspectedAt", c.parent`;
+  return rows.map(({ parent, ...row }) => ({ scope: { userId, collection, parent }, ...row }));
 }
