@@ -13,7 +13,6 @@ import { contentHash, contentRule } from './rows/content-hash.ts';
 import { logWalk, saveCollection } from './scope/log-walk.ts';
 import type { Decision, PageResult, PageWrite } from './page-write.ts';
 import { recordSuspects } from './deletion/suspect-store.ts';
-import { RefusedItems } from './quarantine/update-quarantine.ts';
 import { saveScope } from './scope/scope-row.ts';
 import { StaleColumns } from './columns/column-registry.ts';
 import { TableColumns } from './columns/table-columns.ts';
@@ -71,29 +70,25 @@ export class Mirror {
   async applyPage(fence: Fence, write: PageWrite): Promise<PageResult> {
     const found = this.#tables.get(write.scope.collection);
     if (found === undefined) throw new RangeError(`no collection named ${write.scope.collection}`);
-    const { table, columns, rule, refused } = found;
+    const { table, columns, rule } = found;
     const { history, gracePeriodMs, clock } = this.#options;
     const hard = this.#options.deletes === 'hard';
     const { items } = write;
-    const { parent } = write.scope;
-    if (write.again === true) refused.forget(parent, items);
     const hashes = write.hashes?.(rule.name, () => items.map(({ source }) => contentHash(source, rule)));
-    const page = sortPage(items, rule, (item) => refused.reason(parent, item), hashes);
+    const page = sortPage(items, rule, hashes);
     let careful = false;
     let reread = false;
     for (let attempt = 1; ; attempt += 1) {
       const registry = await columns.forPage();
       try {
         const context = { table, registry, rule, history, hard, gracePeriodMs, careful, clock };
-        const written = await fenced(
+        return await fenced(
           this.#db,
           fence,
           (trx, now, before: PageBefore) => writePage(trx, now, context, page, write, before),
           undefined,
           (trx) => readBefore(trx, table, page, write),
         );
-        if (written.state === 'applied') refused.remember(parent, written.refused);
-        return written;
       } catch (error) {
         if (attempt >= MAX_ATTEMPTS) throw error;
         if (error instanceof NewFields) await columns.add(error.fields);
@@ -165,6 +160,5 @@ function tableState(db: Db, options: MirrorOptions, name: CollectionName) {
     table,
     columns: new TableColumns(db, table, options.schemaDrift),
     rule,
-    refused: new RefusedItems(),
   };
 }

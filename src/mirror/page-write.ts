@@ -22,8 +22,6 @@ export interface PageWrite {
   readonly proof?: AbsenceProof | undefined;
   /** Its place in the list: quarantined items of that place that it lacks leave quarantine. Left out: not known. */
   readonly where?: PagePlace | undefined;
-  /** Items that Postgres refused before are tried again: the reason may be gone. */
-  readonly again?: boolean;
   /**
    * A moment of the mirror's monotonic clock, milliseconds: the page's request was not sent before. Where a cache
    * answered, it had the answer no longer than since then.
@@ -125,11 +123,6 @@ export interface BadItem {
   readonly reason: string;
 }
 
-export interface RefusedItem extends BadItem {
-  /** Its own text is the reason: it will be refused again, whatever the table looks like. */
-  readonly hopeless: boolean;
-}
-
 export type PageResult =
   | {
       readonly state: 'applied';
@@ -138,8 +131,6 @@ export type PageResult =
       readonly decision: Decision;
       /** For NOTIFY after the commit: the greatest `_change_id` of the page; undefined where no row changed. */
       readonly changed: ChangedTable | undefined;
-      /** What Postgres refused: it is in quarantine. */
-      readonly refused: readonly RefusedItem[];
     }
   /** Nothing of the page was written: its list is deleted, or forgotten. */
   | { readonly state: 'parent_deleted' };

@@ -66,7 +66,7 @@ export async function compareItems(
 ): Promise<readonly UnequalItem[]> {
   const table = tableOf(db.schema, scope.collection);
   const rule = contentRule(ignore, exclude);
-  const page = sortPage(items, rule, () => undefined);
+  const page = sortPage(items, rule);
   // In this order: a column that is added in between is not compared, and an older one is known as not yet filled.
   const { columns } = await readRegistry(db, table);
   const values = await columnValues(db, scope, columns, ignore);

@@ -5,7 +5,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { SeenFields } from '../columns/table-columns.ts';
 import { type ColumnRegistry, StaleColumns, tableVersion } from '../columns/column-registry.ts';
 import { storableName } from '../columns/column-plan.ts';
-import type { ChangedTable, RefusedItem } from '../page-write.ts';
+import type { BadItem, ChangedTable } from '../page-write.ts';
 import { writeCarefully } from '../quarantine/write-carefully.ts';
 import type { ChangedRow } from '../rows/classify.ts';
 import type { ContentRule } from '../rows/content-hash.ts';
@@ -44,7 +44,7 @@ export interface PageContext {
 /** What was sent of a page's changed rows. */
 export interface SentRows {
   readonly written: readonly ChangedRow[];
-  readonly refused: readonly RefusedItem[];
+  readonly refused: readonly BadItem[];
   readonly changeId: ChangedTable | undefined;
   /** Resolves once Postgres has written them: it is told here what it refuses. */
   readonly sent: Promise<unknown>;
@@ -81,7 +81,7 @@ export async function writeChanged(
   const rowWrite: RowWrite = { table, scope, columns: registry.columns, at, archived };
   const begun = allSent(version, stored);
   begun.catch(() => {});
-  let refused: RefusedItem[] = [];
+  let refused: BadItem[] = [];
   let rows: Promise<void> | undefined;
   if (careful) {
     await begun;

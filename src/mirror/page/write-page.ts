@@ -129,7 +129,7 @@ export async function writePage(
   const log = decision.walkEnd === undefined ? undefined : logWalk(trx, decision.walkEnd, at);
   const saved = saveScope(trx, scope, decision.scope, write, counts.inserted + counts.undeleted, at);
   await allSent(sent, also, log, saved);
-  return { state: 'applied', outcomes, counts, decision, changed: changeId, refused };
+  return { state: 'applied', outcomes, counts, decision, changed: changeId };
 }
 
 /** Keys of the items that are mirrored now, unchanged ones too. */

@@ -1,7 +1,7 @@
 import { allSent, type Db } from '../../db/connection/db.ts';
-import { isRefusedValue, sqlState } from '../../db/connection/sql-state.ts';
+import { sqlState } from '../../db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { RefusedItem } from '../page-write.ts';
+import type { BadItem } from '../page-write.ts';
 import type { RowPayload } from '../rows/row-payload.ts';
 import { quarantinedKeys } from './update-quarantine.ts';
 import { type RowWrite, RowsNotWritten, writeRows } from '../rows/write-rows.ts';
@@ -72,7 +72,7 @@ export async function writeCarefully(
   write: RowWrite,
   rows: readonly RowPayload[],
   before: bigint,
-): Promise<RefusedItem[]> {
+): Promise<BadItem[]> {
   const numbered = rows.map((row, index) => ({ row, before: before + BigInt(index) }));
   const size = Math.ceil(Math.sqrt(rows.length));
   const parts = Array.from({ length: Math.ceil(rows.length / size) }, (_, part) =>
@@ -92,8 +92,7 @@ export async function writeCarefully(
   return refused.flatMap(({ part, error }) =>
     part.map(({ row: { row } }) => {
       const { index, item } = row;
-      const hopeless = isRefusedValue(error);
-      return { index, item, reason: `is refused by Postgres: ${reasonOf(error)}`, hopeless };
+      return { index, item, reason: `is refused by Postgres: ${reasonOf(error)}` };
     }),
   );
 }

@@ -33,27 +33,19 @@ export interface ChangedRow extends KeyedItem {
 
 /**
  * Sorts a page's items by key before anything is looked up.
- * @param knownBad why Postgres refused an item before; undefined for items that it did not refuse
  * @param hashes the items' content hashes, where they are known
  */
-export function sortPage(
-  items: readonly Item[],
-  rule: ContentRule,
-  knownBad: (item: Item) => string | undefined,
-  hashes?: readonly string[],
-): SortedPage {
+export function sortPage(items: readonly Item[], rule: ContentRule, hashes?: readonly string[]): SortedPage {
   const lastOf = new Map<string, number>();
   const bad: BadItem[] = [];
   for (const [index, item] of items.entries()) {
-    const reason = item.key === undefined ? (item.problem ?? 'has no cursor ID') : knownBad(item);
-    if (reason !== undefined) bad.push({ index, item, reason });
-    if (item.key !== undefined) lastOf.set(item.key, index);
+    if (item.key === undefined) bad.push({ index, item, reason: item.problem ?? 'has no cursor ID' });
+    else lastOf.set(item.key, index);
   }
   const keyed: KeyedItem[] = [];
   const duplicates: number[] = [];
-  const badAt = new Set(bad.map(({ index }) => index));
   for (const [index, item] of items.entries()) {
-    if (badAt.has(index) || item.key === undefined) continue;
+    if (item.key === undefined) continue;
     if (lastOf.get(item.key) === index) {
       keyed.push({ index, key: item.key, hash: hashes?.[index] ?? contentHash(item.source, rule), item });
     } else duplicates.push(index);

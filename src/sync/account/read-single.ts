@@ -64,7 +64,6 @@ export async function readSingle(
         obs: lastObs + 1,
         after: lastObs,
         items: [{ source, state: stateOf(fields), key: '', problem: undefined }],
-        again: true,
         ...(isCopy(answer.served) ? { copy: { knownAsOf: undefined } } : {}),
         sentAfter: sentAfter - agedMs,
         alsoInTransaction,

@@ -44,8 +44,6 @@ export async function writeStep(
       items,
       hashes,
       sentAfter,
-      // What refused an item may have been taken away.
-      again: walk.kind === 'full',
       proof: page?.proof ?? undefined,
       where: page?.place,
       copy: isCopy(served) ? { knownAsOf: session.polledAt } : undefined,

@@ -178,7 +178,6 @@ export class MirroredAccount {
       obs: stored.lastObs + 1,
       after: stored.lastObs,
       items: itemsOf('account', `[${json}]`),
-      again: true,
       ...(copiedMs === undefined ? {} : { copy: { knownAsOf: undefined } }),
       sentAfter: NOW - (copiedMs ?? 0),
       decide: () => ({ scope: {} }),

@@ -237,7 +237,7 @@ export class MemoryAccount {
       ...(fullAt === undefined ? {} : { fullAt }),
       ...(polledAt === undefined ? {} : { polledAt }),
     });
-    return { state: 'applied', outcomes, counts, decision, changed: undefined, refused: [] };
+    return { state: 'applied', outcomes, counts, decision, changed: undefined };
   }
 
   /** What walks ask of stored rows and scopes. */

@@ -6,8 +6,8 @@ import type { Page } from '../../../../src/model/page.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
-// A full walk tries again what is in quarantine, though its page comes byte for byte as before (write-step.ts marks
-// its pages so); pages without such an item stay known by their text: they are neither parsed nor written.
+// What is in quarantine is tried again, though its page comes byte for byte as before; pages without such an item stay
+// known by their text: they are neither parsed nor written.
 
 const database = testDatabase();
 let users = 0;
@@ -35,12 +35,12 @@ class Walked {
   }
 
   /** @returns what became of each item, and the bodies that were parsed */
-  async walk(again: boolean, pages = [FIRST, SECOND, THIRD]) {
+  async walk(pages = [FIRST, SECOND, THIRD]) {
     this.#parsed = [];
     const outcomes: (readonly ItemOutcome[])[] = [];
     for (const array of pages) {
       const { items, hashes } = this.#read(array);
-      const result = await this.account.page('bulk_research_jobs', array, { items, hashes, again });
+      const result = await this.account.page('bulk_research_jobs', array, { items, hashes });
       if (result.state === 'applied') outcomes.push(result.outcomes);
     }
     return { outcomes, parsed: this.#parsed };
@@ -64,10 +64,10 @@ class Walked {
 
 const UNCHANGED = ['unchanged', 'unchanged'];
 
-describe('a full walk', () => {
+describe('a walk', () => {
   it.each([
     ['a constraint', 'add constraint theirs check (divisor > 0)', 'drop constraint theirs'],
-    // Division by zero looks like an error of the item's own, which no poll tries again.
+    // Division by zero looks like an error of the item's own.
     [
       'what looks like its own text',
       'add column part numeric generated always as (1 / divisor) stored',
@@ -75,27 +75,25 @@ describe('a full walk', () => {
     ],
   ])('takes what was refused by %s, and passes over the other pages', async (_, refuse, relent) => {
     const walked = await Walked.make();
-    await walked.walk(true, [FIRST]);
+    await walked.walk([FIRST]);
     await walked.account.query(`alter table mirror.bulk_research_jobs ${refuse}`);
-    expect(await walked.walk(true)).toMatchObject({
+    expect(await walked.walk()).toMatchObject({
       outcomes: [UNCHANGED, ['inserted', 'quarantined'], ['inserted']],
     });
     const before = await walked.rows();
     const refused = [UNCHANGED, ['unchanged', 'quarantined'], ['unchanged']];
     // What is refused still is tried, and nothing else: of the other pages nobody asks for a text.
-    expect(await walked.walk(true)).toEqual({ outcomes: refused, parsed: [SECOND] });
+    expect(await walked.walk()).toEqual({ outcomes: refused, parsed: [SECOND] });
 
     await walked.account.query(`alter table mirror.bulk_research_jobs ${relent}`);
-    expect(await walked.walk(true)).toEqual({
+    expect(await walked.walk()).toEqual({
       outcomes: [UNCHANGED, ['unchanged', 'inserted'], ['unchanged']],
       parsed: [SECOND],
     });
-    expect(await walked.walk(true)).toEqual({
+    expect(await walked.walk()).toEqual({
       outcomes: [UNCHANGED, UNCHANGED, ['unchanged']],
       parsed: [],
     });
-    // Nothing remembers it as refused, either.
-    expect(await walked.walk(false)).toMatchObject({ outcomes: [UNCHANGED, UNCHANGED, ['unchanged']] });
     expect(await walked.rows()).toEqual(before);
     expect(
       await walked.account.query(
@@ -104,27 +102,11 @@ describe('a full walk', () => {
     ).toHaveLength(0);
   });
 
-  it('alone tries again what was refused for its text: a poll does not write its page twice to find it', async () => {
-    const walked = await Walked.make();
-    await walked.walk(true, [FIRST]);
-    await walked.account.query(
-      'alter table mirror.bulk_research_jobs add column part numeric generated always as (1 / divisor) stored',
-    );
-    await walked.walk(false);
-    await walked.walk(false);
-    await walked.account.query('alter table mirror.bulk_research_jobs drop column part');
-    const refused = [UNCHANGED, ['unchanged', 'quarantined'], ['unchanged']];
-    expect(await walked.walk(false)).toEqual({ outcomes: refused, parsed: [SECOND] });
-    // Another text under the key is another item.
-    const other = SECOND.replace('"divisor":0', '"divisor":5');
-    expect(await walked.walk(false, [other])).toMatchObject({ outcomes: [['unchanged', 'inserted']] });
-  });
-
   it('reads a page with an item without key each time', async () => {
     const walked = await Walked.make();
     const keyless = '[{"bulk_job_id":7},{"note":"no ID"}]';
     for (const parsed of [[FIRST, keyless], [keyless], [keyless]]) {
-      expect(await walked.walk(true, [FIRST, keyless])).toMatchObject({ parsed });
+      expect(await walked.walk([FIRST, keyless])).toMatchObject({ parsed });
     }
   });
 });
