@@ -10,7 +10,7 @@ import { newFields } from '../../src/mirror/page/write-changed.ts';
 import { columnType } from '../../src/mirror/columns/column-plan.ts';
 import { domainColumn } from '../../src/mirror/columns/domain-column.ts';
 import type { ColumnRegistry } from '../../src/mirror/columns/column-registry.ts';
-import { contentHash, EVERY_FIELD } from '../../src/mirror/rows/content-hash.ts';
+import { contentHash, contentRule } from '../../src/mirror/rows/content-hash.ts';
 import { type FieldColumn, payloadText, rowContent } from '../../src/mirror/rows/row-payload.ts';
 import { fieldSources } from '../../src/model/json/json-text.ts';
 import { KnownPages } from '../../src/model/known-pages.ts';
@@ -18,6 +18,8 @@ import type { Item } from '../../src/model/page.ts';
 import { readFlags } from '../support/flags.ts';
 import { print, printMachine, printTable } from '../support/report.ts';
 import { onStage } from '../support/stage.ts';
+
+const EVERY_FIELD = contentRule([], []);
 
 const flags = readFlags({ pages: 40, rounds: 5 });
 const PAGE = 500;

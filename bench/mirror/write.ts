@@ -23,7 +23,7 @@ import { programVersion } from '../../src/app/program-files.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
-import { contentHash, EVERY_FIELD } from '../../src/mirror/rows/content-hash.ts';
+import { contentHash, contentRule } from '../../src/mirror/rows/content-hash.ts';
 import { Mirror } from '../../src/mirror/mirror.ts';
 import { openScope } from '../../src/mirror/scope/scope-store.ts';
 import type { Scope } from '../../src/model/collections.ts';
@@ -33,6 +33,8 @@ import type { Item } from '../../src/model/page.ts';
 import { stateOf } from '../../src/model/row-state.ts';
 import { noFields } from '../../test/support/mirror/mirrored-account.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
+
+const EVERY_FIELD = contentRule([], []);
 
 const PAGE = 500;
 const SCHEMA = 'bench_mirror';

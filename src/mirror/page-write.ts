@@ -54,15 +54,18 @@ export interface PageWrite {
  * - `quarantined`: can't be mirrored; kept verbatim aside
  * - `forgotten`: was erased on request, and is not mirrored again
  */
-export type ItemOutcome =
-  | 'inserted'
-  | 'updated'
-  | 'undeleted'
-  | 'unchanged'
-  | 'deferred'
-  | 'duplicate'
-  | 'quarantined'
-  | 'forgotten';
+export type ItemOutcome = keyof typeof NO_OUTCOMES;
+
+export const NO_OUTCOMES = {
+  inserted: 0,
+  updated: 0,
+  undeleted: 0,
+  unchanged: 0,
+  deferred: 0,
+  duplicate: 0,
+  quarantined: 0,
+  forgotten: 0,
+};
 
 export interface ObservedPage {
   /** One outcome for each item of the page, in its order. */

@@ -1,4 +1,3 @@
-
 /**
  * Class of a state, which is open text: it decides how often the row is read again (docs/design/walks.md). `failed`
  * sounds final, but services retry.

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  columnType,
-  MAX_COLUMNS,
-  namedLikeTime,
-  type PlanInput,
-  planColumns,
-  storableName,
-} from './column-plan.ts';
+import { columnType, MAX_COLUMNS, type PlanInput, planColumns, storableName } from './column-plan.ts';
 
 const plan = (values: Record<string, readonly string[]>, more: Partial<PlanInput> = {}) =>
   planColumns({
@@ -17,12 +10,12 @@ const plan = (values: Record<string, readonly string[]>, more: Partial<PlanInput
     ...more,
   });
 
-it('namedLikeTime recognises time by its last words', () => {
+it('columnType recognises time by the last words of the name', () => {
   for (const name of ['created_at', 'date', 'last_seen', 'valid_until', 'updated']) {
-    expect([name, namedLikeTime(name)]).toEqual([name, true]);
+    expect([name, columnType(name, ['"2026-01-01T00:00:00Z"'])]).toEqual([name, 'timestamptz']);
   }
   for (const name of ['name', 'format', 'candidate', 'at_bats', 'timeline']) {
-    expect([name, namedLikeTime(name)]).toEqual([name, false]);
+    expect([name, columnType(name, ['"2026-01-01T00:00:00Z"'])]).toEqual([name, 'text']);
   }
 });
 

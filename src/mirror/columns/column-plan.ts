@@ -62,12 +62,7 @@ function snakeCase(field: string): string {
 
 /** The longest beginning of whole characters within `bytes`. */
 function cut(text: string, bytes: number): string {
-  let result = '';
-  for (const character of text) {
-    if (Buffer.byteLength(result) + Buffer.byteLength(character) > bytes) break;
-    result += character;
-  }
-  return result;
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
 }
 
 /** Bytes of the longest field name that gets a column; longer ones stay in `_raw`, unregistered. */
@@ -131,12 +126,7 @@ const INTEGER_NAME = /^(?:id|.*_id|.*_count)$/;
 const TIME_NAME =
   /(?:^|_)(?:at|on|ts|time|timestamp|date|datetime|since|until|created|updated|modified|changed|deleted|started|finished|completed|ended|expires|expiry|last_seen)$/;
 
-/** Whether a column of this name may hold a moment (docs/tables.md, "Columns for fields"). */
-export function namedLikeTime(name: string): boolean {
-  return TIME_NAME.test(name);
-}
-
-/** The column type for a field's values, by their most frequent kind; undefined while all are null. */
+/** The column type (docs/tables.md, "Columns for fields") for a field's values, by their most frequent kind; undefined while all are null. */
 export function columnType(field: string, sources: readonly string[]): ColumnType | undefined {
   const byKind = Map.groupBy(sources, valueKind);
   byKind.delete('null');
@@ -144,7 +134,7 @@ export function columnType(field: string, sources: readonly string[]): ColumnTyp
   const snake = columnName(field, new Set());
   if (kind === 'string') {
     const moments = values.map((source) => timestampText(JSON.parse(source) as string));
-    return namedLikeTime(snake) && !moments.includes(undefined) ? 'timestamptz' : 'text';
+    return TIME_NAME.test(snake) && !moments.includes(undefined) ? 'timestamptz' : 'text';
   }
   if (kind === 'number') {
     return INTEGER_NAME.test(snake) && !values.map(integerText).includes(undefined) ? 'bigint' : 'numeric';

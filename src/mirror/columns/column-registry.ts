@@ -15,7 +15,7 @@ export interface ColumnRegistry {
   /** Every registered field. */
   readonly fields: ReadonlySet<string>;
   /** Fields without a column so far: the table was full or locked, or MIRROR_SCHEMA_DRIFT is `raw`. */
-  readonly waiting: readonly WaitingField[];
+  readonly waiting: readonly Pick<RegistryRow, 'field' | 'type'>[];
   /** `pg_class.relnatts`: rises with every column that anybody adds. */
   readonly version: number;
   /** Names of all columns of the table and of its history, whoever made them. */
@@ -26,11 +26,6 @@ export interface ColumnRegistry {
 
 /** The table's columns have changed: read them again, and write the page again. */
 export class StaleColumns extends Error {}
-
-export interface WaitingField {
-  readonly field: string;
-  readonly type: ColumnType;
-}
 
 interface RegistryRow {
   readonly field: string;

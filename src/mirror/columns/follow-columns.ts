@@ -9,7 +9,7 @@ import { sqlState } from '../../db/connection/sql-state.ts';
 const TURN_TIMEOUT = '5s';
 /** How long a change may wait for a table or a view: everybody else waits behind it. */
 export const LOCK_TIMEOUT = '300ms';
-const LOCK_NOT_AVAILABLE = '55P03';
+export const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Begins a change of columns, and of what names them: processes take turns until their transaction ends, with those that

@@ -1,6 +1,12 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
-import { followColumns, extendViews, remakeFollowers, takeTurn } from './follow-columns.ts';
+import {
+  LOCK_NOT_AVAILABLE,
+  followColumns,
+  extendViews,
+  remakeFollowers,
+  takeTurn,
+} from './follow-columns.ts';
 import { type ColumnRegistry, readRegistry } from './column-registry.ts';
 import { MAX_COLUMNS, planColumns, type PlannedColumn } from './column-plan.ts';
 import { type Table, dataTable } from '../table.ts';
@@ -10,7 +16,6 @@ import { quotedText } from '../../db/connection/quoted.ts';
 /** Most pages between two tries to add columns to a table that stays locked. */
 const MAX_PAGES_BETWEEN = 256;
 
-const LOCK_NOT_AVAILABLE = '55P03';
 /** A program of 0.2.0, which takes no turns with this one, has just made it. */
 const DUPLICATE_COLUMN = '42701';
 

@@ -19,7 +19,7 @@ export interface DeletedScope {
 }
 
 /** Items of one list after which its transaction ends (docs/design/deletions.md, "Lists and their items"). */
-export const MOST_AT_ONCE = 50_000;
+const MOST_AT_ONCE = 50_000;
 
 /**
  * Deletes what belongs to a row that is being deleted: a list's items, all in this transaction unless they are very

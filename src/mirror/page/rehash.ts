@@ -40,32 +40,29 @@ export async function rehashSame(
   );
   if (asked.length === 0) return new Set();
   const items = await storedItems(trx, table, scope, asked);
-  const same = asked.filter((row) => {
+  const same = asked.flatMap((row) => {
     const item = items.get(row.key);
-    return item !== undefined && isSameContent(item, row.item.source, rule.leaveOut);
+    const isSame = item !== undefined && isSameContent(item, row.item.source, rule.leaveOut);
+    return isSame ? [{ row, purged: withoutFields(item, rule.exclude) }] : [];
   });
-  const purged = new Map(
-    same.map((row) => [row, withoutFields(items.get(row.key) ?? NO_ITEM, rule.exclude)] as const),
-  );
+  const rehashed = same.filter(({ purged }) => purged === undefined);
   await writeHashes(
     trx,
     table,
     scope,
-    same.filter((row) => purged.get(row) === undefined),
+    rehashed.map(({ row }) => row),
   );
   // A column that is not known here would keep the field.
-  const purges = [...purged.values()].some((item) => item !== undefined);
+  const purges = rehashed.length < same.length;
   if (purges && (await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
   const emptied = [...registry.columns, ...registry.seconds].filter(({ field, derived }) =>
     (derived?.from ?? [field]).some((each) => rule.exclude.has(each)),
   );
-  for (const [row, item] of purged) {
-    if (item !== undefined) await writePurged(trx, table, scope, row, item, emptied);
+  for (const { row, purged } of same) {
+    if (purged !== undefined) await writePurged(trx, table, scope, row, purged, emptied);
   }
-  return new Set(same);
+  return new Set(same.map(({ row }) => row));
 }
-
-const NO_ITEM: StoredItem = { raw: '{}', verbatim: null };
 
 async function storedItems(
   trx: Db,

@@ -37,17 +37,6 @@ export interface QuarantinePage {
   readonly gracePeriodMs: number;
 }
 
-export interface QuarantineChange {
-  /** Hashes of rows to remove. */
-  readonly remove: readonly string[];
-  /** New rows; `since` is when the item, whatever its text, came into quarantine. */
-  readonly insert: readonly { readonly item: SeenItem; readonly since: number }[];
-  /** Rows that stay and are written. */
-  readonly stamp: readonly SeenItem[];
-  /** Rows that stay as they are. */
-  readonly same: readonly SeenItem[];
-}
-
 /**
  * What a page changes of its scope's quarantine, so that there is one row for each bad item that the service has:
  *
@@ -58,8 +47,10 @@ export interface QuarantineChange {
  * A place is not an identity: where an item changes while the key before it is deleted, its old row stays. Complete
  * readings remove the rest (`forgetUnseen`). Decision 0010 has the reasons.
  * @param stored rows of the scope with a key, a place or a hash that the page has
+ * @returns hashes of rows to remove; new rows, `since` being when the item, whatever its text, came into quarantine; rows
+ *   that stay and are written; rows that stay as they are
  */
-export function planQuarantine(page: QuarantinePage, stored: readonly QuarantinedRow[]): QuarantineChange {
+export function planQuarantine(page: QuarantinePage, stored: readonly QuarantinedRow[]) {
   const { seen, at } = page;
   const left = new Map(stored.map((row) => [row.hash, row]));
   const remove: string[] = [];
@@ -114,15 +105,12 @@ export interface Unseen {
   readonly before: Date;
 }
 
-/** An item of a page, which gives the next one its place. */
-export type PlacedItem = { readonly key: string | undefined };
-
 /**
  * The places of a page's items, and the places that it shows completely.
  * @param where the page's own place; undefined: not known, or the items are not a page
  */
 export function placesOn(
-  items: readonly PlacedItem[],
+  items: readonly { readonly key: string | undefined }[],
   where: PagePlace | undefined,
 ): { readonly places: readonly (string | null)[]; readonly shown: ReadonlySet<string> } {
   const shown = new Set<string>();

@@ -1,6 +1,6 @@
 import type { Item } from '../../model/page.ts';
 import { contentHash, type ContentRule } from './content-hash.ts';
-import type { BadItem, ItemOutcome, PageCounts } from '../page-write.ts';
+import { type BadItem, type ItemOutcome, NO_OUTCOMES, type PageCounts } from '../page-write.ts';
 
 /** An item that can be stored, and what it is to the mirror. */
 export interface KeyedItem {
@@ -110,16 +110,7 @@ export function hashesOf(length: number, page: SortedPage): (string | undefined)
 }
 
 export function countOutcomes(outcomes: readonly ItemOutcome[]): PageCounts {
-  const counts = {
-    inserted: 0,
-    updated: 0,
-    undeleted: 0,
-    unchanged: 0,
-    deferred: 0,
-    duplicate: 0,
-    quarantined: 0,
-    forgotten: 0,
-  };
+  const counts = { ...NO_OUTCOMES };
   for (const outcome of outcomes) counts[outcome] += 1;
   return counts;
 }

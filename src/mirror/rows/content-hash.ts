@@ -14,9 +14,6 @@ export interface ContentRule {
   readonly exclude: ReadonlySet<string>;
 }
 
-/** Every field counts. */
-export const EVERY_FIELD = contentRule([], []);
-
 /** @param ignore MIRROR_IGNORE_FIELDS of the collection, as `exclude` has its MIRROR_EXCLUDE_FIELDS */
 export function contentRule(ignore: Iterable<string>, exclude: Iterable<string>): ContentRule {
   const excluded = new Set(exclude);

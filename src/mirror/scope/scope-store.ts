@@ -8,16 +8,12 @@ export interface StoredScope {
   readonly scope: Scope;
   /** JSON as stored; {} for a new scope. */
   readonly memory: unknown;
-  /** Since when it is to be read as soon as possible: its parent's row is new, or has changed. */
-  readonly dueAt: Date | undefined;
   /** When its last walk ended. */
   readonly lastReadAt: Date | undefined;
   readonly polledAt: Date | undefined;
   readonly fullAt: Date | undefined;
   /** Since when its parent's row is deleted. */
   readonly goneAt: Date | undefined;
-  /** Failures in a row. */
-  readonly failures: number;
   /** Checkpoint of the unfinished full walk, JSON as stored; undefined where none is. */
   readonly fullWalk: unknown;
   readonly lastObs: number;
@@ -27,8 +23,8 @@ export interface StoredScope {
 type ScopeRow = OrNull<Omit<StoredScope, 'scope'>> & { readonly parent: string };
 type OrNull<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K] };
 
-const COLUMNS = sql`t.parent, t.memory, t.due_at as "dueAt", t.last_read_at as "lastReadAt",
-  t.polled_at as "polledAt", t.full_at as "fullAt", t.gone_at as "goneAt", t.failures, t.full_walk as "fullWalk",
+const COLUMNS = sql`t.parent, t.memory, t.last_read_at as "lastReadAt",
+  t.polled_at as "polledAt", t.full_at as "fullAt", t.gone_at as "goneAt", t.full_walk as "fullWalk",
   t.last_obs::float8 as "lastObs"`;
 
 /** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */

@@ -52,10 +52,7 @@ export interface CollectionChange extends SetMoments {
   readonly readingAt?: Date;
   /** Since when it is not mirrored, because nobody asks for it. */
   readonly pausedAt?: Date | null;
-  readonly state?: StoredCollectionState;
+  readonly state?: 'current' | 'failing';
   /** A failure to show, or null: the last one is over. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }
-
-/** `new`: never read to its end; `current`: it was, and the last try went well. */
-export type StoredCollectionState = 'new' | 'current' | 'failing';

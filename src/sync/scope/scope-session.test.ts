@@ -7,12 +7,10 @@ import { ScopeSession, SessionPool } from './scope-session.ts';
 const STORED: StoredScope = {
   scope: { userId: '1', collection: 'research_jobs', parent: '' },
   memory: {},
-  dueAt: undefined,
   lastReadAt: undefined,
   polledAt: undefined,
   fullAt: undefined,
   goneAt: undefined,
-  failures: 0,
   fullWalk: undefined,
   lastObs: 41,
 };

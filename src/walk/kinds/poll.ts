@@ -7,14 +7,14 @@ import { endWith, fromTop, giveUp, goOn, stepBack } from '../ladder.ts';
 import { newReading, readAsOf } from '../reading.ts';
 import type { PollWalk, Step } from '../walk.ts';
 
-export interface PollStart {
-  /** Key of the 200th known live row from the newest (greatest) one; null where there are fewer. */
-  readonly overlapKey: string | null;
-  readonly now: number;
-}
-
-/** Begins a poll: first the rest of an interrupted one, then what is new. */
-export function beginPoll(memory: ScopeMemory, { overlapKey, now }: PollStart): Step<PollWalk> {
+/**
+ * Begins a poll: first the rest of an interrupted one, then what is new.
+ * @param overlapKey key of the 200th known live row from the newest (greatest) one; null where there are fewer
+ */
+export function beginPoll(
+  memory: ScopeMemory,
+  { overlapKey, now }: Readonly<{ overlapKey: string | null; now: number }>,
+): Step<PollWalk> {
   const walk = { ...newReading(now), kind: 'poll' as const, overlapKey, low: null };
   const direction = usableDirection(memory);
   const { frontier, open } = memory;

@@ -34,11 +34,7 @@ export interface OpenPart {
 }
 
 /** The newest row of a walk that reached the old frontier, or read everything. */
-export interface Reached {
-  readonly key: string;
-  readonly at: number;
-  readonly asOf: number;
-}
+type Reached = Omit<Frontier, 'marks'>;
 
 /** The frontier after a poll that reached the old one: never further back than it was. */
 export function advance(keyType: KeyType, old: Frontier | null, reached: Reached): Frontier {

@@ -151,7 +151,8 @@ describe('a list that is deleted', () => {
     const scope = await account.storedScope('list_items', '2');
     expect(scope).toMatchObject({ fullAt: undefined, polledAt: undefined });
     expect(scope.memory).toEqual({});
-    expect(scope.dueAt).toBeDefined();
+    const due = `select from mirror_sync.scope where _user_id = ${account.fence.userId} and due_at is not null`;
+    expect(await account.query(`${due} and collection = 'list_items' and parent = '2'`)).toHaveLength(1);
     await account.observe('list_items', items(2), { parent: '2' });
     expect(await liveItems(account)).toHaveLength(4);
   });

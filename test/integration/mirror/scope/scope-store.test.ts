@@ -51,7 +51,7 @@ describe('a scope’s row', () => {
     const [one, other] = await Promise.all([openScope(db, scope), openScope(db, scope)]);
     expect(one).toEqual(other);
     expect(one.memory).toEqual({});
-    expect(one).toMatchObject({ scope, dueAt: undefined, lastObs: 0, failures: 0 });
+    expect(one).toMatchObject({ scope, polledAt: undefined, lastObs: 0 });
     await expect(openScope(db, { ...scope, userId: '999999' })).rejects.toThrow('account 999999 has no row');
   });
 
@@ -62,19 +62,17 @@ describe('a scope’s row', () => {
     await openScope(db, scope);
     await set(
       account,
-      `due_at = '2026-01-01Z', last_read_at = '2026-01-02Z', polled_at = '2026-01-03Z', full_at = '2026-01-04Z',
-      failures = 3, full_walk = '{"cursor":"9"}', memory = '{"a":1}'`,
+      `last_read_at = '2026-01-02Z', polled_at = '2026-01-03Z', full_at = '2026-01-04Z',
+      full_walk = '{"cursor":"9"}', memory = '{"a":1}'`,
       `collection = 'watchlist'`,
     );
     const day = (of: number): Date => new Date(Date.UTC(2026, 0, of));
     expect(await readScope(db, scope)).toEqual({
       scope,
       memory: { a: 1 },
-      dueAt: day(1),
       lastReadAt: day(2),
       polledAt: day(3),
       fullAt: day(4),
-      failures: 3,
       fullWalk: { cursor: '9' },
       lastObs: 0,
     });
