@@ -9,14 +9,14 @@ import type { CollectionChange } from './scope/walk-end.ts';
 import { applyDeletions, type DeletionResult } from './deletion/apply-deletions.ts';
 import { backfill } from './columns/backfill.ts';
 import { sortPage } from './rows/classify.ts';
-import { contentHash, contentRule } from './rows/content-hash.ts';
+import { contentHash, type ContentRule, contentRule } from './rows/content-hash.ts';
 import { logWalk, saveCollection } from './scope/log-walk.ts';
 import type { Decision, PageResult, PageWrite } from './page-write.ts';
 import { recordSuspects } from './deletion/suspect-store.ts';
 import { saveScope } from './scope/scope-row.ts';
 import { StaleColumns } from './columns/column-registry.ts';
 import { TableColumns } from './columns/table-columns.ts';
-import { tableOf } from './table.ts';
+import { type Table, tableOf } from './table.ts';
 import { mayBeItems } from './quarantine/write-carefully.ts';
 import { NewFields } from './page/write-changed.ts';
 import { type PageBefore, readBefore, writePage } from './page/write-page.ts';
@@ -54,12 +54,21 @@ export interface WalkStop extends Pick<Decision, 'scope' | 'walkEnd'> {
 export class Mirror {
   readonly #db: Db;
   readonly #options: MirrorOptions;
-  readonly #tables: ReadonlyMap<CollectionName, TableState>;
+  readonly #tables: ReadonlyMap<
+    CollectionName,
+    Readonly<{ table: Table; columns: TableColumns; rule: ContentRule }>
+  >;
 
   constructor(db: Db, options: MirrorOptions) {
     this.#db = db;
     this.#options = options;
-    this.#tables = new Map(COLLECTION_NAMES.map((name) => [name, tableState(db, options, name)]));
+    const { ignoreFields, excludeFields, schemaDrift } = options;
+    const stateOf = (name: CollectionName) => {
+      const table = tableOf(db.schema, name);
+      const rule = contentRule(ignoreFields[name], excludeFields[name]);
+      return { table, columns: new TableColumns(db, table, schemaDrift), rule };
+    };
+    this.#tables = new Map(COLLECTION_NAMES.map((name) => [name, stateOf(name)]));
   }
 
   /**
@@ -149,16 +158,4 @@ export class Mirror {
     for (const { columns } of this.#tables.values()) await columns.addWaiting();
     return backfill(this.#db, fence);
   }
-}
-
-type TableState = ReturnType<typeof tableState>;
-
-function tableState(db: Db, options: MirrorOptions, name: CollectionName) {
-  const table = tableOf(db.schema, name);
-  const rule = contentRule(options.ignoreFields[name], options.excludeFields[name]);
-  return {
-    table,
-    columns: new TableColumns(db, table, options.schemaDrift),
-    rule,
-  };
 }

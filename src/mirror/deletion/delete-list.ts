@@ -3,7 +3,7 @@ import { childrenOf, type ListCollection, parentsOf, type Scope } from '../../mo
 import { sql } from 'kysely';
 import { type Deletion, deleteRows, fitting, rowsToDeleteAfter } from './delete-rows.ts';
 import type { ChangedTable } from '../page-write.ts';
-import { releaseScope } from '../quarantine/update-quarantine.ts';
+import { releaseItems } from '../quarantine/update-quarantine.ts';
 import { countSuspects, forgetSuspects } from './suspect-store.ts';
 import { dataTable, ofScope, tableOf, keyColumn } from '../table.ts';
 import { MAX_MISSING } from '../rows/live-rows.ts';
@@ -40,7 +40,7 @@ export async function deleteChildren(
     deleted.push(part);
     if (!part.whole) continue;
     await forgetSuspects(trx, scope, 'all');
-    await releaseScope(trx, scope);
+    await releaseItems(trx, scope, 'all');
     await closeScope(trx, scope, deletion.at);
   }
   return deleted;

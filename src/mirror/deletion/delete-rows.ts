@@ -7,7 +7,7 @@ import { addDeletions } from './brake.ts';
 import { archiveRows, historyColumns } from '../history/archive.ts';
 import { behind, keyColumn, placeOrder, dataTable, hasKey, inScope, keyTypeName, tableOf } from '../table.ts';
 import type { ChangedTable } from '../page-write.ts';
-import { releaseKeys } from '../quarantine/update-quarantine.ts';
+import { releaseItems } from '../quarantine/update-quarantine.ts';
 import { saveScope } from '../scope/scope-row.ts';
 import { forgetUnfinished } from '../rows/unfinished.ts';
 
@@ -115,6 +115,6 @@ export async function deleteRows(
   await saveScope(trx, scope, {}, undefined, -deleted, at);
   if (!accepted) await addDeletions(trx, scope, at, deleted);
   await forgetUnfinished(trx, scope, keys);
-  await releaseKeys(trx, scope, keys);
+  await releaseItems(trx, scope, keys);
   return { table: table.name, userId: scope.userId, changeId: String(changeIds.at(-1)) };
 }

@@ -64,7 +64,7 @@ export async function nthNewest(db: Db, scope: Scope, nth: number): Promise<stri
 export async function liveCount(db: Db, scope: Scope): Promise<number> {
   const { rows } = await db.sql<{ live_rows: string }>`
     select t.live_rows from ${db.stateTable('scope')} as t
-    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}`;
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`;
   const counted = Number(rows[0]?.live_rows ?? 0);
   return counted > 0 || (await nthNewest(db, scope, 1)) === undefined ? counted : 1;
 }
@@ -84,7 +84,7 @@ export async function unfinishedRows(db: Db, scope: Scope, changedSince: Date): 
   const order = key?.type === 'bigint' ? sql`t.key::bigint` : sql`octet_length(t.key), t.key`;
   const { rows } = await db.sql<UnfinishedRow>`
     select t.key, t.since, t.finished as failed from ${db.stateTable('unsettled')} as t
-    where t._user_id = ${scope.userId}::bigint and t.collection = ${scope.collection} and t.parent = ${scope.parent}
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}
       and t.since >= ${changedSince}
     order by ${order}`;
   return rows;

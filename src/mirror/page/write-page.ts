@@ -7,8 +7,8 @@ import {
   type SortedPage,
   withoutForgotten,
   type StoredRow,
+  type ChangedRow,
 } from '../rows/classify.ts';
-import { contradicting } from '../deletion/deferred.ts';
 import { logWalk } from '../scope/log-walk.ts';
 import { type Absence, readAbsence } from '../deletion/page-absence.ts';
 import { forgottenAmong } from './forgotten-keys.ts';
@@ -21,6 +21,8 @@ import { saveScope } from '../scope/scope-row.ts';
 import { NO_ROWS_SENT, type PageContext, writeChanged } from './write-changed.ts';
 import { type Table, dataTable, hasKey, inScope, keyTypeName, ofScope } from '../table.ts';
 import type { Scope } from '../../model/collections.ts';
+import { HAPPENED_AHEAD_MS, unlessAhead } from '../../db/ownership/moment-ahead.ts';
+import { sql } from 'kysely';
 
 /** What is stored of a page and its scope. */
 export interface PageBefore {
@@ -173,11 +175,10 @@ async function readStoredRows(
     select null as key, null as hash, s.gone_at as "deletedAt",
       exists (select from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}) as "hasSuspects",
       exists (select from ${trx.table('quarantine')} as q
-              where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection}
-                and q.parent = ${scope.parent}) as "inQuarantine",
+              where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)}) as "inQuarantine",
       exists (select from ${trx.table('forgotten')} as f where f._user_id = ${scope.userId}::bigint) as "hasForgotten"
     from ${trx.stateTable('scope')} as s
-    where s._user_id = ${scope.userId}::bigint and s.collection = ${scope.collection} and s.parent = ${scope.parent}
+    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}
     union all
     select k.key::text, encode(t._hash, 'hex'), t._deleted_at, null, null, null
     from unnest(${table.key === undefined ? [''] : [...keys]}::${keyTypeName(table)}[]) as k (key)
@@ -195,4 +196,75 @@ async function readStoredRows(
     inQuarantine: stands?.inQuarantine === true,
     hasForgotten: stands?.hasForgotten === true,
   };
+}
+
+/**
+ * The changes that contradict what was observed later than the grace period before the page's request was sent, when
+ * replicas lagged no more: rows that return from a deletion, and rows with the content of a version superseded since. The
+ * page may be stale, and would write false history (docs/design/deletions.md, "Returns"). A copy from a cache contradicts
+ * whatever was observed after it was made.
+ * @param now by the database's clock; a deletion that lies ahead of it was long ago, since the clock went back
+ * @param stored rows under the page's keys. (Where deleted rows are removed, only the history knows them.)
+ */
+async function contradicting(
+  trx: Db,
+  now: Date,
+  sentAt: Date,
+  { table, history, hard, gracePeriodMs }: Pick<PageContext, 'table' | 'history' | 'hard' | 'gracePeriodMs'>,
+  { scope, copy }: Pick<PageWrite, 'scope' | 'copy'>,
+  changed: readonly ChangedRow[],
+  stored: ReadonlyMap<string, StoredRow>,
+): Promise<ReadonlySet<ChangedRow>> {
+  const graceStart = new Date(sentAt.getTime() - gracePeriodMs);
+  const older =
+    copy === undefined ? [] : await olderThanKnown(trx, table, scope, changed, sentAt, copy.knownAsOf);
+  const back = changed.filter(({ key, change }) => {
+    const deletedAt = stored.get(key)?.deletedAt;
+    if (change !== 'undeleted' || deletedAt === undefined) return false;
+    return deletedAt > graceStart && deletedAt.getTime() <= now.getTime() + HAPPENED_AHEAD_MS;
+  });
+  const known = changed.filter(({ change }) => change === 'updated' || (hard && change === 'inserted'));
+  if (!history || known.length === 0) return new Set([...back, ...older]);
+  const old = await recentVersions(trx, table, scope, known, graceStart);
+  return new Set([...back, ...older, ...known.filter(({ key }) => old.has(key))]);
+}
+
+/** Rows on a copy that changed after it was made, and unknown ones if all rows were mirrored after it was made. */
+async function olderThanKnown(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  changed: readonly ChangedRow[],
+  madeAt: Date,
+  knownAsOf: Date | undefined,
+): Promise<ChangedRow[]> {
+  const goneSince = knownAsOf !== undefined && madeAt < knownAsOf;
+  const updated = changed.filter(({ change }) => change === 'updated').map(({ key }) => key);
+  if (updated.length === 0) return changed.filter(({ change }) => change === 'inserted' && goneSince);
+  const { rows } = await trx.sql<{ key: string }>`
+    select k.key::text as key from unnest(${updated}::${keyTypeName(table)}[]) as k (key)
+    where exists (
+      select from ${dataTable(table)} as t
+      where ${inScope(table, scope)} and ${hasKey(table)} and ${unlessAhead(sql`t._changed_at`)} > ${madeAt} offset 0)`;
+  const later = new Set(rows.map((row) => row.key));
+  return changed.filter(({ key, change }) => (change === 'inserted' ? goneSince : later.has(key)));
+}
+
+/** Keys of rows whose new content was superseded later than `since`, or that were removed later than that. */
+async function recentVersions(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  rows: readonly ChangedRow[],
+  since: Date,
+): Promise<ReadonlySet<string>> {
+  const { rows: found } = await trx.sql<{ key: string }>`
+    select k.key::text as key
+    from unnest(${rows.map(({ key }) => key)}::${keyTypeName(table)}[], ${rows.map(({ hash }) => hash)}::text[],
+      ${rows.map(({ change }) => change === 'inserted')}::boolean[]) as k (key, hash, removed)
+    where exists (
+      select from ${dataTable(table, '_history')} as t
+      where ${inScope(table, scope)} and ${hasKey(table)} and ${unlessAhead(sql`t._valid_to`)} > ${since}
+        and (t._hash = decode(k.hash, 'hex') or k.removed and t._op = 'delete') offset 0)`;
+  return new Set(found.map(({ key }) => key));
 }

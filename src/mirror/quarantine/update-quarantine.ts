@@ -132,14 +132,9 @@ export async function updateQuarantine(
   }
 }
 
-/** Removes the items with these keys: their rows are mirrored, or deleted. */
-export function releaseKeys(trx: Db, scope: Scope, keys: readonly string[]): Promise<void> {
-  return release(trx, scope, sql`q.key = any(${[...keys]}::text[])`);
-}
-
-/** Removes all items of a scope: their list is deleted. */
-export function releaseScope(trx: Db, scope: Scope): Promise<void> {
-  return release(trx, scope, sql`true`);
+/** Removes the items with these keys, whose rows are deleted, or all of a scope, whose list is. */
+export function releaseItems(trx: Db, scope: Scope, keys: readonly string[] | 'all'): Promise<void> {
+  return release(trx, scope, keys === 'all' ? sql`true` : sql`q.key = any(${[...keys]}::text[])`);
 }
 
 /** Rows removed by one reading, so that its transaction stays short; the next one removes the rest. */
