@@ -20,7 +20,8 @@ alter table "{schema}_sync".scope
   drop column watched_ms,
   drop column cost,
   drop column true_alarms,
-  drop column false_alarms;
+  drop column false_alarms,
+  drop column finish_ms;
 
 -- An older program that was suspended, or had looked at the migrations before this one, can't come to life any more: its
 -- heartbeat is refused, and without one it neither reads nor writes for an account.

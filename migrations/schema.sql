@@ -3174,7 +3174,6 @@ create table mirror_sync.scope (
   complete_as_of timestamp with time zone,
   gone_at timestamp with time zone,
   last_due_at timestamp with time zone,
-  finish_ms double precision,
   constraint scope_pkey PRIMARY KEY (_user_id, collection, parent)
 ) with (fillfactor=50);
 
@@ -3475,7 +3474,5 @@ comment on function mirror_sync.make_changes() is 'Makes the view changes anew, 
 comment on function mirror_sync.make_companies() is 'Makes the view companies anew, with the columns that the tables have.';
 
 comment on function mirror_sync.readable_gate() is 'How the views changes and companies ask whether their reader may read a table.';
-
-comment on column mirror_sync.scope.finish_ms is 'Milliseconds within which 99 of 100 rows finish after their last change; null: none was seen to finish.';
 
 comment on function mirror_sync.view_options(text) is 'Options that are set on a view of the mirror, for replacing it.';

@@ -1,4 +1,4 @@
-import type { DeletionResult } from '../../mirror/mirror.ts';
+import type { DeletionResult } from '../../mirror/deletion/apply-deletions.ts';
 import type { ObservedPage } from '../../mirror/page-write.ts';
 import { isCopy } from '../../model/page.ts';
 import { checkpoint } from '../../walk/checkpoint.ts';
