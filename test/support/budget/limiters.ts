@@ -29,14 +29,11 @@ function counting(
     ask(asked) {
       const limit = typeof allows === 'number' ? allows : allows(asked);
       const now = countedAt(asked);
-      const accepted = counter.free(limit, now) > 0;
-      if (accepted || countsRefused) counter.count(limit, now);
-      return {
-        accepted,
-        limit,
-        remaining: counter.free(limit, now),
-        retryInMs: counter.acceptsIn(limit, now),
-      };
+      const before = counter(limit, now);
+      const accepted = before.free > 0;
+      if (accepted || countsRefused) before.count();
+      const { free: remaining, acceptsIn: retryInMs } = counter(limit, now);
+      return { accepted, limit, remaining, retryInMs };
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
-import { requestCounter, type RequestCounter } from './request-counter.ts';
+import { requestCounter, type CounterState, type RequestCounter } from './request-counter.ts';
 
 /** Endpoint groups of specification 8.2. */
 export type Group = 'clay' | 'research' | 'heavy' | 'sequence' | 'other';
@@ -16,6 +16,7 @@ export interface Verdict {
 
 /** The limit in the headers where there is none. */
 const UNLIMITED = 1_000_000;
+const UNCOUNTED: CounterState = { free: UNLIMITED, resetIn: 0, acceptsIn: 0, count: () => {} };
 
 const LIMIT_OF = {
   clay: 'limitClay',
@@ -41,27 +42,14 @@ export class RateLimiter {
    * @param now milliseconds of a monotonic clock
    */
   admit(key: string, group: Group, route: string, options: SandboxOptions, now: number): Verdict {
-    const own = options[LIMIT_OF[group]];
-    const lifted = options.limits === 'off' || own === 'off';
-    const limit = lifted ? UNLIMITED : own;
     const place = options.limitScope === 'group' ? group : route;
-    const groupCounter = lifted ? undefined : this.#requestCounter(`${key} ${place}`, options);
-    const globalLimit = options.limits === 'off' ? 'off' : options.limitGlobal;
-    const globalCounter = globalLimit === 'off' ? undefined : this.#requestCounter(`${key} *`, options);
-
-    const free = groupCounter?.free(limit, now) ?? UNLIMITED;
-    const globallyFree = globalLimit === 'off' ? UNLIMITED : (globalCounter?.free(globalLimit, now) ?? 0);
-    const allowed = free > 0 && globallyFree > 0;
-    const acceptsIn = Math.max(
-      groupCounter?.acceptsIn(limit, now) ?? 0,
-      globalLimit === 'off' ? 0 : (globalCounter?.acceptsIn(globalLimit, now) ?? 0),
-    );
-    if (allowed || options.countRefused === 'on') {
-      groupCounter?.count(limit, now);
-      if (globalLimit !== 'off') globalCounter?.count(globalLimit, now);
-    }
-    const remaining = groupCounter?.free(limit, now) ?? UNLIMITED;
-    return { allowed, limit, remaining, resetIn: groupCounter?.resetIn(limit, now) ?? 0, acceptsIn };
+    const own = () => this.#state(`${key} ${place}`, options[LIMIT_OF[group]], options, now);
+    const counters = [own(), this.#state(`${key} *`, options.limitGlobal, options, now)];
+    const allowed = counters.every(({ free }) => free > 0);
+    const acceptsIn = Math.max(...counters.map((counter) => counter.acceptsIn));
+    if (allowed || options.countRefused === 'on') for (const counter of counters) counter.count();
+    const { free: remaining, resetIn } = own();
+    return { ...uncountedVerdict(group, options), allowed, remaining, resetIn, acceptsIn };
   }
 
   /** Clears all counts. */
@@ -69,14 +57,12 @@ export class RateLimiter {
     this.#counters.clear();
   }
 
-  #requestCounter(name: string, options: SandboxOptions): RequestCounter {
+  #state(name: string, limit: number | 'off', options: SandboxOptions, now: number): CounterState {
+    if (limit === 'off' || options.limits === 'off') return UNCOUNTED;
     const full = `${options.limiter} ${name}`;
-    let found = this.#counters.get(full);
-    if (found === undefined) {
-      found = requestCounter(options.limiter);
-      this.#counters.set(full, found);
-    }
-    return found;
+    const counter = this.#counters.get(full) ?? requestCounter(options.limiter);
+    this.#counters.set(full, counter);
+    return counter(limit, now);
   }
 }
 

@@ -21,10 +21,10 @@ describe.each(KINDS)('the limiter %s', (kind) => {
         let now = START;
         for (const each of [...Array.from({ length: limit + 1 }, () => 0), ...script]) {
           now += each;
-          const isFree = counter.free(limit, now) > 0;
+          const isFree = counter(limit, now).free > 0;
           if (kind === 'sliding-log') expect(isFree).toBe(within(now - WINDOW_MS, now + 1) < limit);
           if (!isFree) continue;
-          counter.count(limit, now);
+          counter(limit, now).count();
           accepted.push(now);
         }
         expect(within(START - 1, START + 1)).toBeGreaterThanOrEqual(limit);
@@ -41,16 +41,16 @@ describe.each(KINDS)('the limiter %s', (kind) => {
         let now = START;
         for (const each of script) {
           now += each;
-          if (counter.free(limit, now) > 0) {
-            expect(counter.acceptsIn(limit, now)).toBeLessThan(1e-6);
-            counter.count(limit, now);
+          if (counter(limit, now).free > 0) {
+            expect(counter(limit, now).acceptsIn).toBeLessThan(1e-6);
+            counter(limit, now).count();
             continue;
           }
-          const until = now + counter.acceptsIn(limit, now);
+          const until = now + counter(limit, now).acceptsIn;
           expect(until).toBeGreaterThan(now);
-          if (until - 1 > now) expect(counter.free(limit, until - 1)).toBe(0);
+          if (until - 1 > now) expect(counter(limit, until - 1).free).toBe(0);
           now = Math.ceil(until + 1e-3);
-          expect(counter.free(limit, now)).toBeGreaterThan(0);
+          expect(counter(limit, now).free).toBeGreaterThan(0);
         }
       }),
     );
