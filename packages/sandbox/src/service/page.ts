@@ -1,14 +1,8 @@
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import type { Population, ItemRef } from '../world/population.ts';
 import { compareRanked, orderKey, type RankedOrder, type Rankings } from '../world/ranking.ts';
-import { placeOf, scan, type ScanOrder } from '../world/scan.ts';
+import { placeOf, scan } from '../world/scan.ts';
 import { failure, tokenOf, type Answer } from './answer.ts';
-
-const SCANNED: Readonly<Record<Exclude<SandboxOptions['order'], RankedOrder>, ScanOrder>> = {
-  falling: { falling: true, tied: false },
-  rising: { falling: false, tied: false },
-  created: { falling: true, tied: true },
-};
 
 /**
  * The items of a page (specification 8.1), in the order and with the cursor semantics of the switches; an answer where
@@ -28,35 +22,23 @@ export function readPage(
   const cursor = readCursor(population, startingAfter, time, options);
   if (cursor === 'empty') return { refs: [], hasMore: false };
   if (typeof cursor === 'object' && 'status' in cursor) return cursor;
+  const beyond = readBeyond(population, cursor, time, rankings, options);
+  if (beyond === undefined) return badCursor(400, startingAfter, options);
   // One item more than asked for: it shows whether there are more.
-  const found = readBeyond(population, cursor, time, rankings, limit + 1, options);
-  if (found === undefined) return badCursor(400, startingAfter, options);
+  const found = beyond.take(limit + 1).toArray();
   const refs = found.slice(0, limit);
   if (options.smallLimit === 'last' && limit < options.maxLimit) return { refs, hasMore: false };
   return { refs, hasMore: options.hasMore === 'full' ? refs.length === limit : found.length > limit };
 }
 
 /** All visible items in the order of the lists. */
-export function* readAll(
+export function readAll(
   population: Population,
   rankings: Rankings,
   options: SandboxOptions,
   time: number,
-): Generator<ItemRef> {
-  const { order } = options;
-  if (order === 'last-updated' || order === 'score' || order === 'unordered') {
-    yield* rankings.read(population, order, time);
-    return;
-  }
-  const how = SCANNED[order];
-  let after: number | undefined;
-  for (;;) {
-    const refs = scan(population, how, after, false, 1000, time);
-    yield* refs;
-    const last = refs.at(-1);
-    if (last === undefined) return;
-    after = placeOf(how, population.rankOf(last));
-  }
+): IteratorObject<ItemRef> {
+  return readBeyond(population, undefined, time, rankings, options) ?? [].values();
 }
 
 function readLimit(text: string | undefined, options: SandboxOptions): number | Answer {
@@ -117,31 +99,28 @@ function badCursor(status: number, cursor: string | undefined, options: SandboxO
   return failure(status, 'invalid_cursor', message, options.errorBody);
 }
 
-/** Items beyond the cursor; undefined for a text that is not an ID. */
+/** Items beyond the cursor, from the first one where there is none; undefined for a text that is not an ID. */
 function readBeyond(
   population: Population,
   cursor: Cursor | undefined,
   time: number,
   rankings: Rankings,
-  limit: number,
   options: SandboxOptions,
-): readonly ItemRef[] | undefined {
+): IteratorObject<ItemRef> | undefined {
   const inclusive = options.cursor === 'inclusive';
   const { order } = options;
+  const ref = cursor?.ref;
   if (order === 'falling' || order === 'rising' || order === 'created') {
-    if (cursor === undefined) return scan(population, SCANNED[order], undefined, false, limit, time);
-    const rank =
-      cursor.ref === undefined ? population.plan.ids.rankOf(cursor.id) : population.rankOf(cursor.ref);
-    if (rank === undefined) return undefined;
-    return scan(population, SCANNED[order], placeOf(SCANNED[order], rank), inclusive, limit, time);
+    if (cursor === undefined) return scan(population, order, undefined, inclusive, time);
+    const rank = ref === undefined ? population.plan.ids.rankOf(cursor.id) : population.rankOf(ref);
+    return rank === undefined ? undefined : scan(population, order, placeOf(order, rank), inclusive, time);
   }
   const refs = rankings.read(population, order, time);
-  if (cursor === undefined) return refs.slice(0, limit);
-  const { ref } = cursor;
+  if (cursor === undefined) return refs.values();
   if (ref === undefined) return undefined;
   const index = refs.indexOf(ref);
   const from = index === -1 ? placeAmong(population, order, refs, ref, time) : index + (inclusive ? 0 : 1);
-  return refs.slice(from, from + limit);
+  return refs.slice(from).values();
 }
 
 /** Index that an item which is gone would have. */

@@ -64,7 +64,8 @@ function integerForm(salt: number, shift: number): IdForm {
     const slot = Math.floor((number - FIRST_INTEGER) / GAP) - shift;
     const below = number < numberOf(slot) ? slot - 1 : slot;
     const [low, high] = [numberOf(below), numberOf(below + 1)];
-    return below + (number - low) / (high - low);
+    // Beyond the numbers that are exact, neighbours can't be told apart.
+    return high > low ? below + (number - low) / (high - low) : below;
   };
   return {
     json: (slot) => String(numberOf(slot)),
