@@ -1,5 +1,7 @@
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { finished } from 'node:stream/promises';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import { signatureHeaders } from '../events/signature.ts';
@@ -21,11 +23,8 @@ export interface Delivery {
 }
 
 /** One attempt, as `GET /deliveries` shows it. */
-export interface DeliveryRecord {
+export interface DeliveryRecord extends Omit<Delivery, 'body'> {
   readonly number: number;
-  readonly eventId: string;
-  readonly type: string;
-  readonly userId: number;
   readonly url: string;
   /** When it was sent: epoch milliseconds. */
   readonly at: number;
@@ -33,8 +32,6 @@ export interface DeliveryRecord {
   readonly status: number | null;
   /** 1 is the first. */
   readonly attempt: number;
-  readonly forged: boolean;
-  readonly duplicate: boolean;
   /** From sending to the answer, or to the time-out. */
   readonly latencyMs: number;
 }
@@ -72,12 +69,6 @@ interface QueuedDelivery {
   attempts: number;
 }
 
-/** Connections for deliveries; an idle one is kept for the next. */
-interface Agents {
-  readonly http: HttpAgent;
-  readonly https: HttpsAgent;
-}
-
 /**
  * Sends deliveries in the background: a bounded number at a time, each until it is answered 2xx or the switches allow
  * no more attempts. Each attempt uses the URL and the secret that are registered at that time.
@@ -87,6 +78,7 @@ export class DeliveryQueue {
   readonly #options: () => SandboxOptions;
   /** The user's registration in force now. */
   readonly #webhookOf: (userId: number) => Webhook | undefined;
+  /** An idle connection is kept for the next delivery. */
   readonly #agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
   readonly #stopping = new AbortController();
   readonly #log = new NumberedLog<DeliveryRecord>();
@@ -179,7 +171,7 @@ export class DeliveryQueue {
   }
 
   async #attempt(queued: QueuedDelivery): Promise<void> {
-    const { delivery } = queued;
+    const { body, ...delivery } = queued.delivery;
     const webhook = this.#webhookOf(delivery.userId);
     if (webhook === undefined) {
       this.#counts.unregistered += 1;
@@ -189,21 +181,17 @@ export class DeliveryQueue {
     const at = this.#clock.now();
     const begun = this.#clock.monotonic();
     const secret = delivery.forged ? WRONG_SECRET : webhook.secret;
-    const headers = signatureHeaders(delivery.body, delivery.eventId, secret, at, this.#options());
-    const status = await this.#post(webhook.url, delivery.body, headers);
+    const headers = signatureHeaders(body, delivery.eventId, secret, at, this.#options());
+    const status = await this.#post(webhook.url, body, headers);
     if (this.#stopping.signal.aborted) return;
     this.#counts.attempts += 1;
     this.#log.add((number) => ({
       number,
-      eventId: delivery.eventId,
-      type: delivery.type,
-      userId: delivery.userId,
+      ...delivery,
       url: webhook.url,
       at,
       status,
       attempt: queued.attempts,
-      forged: delivery.forged,
-      duplicate: delivery.duplicate,
       latencyMs: Math.round(this.#clock.monotonic() - begun),
     }));
     this.#finish(queued, status);
@@ -220,8 +208,7 @@ export class DeliveryQueue {
       },
     );
     const signal = AbortSignal.any([late.signal, this.#stopping.signal]);
-    // Node refuses some URLs that parse: `http://%ff@host/`.
-    const status = await postEvent(url, body, headers, this.#agents, signal).catch(() => null);
+    const status = await this.#answerOf(url, body, headers, signal).catch(() => null);
     answered.abort(new Stopped('the timer'));
     return status;
   }
@@ -241,26 +228,24 @@ export class DeliveryQueue {
     if (final || queued.attempts > options.deliveryRetries) this.#counts.failed += 1;
     else this.#wait(queued, Math.min(MAX_WAIT_MS, options.deliveryRetryMs * 2 ** (queued.attempts - 1)));
   }
-}
 
-/**
- * POSTs an event and reads the whole answer. Redirects are not followed.
- * @param signal aborts the request
- * @returns the status; null where the answer is incomplete
- */
-async function postEvent(
-  url: string,
-  body: string,
-  headers: Readonly<Record<string, string>>,
-  agents: Agents,
-  signal: AbortSignal,
-): Promise<number | null> {
-  const bytes = Buffer.from(body);
-  const secure = url.startsWith('https:');
-  return await new Promise((resolve) => {
+  /**
+   * POSTs an event and reads the whole answer. Redirects are not followed.
+   * @returns the status
+   * @throws where the answer is incomplete, where `signal` is aborted, and for URLs that parse and Node refuses:
+   * `http://%ff@host/`
+   */
+  async #answerOf(
+    url: string,
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<number | null> {
+    const bytes = Buffer.from(body);
+    const secure = url.startsWith('https:');
     const request = (secure ? httpsRequest : httpRequest)(url, {
       method: 'POST',
-      agent: secure ? agents.https : agents.http,
+      agent: secure ? this.#agents.https : this.#agents.http,
       signal,
       headers: {
         'Content-Type': 'application/json',
@@ -269,15 +254,11 @@ async function postEvent(
         ...headers,
       },
     });
-    request.once('response', (response) => {
-      response.resume();
-      // Too late to change the result after a whole answer.
-      response.once('end', () => resolve(response.statusCode ?? null));
-      response.once('close', () => resolve(null));
-      response.on('error', () => resolve(null));
-    });
-    // `error` may come more than once.
-    request.on('error', () => resolve(null));
+    // It may come more than once.
+    request.on('error', () => {});
     request.end(bytes);
-  });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    await finished(response.resume());
+    return response.statusCode ?? null;
+  }
 }
