@@ -2,7 +2,7 @@ import { exactNumber } from '../exact-json.ts';
 import type { DataClock } from '../data-clock.ts';
 import type { User } from '../service/account.ts';
 import type { SandboxCollection } from '../world/user-data.ts';
-import type { Population, ItemRef } from '../world/population.ts';
+import type { Population } from '../world/population.ts';
 
 /** A change of the data by `POST /mutations`. */
 export interface Mutation {
@@ -76,7 +76,7 @@ export function mutate(state: World, mutation: Mutation, at = state.data.now()):
   if (ref === undefined || id === undefined)
     throw new ControlError(`there is no item ${id ?? '(name one as id)'}`);
   const change = op === 'update' ? { kind: op, fields: mutation.fields ?? {} } : { kind: op };
-  population.overlay.add({ id, ...placeOf(population, ref) }, { ...change, at, silent });
+  population.change(ref, { ...change, at, silent });
   return id;
 }
 
@@ -88,22 +88,20 @@ function insert(
 ): string {
   if (id === undefined) {
     const slot = population.sequence.post(at);
-    const item = { id: population.idOf(slot), slot, rank: slot };
     const change =
       source === undefined ? ({ kind: 'update', fields } as const) : ({ kind: 'insert', source } as const);
-    population.overlay.add(item, { ...change, at, silent });
-    return item.id;
+    population.change(slot, { ...change, at, silent });
+    return population.idOf(slot);
   }
   const ref = population.find(id, at);
   if (population.findVisible(id, at) !== undefined) throw new ControlError(`there is an item ${id} already`);
   const { sequence, overlay, plan } = population;
-  const place =
-    ref === undefined
-      ? // An ID that has no rank comes after all existing items.
-        { slot: undefined, rank: plan.ids.rankOf(id) ?? sequence.size(at) - 1 / (2 + overlay.extras.length) }
-      : placeOf(population, ref);
   const keyed = { [plan.kind.keyField]: keyOf(population, id), ...fields };
-  overlay.add({ id, ...place }, { kind: 'insert', at, silent, source: source ?? JSON.stringify(keyed) });
+  const change = { kind: 'insert', at, silent, source: source ?? JSON.stringify(keyed) } as const;
+  // An ID that has no rank comes after all existing items.
+  const rank = plan.ids.rankOf(id) ?? sequence.size(at) - 1 / (2 + overlay.extras.length);
+  if (ref === undefined) overlay.add({ id, slot: undefined, rank }, change);
+  else population.change(ref, change);
   return id;
 }
 
@@ -112,11 +110,4 @@ function keyOf(population: Population, id: string): unknown {
   const numeric = !population.plan.ids.json(0).startsWith('"') && /^-?(0|[1-9]\d*)$/.test(id);
   if (!numeric) return id;
   return Number.isSafeInteger(Number(id)) ? Number(id) : exactNumber(id);
-}
-
-function placeOf(
-  population: Population,
-  ref: ItemRef,
-): { readonly slot: number | undefined; readonly rank: number } {
-  return { slot: typeof ref === 'number' ? ref : undefined, rank: population.rankOf(ref) };
 }

@@ -3,7 +3,6 @@ import { LIST_ANALYSIS_MS, watchThreshold } from '../world/item-kinds.ts';
 import { jobState, longestJobMs } from '../world/job-state.ts';
 import type { Change } from '../world/overlay.ts';
 import type { Population } from '../world/population.ts';
-import { firstAbove } from '../world/sequence.ts';
 import type { SandboxCollection, UserData } from '../world/user-data.ts';
 import { COLLECTION_OF_EVENT, endEventType, type ItemEvent } from './event-types.ts';
 
@@ -26,9 +25,7 @@ type EndingCollection = (typeof COLLECTIONS)[number];
 export class EventDetector {
   readonly #data: UserData;
   readonly #options: () => SandboxOptions;
-  /** By time, once `#sorted`. */
   #pending: PendingEvent[] = [];
-  #sorted = true;
   /** Next slot to read, by collection. */
   readonly #nextSlot = new Map<SandboxCollection, number>();
   /** Next score change of the watchlist to read. */
@@ -63,17 +60,13 @@ export class EventDetector {
   }
 
   #takeDue(now: number): PendingEvent[] {
-    if (!this.#sorted) this.#pending.sort((a, b) => a.at - b.at);
-    this.#sorted = true;
-    return this.#pending.splice(
-      0,
-      firstAbove(this.#pending, ({ at }) => at, now),
-    );
+    const due = this.#pending.filter(({ at }) => at <= now);
+    if (due.length > 0) this.#pending = this.#pending.filter(({ at }) => at > now);
+    return due.toSorted((a, b) => a.at - b.at);
   }
 
   #addPending(events: readonly ItemEvent[], byItself: boolean): void {
     for (const event of events) this.#pending.push({ ...event, byItself });
-    if (events.length > 0) this.#sorted = false;
   }
 
   /**
@@ -130,8 +123,9 @@ export class EventDetector {
   /** Whether the event is still true: the item is visible, and no change from outside replaced its own state. */
   #isStillTrue({ type, id, at, byItself }: PendingEvent): boolean {
     const population = this.#data.collection(COLLECTION_OF_EVENT[type]);
-    if (population.findVisible(id, at) === undefined) return false;
-    const { source, fields } = population.overlay.at(population.overlay.ofId(id), at);
+    const ref = population.findVisible(id, at);
+    if (ref === undefined) return false;
+    const { source, fields } = population.overlaid(ref, at);
     return !byItself || (source === undefined && !Object.hasOwn(fields ?? {}, 'status'));
   }
 }
@@ -144,7 +138,8 @@ function firstUnfinished(
   now: number,
 ): number {
   const population = data.collection(collection);
-  const since = now - longestLifeMs(collection, options);
+  const longestMs = collection === 'lists' ? LIST_ANALYSIS_MS : longestJobMs(options);
+  const since = now - population.lateMs - longestMs;
   let slot = population.sequence.size(now);
   while (slot > 0 && population.createdAt(slot - 1) >= since) slot -= 1;
   return slot;
@@ -199,10 +194,4 @@ function endEventsOf(
     time = until;
   }
   return found;
-}
-
-/** Longest time, in milliseconds, from an item's creation to its last event. */
-function longestLifeMs(collection: EndingCollection, options: SandboxOptions): number {
-  const late = options.lateShare === 0 ? 0 : options.lateSeconds * 1000;
-  return late + (collection === 'lists' ? LIST_ANALYSIS_MS : longestJobMs(options));
 }

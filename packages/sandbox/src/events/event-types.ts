@@ -28,14 +28,6 @@ export interface ItemEvent {
   readonly at: number;
 }
 
-const END_EVENTS: Readonly<
-  Record<Exclude<SandboxCollection, 'watchlist'>, { readonly done: EventType; readonly failed: EventType }>
-> = {
-  research_jobs: { done: 'research.completed', failed: 'research.failed' },
-  bulk_research_jobs: { done: 'bulk.completed', failed: 'bulk.failed' },
-  lists: { done: 'list.analyzed', failed: 'list.failed' },
-};
-
 /** Words of final states (world/job-state.ts), in lower case. */
 const DONE = new Set(['completed', 'partial_failure', 'skipped', 'analyzed']);
 const FAILED = new Set(['failed', 'error', 'cancelled']);
@@ -44,6 +36,9 @@ const FAILED = new Set(['failed', 'error', 'cancelled']);
 export function endEventType(collection: SandboxCollection, status: unknown): EventType | undefined {
   if (collection === 'watchlist' || typeof status !== 'string') return undefined;
   const word = status.toLowerCase();
-  if (DONE.has(word)) return END_EVENTS[collection].done;
-  return FAILED.has(word) ? END_EVENTS[collection].failed : undefined;
+  const failed = FAILED.has(word);
+  if (!failed && !DONE.has(word)) return undefined;
+  return EVENT_TYPES.find(
+    (type) => COLLECTION_OF_EVENT[type] === collection && type.endsWith('.failed') === failed,
+  );
 }

@@ -71,10 +71,8 @@ export function operate(
 /** Creates an item with the next ID. @returns its text, as in its list */
 function created(population: Population, fields: Record<string, unknown>, time: number): string {
   const slot = population.sequence.post(time);
-  if (Object.keys(fields).length > 0) {
-    const item = { id: population.idOf(slot), slot, rank: slot };
-    population.overlay.add(item, { kind: 'update', at: time, silent: true, fields });
-  }
+  if (Object.keys(fields).length > 0)
+    population.change(slot, { kind: 'update', at: time, silent: true, fields });
   return population.text(slot, time);
 }
 
@@ -89,11 +87,10 @@ function analyze(
   const lists = user.data.collection('lists');
   const list = lists.findVisible(id, time);
   if (list === undefined) return failure(404, 'not_found', 'No such list', options.errorBody);
-  const item = typeof list === 'number' ? { id, slot: list, rank: list } : list;
   const silent = false;
   const fails = fraction(mix(hashText(id), 43)) < options.failedShare;
-  lists.overlay.add(item, { kind: 'update', at: time, silent, fields: { status: 'analyzing' } });
-  lists.overlay.add(item, {
+  lists.change(list, { kind: 'update', at: time, silent, fields: { status: 'analyzing' } });
+  lists.change(list, {
     kind: 'update',
     at: time + ANALYSIS_MS,
     silent,

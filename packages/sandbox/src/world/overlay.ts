@@ -44,16 +44,11 @@ export class Overlay {
   /** Times of all changes, and of those that move `updated_at`, sorted. */
   readonly #moments: number[] = [];
   readonly #updates: number[] = [];
-  #revision = 0;
   #onAdd: ((item: Pick<Entry, 'id' | 'slot' | 'rank'>, change: Change) => void) | undefined;
 
   /** Rises with every change: a result computed at another revision is stale. */
   get revision(): number {
-    return this.#revision;
-  }
-
-  get isEmpty(): boolean {
-    return this.#byId.size === 0;
+    return this.#moments.length;
   }
 
   get extras(): readonly Entry[] {
@@ -80,24 +75,12 @@ export class Overlay {
     if (entry === undefined) {
       entry = { ...item, changes: [] };
       this.#byId.set(item.id, entry);
-      if (item.slot === undefined) {
-        this.#extras.splice(
-          firstAbove(this.#extras, (extra) => extra.rank, item.rank),
-          0,
-          entry,
-        );
-      } else {
-        this.#bySlot.set(item.slot, entry);
-      }
+      if (item.slot === undefined) insert(this.#extras, (extra) => extra.rank, entry);
+      else this.#bySlot.set(item.slot, entry);
     }
-    entry.changes.splice(
-      firstAbove(entry.changes, (earlier) => earlier.at, change.at),
-      0,
-      change,
-    );
-    insert(this.#moments, change.at);
-    if (!change.silent) insert(this.#updates, change.at);
-    this.#revision += 1;
+    insert(entry.changes, ({ at }) => at, change);
+    insert(this.#moments, (at) => at, change.at);
+    if (!change.silent) insert(this.#updates, (at) => at, change.at);
   }
 
   /** The result of an entry's changes at `time`. */
@@ -126,10 +109,7 @@ export class Overlay {
   }
 }
 
-function insert(sorted: number[], moment: number): void {
-  sorted.splice(
-    firstAbove(sorted, (other) => other, moment),
-    0,
-    moment,
-  );
+/** Inserts an element into an array sorted by `number`. */
+function insert<T>(sorted: T[], number: (element: T) => number, element: T): void {
+  sorted.splice(firstAbove(sorted, number, number(element)), 0, element);
 }

@@ -3,7 +3,7 @@ import { fraction, mix } from '../hash.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { itemText } from './hostile.ts';
 import type { IdForm } from './id-form.ts';
-import { Overlay, type Entry } from './overlay.ts';
+import { Overlay, type Change, type Entry, type Overlaid } from './overlay.ts';
 import type { Permutation } from './permutation.ts';
 import { Sequence, type SteadyRate } from './sequence.ts';
 
@@ -100,18 +100,13 @@ export class Population {
   }
 
   visible(ref: ItemRef, time: number): boolean {
-    if (typeof ref !== 'number') return this.overlay.at(ref, time).present === true;
-    if (ref < 0) return false;
-    const present = this.overlay.isEmpty
-      ? undefined
-      : this.overlay.at(this.overlay.ofSlot(ref), time).present;
-    return present ?? this.#existsByItself(ref, time);
+    const { present } = this.overlaid(ref, time);
+    return present ?? (typeof ref === 'number' && this.#existsByItself(ref, time));
   }
 
   /** The item as JSON text, as lists answer it at `time`. */
   text(ref: ItemRef, time: number): string {
-    const entry = typeof ref === 'number' ? this.overlay.ofSlot(ref) : ref;
-    const overlaid = this.overlay.at(entry, time);
+    const overlaid = this.overlaid(ref, time);
     const text =
       overlaid.source ?? (typeof ref === 'number' ? this.#ownText(ref, time, overlaid.changedAt) : '{}');
     if (overlaid.fields === undefined) return text;
@@ -136,18 +131,28 @@ export class Population {
     return ref !== undefined && this.visible(ref, time) ? ref : undefined;
   }
 
+  /** Changes an item from outside. */
+  change(ref: ItemRef, change: Change): void {
+    this.overlay.add(typeof ref === 'number' ? { id: this.idOf(ref), slot: ref, rank: ref } : ref, change);
+  }
+
+  /** The result of the item's changes from outside up to `time`. */
+  overlaid(ref: ItemRef, time: number): Overlaid {
+    return this.overlay.at(typeof ref === 'number' ? this.overlay.ofSlot(ref) : ref, time);
+  }
+
   rankOf(ref: ItemRef): number {
     return typeof ref === 'number' ? ref : ref.rank;
   }
 
   updatedAt(ref: ItemRef, time: number): number {
-    const overlaid = this.overlay.at(typeof ref === 'number' ? this.overlay.ofSlot(ref) : ref, time);
+    const overlaid = this.overlaid(ref, time);
     if (typeof ref !== 'number' || overlaid.source !== undefined) return overlaid.changedAt;
     return this.plan.kind.updatedAt(this.snapshot(ref, time, overlaid.changedAt), this.plan.options());
   }
 
   score(ref: ItemRef, time: number): number {
-    const overlaid = this.overlay.at(typeof ref === 'number' ? this.overlay.ofSlot(ref) : ref, time);
+    const overlaid = this.overlaid(ref, time);
     if (overlaid.source !== undefined || overlaid.fields !== undefined) {
       const { score } = JSON.parse(this.text(ref, time)) as { score?: unknown };
       return typeof score === 'number' ? score : -1;
@@ -247,27 +252,18 @@ export function lastChange(population: Population, time: number): number {
 
 /** Time of the next such change; Infinity where there is none. */
 export function nextChange(population: Population, time: number): number {
-  const { creations, vanishings, scoreChanges } = population.plan;
+  const { plan, sequence, overlay, lateMs } = population;
   let next = Math.min(
-    creations.next(time),
-    vanishings.next(time),
-    scoreChanges.next(time),
-    population.overlay.nextMoment(time),
+    plan.creations.next(time),
+    plan.vanishings.next(time),
+    plan.scoreChanges.next(time),
+    overlay.nextMoment(time),
   );
-  for (const slot of notYetSafe(population, time)) {
+  // Slots created so shortly before that they may not be visible yet.
+  for (let slot = sequence.size(time) - 1; slot >= plan.initial; slot -= 1) {
+    if (population.createdAt(slot) + lateMs <= time) break;
     const at = population.appearsAt(slot);
     if (at > time) next = Math.min(next, at);
   }
   return next;
-}
-
-/** Slots created so shortly before `time` that they may not be visible yet, newest first. */
-function* notYetSafe(population: Population, time: number): Generator<number> {
-  const { plan, sequence, lateMs } = population;
-  if (lateMs === 0) return;
-  for (let slot = sequence.size(time) - 1; slot >= plan.initial; slot -= 1) {
-    const createdAt = population.createdAt(slot);
-    if (createdAt + lateMs <= time) return;
-    if (createdAt <= time) yield slot;
-  }
 }
