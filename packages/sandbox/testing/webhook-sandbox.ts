@@ -1,32 +1,22 @@
+import { EventEmitter, once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { listen } from '@research-mirror/runtime/testing/loopback-server';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import type { SandboxOptions } from '../src/switches/sandbox-switches.ts';
-import { startTestSandbox, STILL, type TestSandbox } from './sandbox.ts';
+import { EVENT_SWITCHES } from '../src/switches/sandbox-switches.ts';
+import { httpSandbox } from './http-sandbox.ts';
+import { optionsWith } from './sandbox.ts';
 
 /**
  * Call it once in a test file: one sandbox with a webhook receiver for all its tests. Its only events are those of what
  * a test does; registration, deliveries and switches are as at first in each.
  */
 export function webhookSandbox() {
-  const sandbox = {} as TestSandbox;
+  // Since 2020: all items are finished.
+  const epoch = '2020-01-01T00:00:00Z';
+  const { sandbox, ask } = httpSandbox({ epoch, jobs: 50, lists: 3, itemsPerList: 2 });
+  const usual = Object.fromEntries(Object.entries(optionsWith()).filter(([name]) => name in EVENT_SWITCHES));
   let receiver: Receiver;
-  let usual: Partial<SandboxOptions> = {};
   beforeAll(async () => {
-    const made = await startTestSandbox({
-      ...STILL,
-      // Long ago: all items are finished.
-      epoch: '2020-01-01T00:00:00Z',
-      limits: 'off',
-      jobs: 50,
-      lists: 3,
-      itemsPerList: 2,
-    });
-    Object.assign(sandbox, made);
-    const options = Object.entries(await sandbox.control.change({}));
-    usual = Object.fromEntries(
-      options.filter(([name]) => /^(delivery|register|signature|retryOn4xx|eventData)/.test(name)),
-    );
     receiver = await startReceiver();
   });
   afterEach(async () => {
@@ -34,20 +24,10 @@ export function webhookSandbox() {
     await sandbox.control.registerElsewhere({ url: null });
     receiver.reset();
   });
-  afterAll(async () => {
-    await sandbox.stop();
-    await receiver.close();
-  });
+  afterAll(() => receiver.close());
   /** Sends a request to the service. @returns the body of the answer, {} for none */
-  const call = async (path: string, method = 'GET', body?: unknown): Promise<Record<string, unknown>> => {
-    const response = await fetch(`${sandbox.url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${sandbox.key}` },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return (text === '' ? {} : (JSON.parse(text) ?? {})) as Record<string, unknown>;
-  };
+  const call = async (path: string, method = 'GET', body?: unknown): Promise<Record<string, unknown>> =>
+    (await ask(path, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })).body;
   /** Registers the receiver. @returns the service's answer */
   const register = (types?: readonly string[]): Promise<Record<string, unknown>> =>
     call('/v1/webhooks/register', 'POST', {
@@ -80,7 +60,7 @@ type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 async function startReceiver() {
   let received: Received[] = [];
   let answering: (received: Received) => ReceiverAnswer = () => 200;
-  let watchers: { count: number; resolve: (all: readonly Received[]) => void }[] = [];
+  const arrivals = new EventEmitter();
   const server = await listen((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -91,8 +71,7 @@ async function startReceiver() {
       const how = answering(one);
       if (how === 'cut') request.socket.resetAndDestroy();
       else if (how !== 'silence') response.writeHead(how).end();
-      for (const { count, resolve } of watchers) if (received.length >= count) resolve(received);
-      watchers = watchers.filter(({ count }) => received.length < count);
+      arrivals.emit('delivery');
     });
   });
   return {
@@ -102,11 +81,10 @@ async function startReceiver() {
       return received;
     },
     /** Resolves when `count` deliveries have arrived. */
-    got: (count: number): Promise<readonly Received[]> =>
-      new Promise((resolve) => {
-        if (received.length >= count) resolve(received);
-        else watchers.push({ count, resolve });
-      }),
+    async got(count: number): Promise<readonly Received[]> {
+      while (received.length < count) await once(arrivals, 'delivery');
+      return received;
+    },
     /** How to answer from now on. */
     answer(how: ReceiverAnswer | ((received: Received) => ReceiverAnswer)): void {
       answering = typeof how === 'function' ? how : () => how;
