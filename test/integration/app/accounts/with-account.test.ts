@@ -88,8 +88,8 @@ describe('a key that moved while its account waited for its turn', () => {
     const userId = String(account.sandbox.userId);
     const [hash] = config.service.keys.map(hashOfKey);
     const take = async (): Promise<Fence> => {
-      await account.query(`insert into mirror_sync.api_key (key_hash, _user_id, pinged_at, answered_for, answered_at)
-        values ('${hash}', ${userId}, now(), 99, now())`);
+      await account.query(`insert into mirror_sync.api_key (key_hash, _user_id, pinged_at, answered_for)
+        values ('${hash}', ${userId}, now(), 99)`);
       return takeFor(parts, userId);
     };
     const signal = new AbortController().signal;
