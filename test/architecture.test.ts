@@ -99,10 +99,11 @@ describe('the architecture', () => {
     expect(process.map((file) => file.path)).toEqual([]);
   });
 
-  it('keeps pg in db, HTTP clients in api, node-cron in schedule', () => {
+  it('keeps pg in db, HTTP clients in api, p-queue in budget, node-cron in schedule', () => {
     const homes: Record<string, RegExp> = {
       pg: /^(src\/db|packages\/embedded-postgres\/src)\//,
       undici: /^src\/api\//,
+      'p-queue': /^src\/budget\//,
       'node-cron': /^src\/(schedule|config)\//,
       '@prometheus-io/client': /^src\/status\//,
       commander: /^src\/cli\//,

@@ -1,18 +1,17 @@
+import PQueue from 'p-queue';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { HIGH_PRIORITY, type Priority } from './priorities.ts';
 
-/** A task that waits: `start` is called once, or `fail`. */
-interface Waiting {
-  readonly priority: Priority;
-  readonly start: () => void;
-  readonly fail: (error: unknown) => void;
-}
-
-/** Tasks of one endpoint group that wait for a slot, and the one timer that wakes them. */
+/**
+ * Tasks of one endpoint group that wait for a slot, and the one timer that wakes them. The queue stays paused: `startOne`
+ * starts the task of the highest priority that came first.
+ */
 export class SlotQueue {
+  // Neither concurrency nor interval is set: the budget decides when a task starts.
+  readonly #queue = new PQueue({ autoStart: false });
   readonly #clock: Clock;
-  /** In the order in which they start. */
-  readonly #waiting: Waiting[] = [];
+  #waitingHigh = 0;
+  #failure: { readonly error: unknown } | undefined;
   #wake: { readonly at: number; readonly controller: AbortController } | undefined;
 
   constructor(clock: Clock) {
@@ -20,12 +19,12 @@ export class SlotQueue {
   }
 
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#queue.size;
   }
 
   /** Whether a task of high priority waits: it is then the next one. */
   get highWaits(): boolean {
-    return (this.#waiting[0]?.priority ?? -Infinity) >= HIGH_PRIORITY;
+    return this.#waitingHigh > 0;
   }
 
   /**
@@ -33,36 +32,43 @@ export class SlotQueue {
    * reason at once. Once begun, it is awaited whatever the signal does.
    */
   async add<T>(task: () => Promise<T>, priority: Priority, signal: AbortSignal): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const leave = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-        reject(signal.reason as Error);
-      };
-      const waiting: Waiting = {
-        priority,
-        start: () => {
-          signal.removeEventListener('abort', leave);
-          task().then(resolve, reject);
-        },
-        fail: (error) => {
-          signal.removeEventListener('abort', leave);
-          reject(error);
-        },
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      const after = this.#waiting.findLastIndex((each) => each.priority >= priority);
-      this.#waiting.splice(after + 1, 0, waiting);
-    });
+    const high = priority >= HIGH_PRIORITY ? 1 : 0;
+    let waiting = true;
+    const leave = (): void => {
+      if (waiting) this.#waitingHigh -= high;
+      waiting = false;
+    };
+    let started: Promise<T> | undefined;
+    const run = (): Promise<T> => {
+      this.#queue.pause();
+      leave();
+      if (this.#failure !== undefined) throw this.#failure.error;
+      started = task();
+      return started;
+    };
+    this.#waitingHigh += high;
+    try {
+      return await this.#queue.add(run, { priority, signal });
+    } catch (error) {
+      // An abort makes the queue drop a task even while it runs: the caller must not go on before it ends.
+      if (started !== undefined) return await started;
+      throw error;
+    } finally {
+      leave();
+    }
   }
 
-  /** Starts the next task, if there is one: the highest priority first, then who came first. */
+  /** Starts the next task, if there is one. The queue pauses itself when the task begins. */
   startOne(): void {
-    this.#waiting.shift()?.start();
+    this.#queue.start();
+    this.#queue.pause();
   }
 
   /** Every task that waits now rejects with `error`. */
   fail(error: unknown): void {
-    for (const waiting of this.#waiting.splice(0)) waiting.fail(error);
+    this.#failure = { error };
+    while (this.waiting > 0) this.startOne();
+    this.#failure = undefined;
   }
 
   /** Calls `wake` at the monotonic moment `at`, or earlier; Infinity: not at all. */
