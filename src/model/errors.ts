@@ -46,7 +46,7 @@ export class ServiceError extends StatusError {
 /** 429 in spite of the budget. */
 export class RateLimited extends ClassifiedError {
   readonly remedy = 'retry';
-  /** Seconds to wait, already clamped to 1–900 (docs/design/rate-limit.md, "After a 429"). */
+  /** Seconds to wait, already clamped to 1–900; its group stops for 5 at least (docs/design/rate-limit.md, "After a 429"). */
   readonly retryAfter: number;
   constructor(message: string, retryAfter: number) {
     super(message);

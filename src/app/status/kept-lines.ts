@@ -40,9 +40,11 @@ export function linesNotKept(
   schedule: Pick<Schedule, 'of'>,
   now: Date,
 ): string[] {
-  const perMinute = budgets
-    .flatMap(({ groups }) => groups.filter(({ group }) => group === READS))
-    .reduce((sum, { size }) => sum + size, 0);
+  // One key is used at a time.
+  const perMinute = Math.max(
+    0,
+    ...budgets.flatMap(({ groups }) => groups.flatMap(({ group, size }) => (group === READS ? [size] : []))),
+  );
   if (perMinute === 0 || state !== 'active') return [];
   const next = schedule.of(userId);
   const rowsOf = new Map(collections.map((each) => [each.collection, each.liveRows]));
