@@ -149,7 +149,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       },
     });
     const failures = failureLog(log, clock, 'daemon', (error) => writes.refused('page', error));
-    const observers: SyncObserver[] = [logObserver(log, failures, clock), metrics, writes.observer];
+    const observers: SyncObserver[] = [logObserver(log, failures), metrics, writes.observer];
     if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
       ...outside,

@@ -15,13 +15,13 @@ function logging() {
   const log = pino({ level: 'info' }, { write });
   const clock = new VirtualClock();
   const failures = failureLog(log, clock, 'daemon');
-  const observer = logObserver(log, failures, clock);
+  const observer = logObserver(log, failures);
   const counts = { pages: 1, items: 1, inserted: 0, updated: 1, milliseconds: 1 };
   const ended = (changes: Partial<WalkEnded> = {}): void => {
     const outcome = changes.error === undefined ? 'complete' : 'failed';
     observer.walkEnded?.({ scope: SCOPE, kind: 'poll', outcome, error: undefined, ...counts, ...changes });
   };
-  return { lines, clock, failures, observer, ended };
+  return { lines, failures, observer, ended };
 }
 
 it('logs each walk once: one that fails not again by the loop that began it', () => {
@@ -47,20 +47,11 @@ it('leaves walks of single lists to whoever reads many, and sums up', () => {
   expect(lines).toEqual(['account 42: poll of list_items: 404']);
 });
 
-it('logs no walk that found nothing, and once an hour what a collection’s readings found', async () => {
-  const { lines, clock, ended } = logging();
+it('logs no walk that found nothing', () => {
+  const { lines, ended } = logging();
   const nothing = { inserted: 0, updated: 0 };
   ended(nothing);
   ended({ ...nothing, kind: 'full' });
   ended({ outcome: 'interrupted' });
-  for (let list = 0; list < 3; list += 1) ended({ scope: ONE_LIST, inserted: 2 });
-  await clock.advance(3_600_000);
-  ended(nothing);
-  ended({ ...nothing, scope: ONE_LIST });
-  ended(nothing);
-  expect(lines).toEqual([
-    'lists: full complete',
-    'lists: in 60 min 4 readings found 0 new rows and 1 changed ones',
-    'list_items: in 60 min 4 readings found 6 new rows and 3 changed ones',
-  ]);
+  expect(lines).toEqual(['lists: full complete']);
 });

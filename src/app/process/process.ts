@@ -208,7 +208,7 @@ export async function asProcess<T>(
     // Whether the database went back is found out before anything is written.
     await openInstallation({ db: mirror.db, host: undefined, clock: systemClock }, signal);
     const failures = failureLog(rest.log, systemClock, 'command');
-    const observers = [logObserver(rest.log, failures, systemClock)];
+    const observers = [logObserver(rest.log, failures)];
     const running = await createProcess({ ...outside, config, mirror, failures, observers });
     const services = [running.heartbeat, running.notifications];
     await startAll(services);
