@@ -8,12 +8,12 @@ import {
   storedPauses,
 } from '../../db/accounts/assignments.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
+import { DAEMON } from '../../db/ownership/lease.ts';
 import { saveCollection } from '../../mirror/scope/log-walk.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import type { Fence } from '../../model/fence.ts';
 import { type Service, service } from '@research-mirror/runtime/service';
 import type { AccountsService } from '../accounts/accounts-service.ts';
-import { DAEMON } from '../process/daemon-lives.ts';
 import type { ProcessContext } from '../accounts/account.ts';
 import { AccountHeld, withLease } from '../accounts/with-account.ts';
 

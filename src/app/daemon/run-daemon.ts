@@ -8,6 +8,7 @@ import { createWebhookServer } from '../../webhooks/receive/webhook-server.ts';
 import { endpointHost } from '../../db/installation/fingerprint.ts';
 import { createInstallation } from '../../db/installation/installation-service.ts';
 import { createWakeups } from '../../db/notify/wakeups.ts';
+import { DAEMON } from '../../db/ownership/lease.ts';
 import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { countOf, formatSpan } from '@research-mirror/runtime/figures';
@@ -37,7 +38,6 @@ import {
 import { type PassProgress, sumUp } from '../sync/pass-progress.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProcess } from '../process/process.ts';
-import { DAEMON } from '../process/daemon-lives.ts';
 import { programVersion } from '../program-files.ts';
 import { readiness, WriteHealth } from './readiness.ts';
 import { readWorkload, statusReport, type Workload } from '../status/collect-status.ts';
@@ -191,13 +191,13 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       writes.trials(mirror.db, clock),
       leftMigrations(config, mirror, outside),
       problemLog(report, clock, log),
-      workFinder({
-        startDue: () => startDueWork(context, runners()),
-        startWaiting: () => startWaitingWork(context, runners()),
-        bell: work,
+      workFinder(
+        () => startDueWork(context, runners()),
+        () => startWaitingWork(context, runners()),
+        work,
         clock,
-        onFailure: (error) => failures.failed('work', 'looking for work', error),
-      }),
+        (error) => failures.failed('work', 'looking for work', error),
+      ),
       createWakeups({
         connection: mirror.direct,
         schema: config.schema,

@@ -14,19 +14,19 @@ async function finding(dueIn = Infinity) {
   const bell = new Doorbell();
   let looks = { all: 0, waiting: 0 };
   const failures: unknown[] = [];
-  finder = workFinder({
-    startDue: async () => {
+  finder = workFinder(
+    async () => {
       looks.all += 1;
       if (is.dueIn === undefined) throw new Error('no database');
       return is.dueIn;
     },
-    startWaiting: async () => {
+    async () => {
       looks.waiting += 1;
     },
     bell,
     clock,
-    onFailure: (error) => failures.push(error),
-  });
+    (error) => failures.push(error),
+  );
   await finder.start();
   await clock.advance(0);
   const during = async (ms: number) => {

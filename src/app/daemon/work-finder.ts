@@ -6,17 +6,6 @@ import { LeaseLost } from '../../model/errors.ts';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import type { Account, ProcessContext } from '../accounts/account.ts';
 
-export interface WorkFinderOptions {
-  /** Starts all that is due. @returns milliseconds until a run is due, as far as known; 0: look again soon */
-  readonly startDue: () => Promise<number>;
-  /** Starts only what others may have left: cheaper. */
-  readonly startWaiting: () => Promise<void>;
-  /** Rung when another process may have left something, or an account begins to be read here. */
-  readonly bell: Doorbell;
-  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
-  readonly onFailure: (error: unknown) => void;
-}
-
 /** How often (ms) it looks: `submit()` sends no NOTIFY, since NOTIFY locks the commits of the whole cluster. */
 const LOOK_MS = 1_000;
 /** How often (ms) it looks for runs though none is known to be due: their stored moments may be moved. */
@@ -28,8 +17,17 @@ const REST_MS = 200;
  * Rings the accounts of this process that have something to read or to send: one statement each second, however
  * many accounts there are. Due work is found by stored moments that have passed: a process that was not running at
  * the moment finds it later. The statement asks for runs only where one is due, somebody rang, or some time has passed.
+ * @param startDue starts all that is due, and says in how many milliseconds a run is, as far as known; 0: look again soon
+ * @param startWaiting starts only what others may have left: cheaper
+ * @param bell rung when another process may have left something, or an account begins to be read here
  */
-export function workFinder({ startDue, startWaiting, bell, clock, onFailure }: WorkFinderOptions): Service {
+export function workFinder(
+  startDue: () => Promise<number>,
+  startWaiting: () => Promise<void>,
+  bell: Doorbell,
+  clock: Pick<Clock, 'monotonic' | 'sleep'>,
+  onFailure: (error: unknown) => void,
+): Service {
   return service('work finder', async ({ signal, ready }) => {
     ready();
     let failing = false;

@@ -5,7 +5,7 @@ import { replayEvents } from '../../db/events/stored-events.ts';
 import { wake } from '../../db/notify/wakeups.ts';
 import type { HintedRow } from '../../model/hint.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { daemonLives } from '../process/daemon-lives.ts';
+import { daemonLives } from '../../db/ownership/lease.ts';
 
 /** How often (ms) it looks what was read. */
 const LOOK_MS = 250;

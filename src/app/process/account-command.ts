@@ -1,7 +1,7 @@
 import { ask, commandService, HandedOn, type CommandHandler } from '../../commands/commands.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import type { Secret } from '../../config/secret.ts';
-import { livingHolder } from '../../db/ownership/lease.ts';
+import { DAEMON, livingHolder } from '../../db/ownership/lease.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
@@ -10,7 +10,6 @@ import type { AccountRunner } from '../accounts/account-runner.ts';
 import { findAccounts, type UnknownKey } from '../accounts/account-keys.ts';
 import type { Account, ProcessContext } from '../accounts/account.ts';
 import { AccountHeld, withAccount } from '../accounts/with-account.ts';
-import { DAEMON } from './daemon-lives.ts';
 import type { WorkOptions } from './open-mirror.ts';
 import { asProcess } from './process.ts';
 

@@ -5,7 +5,7 @@ import { createInstallation } from '../../db/installation/installation-service.t
 import type { Db } from '../../db/connection/db.ts';
 import type { ConnectionOptions } from '../../db/connection/pool.ts';
 import { findSubmission, type StoredSubmission } from '../../db/submissions/stored-submissions.ts';
-import { livingOwner } from '../../db/ownership/lease.ts';
+import { DAEMON, daemonLives, livingOwner } from '../../db/ownership/lease.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import { wake } from '../../db/notify/wakeups.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
@@ -17,7 +17,6 @@ import { Stopped } from '@research-mirror/runtime/service';
 import { findAccounts, servableKeys, sortKeys } from '../accounts/account-keys.ts';
 import type { Account } from '../accounts/account.ts';
 import { ownedBy, withAccount } from '../accounts/with-account.ts';
-import { DAEMON, daemonLives } from '../process/daemon-lives.ts';
 import type { WorkOptions } from '../process/open-mirror.ts';
 import { asProcess } from '../process/process.ts';
 import { accountMeant, queueSubmission, type SubmitRequest } from './submit-request.ts';

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connection/db.ts';
 import { cancelSubmission, SubmitRefused } from '../../app/submit/submit-request.ts';
-import { daemonLives } from '../../app/process/daemon-lives.ts';
+import { daemonLives } from '../../db/ownership/lease.ts';
 import { currentHold, releaseSubmissions } from '../../db/installation/hold.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
 import {

@@ -150,3 +150,11 @@ export async function livingProcesses(db: Db, self: ProcessIdentity): Promise<Li
       prompt: row.leftMs >= HEARTBEAT.validFor - HEARTBEAT.beatEvery - LATE_MS,
     }));
 }
+
+/** The daemon's command: its processes carry out what other commands leave for them. */
+export const DAEMON = 'start';
+
+/** Whether a daemon runs on this mirror, whichever accounts it owns. */
+export async function daemonLives(db: Db, identity: ProcessIdentity): Promise<boolean> {
+  return (await livingProcesses(db, identity)).some(({ command }) => command === DAEMON);
+}
