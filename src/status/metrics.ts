@@ -131,7 +131,9 @@ const SENDING_OUTCOMES: readonly SubmissionOutcome['state'][] = ['accepted', 're
 export function createMetrics(version: string, endpoints: readonly KnownEndpoint[] = []) {
   const registry = new Registry();
   const routes = [...new Set(endpoints.map(({ route }) => route))];
-  const setLags = collectProcessMetrics(registry);
+  const delays = monitorEventLoopDelay({ resolution: SAMPLE_MS });
+  delays.enable();
+  collectProcessMetrics(registry, delays);
   /** @param known values of each label, of which all combinations are there from the beginning */
   const counter = <Label extends string>(short: Name, known: KnownValues<Label>) => {
     const made = new Counter(named(registry, short, Object.keys(known) as Label[]));
@@ -197,7 +199,6 @@ export function createMetrics(version: string, endpoints: readonly KnownEndpoint
     /** Text for Prometheus. @param report undefined where none could be made: its gauges are then missing */
     async render(report: StatusReport | undefined, ready: boolean): Promise<string> {
       readiness.set(ready ? 1 : 0);
-      setLags();
       return `${await registry.metrics()}\n${await reportMetrics(report, groups)}`;
     },
   };
@@ -293,13 +294,19 @@ function numberOf(digits: string | null | undefined): number | undefined {
   return digits === null || digits === undefined ? undefined : Number(digits);
 }
 
-/** Those of the library whose names break the rules of Prometheus: `promtool check metrics` complains of them. */
-const BADLY_NAMED = [
+/**
+ * Those of the library whose names break the rules of Prometheus (`promtool check metrics` complains of them), and the
+ * lags that it samples otherwise.
+ */
+const NOT_SHOWN = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
   'nodejs_eventloop_utilization_histogram',
   'nodejs_eventloop_utilization_summary',
+  ...['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
+    (each) => `nodejs_eventloop_lag_${each}_seconds`,
+  ),
 ];
 /** Milliseconds, the longest timer of Node: what is not shown, or measured otherwise, need not be sampled. */
 const NEVER = 2_147_483_647;
@@ -311,38 +318,27 @@ const SAMPLE_MS = 250;
 
 /**
  * Memory, processor time, open files, event loop and garbage collection of this process.
- * @returns a function that sets the event loop's lags since it was called last
+ * @param delays of the event loop, in nanoseconds from one sample to the next
  */
-export function collectProcessMetrics(registry: Registry): () => void {
+export function collectProcessMetrics(
+  registry: Registry,
+  delays: Pick<Delays, 'percentile' | 'reset'>,
+): void {
   collectDefaultMetrics({
     register: registry,
     eventLoopUtilizationTimeout: NEVER,
     eventLoopMonitoringPrecision: NEVER,
   });
-  for (const name of BADLY_NAMED) registry.removeSingleMetric(name);
-  const delays = monitorEventLoopDelay({ resolution: SAMPLE_MS });
-  delays.enable();
-  // By the names of the library, whose gauges these take the place of.
-  const gauges = Object.keys(lagIn(delays)).map((figure) => {
-    const name = `nodejs_eventloop_lag_${figure}_seconds`;
-    registry.removeSingleMetric(name);
-    const help = `How late the event loop ran timers since the last scrape, ${figure}, sampled each ${SAMPLE_MS} ms.`;
-    return [figure, new Gauge({ name, help, registers: [registry] })] as const;
+  for (const name of NOT_SHOWN) registry.removeSingleMetric(name);
+  const lag = new Gauge({
+    name: 'nodejs_eventloop_lag_p99_seconds',
+    help: `How late the event loop ran timers since the last scrape, 99th percentile, sampled each ${SAMPLE_MS} ms.`,
+    registers: [],
+    collect() {
+      // Without the wait between two samples; 0 without samples.
+      this.set(Math.max(0, delays.percentile(99) / 1e9 - SAMPLE_MS / 1e3));
+      delays.reset();
+    },
   });
-  return () => {
-    const lags = lagIn(delays);
-    delays.reset();
-    for (const [figure, gauge] of gauges) gauge.set(lags[figure] ?? 0);
-  };
-}
-
-/** How late timers ran, in seconds beyond the wait between two samples; 0 without samples. */
-export function lagIn(delays: Omit<Delays, 'reset' | 'percentiles'>): Readonly<Record<string, number>> {
-  const { min, max, mean, stddev } = delays;
-  const [p50, p90, p99] = [50, 90, 99].map((share) => delays.percentile(share));
-  // Nanoseconds from one sample to the next. What does not vary has no wait in it.
-  const figures = { min, max, mean, stddev: stddev + SAMPLE_MS * 1e6, p50, p90, p99 };
-  const lag = (nanoseconds = 0): number => Math.max(0, nanoseconds / 1e9 - SAMPLE_MS / 1e3);
-  const lags = Object.entries(figures).map(([figure, of]) => [figure, delays.count === 0 ? 0 : lag(of)]);
-  return Object.fromEntries(lags) as Record<string, number>;
+  registry.registerMetric(lag);
 }
