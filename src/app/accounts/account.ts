@@ -41,7 +41,7 @@ import { type AccountStore, createAccountStore } from '../../sync/reader/account
 import type { ReadingContext } from '../../sync/reader/reading-context.ts';
 import { createOwnershipStore } from '../../sync/reader/ownership-store.ts';
 import { observeAll, type SyncObserver } from '../../sync/reader/observer.ts';
-import type { ServiceAnswer } from '../../webhooks/registration/answers.ts';
+import type { ServiceAnswer } from '../../webhooks/registration/service-calls.ts';
 import { registrar, type RegistrarOptions } from '../../webhooks/registration/registrar.ts';
 import type { WebhookRequest } from '../../webhooks/registration/service-calls.ts';
 import type { FailureLog } from '../failure-log.ts';

@@ -65,7 +65,7 @@ describe('events in and operations out', () => {
     const error = goAstray('MIRROR_PUBLIC_URL (a.example) does not lead to 127.0.0.1:8081; mend it');
     const { problems, notes } = lines([webhook({ state: 'registered', error })]);
     expect(problems).toEqual([
-      `webhook: ${error}; affects 42; by itself: it is tried again each minute; polls find changes`,
+      `webhook: ${error}; affects 42; by itself: it is tried again each quarter of an hour; polls find changes`,
     ]);
     expect(notes).toEqual([]);
   });

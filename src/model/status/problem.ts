@@ -43,7 +43,7 @@ export const PROBLEMS = {
   ],
   webhook_refused: [`${POLLS}; it is registered again, at most hourly`, null],
   webhook_displaced: [POLLS, null],
-  webhook_astray: ['it is tried again each minute; polls find changes', null],
+  webhook_astray: ['it is tried again each quarter of an hour; polls find changes', null],
   submissions_held: [
     'nothing is sent; mirroring goes on',
     'once you know that no other copy of this database sends them: "research-mirror submissions release"',

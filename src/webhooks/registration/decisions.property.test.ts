@@ -49,8 +49,6 @@ it('a decision about the webhook asks for nothing on hold, and replaces anotherâ
     fc.property(registration, seen, settings, (it, there, how) => {
       const { kind, change } = judge(it, there, how);
       if (it.onHold) expect(kind).toBe('record');
-      if (kind === 'remove')
-        expect([how.wanted, there !== 'none' && isOwn(it, there.url)]).toEqual([undefined, true]);
       if (kind !== 'register') return;
       expect(change).toMatchObject({ state: 'registering', url: WANTED, registeringAt: NOW });
       const theirs =

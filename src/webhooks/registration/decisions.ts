@@ -6,10 +6,9 @@ import {
   type Seen,
   UNANNOUNCED,
 } from '../../model/webhook/registration.ts';
-import type { RegistrationOutcome } from './answers.ts';
+import type { RegistrationState } from '../../model/webhook/webhook-secrets.ts';
 import {
   leftAlone,
-  NO_SECRET,
   NOTHING_THERE,
   ON_HOLD,
   RENEWED,
@@ -19,6 +18,7 @@ import {
   STOPPED,
   SUSPECT_SIGNATURES,
 } from './remedies.ts';
+import type { RegistrationOutcome } from './service-calls.ts';
 
 /**
  * What to do about an account's webhook (docs/design/events.md, "Registration"): pure. The counterexamples behind the
@@ -40,7 +40,7 @@ export interface RegistrationSettings {
 const MINUTE = 60_000;
 /** How often (ms) the service is asked what is registered: where all is well, and where something is wrong. */
 const CHECK_MS = 60 * MINUTE;
-export const RETRY_MS = 15 * MINUTE;
+const RETRY_MS = 15 * MINUTE;
 /** So long (ms) after the last look, changes that no event announced are a reason for the next one. */
 const SILENT_MS = 3 * MINUTE;
 /** For so long (ms) after a request that registers, what the service shows proves nothing: it may yet take effect. */
@@ -79,15 +79,15 @@ export function lookAt(it: Registration, { wanted, fresh, unannounced }: Registr
   const mayTakeEffect = state === 'registering' || isSame(url, wanted);
   if (mayTakeEffect && isLately(registeringAt, EFFECT_MS, now)) return later(registeringAt, EFFECT_MS);
   if (fresh) return now;
-  const unfinished = wanted !== undefined && !onHold && (state === 'registering' || error === ON_HOLD);
+  const unfinished = wanted !== undefined && !onHold && state === 'registering';
   const silent = unannounced >= UNANNOUNCED ? SILENT_MS : CHECK_MS;
   const every = unfinished ? MINUTE : error === null ? silent : RETRY_MS;
   return isLately(checkedAt, every, now) ? later(checkedAt, every) : now;
 }
 
-/** `register` and `remove`: the change is committed before the request is written. */
+/** `register`: the change is committed before the request is written. */
 export interface Verdict {
-  readonly kind: 'record' | 'register' | 'remove';
+  readonly kind: 'record' | 'register';
   readonly change: RegistrationChange;
   /** What the log says once it is registered. */
   readonly why?: string | undefined;
@@ -105,10 +105,7 @@ export function judge(it: Registration, seen: Seen, settings: RegistrationSettin
   // Where a copy's URL is another, the known ones may be the original's.
   const acceptedHere = ownUrls.some((url) => isSame(url, wanted));
   const forgotten = onHold && !acceptedHere ? { ownUrls: [] } : {};
-  if (wanted === undefined) {
-    if (own && !onHold) return { kind: 'remove', change: {} };
-    return record({ ...forgotten, state: 'none', error: null });
-  }
+  if (wanted === undefined) return record({ ...forgotten, state: 'none', error: null });
   const ours = active && (own || sameUrl(seen.url, wanted));
   const asRegistered = ours && acceptedHere && knowsItsSecret(it);
   const believed = it.mismatches < MISMATCHES || settings.unannounced < UNANNOUNCED;
@@ -136,43 +133,38 @@ export function judge(it: Registration, seen: Seen, settings: RegistrationSettin
   return { kind: 'register', change: begin, why: replaced ? RENEWED : undefined };
 }
 
-/** What to store after a request to register `url`. @param before what was stored before it was claimed */
+/** What to store after a request to register `url`. @param before the state before it was claimed */
 export function afterRequest(
   outcome: RegistrationOutcome,
   url: string,
-  before: Registration,
+  before: RegistrationState,
   now: Date,
 ): RegistrationChange {
   if (outcome.kind === 'accepted') {
     const { secret, seen } = outcome;
-    const known = secret !== undefined || before.secret !== null;
     return {
-      ...(secret === undefined ? {} : { secret }),
-      state: known ? 'registered' : 'suspect',
+      secret,
+      state: 'registered',
       registeringAt: now,
       registeredAt: now,
       // Mismatches are about the registration before.
       mismatches: 0,
       // The service's spelling is ours, too.
       ownUrls: seen === undefined ? [url] : [url, seen.url],
-      error: known ? null : NO_SECRET,
+      error: null,
     };
   }
   if (outcome.kind === 'lost') {
     return {
       // The wait begins now: the request may have been under way for long.
       registeringAt: now,
-      error: `whether the webhook was registered is not known (${outcome.why}): it is looked at, and registered again`,
+      error: `the webhook is not known to be registered (${outcome.why}): it is looked at, and registered again`,
     };
   }
-  if (outcome.kind === 'refused') {
-    return {
-      state: before.state === 'registering' ? 'none' : before.state,
-      error: `the service refuses to register the webhook: ${outcome.why}. Only polls find changes; tried again hourly`,
-    };
-  }
-  const { state, registeringAt, replacedAt } = before;
-  return { state, url: before.url, registeringAt, replacedAt };
+  return {
+    state: before === 'registering' ? 'none' : before,
+    error: `the service refuses to register the webhook: ${outcome.why}. Only polls find changes; tried again hourly`,
+  };
 }
 
 /**
@@ -192,14 +184,13 @@ function wasAccepted({ registeringAt, registeredAt }: Registration): boolean {
 
 /** Ours was registered as it should be. While repairs are refused, a change is still the same one, not a second. */
 function wasInForce(it: Registration): boolean {
-  return (it.state === 'registered' || it.state === 'suspect') && it.secret !== null && wasAccepted(it);
+  return (it.state === 'registered' || it.state === 'suspect') && wasAccepted(it);
 }
 
-/** Less than an hour ago the service refused this URL, or gave no secret for it. */
+/** Less than an hour ago the service refused this URL. */
 function wasRefused(it: Registration, wanted: string): boolean {
-  const { state, url, secret, registeringAt, now } = it;
-  const gaveNoSecret = state === 'suspect' && secret === null;
-  if (state === 'registering' || (wasAccepted(it) && !gaveNoSecret)) return false;
+  const { state, url, registeringAt, now } = it;
+  if (state === 'registering' || wasAccepted(it)) return false;
   return isSame(url, wanted) && isLately(registeringAt, AGAIN_MS, now);
 }
 

@@ -1,6 +1,7 @@
 import { KeyRefused, LeaseLost, ServiceDown } from '../../model/errors.ts';
 import {
   type Registration,
+  type RegistrationChange,
   type RegistrationStore,
   type Seen,
   UNANNOUNCED,
@@ -9,17 +10,9 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
-import {
-  afterRequest,
-  judge,
-  lookAt,
-  type RegistrationSettings,
-  RETRY_MS,
-  settledBy,
-  silence,
-} from './decisions.ts';
-import { goAstray, hostOf, nothingArrives, saysAstray } from './remedies.ts';
-import { askWhatIsRegistered, register, remove, type WebhookService } from './service-calls.ts';
+import { afterRequest, judge, lookAt, type RegistrationSettings, settledBy, silence } from './decisions.ts';
+import { goAstray, hostOf, nothingArrives } from './remedies.ts';
+import { askWhatIsRegistered, register, type WebhookService } from './service-calls.ts';
 
 export interface RegistrarOptions {
   readonly userId: string;
@@ -38,61 +31,47 @@ export interface RegistrarOptions {
   readonly onRegistered: (userId: string) => void;
 }
 
-/** How often (ms) what receivers and polls have stored is read. */
+/** How often (ms) what receivers and polls have stored is read; the wait after a failure, too. */
 const STORED_MS = 60_000;
-/** Wait (ms) after a failure; doubled for each further one, up to `RETRY_MS`. */
-const FIRST_RETRY_MS = 60_000;
 
 /**
  * Keeps one account's webhook registered as configured (docs/design/events.md, "Registration"), while this process
  * owns the account. The loop ends only by throwing: KeyRefused where no key is good, LeaseLost, the signal's reason.
  */
 export function registrar(options: RegistrarOptions): (signal: AbortSignal) => Promise<never> {
-  return async (signal) => {
-    const run = new Registrar(options);
-    for (;;) {
-      signal.throwIfAborted();
-      const waitMs = await run.once(signal);
-      if (waitMs > 0) await options.clock.sleep(waitMs, signal);
-    }
-  };
+  return (signal) => new Registrar(options, signal).run();
 }
 
 class Registrar {
   readonly #options: RegistrarOptions;
+  readonly #signal: AbortSignal;
   readonly #wanted: string | undefined;
   #fresh = true;
-  #failures = 0;
   #unannounced = 0;
   /** What was logged last. */
   #told = '';
 
-  constructor(options: RegistrarOptions) {
+  constructor(options: RegistrarOptions, signal: AbortSignal) {
     this.#options = options;
+    this.#signal = signal;
     this.#wanted =
       options.publicUrl === undefined ? undefined : `${options.publicUrl}/webhooks/${options.userId}`;
   }
 
-  /** One step. @returns milliseconds until the next one is due */
-  async once(signal: AbortSignal): Promise<number> {
-    try {
-      return await this.#step(signal);
-    } catch (error) {
-      if (signal.aborted || error instanceof LeaseLost || error instanceof KeyRefused) throw error;
-      this.#options.log.debug(`account ${this.#options.userId}: webhook: ${messageOf(error)}`);
-      // That the service or the database is down is logged once for all (src/app/process/process.ts).
-      const isDown = error instanceof ServiceDown || error instanceof DatabaseUnavailable;
-      if (!isDown && this.#wanted !== undefined) await this.#noteFailure(messageOf(error));
-      return this.#retryMs();
+  async run(): Promise<never> {
+    for (;;) {
+      this.#signal.throwIfAborted();
+      const waitMs = await this.#step().catch((error: unknown) => this.#failed(error));
+      if (waitMs > 0) await this.#options.clock.sleep(waitMs, this.#signal);
     }
   }
 
-  async #step(signal: AbortSignal): Promise<number> {
-    const { store, whyAstray } = this.#options;
+  /** @returns milliseconds until the next step is due */
+  async #step(): Promise<number> {
+    const { store } = this.#options;
     const it = await this.#load();
     if (this.#wanted !== undefined) {
-      const isBack = saysAstray(it.error) && (await whyAstray()) === undefined;
-      const change = settledBy(it) ?? (isBack ? { error: null } : undefined);
+      const change = settledBy(it);
       if (change !== undefined) {
         await store.save(() => change);
         return 0;
@@ -101,65 +80,47 @@ class Registrar {
       this.#unannounced = span === undefined ? 0 : await store.unannounced(span.since, span.until);
     }
     const waitMs = lookAt(it, this.#settings()).getTime() - it.now.getTime();
-    if (waitMs <= 0) return this.#look(signal);
-    return this.#wanted === undefined ? waitMs : Math.min(waitMs, STORED_MS);
+    if (waitMs > 0) return this.#wanted === undefined ? waitMs : Math.min(waitMs, STORED_MS);
+    await this.#look();
+    return 0;
   }
 
-  async #look(signal: AbortSignal): Promise<number> {
+  async #look(): Promise<void> {
     const { service, store } = this.#options;
-    const seen = await askWhatIsRegistered(service, signal);
+    const seen = await askWhatIsRegistered(service, this.#signal);
     const before = await this.#load();
     const { kind, change, why } = judge(before, seen, this.#settings());
-    if (kind === 'register') return this.#register(seen, before, why, signal);
-    if (kind === 'remove') {
-      if (!(await remove(service, () => this.#claim('remove', seen), signal))) return 0;
-      await store.save((now) => ({ state: 'none', error: null, checkedAt: now }), 'none');
-    } else {
-      const error = change.state === 'registered' ? { error: await this.#whyNothingComes(before) } : {};
-      await store.save((now) => ({ ...change, ...error, checkedAt: now }), seen);
-    }
+    if (kind === 'register') return this.#register(seen, before, why);
+    const error = change.state === 'registered' ? { error: await this.#whyNothingComes(before) } : {};
+    await store.save((now) => ({ ...change, ...error, checkedAt: now }), seen);
     this.#fresh = false;
-    this.#failures = 0;
-    return 0;
+  }
+
+  async #register(seen: Seen, before: Registration, why: string | undefined): Promise<void> {
+    const { userId, service, store, log, hide, onRegistered, whyAstray } = this.#options;
+    const url = this.#wanted ?? '';
+    // Asked before: the new secret is stored as soon as it comes.
+    const astray = await whyAstray();
+    const outcome = await register(service, url, () => this.#claim(seen), this.#signal);
+    if (outcome === undefined) return;
+    const change = (now: Date): RegistrationChange => afterRequest(outcome, url, before.state, now);
+    if (outcome.kind === 'accepted') {
+      if (why !== undefined) log.warn(`account ${userId}: ${why}`);
+      hide(outcome.secret);
+      const error = astray === undefined ? null : goAstray(astray);
+      await store.save((now) => ({ ...change(now), error }), outcome.seen);
+      onRegistered(userId);
+    } else await store.save(change);
+    this.#fresh = false;
   }
 
   /** Decides again right before the request: what is stored may have changed while it waited for its slot. */
-  async #claim(kind: 'register' | 'remove', seen: Seen): Promise<boolean> {
-    const verdict = judge(await this.#load(), seen, this.#settings());
-    if (verdict.kind !== kind) return false;
+  async #claim(seen: Seen): Promise<boolean> {
+    const { kind, change } = judge(await this.#load(), seen, this.#settings());
+    if (kind !== 'register') return false;
     // Committed before the request is written: after a crash its successor knows that it may be under way.
-    await this.#options.store.save((now) => ({ ...verdict.change, checkedAt: now }), seen);
+    await this.#options.store.save((now) => ({ ...change, checkedAt: now }), seen);
     return true;
-  }
-
-  async #register(
-    seen: Seen,
-    before: Registration,
-    why: string | undefined,
-    signal: AbortSignal,
-  ): Promise<number> {
-    const { userId, service, store, log, hide, onRegistered } = this.#options;
-    const url = this.#wanted ?? '';
-    const outcome = await register(service, url, () => this.#claim('register', seen), signal);
-    if (outcome === undefined) return 0;
-    const accepted = outcome.kind === 'accepted';
-    if (accepted) {
-      if (why !== undefined) log.warn(`account ${userId}: ${why}`);
-      if (outcome.secret !== undefined) hide(outcome.secret);
-    }
-    await store.save((now) => afterRequest(outcome, url, before, now), accepted ? outcome.seen : undefined);
-    if (outcome.kind === 'undone') throw new Error(`it could not be registered: ${outcome.why}`);
-    this.#fresh = false;
-    if (outcome.kind === 'lost') return this.#retryMs();
-    this.#failures = 0;
-    if (accepted) {
-      this.#unannounced = 0;
-      onRegistered(userId);
-      const it = await this.#load();
-      const error = it.state === 'registered' ? await this.#whyNothingComes(it) : null;
-      if (error !== null) await store.save(() => ({ error }));
-    }
-    return 0;
   }
 
   /**
@@ -175,22 +136,22 @@ class Registrar {
     return silent ? nothingArrives(this.#unannounced) : null;
   }
 
-  #retryMs(): number {
-    const waitMs = Math.min(RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures);
-    this.#failures += 1;
-    return waitMs;
-  }
-
-  /** Stores the failure for `status`, where no other error is stored. */
-  async #noteFailure(why: string): Promise<void> {
-    const { store } = this.#options;
-    const error = `the webhook can't be seen to: ${why}. Tried again within a quarter of an hour`;
+  /** Stores the failure for `status`, where no other error is stored. @returns the wait, milliseconds */
+  async #failed(error: unknown): Promise<number> {
+    if (this.#signal.aborted || error instanceof LeaseLost || error instanceof KeyRefused) throw error;
+    const { store, log, userId } = this.#options;
+    const message = messageOf(error);
+    log.debug(`account ${userId}: webhook: ${message}`);
+    // That the service or the database is down is logged once for all (src/app/process/process.ts).
+    if (error instanceof ServiceDown || error instanceof DatabaseUnavailable) return STORED_MS;
+    const told = `the webhook can't be seen to: ${message}. Tried again each minute`;
     try {
-      if ((await store.load()).error === null) await store.save(() => ({ error }));
-      await this.#load();
+      const it = await this.#load();
+      if (this.#wanted !== undefined && it.error === null) await store.save(() => ({ error: told }));
     } catch (failure) {
       if (failure instanceof LeaseLost) throw failure;
     }
+    return STORED_MS;
   }
 
   /** What is stored; the log has each change of it. */

@@ -12,9 +12,6 @@ export const ON_HOLD =
 export const STOPPED =
   'our webhook was replaced, changed, switched off or removed twice within an hour, so it is left alone: only polls find changes. See which other program registers webhooks for this account (or whether deliveries reach MIRROR_PUBLIC_URL), then restart';
 
-export const NO_SECRET =
-  "the service's answer to the registration held no secret: deliveries can't be verified, and are refused until one does; tried again hourly";
-
 export const NOTHING_THERE =
   'no webhook is registered, and MIRROR_WEBHOOK_TAKEOVER=never registers none: only polls find changes. Set it to "if-empty", or unset MIRROR_PUBLIC_URL';
 
