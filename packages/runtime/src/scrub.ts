@@ -18,10 +18,11 @@ export class Scrubber {
 
   /** Adds secrets. */
   hide(...secrets: readonly string[]): void {
+    const known = this.#spellings.size;
     for (const secret of secrets.filter((each) => each.length >= MIN_LENGTH)) {
       for (const spelling of spellingsOf(secret)) this.#spellings.add(spelling);
     }
-    if (this.#spellings.size === 0) return;
+    if (this.#spellings.size === known) return;
     // Longest first: a secret that starts with another one is replaced completely.
     const longestFirst = [...this.#spellings].toSorted((a, b) => b.length - a.length);
     this.#pattern = new RegExp(longestFirst.map((spelling) => RegExp.escape(spelling)).join('|'), 'g');

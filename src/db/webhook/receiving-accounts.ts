@@ -2,6 +2,7 @@ import type { Db } from '../connection/db.ts';
 import { sql } from 'kysely';
 import { MISMATCHES } from '../../model/webhook/registration.ts';
 import type { ReceivingAccounts, StoredSecrets } from '../../model/webhook/webhook-secrets.ts';
+import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { registrationState } from './webhook-store.ts';
 
@@ -14,7 +15,7 @@ export interface ReceivingAccountsOptions {
   readonly hide: (secret: string) => void;
 }
 
-/** How old (ms) secrets and the list of accounts may be. */
+/** How old (ms) secrets may be. */
 const CACHED_MS = 2_000;
 /**
  * Least time (ms) between the starts of two readings of one account's secrets, so that not every forged delivery
@@ -22,7 +23,7 @@ const CACHED_MS = 2_000;
  * came may lack the secret that signed it, and a refusal is final.
  */
 const FRESH_MS = 100;
-/** Least time (ms) between two readings of the list of accounts because of an ID that is not in it. */
+/** How old (ms) the list of accounts may be that lacks an ID. */
 const IDS_MS = 1_000;
 /** A success is stored where the stored one is older than this (ms). */
 const VERIFIED_MS = 60_000;
@@ -38,94 +39,66 @@ interface Snapshot {
   mismatches: number;
 }
 
-/** The accounts' IDs from one reading. */
-interface KnownIds {
-  readonly ids: Promise<ReadonlySet<string>>;
-  readonly startedAt: number;
-  /** Every owner was known before the reading, so there are no other accounts. */
-  readonly complete: boolean;
-}
-
-interface Entry {
-  /** The valid reading; while it is under way all wait for it. */
-  readonly reading: Promise<Snapshot>;
-  readonly startedAt: number;
-  /** The next reading, where somebody waits for it. */
-  next: Promise<Snapshot> | undefined;
-}
-
 /**
  * The accounts as receivers see them: any process may receive for all of them. Whatever arrives, this makes at most
  * one query a second for the IDs, ten for one account, and three writes between two genuine deliveries.
  */
 export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingAccounts {
   const { db, clock } = options;
-  const entries = new Map<string, Entry>();
-  /** Hiding a secret again costs milliseconds where there are a thousand. */
-  const hiddenOnes = new Set<string>();
-  let known: KnownIds | undefined;
+  /** Each account's last reading; while it is under way all wait for it. */
+  const readings = new Map<string, { readonly snapshot: Promise<Snapshot>; readonly startedAt: number }>();
 
-  const place = async (userId: string): Promise<'known' | 'none' | 'unknown-yet'> => {
-    if (known !== undefined && (await known.ids).has(userId)) return 'known';
-    const now = clock.monotonic();
-    if (known === undefined || now - known.startedAt >= IDS_MS) {
-      const ids = accountIds(db);
-      const reading = { ids, startedAt: now, complete: options.allPinged() };
-      known = reading;
-      ids.catch(() => {
-        if (known === reading) known = undefined;
-      });
-    }
-    const { ids, complete } = known;
-    if ((await ids).has(userId)) return 'known';
-    return complete ? 'none' : 'unknown-yet';
-  };
+  const place = askedAtMost(
+    clock,
+    async () => {
+      // Where every owner was known before the reading, there are no other accounts.
+      const missing = options.allPinged() ? ('none' as const) : ('unknown-yet' as const);
+      return { ids: await accountIds(db), missing };
+    },
+    () => IDS_MS,
+  );
 
   const databaseNow = ({ at, readAt }: Snapshot): Date => new Date(at.getTime() + clock.monotonic() - readAt);
 
-  const hidden = async (reading: Promise<Snapshot>): Promise<Snapshot> => {
-    const { current, previous } = (await reading).secrets;
-    for (const stored of [current, previous]) {
-      if (stored === undefined || hiddenOnes.has(stored.secret)) continue;
-      options.hide(stored.secret);
-      hiddenOnes.add(stored.secret);
-    }
-    return reading;
-  };
-
   const read = (userId: string): Promise<Snapshot> => {
     const startedAt = clock.monotonic();
-    const reading = hidden(readReceivingSnapshot(db, userId, startedAt));
-    const entry: Entry = { reading, startedAt, next: undefined };
-    entries.set(userId, entry);
-    reading.catch(() => {
-      if (entries.get(userId) === entry) entries.delete(userId);
+    const snapshot = readReceivingSnapshot(db, userId, startedAt).then((it) => {
+      for (const stored of [it.secrets.current, it.secrets.previous])
+        if (stored !== undefined) options.hide(stored.secret);
+      return it;
     });
-    return reading;
+    const reading = { snapshot, startedAt };
+    readings.set(userId, reading);
+    snapshot.catch(() => {
+      if (readings.get(userId) === reading) readings.delete(userId);
+    });
+    return snapshot;
   };
 
-  const snapshot = (userId: string, fresh: boolean): Promise<Snapshot> => {
-    const entry = entries.get(userId);
-    const now = clock.monotonic();
-    if (entry === undefined) return read(userId);
-    const age = now - entry.startedAt;
-    if (!fresh) return age >= CACHED_MS ? read(userId) : entry.reading;
-    if (age >= FRESH_MS) return read(userId);
-    entry.next ??= clock.sleep(FRESH_MS - age).then(() => read(userId));
-    return entry.next;
+  /** @param after the reading began later than this, by the monotonic clock */
+  const snapshotOf = async (userId: string, after = clock.monotonic() - CACHED_MS): Promise<Snapshot> => {
+    const last = readings.get(userId);
+    if (last === undefined) return read(userId);
+    if (last.startedAt > after) return last.snapshot;
+    const waitMs = last.startedAt + FRESH_MS - clock.monotonic();
+    if (waitMs <= 0) return read(userId);
+    await clock.sleep(waitMs);
+    return snapshotOf(userId, after);
   };
 
   return {
     async secretsOf(userId, fresh) {
       if (!/^[1-9]\d{0,18}$/.test(userId)) return 'none';
-      const found = await place(userId);
-      if (found !== 'known') return found;
-      const last = await snapshot(userId, fresh);
+      if (!readings.has(userId)) {
+        const { ids, missing } = await place();
+        if (!ids.has(userId)) return missing;
+      }
+      const last = await snapshotOf(userId, fresh ? clock.monotonic() : undefined);
       return { ...last.secrets, now: databaseNow(last) };
     },
 
     async verified(userId, secret) {
-      const last = await snapshot(userId, false);
+      const last = await snapshotOf(userId);
       if (last.secrets.current?.secret !== secret) return;
       const at = databaseNow(last);
       const { verifiedAt } = last;
@@ -137,7 +110,7 @@ export function receivingAccounts(options: ReceivingAccountsOptions): ReceivingA
     },
 
     async mismatched(userId) {
-      const last = await snapshot(userId, false);
+      const last = await snapshotOf(userId);
       const { current } = last.secrets;
       if (current === undefined || last.mismatches >= MISMATCHES) return;
       last.mismatches += 1;

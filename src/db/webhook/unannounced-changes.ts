@@ -1,6 +1,5 @@
-import { quotedText } from '../connection/quoted.ts';
 import type { Db } from '../connection/db.ts';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { stateClass } from '../../model/row-state.ts';
 
 /** Tables whose finished rows the service announces (specification 6), and their keys. */
@@ -28,14 +27,16 @@ const STALE = sql`interval '1 minute'`;
 export async function unannouncedBetween(db: Db, userId: string, since: Date, until: Date): Promise<number> {
   const changes = TABLES_WITH_EVENTS.map(([table, key]) => {
     const row = sql.id(key);
-    const collection = sql.raw(quotedText(table));
+    const collection = sql.lit(table);
     // "Is not distinct" keeps the join to the primary key. Without statistics Postgres takes the index by age for as
     // good, and reads for each row all that were superseded in the same moment: whole pages.
     return sql`
-      select c.state, c.is_new as "isNew", ${stateIn('h')} as before
+      select c.state, c.is_new as "isNew", coalesce(h._raw ->> 'status', h._raw ->> 'state') as before
       from (
-        select _changed_at, _first_seen_at = _changed_at as is_new, ${row} as row_key, ${stateIn('t')} as state
-        from ${db.table(table)} as t
+        select _changed_at, _first_seen_at = _changed_at as is_new, ${row} as row_key,
+          -- Only research jobs always have a column for it.
+          coalesce(_raw ->> 'status', _raw ->> 'state') as state
+        from ${db.table(table)}
         where _user_id = ${userId}::bigint and (
           select max(_changed_at) from (
             select _changed_at from ${db.table(table)} where _user_id = ${userId}::bigint
@@ -63,10 +64,4 @@ export async function unannouncedBetween(db: Db, userId: string, since: Date, un
   // Another version counts only where the one before was not finished.
   return rows.filter(({ state, isNew, before }) => isFinished(state) && (isNew || !isFinished(before)))
     .length;
-}
-
-/** A row's state in the service's words; null where it has none. Only research jobs always have a column for it. */
-function stateIn(table: string): RawBuilder<string | null> {
-  const raw = sql.ref(`${table}._raw`);
-  return sql`coalesce(${raw} ->> 'status', ${raw} ->> 'state')`;
 }

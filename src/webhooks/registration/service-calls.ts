@@ -52,8 +52,6 @@ export const WEBHOOK_ENDPOINTS = [
 
 /** Fields in which an answer may wrap the webhook. A webhook that is overlooked would be replaced. */
 const ENVELOPES = ['webhook', 'webhooks', 'data', 'items', 'results'];
-/** A field called a secret, at any depth, in canonical JSON. */
-const SECRET_FIELD = /"[^"\\]*secret[^"\\]*":/i;
 /** Fields of a webhook that hold no secret, whatever else does. */
 const DOCUMENTED = new Set(['object', 'active', 'event_types']);
 
@@ -169,12 +167,12 @@ function seenIn(source: string): SeenWebhook | undefined {
   };
 }
 
-/** Without fields called a secret; and without all undocumented ones, if the secret is deeper, or there twice. */
+/** Without fields called a secret; and without all undocumented ones, where what is left may hold one. */
 function withoutSecret(fields: Fields, source: string, secret: string): string {
   const names = Object.keys(fields);
   const left = canonicalText(source, new Set(names.filter((name) => /secret/i.test(name))));
-  const again = secret !== '' && left.includes(secret);
-  if (!again && !SECRET_FIELD.test(left)) return left;
+  const mayHoldOne = /secret/i.test(left) || (secret !== '' && left.includes(secret));
+  if (!mayHoldOne) return left;
   return canonicalText(source, new Set(names).difference(DOCUMENTED));
 }
 

@@ -28,7 +28,7 @@ export class RegisteredAccount {
   readonly changed: string[] = [];
   readonly lines: string[] = [];
   /** Secrets that receivers had hidden. */
-  readonly hidden: string[] = [];
+  readonly hidden = new Set<string>();
   options: Partial<RegistrarOptions> = {};
   fence: Fence;
   /** By what the registrar's loop ended. */
@@ -112,7 +112,7 @@ export class RegisteredAccount {
       db: this.database.db,
       clock: systemClock,
       allPinged: () => true,
-      hide: (secret) => this.hidden.push(secret),
+      hide: (secret) => this.hidden.add(secret),
       ...options,
     });
   }

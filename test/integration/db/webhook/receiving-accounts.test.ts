@@ -79,7 +79,7 @@ describe('receivers', () => {
     expect(now.getTime()).toBeGreaterThan(current?.since.getTime() ?? 0);
   });
 
-  it('have every secret hidden before they tell it, once', async () => {
+  it('have every secret hidden before they tell it', async () => {
     const account = await registered();
     const first = await secretOf(account);
     await replaced(account);
@@ -87,7 +87,7 @@ describe('receivers', () => {
     const receivers = account.receivers({ clock });
     for (let reading = 0; reading < 3; reading += 1) {
       await receivers.secretsOf(account.userId, true);
-      expect(account.hidden.toSorted()).toEqual([first, await secretOf(account)].toSorted());
+      expect(account.hidden).toEqual(new Set([first, await secretOf(account)]));
       await clock.advance(100);
     }
   });
