@@ -10,7 +10,7 @@ import type {
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Mutex } from '@research-mirror/runtime/mutex';
 import { messageOf } from '@research-mirror/runtime/message';
-import { OPERATIONS } from './operations.ts';
+import { operationPath, OPERATIONS } from './operations.ts';
 
 /** Wait (ms) before another attempt, where the key may be refused: another key may be used by then. */
 const KEY_UNSURE_MS = 5_000;
@@ -109,7 +109,6 @@ export async function sendSubmission(
   retryInMs: number,
 ): Promise<Sent> {
   const { source, store, clock, claiming, ownsUntil, timeoutMs } = context;
-  const { route, path } = OPERATIONS[queued.operation];
   const never = new AbortController().signal;
   const waiting = { priority: PRIORITY.SUBMISSION, signal: never, stop } as const;
   let claimed: ClaimedSubmission | undefined;
@@ -119,8 +118,8 @@ export async function sendSubmission(
   const request: OnceRequest = {
     ...waiting,
     method: 'POST',
-    path: path(queued.targetId),
-    route,
+    path: operationPath(queued.operation, queued.targetId),
+    route: OPERATIONS[queued.operation],
     body: () => claimed?.payload ?? '',
     idempotencyKey: queued.requestId,
     claim: () =>
