@@ -1,8 +1,8 @@
 /**
- * What the status page's latest changes, last day and waiting deletions cost the database (docs/operations.md, "Latest changes, and deletions that wait"):
+ * What the status page's latest changes and waiting deletions cost the database (docs/operations.md, "Latest changes, and deletions that wait"):
  * each is asked again every few seconds while a page is open and rows change. Rows are filled in by SQL: one account
  * with `--jobs` research jobs and a fifth as many list items, 5,000 of the jobs changed since; then a first load of
- * 100,000 rows in the last ten minutes; then a walk each second; then 200,000 suspected deletions.
+ * 100,000 rows in the last ten minutes; then 200,000 suspected deletions.
  * Medians of nine; `--plans 1` prints the plans, too.
  *
  *     node bench/mirror/latest-changes.ts [--jobs 400000] [--plans 0] [--postgres URL]
@@ -11,7 +11,7 @@ import { type QueryResult, sql } from 'kysely';
 import { Db } from '../../src/db/connection/db.ts';
 import { openDatabase } from '../../src/db/connection/database.ts';
 import { readSuspects } from '../../src/app/status/deletions.ts';
-import { latestRows, readLastDay } from '../../src/mirror/lookup/search-mirror.ts';
+import { latestRows } from '../../src/mirror/lookup/search-mirror.ts';
 import { migrateTo } from '../../test/support/databases/migrated-database.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
@@ -97,16 +97,6 @@ await onStage(flags.postgres, async (stage) => {
       );
       await client.query('analyze');
       await measure('a first load of 100,000 rows', ofOne);
-      await client.query(`
-        insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
-          inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
-        select 1, n, 'list_items', 'poll', x.at, x.at, 'complete', 1, 100, 1, 1, 0, 98, 0, 1, 0
-        from generate_series(1, 400000) as n cross join lateral (select now() - n * interval '1 second' as at) as x`);
-      await client.query('vacuum analyze');
-      await measure(
-        'the last day of one account, of 86,400 walks',
-        async (db) => (await readLastDay(db, '1')).changes,
-      );
       await client.query(`
         insert into mirror_sync.candidate (_user_id, collection, parent, key, kind, obs, at)
         select 1, 'research_jobs', '', n::text, 'snapshot', 1, now() from generate_series(1, 150000) as n

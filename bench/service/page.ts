@@ -5,7 +5,7 @@
  *     node bench/service/page.ts [--accounts 1000]
  */
 import { servePage } from '../../test/browser/served-page.ts';
-import { sampleAccount, sampleDetails, sampleReport } from '../../test/support/processes/status-report.ts';
+import { sampleAccount, sampleLatestRows, sampleReport } from '../../test/support/processes/status-report.ts';
 import { readFlags } from '../support/flags.ts';
 import { median, printMachine, printTable } from '../support/report.ts';
 
@@ -17,7 +17,7 @@ for (const accounts of [1, 20, flags.accounts]) {
   const report = sampleReport({
     accounts: Array.from({ length: accounts }, (_, index) => sampleAccount({ userId: String(1001 + index) })),
   });
-  const server = await servePage(() => report, { details: sampleDetails() });
+  const server = await servePage(() => report, { latestRows: sampleLatestRows() });
   for (const path of ['', 'accounts/1001', 'api/status']) {
     const took: number[] = [];
     let [bytes, status] = [0, 0];

@@ -1,11 +1,11 @@
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { describe, expect, it } from 'vitest';
-import { sampleDetails, sampleReport } from '../../test/support/processes/status-report.ts';
+import { sampleLatestRows, sampleReport } from '../../test/support/processes/status-report.ts';
 import { answersOf } from './server.ts';
 
 const SOURCES: Parameters<typeof answersOf>[0] = {
   status: async () => sampleReport(),
-  account: async () => sampleDetails(),
+  latestRows: async () => sampleLatestRows(),
   ready: async () => ({ ok: true }),
   clock: new VirtualClock(),
 };
@@ -25,9 +25,9 @@ describe('answers', () => {
   it('of an account that can’t be read are none', async () => {
     const answers = answersOf({
       ...SOURCES,
-      account: () => Promise.reject(new Error('away')),
+      latestRows: () => Promise.reject(new Error('away')),
     });
-    expect(await answers.account('1')).toBeUndefined();
+    expect(await answers.latestRows('1')).toBeUndefined();
   });
 
   it('come in time from a database that hangs, which is asked once', async () => {

@@ -8,7 +8,7 @@ import { sampleLookups } from '../../test/support/processes/sample-lookups.ts';
 import {
   sampleAccount,
   sampleCollection,
-  sampleDetails,
+  sampleLatestRows,
   sampleProblem,
   sampleReport,
 } from '../../test/support/processes/status-report.ts';
@@ -27,7 +27,7 @@ const OPTIONS: StatusServerOptions = {
   port: 0,
   token: undefined,
   status: async () => sampleReport(),
-  account: async () => sampleDetails(),
+  latestRows: async () => sampleLatestRows(),
   ready: async () => ({ ok: true }),
   lookups: sampleLookups(),
   metrics: createMetrics('1.2.3'),

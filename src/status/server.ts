@@ -6,7 +6,8 @@ import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Notes } from '@research-mirror/runtime/notes';
 import type { Service } from '@research-mirror/runtime/service';
-import type { AccountDetails, StatusReport } from '../model/status/status-report.ts';
+import type { Found } from '../model/lookup/lookup.ts';
+import type { StatusReport } from '../model/status/status-report.ts';
 import { listenProblem } from '../model/webhook/listen-problem.ts';
 import { isLoopbackHostHeader, isLoopbackName, tokenCheck } from './access.ts';
 import { raw } from './html.ts';
@@ -31,7 +32,8 @@ export interface StatusServerOptions {
   readonly token: string | undefined;
   /** Called at most once a second, however many look on, and one at a time while it fails. */
   readonly status: () => Promise<StatusReport>;
-  readonly account: (userId: string) => Promise<AccountDetails>;
+  /** The account's rows that changed last, the newest first. */
+  readonly latestRows: (userId: string) => Promise<readonly Found[]>;
   readonly ready: () => Promise<Ready>;
   readonly lookups: Lookups;
   readonly metrics: Metrics;
@@ -103,10 +105,10 @@ function routes(options: StatusServerOptions): (request: HttpRequest) => Promise
   const page = async (userId: string | undefined, isOpen: boolean): Promise<HttpReply> => {
     const { report, why } = await answers.report();
     const account = wholeAccount(report, userId);
-    const details =
-      account === undefined || why !== undefined ? undefined : await answers.account(account.userId);
+    const latestRows =
+      account === undefined || why !== undefined ? undefined : await answers.latestRows(account.userId);
     // Indentation would be a third of it.
-    const view = raw(String(reportView({ report, userId, details, why })).replaceAll(/\n\s+/g, '\n'));
+    const view = raw(String(reportView({ report, userId, latestRows, why })).replaceAll(/\n\s+/g, '\n'));
     const isThere = userId === undefined || account !== undefined;
     const status = why !== undefined ? 503 : isThere ? 200 : 404;
     return htmlReply((nonce) => (isOpen ? view : statusPage(view, nonce, rootOf(userId))), status);
@@ -159,7 +161,7 @@ const UNREADY_MS = 50;
 const PATIENCE_MS = 4_000;
 
 /** What the routes ask for; never rejects, never hangs. */
-export function answersOf(sources: Pick<StatusServerOptions, 'status' | 'account' | 'ready' | 'clock'>) {
+export function answersOf(sources: Pick<StatusServerOptions, 'status' | 'latestRows' | 'ready' | 'clock'>) {
   const { clock } = sources;
   const patiently = async <T>(asked: Promise<T>): Promise<T> => {
     const answered = new AbortController();
@@ -187,8 +189,8 @@ export function answersOf(sources: Pick<StatusServerOptions, 'status' | 'account
       }
     },
     /** Undefined: it can't be read now. @param userId of an account of the report */
-    account: (userId: string): Promise<AccountDetails | undefined> =>
-      patiently(sources.account(userId)).catch(() => undefined),
+    latestRows: (userId: string): Promise<readonly Found[] | undefined> =>
+      patiently(sources.latestRows(userId)).catch(() => undefined),
     ready: (): Promise<Ready> =>
       patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),
   };

@@ -1,7 +1,8 @@
 import { judge } from '../../src/app/status/problems.ts';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import type { RowAddress } from '../../src/model/lookup/lookup.ts';
-import type { AccountDetails, StatusReport } from '../../src/model/status/status-report.ts';
+import type { Found } from '../../src/model/lookup/lookup.ts';
+import type { StatusReport } from '../../src/model/status/status-report.ts';
 import {
   before,
   NO_SUBMISSIONS,
@@ -83,18 +84,10 @@ const CHANGES: readonly (readonly [RowAddress['collection'], string, string | nu
 ];
 
 /** What the page of that account has besides. */
-export function firstDetails(): AccountDetails {
-  const day = (value: (part: number) => number): number[] =>
-    Array.from({ length: 48 }, (_, part) => Math.round(value(part)));
-  return {
-    latestRows: CHANGES.map(([collection, key, name, state], index) =>
-      sampleFound({ row: { userId: '1001', collection, key }, name, state, at: before(40 + 17 * index) }),
-    ),
-    lastDay: {
-      changes: day((part) => 12 + 12 * Math.sin(part / 6) + (part % 3)),
-      requests: day((part) => 190 + 24 * (1 + Math.cos(part / 5)) + (part % 2)),
-    },
-  };
+export function firstLatestRows(): readonly Found[] {
+  return CHANGES.map(([collection, key, name, state], index) =>
+    sampleFound({ row: { userId: '1001', collection, key }, name, state, at: before(40 + 17 * index) }),
+  );
 }
 
 /** The status page of that account. */

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { startBrowser } from '../support/processes/browser.ts';
-import { ASKED, firstDetails, firstLook } from './first-look-data.ts';
+import { ASKED, firstLatestRows, firstLook } from './first-look-data.ts';
 import { ROOT } from '../support/rules/source-files.ts';
 import { servePage } from './served-page.ts';
 
@@ -14,7 +14,7 @@ const SIZE = { width: 1600, height: 850 };
 const PAGE = { width: 1300, height: 1100 };
 
 const browser = await startBrowser({ colorScheme: 'light' });
-const server = await servePage(firstLook, { details: firstDetails() });
+const server = await servePage(firstLook, { latestRows: firstLatestRows() });
 const { page } = await browser.open(server.url());
 await page.setViewportSize(PAGE);
 await page.locator('#live', { hasText: /^live$/ }).waitFor();

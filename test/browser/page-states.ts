@@ -2,12 +2,12 @@ import { type SuspectedRows, waitingDeletions } from '../../src/app/status/delet
 import { judge } from '../../src/app/status/problems.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
 import { SERVICE_DOWN } from '../../src/model/errors.ts';
-import type { AccountDetails, AccountStatus, StatusReport } from '../../src/model/status/status-report.ts';
+import type { Found } from '../../src/model/lookup/lookup.ts';
+import type { AccountStatus, StatusReport } from '../../src/model/status/status-report.ts';
 import {
   before,
   sampleAccount,
   sampleCollection,
-  sampleDetails,
   sampleFound,
   sampleReport,
 } from '../support/processes/status-report.ts';
@@ -15,14 +15,12 @@ import {
 const LONG = 'x7Qp'.repeat(60);
 
 /** What an account's page has besides, with keys that are hard to show. */
-export const DETAILS: AccountDetails = sampleDetails({
-  latestRows: [
-    sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
-    sampleFound({ row: { userId: '42', collection: 'list_items', key: `17:${LONG}` }, state: null }),
-    sampleFound({ row: { userId: '42', collection: 'watchlist', key: 'w/1?#' }, state: 'deleted' }),
-    sampleFound({ row: { userId: '42', collection: 'account', key: '42' }, name: LONG, state: null }),
-  ],
-});
+export const LATEST_ROWS: readonly Found[] = [
+  sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
+  sampleFound({ row: { userId: '42', collection: 'list_items', key: `17:${LONG}` }, state: null }),
+  sampleFound({ row: { userId: '42', collection: 'watchlist', key: 'w/1?#' }, state: 'deleted' }),
+  sampleFound({ row: { userId: '42', collection: 'account', key: '42' }, name: LONG, state: null }),
+];
 
 /** Judged as a daemon does. */
 function judged(accounts: readonly AccountStatus[], changes: Partial<StatusReport> = {}): StatusReport {

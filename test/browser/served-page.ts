@@ -1,32 +1,33 @@
 import { pino } from 'pino';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import type { AccountDetails, StatusReport } from '../../src/model/status/status-report.ts';
+import type { Found } from '../../src/model/lookup/lookup.ts';
+import type { StatusReport } from '../../src/model/status/status-report.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { sampleLookups } from '../support/processes/sample-lookups.ts';
 import type { Lookups } from '../../src/status/lookup/lookup-routes.ts';
 import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
 import { sampleReport } from '../support/processes/status-report.ts';
-import { DETAILS, PAGE_STATES, PATHS } from './page-states.ts';
+import { LATEST_ROWS, PAGE_STATES, PATHS } from './page-states.ts';
 
 interface Served {
   /** 0: a free one. */
   readonly port?: number;
   readonly lookups?: Lookups;
-  readonly details?: AccountDetails;
+  readonly latestRows?: readonly Found[];
 }
 
 /** The status page as a daemon serves it, of what `status` and the others give. */
 export async function servePage(
   status: () => StatusReport,
-  { port = 0, lookups = sampleLookups(), details = DETAILS }: Served = {},
+  { port = 0, lookups = sampleLookups(), latestRows = LATEST_ROWS }: Served = {},
 ): Promise<StatusServer> {
   const server = createStatusServer({
     host: '127.0.0.1',
     port,
     token: undefined,
     status: async () => status(),
-    account: async () => details,
+    latestRows: async () => latestRows,
     ready: async () => ({ ok: true }),
     lookups,
     metrics: createMetrics('1.2.3'),

@@ -25,7 +25,7 @@ import type { ProcessContext } from '../accounts/account.ts';
 import { accountsService, type AccountsService } from '../accounts/accounts-service.ts';
 import { arrangeLiveViews } from '../../mirror/columns/follow-columns.ts';
 import { readRow } from '../../mirror/lookup/read-row.ts';
-import { newestRows, readAccountDetails, searchMirror } from '../../mirror/lookup/search-mirror.ts';
+import { latestRows, newestRows, searchMirror } from '../../mirror/lookup/search-mirror.ts';
 import { failureLog } from '../failure-log.ts';
 import { accountsOfDaemon, commandHandler } from '../process/account-command.ts';
 import { logObserver } from '../process/log-observer.ts';
@@ -132,7 +132,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     log,
     ready,
     status: report,
-    account: (userId) => lookUp((db) => readAccountDetails(db, userId)),
+    latestRows: (userId) => lookUp((db) => latestRows(db, userId)),
     lookups: {
       search: (query) => lookUp((db) => searchMirror(db, query)),
       rows: (filter) => lookUp((db) => newestRows(db, filter)),

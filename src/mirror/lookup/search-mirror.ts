@@ -1,10 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { databaseTime, type Db, onlyRow } from '../../db/connection/db.ts';
+import { databaseTime, type Db } from '../../db/connection/db.ts';
 import { collection, COLLECTIONS, type CollectionName } from '../../model/collections.ts';
 import { domainOf } from '../../model/domain.ts';
 import { rowsOfAnswer } from '../../model/hint.ts';
 import { type Found, keyOf, rowAddress, type RowFilter } from '../../model/lookup/lookup.ts';
-import type { AccountDetails } from '../../model/status/status-report.ts';
 import { dataTable, DOMAIN_COLUMN, keyColumns, type Table, tableOf } from '../table.ts';
 
 /** Results of one search, and rows of a list, at most. */
@@ -138,32 +137,6 @@ function newestOf(table: Table, userId: string, most: number, before?: string): 
   return sql`(select ${shown(table)}, r._change_id as "changeId" from ${dataTable(table)} as r
     where r._user_id = ${userId}::bigint ${before === undefined ? sql`` : sql`and r._change_id < ${before}::bigint`}
     order by r._change_id desc limit ${most})`;
-}
-
-/** What the account's page alone shows. */
-export async function readAccountDetails(db: Db, userId: string): Promise<AccountDetails> {
-  return { latestRows: await latestRows(db, userId), lastDay: await readLastDay(db, userId) };
-}
-
-/**
- * What an account's walks did in the last 48 half hours, each in the one in which it ended, from the end of the index of
- * `sync_log` by their begin. A walk that began before is left out.
- */
-export async function readLastDay(db: Db, userId: string): Promise<AccountDetails['lastDay']> {
-  return onlyRow(
-    await db.sql<AccountDetails['lastDay']>`
-      select array_agg(coalesce(l.changes, 0) order by h.at) as changes,
-        array_agg(coalesce(l.requests, 0) order by h.at) as requests
-      from generate_series(0, 47) as n
-        cross join lateral date_bin('30 min', now() - n * interval '30 min', 'epoch') as h (at)
-        left join (
-          select date_bin('30 min', w.ended_at, 'epoch') as at, sum(w.requests)::float8 as requests,
-            sum(case when w.collection = 'account' then 0 else w.inserted + w.updated + w.deleted end)::float8 as changes
-          from ${db.table('sync_log')} as w
-          where w._user_id = ${userId}::bigint
-            and w.started_at >= date_bin('30 min', now() - 47 * interval '30 min', 'epoch')
-          group by 1) as l on l.at = h.at`,
-  );
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { CollectionFigures } from '../collection-columns.ts';
 import type { CollectionName } from '../collections.ts';
-import type { Found } from '../lookup/lookup.ts';
 import type { Problem } from './problem.ts';
 import type { SubmissionState } from '../submission.ts';
 import type { RegistrationState } from '../webhook/webhook-secrets.ts';
@@ -178,15 +177,4 @@ export interface WaitingDeletion {
   readonly remedy: string | null;
   /** Some of their keys, as in `changes`. */
   readonly examples: readonly string[];
-}
-
-/** What is read of one account, for its page alone. */
-export interface AccountDetails {
-  /** Those that changed last, the newest first. */
-  readonly latestRows: readonly Found[];
-  /**
-   * The last 24 hours by half hours, the oldest first; the last one goes on. Walks count when they end; changes are rows
-   * inserted, updated and deleted, but for that of `account`, whose credits change with each use.
-   */
-  readonly lastDay: Readonly<Record<'changes' | 'requests', readonly number[]>>;
 }

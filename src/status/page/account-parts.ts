@@ -5,7 +5,6 @@ import type { Found } from '../../model/lookup/lookup.ts';
 import { rowPath } from '../../model/lookup/lookup.ts';
 import { accountFacts, cellWords, deletionWords, shortened } from '../../model/status/report-words.ts';
 import type {
-  AccountDetails,
   AccountStatus,
   CollectionStatus,
   StatusReport,
@@ -17,8 +16,8 @@ export interface Shown {
   readonly report: StatusReport;
   /** The account whose page it is; undefined: the first page. */
   readonly userId: string | undefined;
-  /** Of the account that is shown whole; undefined: it can't be read now. */
-  readonly details: AccountDetails | undefined;
+  /** Those of the account that is shown whole that changed last, the newest first; undefined: they can't be read now. */
+  readonly latestRows: readonly Found[] | undefined;
   /** Why there is no newer report; undefined: this one is new. */
   readonly why?: string | undefined;
 }
@@ -37,7 +36,7 @@ export function accountChip(state: 'stopped' | 'retired'): Html {
 
 /** One account: its collections, what else goes on, what waits, what changed. */
 export function accountParts(account: AccountStatus, shown: Shown): Html {
-  const { report, details } = shown;
+  const { report, latestRows } = shown;
   const root = rootOf(shown.userId);
   const { userId, email, state, error, collections, webhook } = account;
   const { at } = report;
@@ -70,8 +69,7 @@ export function accountParts(account: AccountStatus, shown: Shown): Html {
       </dl>
     </section>
     ${deletions.length === 0 ? '' : section('waiting', 'Deletions that wait', waiting(deletions, at, root))}
-    ${details?.latestRows.length === 0 ? '' : section('changes', 'Latest changes', details && latest(details, at, root))}
-    ${section('last-day', 'Last 24 hours', details && lastDay(details, root))}`;
+    ${latestRows?.length === 0 ? '' : section('changes', 'Latest changes', latestRows && latest(latestRows, at, root))}`;
 }
 
 /** @param content undefined: it can't be read now */
@@ -130,45 +128,10 @@ function waiting(deletions: readonly WaitingDeletion[], at: string, root: string
     </ul>`;
 }
 
-function latest({ latestRows }: AccountDetails, at: string, root: string): Html {
+function latest(rows: readonly Found[], at: string, root: string): Html {
   const columns: PageColumn<Found>[] = [
     ['State', stateChip],
     ['When', (row) => moment(row.at, at, '')],
   ];
-  return table('Row', latestRows, (row) => foundName(row, root), columns, 'The rows that changed last');
-}
-
-function lastDay({ lastDay: { changes, requests } }: AccountDetails, root: string): Html {
-  return html`<div class="charts">${chart('Changes', changes)} ${chart('Requests', requests)}</div>
-    <p class="quiet">
-      Each bar has the walks that ended in half an hour. Grafana draws freshness and rows over time, from
-      <a href="${root}metrics">the metrics</a>: docs/operations.md, “Prometheus and Grafana”.
-    </p>`;
-}
-
-/** Units from the foot of a drawing to its highest bar. */
-const HEIGHT = 40;
-
-/** A bar for each value, the last one of the time that goes on. */
-function chart(title: string, values: readonly number[]): Html {
-  const most = Math.max(...values);
-  const total = values.reduce((sum, each) => sum + each, 0);
-  const words = total === 0 ? 'none' : `${count(total)}, at most ${count(most)} in half an hour`;
-  const bars = values.map((value, place) =>
-    value === 0
-      ? ''
-      : `M${place} ${HEIGHT}v-${Math.max(1, Math.round((HEIGHT * value) / most))}h.8V${HEIGHT}z`,
-  );
-  return html`<div>
-    <span aria-hidden="true">${title} <small>${words}</small></span>
-    <svg
-      role="img"
-      aria-label="${title.toLowerCase()} in the last 24 hours: ${words}"
-      viewBox="0 0 ${values.length} ${HEIGHT}"
-      preserveAspectRatio="none"
-    >
-      <path d="${bars.join('')}" />
-    </svg>
-    <small class="axis" aria-hidden="true"><span>24 h ago</span> <span>now</span></small>
-  </div>`;
+  return table('Row', rows, (row) => foundName(row, root), columns, 'The rows that changed last');
 }

@@ -3,7 +3,6 @@ import type { Problem } from '../../../src/model/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type { Found } from '../../../src/model/lookup/lookup.ts';
 import type {
-  AccountDetails,
   AccountStatus,
   CollectionStatus,
   StatusReport,
@@ -116,21 +115,12 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
   };
 }
 
-/** A quiet account's last day, in which jobs came by and by, and two rows that changed last. */
-export function sampleDetails(changes: Partial<AccountDetails> = {}): AccountDetails {
-  const day = (value: (part: number) => number): number[] =>
-    Array.from({ length: 48 }, (_, part) => (part >= 10 && part < 14 ? 0 : Math.round(value(part))));
-  return {
-    latestRows: [
-      sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
-      sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48211' }, at: before(95) }),
-    ],
-    lastDay: {
-      changes: day((part) => 70 * (1 + Math.sin(part / 6)) + (part % 3)),
-      requests: day((part) => 190 + 60 * (1 + Math.cos(part / 5)) + (part % 2)),
-    },
-    ...changes,
-  };
+/** Two rows of an account that changed last. */
+export function sampleLatestRows(): readonly Found[] {
+  return [
+    sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
+    sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48211' }, at: before(95) }),
+  ];
 }
 
 export function sampleWebhook(changes: Partial<WebhookStatus> = {}): WebhookStatus {
