@@ -8,7 +8,7 @@ const DAY = 24 * HOUR;
 const T = 1_000_000;
 
 describe('a pace', () => {
-  it('leaves a thirtieth free for an hour, and after each further 429 half as much again, for twice as long', () => {
+  it('leaves a thirtieth free for an hour, and after each further 429 a quarter more, for twice as long', () => {
     const pace = new Pace();
     const learnt = Array.from({ length: 9 }, (_, minutes) => {
       const now = T + minutes * 60_000;
@@ -18,13 +18,13 @@ describe('a pace', () => {
     expect(learnt).toEqual([
       [58, false, 1],
       [57, false, 2],
-      [55, false, 4],
-      [52, false, 8],
-      [48, false, 16],
-      [42, true, 24],
-      [33, true, 24],
-      [19, true, 24],
-      [5, true, 24],
+      [56, false, 4],
+      [55, false, 8],
+      [53, false, 16],
+      [51, false, 24],
+      [48, false, 24],
+      [45, true, 24],
+      [41, true, 24],
     ]);
   });
 

@@ -18,8 +18,11 @@ export const PROVEN_BY = { few: 10, even: 60 } as const;
 /** In which part of a window all slots may be sent beside others, and beyond the requests that may be under way. */
 const EVEN = { besideOthers: 0.9, beyondFew: 0.25 } as const;
 
-/** So many requests may be under way unless they are spaced: what is under way when a limit is met is refused. */
-export const FEW = { least: 4, partOfSlots: 1 / 12, partOfAccepted: 1 / 2 } as const;
+/**
+ * So many requests may be under way unless they are spaced: what is under way when a limit is met is refused. More than
+ * `least`: a part of the slots, and of those that are in use beyond `after`.
+ */
+export const FEW = { least: 4, partOfSlots: 1 / 12, after: 30, partOfMore: 1 / 2 } as const;
 
 /** However much others use, one request goes each 12 s, or a quarter of the limit where that is less. */
 const LEAST = { slots: WINDOW_MS / 12_000, part: 1 / 4 } as const;
@@ -32,7 +35,7 @@ const REST_MS = 5_000;
 
 /** What the first 429 leaves free of a paced window, and by how much each further one widens that. */
 const FREE_PART = 1 / 30;
-const FREE_GROWS = 1.5;
+const FREE_GROWS = 1.25;
 const LEAST_PART = 1 / 12;
 const STRICT_FROM = 1 / 4;
 
@@ -61,7 +64,7 @@ export class Pace {
     return Math.max(1, Math.floor(this.from * LEAST_PART), this.from - this.free);
   }
 
-  /** After the sixth 429: one request at a time, spaced from the answer. No latency brings two of them together. */
+  /** After the eighth 429: one request at a time, spaced from the answer. No latency brings two of them together. */
   get isStrict(): boolean {
     return this.free >= this.from * STRICT_FROM;
   }
@@ -155,16 +158,17 @@ export class Group {
       !high && size >= SPREAD_FROM && used >= size / 2 && this.#lastHighAt + HIGH_MEMORY_MS > now;
     const spread = isSpread ? this.#lastLowAt + WINDOW_MS / size : now;
     if (!this.pace.isOn(now) || !this.pace.isStrict)
-      return Math.max(spread, this.#lastSentAt + this.#spacing(now, size, accepted));
+      return Math.max(spread, this.#lastSentAt + this.#spacing(now, size, accepted, used));
     return this.log.inFlight > 0 ? Infinity : Math.max(spread, this.log.endedAt + WINDOW_MS / size);
   }
 
   /** Least time between two sendings. */
-  #spacing(now: number, size: number, accepted: number): number {
+  #spacing(now: number, size: number, accepted: number, used: number): number {
     const even = WINDOW_MS / size;
     if (this.pace.isOn(now)) return even;
     if (this.othersUse(now) > 0) return EVEN.besideOthers * even;
-    const more = Math.min(size * FEW.partOfSlots, accepted * FEW.partOfAccepted);
+    // By the group's own use: a limit over all endpoints is met with hardly more than four of each.
+    const more = Math.min(size * FEW.partOfSlots, (used - FEW.after) * FEW.partOfMore);
     if (this.log.inFlight < Math.max(FEW.least, more)) return 0;
     return this.pace.isRemembered(now) || accepted < PROVEN_BY.even ? even : EVEN.beyondFew * even;
   }

@@ -191,7 +191,7 @@ describe('an odd limiter that was met once', () => {
   });
 
   it.each([
-    ['20 to 200 ms', near, 6],
+    ['20 to 200 ms', near, 5],
     ['up to ten seconds', slow, 12],
   ])(
     'is one over all endpoints that blocks the key for a minute: answers in %s',

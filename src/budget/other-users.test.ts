@@ -73,15 +73,18 @@ describe('a Remaining that stays for two windows', () => {
     expect(ignored(times(30, [0, 60]))).toBe(false);
   });
 
-  it('is ignored for a further hour where it is still there', () => {
+  it('is ignored for a further hour where it was never above that, though it moves', () => {
     const others = new OtherUsers();
     for (let index = 0; index <= 10; index++) others.observe(60, 4, index < 1 ? 1 : 5, T + index * 12_000);
     const until = others.ignoredUntil;
     expect(others.observe(60, 4, 30, until)).toBe(true);
     expect(others.ignoredUntil).toBe(until + 3_600_000);
-    others.observe(60, 5, 30, until + 3_600_000);
-    expect(others.observe(60, 4, 30, until + 3_600_000)).toBe(false);
-    expect(others.highest(until + 3_600_000)).toBe(26);
+    expect(others.observe(60, 2, 60, until + 3_600_000)).toBe(false);
+    expect(others.observe(60, 2, 57, until + 3_600_000)).toBe(true);
+    expect(others.observe(60, 4, 55, until + 7_200_000)).toBe(true);
+    others.observe(60, 5, 55, until + 7_200_001);
+    expect(others.observe(60, 4, 30, until + 10_800_000)).toBe(false);
+    expect(others.highest(until + 10_800_000)).toBe(26);
   });
 
   it('is ignored for an hour, and shows nobody meanwhile', () => {

@@ -18,8 +18,8 @@ export class OtherUsers {
   readonly #falling: { readonly at: number; readonly use: number }[] = [];
   /** Since when `Remaining` has one value, and what our own use was meanwhile. */
   #same = { remaining: -1, since: 0, answers: 0, leastOurs: 0, mostOurs: 0 };
-  /** Where `Remaining` stays while it is ignored: if it is still there afterwards, that goes on at once. */
-  #stuckAt: number | undefined;
+  /** Where `Remaining` stayed when it was ignored: until it is above that once, it counts nothing. */
+  #stuckAt = -1;
   /** `Remaining` is not believed until then. */
   ignoredUntil = -Infinity;
 
@@ -29,13 +29,13 @@ export class OtherUsers {
    * @returns whether it is ignored from now on
    */
   observe(limit: number, remaining: number, ours: number, now: number): boolean {
+    if (remaining > this.#stuckAt) this.#stuckAt = -1;
     if (this.ignoredUntil > now) return false;
     const use = limit - remaining - ours;
-    const stillStuck = use > 0 && remaining === this.#stuckAt;
-    this.#stuckAt = undefined;
+    const stillStuck = use > 0 && this.#stuckAt >= 0;
     if (stillStuck || (this.#isStuck(remaining, ours, now) && this.highest(now) > 0)) {
       this.ignoredUntil = now + STUCK.ignoredMs;
-      this.#stuckAt = remaining;
+      this.#stuckAt = Math.max(this.#stuckAt, remaining);
       this.#falling.length = 0;
       this.#same.remaining = -1;
       return true;

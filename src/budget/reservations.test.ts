@@ -51,9 +51,9 @@ describe('a reserved block', () => {
   });
 });
 
-it('the next block is a twelfth of a window, one slot at least and 16 at first, and no more than the store takes', () => {
+it('the next block is a fifteenth of a window, one slot at least and 16 at first, and no more than the store takes', () => {
   const reservations = new Reservations();
-  expect([1, 60, 120, 6_000].map((size) => reservations.nextSize(size, 1_000))).toEqual([1, 5, 10, 16]);
+  expect([1, 60, 120, 6_000].map((size) => reservations.nextSize(size, 1_000))).toEqual([1, 4, 8, 16]);
   expect(reservations.nextSize(6_000, 4)).toBe(4);
 });
 

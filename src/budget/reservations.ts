@@ -18,7 +18,7 @@ export interface Block {
 }
 
 /** Blocks per window, and the most slots of the first ones. */
-const BLOCKS_PER_WINDOW = 12;
+const BLOCKS_PER_WINDOW = 15;
 const MOST_AT_FIRST = 16;
 /** After a block that was used up faster than this, the next one is twice as large, up to a bound. */
 const SHORT_LIVED_MS = 500;

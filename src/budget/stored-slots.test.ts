@@ -55,10 +55,10 @@ describe('a reservation', () => {
 
   it('of a killed process counts until its last request must have left the window', async () => {
     await setup.acquainted();
-    expect(await usedByNext()).toBe(5);
+    expect(await usedByNext()).toBe(4);
     // 10 s of validity, 30 s on the way, 60 s of window.
     await setup.clock.advance(99_000);
-    expect(await usedByNext()).toBe(5);
+    expect(await usedByNext()).toBe(4);
     await setup.clock.advance(2_000);
     expect(await usedByNext()).toBe(0);
   });
