@@ -64,7 +64,7 @@ export class Pace {
     return Math.max(1, Math.floor(this.from * LEAST_PART), this.from - this.free);
   }
 
-  /** After the eighth 429: one request at a time, spaced from the answer. No latency brings two of them together. */
+  /** A quarter is left free (of 60 after the eighth 429): one request at a time, spaced from the answer. No latency brings two of them together. */
   get isStrict(): boolean {
     return this.free >= this.from * STRICT_FROM;
   }
