@@ -22,7 +22,7 @@ const EVEN = { besideOthers: 0.9, beyondFew: 0.25 } as const;
  * So many requests may be under way unless they are spaced: what is under way when a limit is met is refused. More than
  * `least`: a part of the slots, and of those that are in use beyond `after`.
  */
-export const FEW = { least: 4, partOfSlots: 1 / 12, after: 30, partOfMore: 1 / 2 } as const;
+export const FEW = { least: 4, partOfSlots: 1 / 12, after: 34, partOfMore: 1 / 2 } as const;
 
 /** However much others use, one request goes each 12 s, or a quarter of the limit where that is less. */
 const LEAST = { slots: WINDOW_MS / 12_000, part: 1 / 4 } as const;
