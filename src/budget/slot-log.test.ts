@@ -39,6 +39,19 @@ describe('a sliding log', () => {
     );
   });
 
+  it('has no slot in use that is free already, however moments are rounded', () => {
+    const moment = fc.double({ min: 0, max: 1e7, noNaN: true });
+    fc.assert(
+      fc.property(moment, fc.integer({ min: -4, max: 4 }), (at, steps) => {
+        const log = new SlotLog();
+        log.inherit(at);
+        const now = (at + IN_USE_MS) * (1 + steps * Number.EPSILON);
+        expect(log.used(now) === 0 || log.nextFree(now) > now).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it('forgets what was two windows ago, and says nothing of then', () => {
     const log = new SlotLog();
     for (let index = 0; index < 5_000; index += 1) {

@@ -79,30 +79,33 @@ export class SlotLog {
 
   /** Slots in use. */
   used(now: number): number {
-    return this.#inFlight + this.#countedAfter(now - IN_USE_MS);
+    return this.#inFlight + this.#inUse(now);
   }
 
   /** When the next slot comes free; Infinity: only requests under way use any. */
   nextFree(now: number): number {
-    return (this.#counted[this.#firstAfter(now - IN_USE_MS)] ?? Infinity) + IN_USE_MS;
+    return (this.#counted[this.#firstAfter(now, IN_USE_MS)] ?? Infinity) + IN_USE_MS;
   }
 
   /** Most requests of ours that a server had counted when it judged one sent at `sentAt`; undefined: too long ago. */
   countedAt(sentAt: number, now: number): number | undefined {
-    const from = sentAt - IN_USE_MS;
-    return from < now - MEMORY_MS ? undefined : this.#inFlight + this.#countedAfter(from);
+    return sentAt - IN_USE_MS < now - MEMORY_MS ? undefined : this.#inFlight + this.#inUse(sentAt);
   }
 
-  #countedAfter(moment: number): number {
-    return this.#counted.length - this.#firstAfter(moment);
+  #inUse(moment: number): number {
+    return this.#counted.length - this.#firstAfter(moment, IN_USE_MS);
   }
 
-  /** A binary search: a limit of a million requests costs hardly more than one of sixty. */
-  #firstAfter(moment: number): number {
+  /**
+   * Where the first one stands that is later than `moment`, `plus` added to it. The sum is compared, not a difference:
+   * both are rounded, and a slot must not be in use and free at once. A binary search: a limit of a million requests costs
+   * hardly more than one of sixty.
+   */
+  #firstAfter(moment: number, plus = 0): number {
     let [low, high] = [this.#head, this.#counted.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#counted[middle] ?? Infinity) > moment) high = middle;
+      if ((this.#counted[middle] ?? Infinity) + plus > moment) high = middle;
       else low = middle + 1;
     }
     return low;
