@@ -21,7 +21,7 @@ const decompress = promisify(gunzip);
 
 /**
  * Reads a body to its end, at most `maxBytes` before and after decompression, as UTF-8 (RFC 8259; a byte order mark
- * is dropped). At `maxBytes` it stops and closes the connection.
+ * is dropped). At `maxBytes` it stops and closes the connection; with a greater `Content-Length` it reads nothing.
  * @param signal ends the reading. A TransportError as its reason (the deadline) ends the body alone: the headers have
  *   come, and they count for the budget
  * @param whenAborted what any other reason does: `keep-status` ends the body alone, too
@@ -35,6 +35,10 @@ export async function readAnswerBody(
   whenAborted: 'throw' | 'keep-status',
 ): Promise<ReadBody> {
   const unread = (bytes: number, bodyError: BodyError): ReadBody => ({ bytes, text: '', bodyError });
+  if (Number(headers['content-length']) > maxBytes) {
+    stream.on('error', () => {}).destroy();
+    return unread(0, tooLarge(maxBytes));
+  }
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {

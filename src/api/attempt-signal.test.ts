@@ -15,7 +15,7 @@ it.each<[string, readonly Step[], string | undefined]>([
   const clock = new VirtualClock();
   const controllers = { stop: new AbortController(), abort: new AbortController() };
   const asked = { signal: controllers.abort.signal, stop: controllers.stop.signal };
-  const tried = attemptSignal(asked, clock, 5_000);
+  const tried = attemptSignal(asked, clock, () => 5_000);
   for (const step of steps) {
     if (typeof step === 'number') await clock.advance(step);
     else if (step === 'stop' || step === 'abort') controllers[step].abort(step);

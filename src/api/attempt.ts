@@ -8,20 +8,20 @@ import type { Passage, ServiceGate } from './service-gate.ts';
 import type { HttpAnswer, HttpRequest } from './transport.ts';
 
 /**
- * How long (ms) a stop waits for an answer on the wire. Of what changes something at the service the answer is worth
- * more: well within the 8 s that a stop may take. A page can be asked for again, and another process may wait to go on.
+ * How long (ms) a stop waits for an answer on the wire: well within the 8 s that a stop may take; and where another
+ * process waits to go on, not so long that it would be noticed.
  */
-const LINGER_MS = { GET: 600, POST: 5_000, DELETE: 5_000 } as const;
+const LINGER_MS = { alone: 5_000, awaited: 600 } as const;
 
 /**
- * The signal of one attempt. A stop ends a wait for a slot at once, but not a request on the wire: its slot is spent,
- * and its answer brings a page. An abort ends either at once.
- * @param lingerMs how long a stop waits for it
+ * The signal of one attempt. A stop ends a wait for a slot at once, but not a request on the wire: its slot is spent, and its answer brings a
+ * page. An abort ends either at once.
+ * @param lingerMs how long a stop waits for it, asked at the stop
  */
 export function attemptSignal(
   { signal: abort, stop }: { readonly signal: AbortSignal; readonly stop?: AbortSignal | undefined },
   clock: Clock,
-  lingerMs: number,
+  lingerMs: () => number,
 ) {
   const controller = new AbortController();
   const over = new AbortController();
@@ -30,7 +30,7 @@ export function attemptSignal(
   const onStop = (): void => {
     if (!onWire) controller.abort(stop?.reason);
     else
-      clock.sleep(lingerMs, over.signal).then(
+      clock.sleep(lingerMs(), over.signal).then(
         () => controller.abort(stop?.reason),
         () => {},
       );
@@ -66,6 +66,8 @@ export interface ApiContext {
   readonly onExchange?: (exchange: Exchange) => void;
   /** Of the service: shut while it is down. */
   readonly gate?: Pick<ServiceGate, 'enter'> | undefined;
+  /** Whether a stop is waited for by somebody who goes on with the work; left out: no. */
+  readonly isAwaited?: (() => boolean) | undefined;
 }
 
 /** What every request has. */
@@ -116,7 +118,10 @@ export async function attempt<T>(
 ): Promise<T> {
   const { budget, clock } = link;
   const { path, route, priority } = asked;
-  const tried = attemptSignal(asked, clock, LINGER_MS[method]);
+  const tried = attemptSignal(asked, clock, () =>
+    // Of what changes something in the service, the answer is worth more.
+    method === 'GET' && link.isAwaited?.() === true ? LINGER_MS.awaited : LINGER_MS.alone,
+  );
   const slot = {
     group: rateGroup(method, route),
     route: `${method} ${route}`,

@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest';
-import { rateGroup } from '../budget/rate-groups.ts';
 import { OPERATION_NAMES, TARGETED_OPERATIONS } from '../model/submission.ts';
-import { operationPath, OPERATIONS } from './operations.ts';
+import { OPERATIONS } from './operations.ts';
 
 it('the catalogue of operations has every operation with its path and its rate limit', () => {
   const rows = OPERATION_NAMES.map((name) => {
-    const group = rateGroup('POST', OPERATIONS[name]);
-    return [name, operationPath(name, '7'), group, TARGETED_OPERATIONS.includes(name)];
+    const { path, group } = OPERATIONS[name];
+    return [name, path('7'), group, TARGETED_OPERATIONS.includes(name)];
   });
   expect(rows).toEqual([
     ['research', '/v1/research', 'research_enrich', false],
@@ -21,5 +20,5 @@ it('the catalogue of operations has every operation with its path and its rate l
 
 it('the catalogue of operations keeps a target within its place in the path', () => {
   for (const target of ['a/b', '../ping', '$&', 'é 1?x#y'])
-    expect(operationPath('list_analyze', target)).toBe(`/v1/lists/${encodeURIComponent(target)}/analyze`);
+    expect(OPERATIONS.list_analyze.path(target)).toBe(`/v1/lists/${encodeURIComponent(target)}/analyze`);
 });

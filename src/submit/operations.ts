@@ -1,20 +1,31 @@
+import { rateGroup, type RateGroup } from '../budget/rate-groups.ts';
 import type { OperationName } from '../model/submission.ts';
 
-/**
- * Every operation that can be submitted (specification 4.4): the path of its POST with `{id}` for the target, as limits
- * and metrics name it.
- */
-export const OPERATIONS: Readonly<Record<OperationName, string>> = {
-  research: '/v1/research',
-  enrich: '/v1/enrich',
-  clay_enrich: '/v1/clay/enrich',
-  bulk_research: '/v1/research/bulk',
-  list: '/v1/lists',
-  list_analyze: '/v1/lists/{id}/analyze',
-  sequence: '/v1/research/{id}/sequence',
+/** A POST operation of the service (specification 4.4). */
+export interface Operation {
+  /** Path with `{id}` for the target, as limits and metrics name it. */
+  readonly route: string;
+  /** @param target ID of what it is carried out on; ignored where the operation has no target */
+  readonly path: (target: string | null) => string;
+  /** The rate limit in which it counts (specification 8.2). */
+  readonly group: RateGroup;
+}
+
+/** Every operation that can be submitted. */
+export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
+  research: operation('/v1/research'),
+  enrich: operation('/v1/enrich'),
+  clay_enrich: operation('/v1/clay/enrich'),
+  bulk_research: operation('/v1/research/bulk'),
+  list: operation('/v1/lists'),
+  list_analyze: operation('/v1/lists/{id}/analyze'),
+  sequence: operation('/v1/research/{id}/sequence'),
 };
 
-/** @param target ID of what it is carried out on; ignored where the operation has no target */
-export function operationPath(operation: OperationName, target: string | null): string {
-  return OPERATIONS[operation].replace('{id}', () => encodeURIComponent(target ?? ''));
+function operation(route: string): Operation {
+  return {
+    route,
+    path: (target) => route.replace('{id}', () => encodeURIComponent(target ?? '')),
+    group: rateGroup('POST', route),
+  };
 }

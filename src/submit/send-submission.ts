@@ -10,7 +10,7 @@ import type {
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Mutex } from '@research-mirror/runtime/mutex';
 import { messageOf } from '@research-mirror/runtime/message';
-import { operationPath, OPERATIONS } from './operations.ts';
+import { OPERATIONS } from './operations.ts';
 
 /** Wait (ms) before another attempt, where the key may be refused: another key may be used by then. */
 const KEY_UNSURE_MS = 5_000;
@@ -109,6 +109,7 @@ export async function sendSubmission(
   retryInMs: number,
 ): Promise<Sent> {
   const { source, store, clock, claiming, ownsUntil, timeoutMs } = context;
+  const { route, path } = OPERATIONS[queued.operation];
   const never = new AbortController().signal;
   const waiting = { priority: PRIORITY.SUBMISSION, signal: never, stop } as const;
   let claimed: ClaimedSubmission | undefined;
@@ -118,8 +119,8 @@ export async function sendSubmission(
   const request: OnceRequest = {
     ...waiting,
     method: 'POST',
-    path: operationPath(queued.operation, queued.targetId),
-    route: OPERATIONS[queued.operation],
+    path: path(queued.targetId),
+    route,
     body: () => claimed?.payload ?? '',
     idempotencyKey: queued.requestId,
     claim: () =>

@@ -1,4 +1,4 @@
-import { RATE_GROUPS, rateGroup, type RateGroup } from '../budget/rate-groups.ts';
+import { RATE_GROUPS, type RateGroup } from '../budget/rate-groups.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import type {
@@ -161,7 +161,7 @@ class Submitter {
   }
 
   #start(submission: QueuedSubmission): void {
-    const inFlight = this.#allInFlight.get(rateGroup('POST', OPERATIONS[submission.operation]));
+    const inFlight = this.#allInFlight.get(OPERATIONS[submission.operation].group);
     if (inFlight === undefined || inFlight.has(submission.id) || !inFlight.hasRoom) return;
     const wait = inFlight.add(submission.id);
     const sending = this.#send(inFlight, submission, wait)

@@ -24,6 +24,8 @@ export interface ServiceLink {
   /** Of the process: what was read before, of any account. */
   readonly known?: KnownPages;
   readonly share: number;
+  /** Whether somebody waits to take over what this process gives up; left out: nobody. */
+  readonly isAwaited?: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly scrub: (text: string) => string;

@@ -59,7 +59,7 @@ const KNOWN_ENDPOINTS: readonly KnownEndpoint[] = [
     endpointOf({ method: 'GET', route }),
   ),
   ...WEBHOOK_ENDPOINTS.map(endpointOf),
-  ...Object.values(OPERATIONS).map((route) => endpointOf({ method: 'POST', route })),
+  ...Object.values(OPERATIONS).map(({ route }) => endpointOf({ method: 'POST', route })),
 ];
 
 /** The route of a request, and the rate limit in which it counts. */

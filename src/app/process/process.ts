@@ -175,6 +175,7 @@ export async function createProcess(options: ProcessOptions) {
       known: new KnownPages(),
       gate: new ServiceGate(clock, Math.random, (news) => tellGate(log, news)),
       share: config.budgetShare,
+      isAwaited: () => heartbeat.hasOthers(),
       clock,
       random: Math.random,
       scrub: options.scrub,
