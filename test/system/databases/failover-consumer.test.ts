@@ -12,19 +12,24 @@ it('tells a consumer of rows that a crash took while no program ran that knew of
   // What is there now is on disk.
   await moving.server().ask('checkpoint');
   const consumer = new WatermarkReader(system.db, String(system.sandbox.userId), ['watchlist'], true);
-  const [id = ''] = await control.mutate({ op: 'insert', collection: 'watchlist', fields: {} });
-  await system.sync(['watchlist', '--full']);
-  await consumer.follow();
-  await moving.crash();
-  const { rowCount } = await system.db.query('select from mirror.watchlist where id = $1', [id]);
-  expect(rowCount).toBe(0);
+  let id = '';
+  for (let tries = 0; ; tries += 1) {
+    [id = ''] = await control.mutate({ op: 'insert', collection: 'watchlist', fields: {} });
+    await system.sync(['watchlist', '--full']);
+    await consumer.follow();
+    await moving.crash();
+    const { rowCount } = await system.db.query('select from mirror.watchlist where id = $1', [id]);
+    if (rowCount === 0) break;
+    // A durable commit behind the page's, of a slot that was reserved, took it to the disk.
+    expect(tries).toBeLessThan(5);
+  }
   await control.mutate({ op: 'delete', collection: 'watchlist', id });
 
   await system.sync(['watchlist', '--full']);
   const { rows } = await system.db.query<{ reason: string }>('select reason from mirror.recoveries');
-  expect(rows).toEqual([{ reason: expect.stringContaining('the server crashed') as string }]);
+  expect(rows.at(-1)).toEqual({ reason: expect.stringContaining('the server crashed') as string });
   expect(await consumer.check()).toEqual([]);
   // Once is enough.
   await system.sync(['watchlist', '--full']);
-  expect((await system.db.query('select from mirror.recoveries')).rowCount).toBe(1);
+  expect((await system.db.query('select from mirror.recoveries')).rowCount).toBe(rows.length);
 });
