@@ -286,7 +286,6 @@ export function commandService(options: CommandServiceOptions): Service {
     ready();
     try {
       for (;;) {
-        const over = new AbortController();
         let failed = false;
         try {
           await look(signal);
@@ -295,11 +294,9 @@ export function commandService(options: CommandServiceOptions): Service {
           failed = true;
           onFailure(error);
         }
-        const either = AbortSignal.any([signal, over.signal]);
-        const waits = [bell.heard(either)];
         // Who left a command has rung already.
-        if (failed || tasks.size > 0) waits.push(clock.sleep(LOOK_MS, either));
-        await Promise.race(waits).finally(() => over.abort());
+        const waitMs = failed || tasks.size > 0 ? LOOK_MS : Number.POSITIVE_INFINITY;
+        await bell.heardWithin(waitMs, clock, signal);
       }
     } finally {
       await Promise.all(Array.from(tasks.values(), ({ ended }) => ended));

@@ -37,6 +37,11 @@ it('is heard within a time, which passes where it does not ring, and leaves no w
   bell.ring();
   await clock.advance(0);
   expect(heard).toBe(2);
+  bell.ring();
+  expect(await bell.heardWithin(1_000, clock, forever)).toBe(true);
+  const passes = bell.heardWithin(1_000, clock, forever);
+  await clock.advance(1_000);
+  expect(await passes).toBe(false);
   void wait(Number.POSITIVE_INFINITY);
   await clock.advance(1_000_000);
   expect(heard).toBe(2);

@@ -43,12 +43,18 @@ export class Doorbell {
 
   /**
    * Waits for the next ring, or so long (ms; Infinity: for the ring alone).
+   * @returns whether it rang
    * @throws the signal's reason when it is aborted
    */
-  async heardWithin(ms: number, clock: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<void> {
-    if (ms === Number.POSITIVE_INFINITY) return this.heard(signal);
+  async heardWithin(ms: number, clock: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<boolean> {
+    if (ms === Number.POSITIVE_INFINITY) {
+      await this.heard(signal);
+      return true;
+    }
     const over = new AbortController();
     const either = AbortSignal.any([signal, over.signal]);
-    await Promise.race([this.heard(either), clock.sleep(ms, either)]).finally(() => over.abort());
+    const rung = this.heard(either).then(() => true);
+    const slept = clock.sleep(ms, either).then(() => false);
+    return Promise.race([rung, slept]).finally(() => over.abort());
   }
 }

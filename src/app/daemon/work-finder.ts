@@ -45,11 +45,7 @@ export function workFinder(
         allAt = Number.NEGATIVE_INFINITY;
       }
       await clock.sleep(REST_MS, signal);
-      const over = new AbortController();
-      const either = AbortSignal.any([signal, over.signal]);
-      const rung = bell.heard(either).then(() => true);
-      const slept = clock.sleep(LOOK_MS - REST_MS, either).then(() => false);
-      if (await Promise.race([rung, slept]).finally(() => over.abort())) allAt = Number.NEGATIVE_INFINITY;
+      if (await bell.heardWithin(LOOK_MS - REST_MS, clock, signal)) allAt = Number.NEGATIVE_INFINITY;
     }
   });
 }

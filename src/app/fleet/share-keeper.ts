@@ -159,9 +159,7 @@ export function shareKeeper(
           failedAt = clock.monotonic();
         }
         await clock.sleep(Math.min(COALESCE_MS, waitMs), signal);
-        const over = new AbortController();
-        const either = AbortSignal.any([signal, over.signal]);
-        await Promise.race([bell.heard(either), clock.sleep(waitMs, either)]).finally(() => over.abort());
+        await bell.heardWithin(waitMs, clock, signal);
       }
     } finally {
       // Before its accounts are released: nobody leaves them to this daemon then.
