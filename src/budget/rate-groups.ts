@@ -31,6 +31,9 @@ export function rateGroup(method: string, route: string): RateGroup {
   return BY_ENDPOINT.get(`${method} ${route}`) ?? 'other';
 }
 
+/** The group of all that reads: no endpoint that is read has a limit of its own. */
+export const READS: RateGroup = rateGroup('GET', '/v1/research');
+
 /** Requests per window that the specification grants a group, before any header says otherwise. */
 export function defaultLimit(name: RateGroup): number {
   const found = GROUPS.find((group) => group.name === name);

@@ -1,7 +1,7 @@
 import { quote, serviceMessage } from '../../api/refusal.ts';
 import { TRANSPORT_LIMITS } from '../../api/transport.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
-import { rateGroup } from '../../budget/rate-groups.ts';
+import { READS } from '../../budget/rate-groups.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import { hashOfKey, type Secret } from '../../config/secret.ts';
 import { mendMoments, recheckIfDue } from '../../db/accounts/recheck.ts';
@@ -79,8 +79,6 @@ export interface ProcessContext extends Pick<Heartbeat, 'ownsUntil' | 'interrupt
   readonly whyAstray: RegistrarOptions['whyAstray'];
 }
 
-/** All reads are of one endpoint group. */
-const READS = rateGroup('GET', '/v1/research');
 /** How often (ms) columns are tried again that fields wait for while others lock their table. */
 const FILL_MS = 60_000;
 /** By a clock that is so far (ms) ahead of this machine's, what is to be kept may be old: what is removed is gone. */

@@ -1,11 +1,8 @@
 import { formatCount, formatSpan } from '@research-mirror/runtime/figures';
-import { rateGroup } from '../../budget/rate-groups.ts';
+import { READS } from '../../budget/rate-groups.ts';
 import { collection, type CollectionName, parentsOf } from '../../model/collections.ts';
 import type { AccountStatus } from '../../model/status/status-report.ts';
 import type { Schedule } from '../../schedule/next-runs.ts';
-
-/** All reads are of one endpoint group. */
-const READS = rateGroup('GET', '/v1/research');
 
 /** What a cron line asks for: so many readings, one request each at least, in each of its intervals (ms). */
 export interface Line {

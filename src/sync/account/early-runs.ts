@@ -1,5 +1,5 @@
 import type { Clock } from '@research-mirror/runtime/clock';
-import { rateGroup } from '../../budget/rate-groups.ts';
+import { READS } from '../../budget/rate-groups.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import type { RunsAfter } from '../../schedule/next-runs.ts';
@@ -7,8 +7,6 @@ import type { ReadTotals } from '../walk-run/walk-totals.ts';
 
 export const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
 
-/** All reads are of one endpoint group. */
-const READS = rateGroup('GET', '/v1/research');
 /** Least time (ms) between two polls of a collection. */
 const LEAST_MS = 15_000;
 /**

@@ -6,7 +6,7 @@ import { PRIORITY } from '../../budget/priorities.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { accountService, type AccountService } from '../loops/account-service.ts';
 import { HintDispatcher } from './hint-dispatcher.ts';
-import { rateGroup } from '../../budget/rate-groups.ts';
+import { READS } from '../../budget/rate-groups.ts';
 
 const COLLECTIONS: readonly CollectionName[] = ['research_jobs', 'bulk_research_jobs'];
 const MINUTE = 60_000;
@@ -37,7 +37,7 @@ async function running(): Promise<Running> {
     reader,
     store,
     collections: COLLECTIONS,
-    perMinute: () => source.sizeOf(rateGroup('GET', '/v1/research')),
+    perMinute: () => source.sizeOf(READS),
     gracePeriodMs,
     onFailure,
     clock,
