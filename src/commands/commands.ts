@@ -27,13 +27,11 @@ export class CommandFailed extends ClassifiedError {
 
 export interface Asking {
   readonly kind: string;
-  /** The process that carries them out, or hands them on to another one. */
+  /** The process that carries them out. */
   readonly to: string;
-  /** Called when they are there to be taken. */
-  readonly onLeft: () => void;
   readonly onProgress: (progress: unknown) => void;
-  /** Whether a process lives that has one of them. */
-  readonly lives: (processId: string) => Promise<boolean>;
+  /** Whether that process lives. */
+  readonly lives: () => Promise<boolean>;
   readonly clock: Clock;
   /** An abort withdraws them. */
   readonly signal: AbortSignal;
@@ -43,21 +41,20 @@ export interface Asking {
  * Leaves commands in Postgres and waits until they are carried out: rows of `<schema>_sync.command`, each with the
  * process that is to do it.
  *
- *     queued → running → done | failed;  queued or running → cancelled (by its asker, or since nothing is heard of it);
- *     running → queued (handed on)
+ *     queued → running → done | failed;  queued or running → cancelled (by its asker, or since nothing is heard of it)
  *
  * @param all arguments of each, JSON
  * @returns their results, in the same order
  * @throws CommandFailed, the first one's: the others are withdrawn; the signal's reason; DatabaseUnavailable
  */
 export async function ask(db: Db, all: readonly unknown[], asking: Asking): Promise<unknown[]> {
-  const { kind, to, onLeft, onProgress, lives, clock, signal } = asking;
+  const { kind, to, onProgress, lives, clock, signal } = asking;
   const commands = all.map((each): { id: string; given: string } => {
     return { id: randomUUID(), given: JSON.stringify(each) };
   });
   const results = new Map<string, unknown>();
-  /** Those that are not done, with their process and the progress that was shown. */
-  const open = new Map(commands.map(({ id }) => [id, { owner: to, isQueued: true, shown: 'null' }]));
+  /** Those that are not done, with the progress that was shown. */
+  const open = new Map(commands.map(({ id }) => [id, { isQueued: true, shown: 'null' }]));
   const update = (set: object) =>
     db.state
       .updateTable('command')
@@ -68,26 +65,25 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
 
   let beatAt = clock.monotonic();
   const look = async (): Promise<void> => {
-    const gone = new Set<string>();
+    let isGone = false;
     if (clock.monotonic() - beatAt >= BEAT_MS) {
       await update({ wanted_until: validFrom(await databaseTime(db)) }).execute();
       beatAt = clock.monotonic();
-      const owners = new Set(Array.from(open.values(), ({ owner }) => owner));
-      for (const owner of owners) if (!(await lives(owner))) gone.add(owner);
-      // Of what was handed on, the ring may be lost.
-      if ([...open.values()].some(({ owner, isQueued }) => isQueued && owner !== to)) await wake(db);
+      isGone = !(await lives());
+      // The first ring may be lost.
+      if ([...open.values()].some(({ isQueued }) => isQueued)) await wake(db);
     }
     // Read after `lives`: a process that has ended may have left its answer.
     const rows = await db.state
       .selectFrom('command')
-      .select(['command_id as id', 'owner', 'state', 'progress', 'result', 'error'])
+      .select(['command_id as id', 'state', 'progress', 'result', 'error'])
       .where('command_id', 'in', [...open.keys()])
       .execute();
     if (rows.length < open.size) throw new CommandFailed('the request vanished from the database', 'stop');
-    for (const { id, owner, state, progress, result, error } of rows) {
+    for (const { id, state, progress, result, error } of rows) {
       const shown = JSON.stringify(progress);
       if (shown !== open.get(id)?.shown) onProgress(progress);
-      open.set(id, { owner: owner ?? to, isQueued: state === 'queued', shown });
+      open.set(id, { isQueued: state === 'queued', shown });
       if (state === 'failed' || state === 'cancelled') {
         const { remedy = 'retry' } = (result ?? {}) as { readonly remedy?: Remedy };
         throw new CommandFailed(error ?? TAKEN_FOR_GONE, remedy);
@@ -95,7 +91,7 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
       if (state === 'done') {
         results.set(id, result);
         open.delete(id);
-      } else if (owner !== null && gone.has(owner)) {
+      } else if (isGone) {
         const what = 'the daemon that worked on it has ended; what it wrote is kept: try again';
         throw new CommandFailed(what, 'retry');
       }
@@ -108,7 +104,7 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
       .insertInto('command')
       .values(commands.map(({ id, given }) => ({ ...row, command_id: id, arguments: given })))
       .execute();
-    onLeft();
+    await wake(db);
     let lookedAt = clock.monotonic();
     for (let waitMs = FIRST_LOOK_MS; open.size > 0; waitMs = Math.min(ASK_MS, waitMs * 1.5)) {
       await clock.sleep(waitMs, signal);
@@ -132,21 +128,11 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
  * Carries out one kind of command.
  * @param report takes the progress for the asker; written at most each half second
  * @returns the result, JSON
- * @throws HandedOn
  */
 export type CommandHandler = (
   given: unknown,
   context: { readonly signal: AbortSignal; readonly report: (progress: unknown) => void },
 ) => Promise<unknown>;
-
-/** The command is another process's to carry out. */
-export class HandedOn extends Error {
-  readonly to: string;
-  constructor(to: string) {
-    super(`handed on to ${to}`);
-    this.to = to;
-  }
-}
 
 export interface CommandServiceOptions {
   readonly db: Db;
@@ -215,11 +201,6 @@ export function commandService(options: CommandServiceOptions): Service {
       };
       await end({ state: 'done', result: storable(await handler(given, { signal, report })) });
     } catch (error) {
-      if (error instanceof HandedOn) {
-        await answer(id, { state: 'queued', owner: error.to, done_at: null }, stop);
-        await wake(db);
-        return;
-      }
       await end(task.withdrawn.signal.aborted ? { state: 'cancelled' } : failureOf(error));
     }
   };

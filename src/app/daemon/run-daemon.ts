@@ -27,7 +27,7 @@ import { arrangeLiveViews } from '../../mirror/columns/follow-columns.ts';
 import { readRow } from '../../mirror/lookup/read-row.ts';
 import { latestRows, newestRows, searchMirror } from '../../mirror/lookup/search-mirror.ts';
 import { failureLog } from '../failure-log.ts';
-import { accountsOfDaemon, commandHandler } from '../process/account-command.ts';
+import { commandHandler } from '../process/account-command.ts';
 import { logObserver } from '../process/log-observer.ts';
 import {
   leftMigrations,
@@ -181,7 +181,6 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       log,
     });
     const commands = new Doorbell();
-    const own = accountsOfDaemon(config.collections, runners);
     // Stopped behind the workers, which need them to their end.
     const carriers = [heartbeat, notifications, installation];
     const workers = [
@@ -215,8 +214,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         processId: heartbeat.processId,
         bell: commands,
         handlers: {
-          [SYNC.name]: commandHandler(SYNC, context, true, own),
-          [VERIFY.name]: commandHandler(VERIFY, context, true, own),
+          [SYNC.name]: commandHandler(SYNC, context, runners),
+          [VERIFY.name]: commandHandler(VERIFY, context, runners),
         },
         clock,
         onFailure: (error) => failures.failed('commands', 'commands', error),

@@ -1,10 +1,8 @@
-import { ask, commandService, HandedOn, type CommandHandler } from '../../commands/commands.ts';
+import { ask, type CommandHandler } from '../../commands/commands.ts';
 import type { ServiceConfig } from '../../config/config.ts';
-import type { Secret } from '../../config/secret.ts';
-import { DAEMON, livingHolder } from '../../db/ownership/lease.ts';
+import { DAEMON, livingHolder, livingOwner } from '../../db/ownership/lease.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
-import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { findAccounts, type UnknownKey } from '../accounts/account-keys.ts';
@@ -42,57 +40,29 @@ export interface CommandRun<P> {
   readonly onProgress: (progress: P) => void;
 }
 
-/** Does work on an account that this process owns. @throws HandedOn to the daemon that owns the account */
-type UseAccount = <R>(
-  userId: string,
-  signal: AbortSignal,
-  work: (account: Account) => Promise<R>,
-) => Promise<R>;
-
-/** A daemon's accounts: those that run at the moment. */
-export function accountsOfDaemon(
-  collections: readonly CollectionName[],
-  runners: () => readonly AccountRunner[],
-): UseAccount {
-  return async (userId, _, work) => {
-    const current = runners()
-      .find((runner) => runner.userId === userId)
-      ?.current();
-    if (current === undefined) throw new LeaseLost('the daemon does not hold the account at the moment');
-    try {
-      return await work(current);
-    } catch (error) {
-      // The account's loops find it out at once, too: they stop, and ask until a key is good.
-      if (error instanceof KeyRefused) for (const name of collections) current.service.pollDue(name);
-      throw error;
-    }
-  };
-}
-
-/** Accounts that a command's own process takes for a moment, where no living process owns them. */
-function accountsTaken(
-  context: ProcessContext,
-  accounts: ReadonlyMap<string, readonly Secret[]>,
-): UseAccount {
-  return async (userId, signal, work) => {
-    try {
-      return await withAccount(context, { userId, keys: accounts.get(userId) ?? [], signal }, work);
-    } catch (error) {
-      const isDaemons = error instanceof AccountHeld && error.by.command === DAEMON;
-      throw isDaemons ? new HandedOn(error.by.processId) : error;
-    }
-  };
-}
-
 /**
- * Carries the command out for the accounts that its row names: one, or those of an older version's row. A refused
- * key, or a lease that is lost or another's, stops that account only.
+ * Does it for one account: a refused key, or a lease that is lost or another's, stops that account only.
+ * @throws other errors of `work`
  */
+async function orNotDone<A extends Asked, T, P extends CollectionProgress>(
+  { notDone }: AccountCommand<A, T, P>,
+  { collections }: A,
+  userId: string,
+  work: () => Promise<T[]>,
+): Promise<T[]> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof KeyRefused || error instanceof LeaseLost)) throw error;
+    return collections.map((name) => notDone(userId, name, messageOf(error)));
+  }
+}
+
+/** Carries the command out in a daemon, for the accounts of its row: one, or those of an older version's row. */
 export function commandHandler<A extends Asked, T, P extends CollectionProgress>(
-  { notDone, work }: AccountCommand<A, T, P>,
+  command: AccountCommand<A, T, P>,
   context: ProcessContext,
-  isDaemon: boolean,
-  use: UseAccount,
+  runners: () => readonly AccountRunner[],
 ): CommandHandler {
   return async (given, { signal, report }) => {
     const asked = given as A & { readonly userIds: readonly string[] };
@@ -102,16 +72,21 @@ export function commandHandler<A extends Asked, T, P extends CollectionProgress>
       report([...states.values()]);
     };
     const workOn = async (userId: string): Promise<T[]> => {
+      const account = runners()
+        .find((runner) => runner.userId === userId)
+        ?.current();
+      if (account === undefined) throw new LeaseLost('the daemon does not hold the account at the moment');
       try {
-        return await use(userId, signal, (account) =>
-          work(account, asked, { context, isDaemon, signal, onProgress }),
-        );
+        return await command.work(account, asked, { context, isDaemon: true, signal, onProgress });
       } catch (error) {
-        if (!(error instanceof KeyRefused || error instanceof LeaseLost)) throw error;
-        return asked.collections.map((name) => notDone(userId, name, messageOf(error)));
+        // The account's loops find it out at once, too: they stop, and ask until a key is good.
+        if (error instanceof KeyRefused)
+          for (const name of context.config.collections) account.service.pollDue(name);
+        throw error;
       }
     };
-    return (await Promise.all(asked.userIds.map(workOn))).flat();
+    const all = asked.userIds.map((userId) => orNotDone(command, asked, userId, () => workOn(userId)));
+    return (await Promise.all(all)).flat();
   };
 }
 
@@ -120,9 +95,8 @@ export interface RunOptions<P> extends WorkOptions {
 }
 
 /**
- * Does the command for every account of the configured keys. It leaves a row for each of them. This process takes the
- * account of the row and does what it says, and nothing else; the row of an account that a daemon owns it hands on to
- * that one.
+ * Does the command for every account of the configured keys: this process takes those that no daemon owns, and leaves
+ * a row for each of the others. When one fails the others are withdrawn.
  * @returns what was done, and the keys whose account is not known: the service refused them, or did not answer
  * @throws what keeps all of it from being done; the signal's reason when it is aborted
  */
@@ -132,38 +106,55 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
   command: AccountCommand<A, T, P>,
   asked: A,
 ): Promise<{ readonly results: readonly T[]; readonly unknownKeys: readonly UnknownKey[] }> {
-  const { signal } = options;
   return asProcess(config, command.name, options, async ({ context }) => {
-    // Past the line for a connection: this process has to hear itself in time.
-    const { urgentDb: db, processId, identity, link, failures } = context;
-    const { clock } = link;
-    const { accounts, unknownKeys } = await findAccounts(context, signal);
-    const bell = new Doorbell();
-    const carrier = commandService({
-      db,
-      processId,
-      handlers: { [command.name]: commandHandler(command, context, false, accountsTaken(context, accounts)) },
-      bell,
-      clock,
-      onFailure: (error) => failures.failed('commands', 'commands', error),
-    });
-    await carrier.start();
-    try {
-      const rows = [...accounts.keys()].map((userId) => ({ userIds: [userId], ...asked }));
+    // Past the line for a connection, which the accounts of this process may fill.
+    const { urgentDb: db, identity, link } = context;
+    const { accounts, unknownKeys } = await findAccounts(context, options.signal);
+    const failed = new AbortController();
+    const signal = AbortSignal.any([options.signal, failed.signal]);
+    const leave = async (userIds: readonly string[], to: string): Promise<T[]> => {
+      const rows = userIds.map((userId) => ({ userIds: [userId], ...asked }));
       const results = await ask(db, rows, {
         kind: command.name,
-        to: processId,
-        onLeft: () => bell.ring(),
+        to,
         onProgress: (progress) => {
           for (const each of progress as P[]) onProgress(each);
         },
-        lives: async (id) => id === processId || (await livingHolder(db, id, identity)) !== undefined,
-        clock,
+        lives: async () => (await livingHolder(db, to, identity)) !== undefined,
+        clock: link.clock,
         signal,
       });
-      return { results: (results as T[][]).flat(), unknownKeys };
-    } finally {
-      await carrier.stop();
+      return (results as T[][]).flat();
+    };
+    const take = async (userId: string): Promise<T[]> => {
+      const keys = accounts.get(userId) ?? [];
+      try {
+        return await withAccount(context, { userId, keys, signal }, (account) =>
+          command.work(account, asked, { context, isDaemon: false, signal, onProgress }),
+        );
+      } catch (error) {
+        if (!(error instanceof AccountHeld && error.by.command === DAEMON)) throw error;
+        return leave([userId], error.by.processId);
+      }
+    };
+    const owners = await Promise.all(
+      Array.from(accounts.keys(), async (userId) => ({
+        userId,
+        owner: await livingOwner(db, userId, identity),
+      })),
+    );
+    const byDaemon = Map.groupBy(owners, ({ owner }) => (owner?.command === DAEMON ? owner.processId : ''));
+    const parts = Array.from(byDaemon, ([daemon, its]) => {
+      const userIds = its.map(({ userId }) => userId);
+      if (daemon !== '') return [leave(userIds, daemon)];
+      return userIds.map((userId) => orNotDone(command, asked, userId, () => take(userId)));
+    }).flat();
+    try {
+      return { results: (await Promise.all(parts)).flat(), unknownKeys };
+    } catch (error) {
+      failed.abort(error);
+      await Promise.allSettled(parts);
+      throw error;
     }
   });
 }

@@ -6,9 +6,8 @@ import {
   CommandFailed,
   commandService,
   type CommandHandler,
-  HandedOn,
 } from '../../../src/commands/commands.ts';
-import { createWakeups, wake } from '../../../src/db/notify/wakeups.ts';
+import { createWakeups } from '../../../src/db/notify/wakeups.ts';
 import { RequestRefused } from '../../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
@@ -47,7 +46,6 @@ const askMany = (given: readonly unknown[], more: Partial<Asking> = {}): Promise
   askAll(database.db, given, {
     kind: 'work',
     to: 'daemon',
-    onLeft: () => void wake(database.db),
     onProgress: () => {},
     lives: () => Promise.resolve(true),
     clock: systemClock,
@@ -127,12 +125,6 @@ describe('a command left for the daemon', () => {
       remedy: 'retry',
     });
     expect(begun).toBe(0);
-  });
-
-  it('is handed on to the process that has the account, which answers', async () => {
-    await serve(() => Promise.reject(new HandedOn('owner')));
-    await serve(() => Promise.resolve('mine'), 'owner');
-    await expect(ask()).resolves.toBe('mine');
   });
 
   it('is one of several, answered in their order; one that fails withdraws the others', async () => {
@@ -243,7 +235,7 @@ describe('a command, where the database is in trouble,', () => {
 
   it('that was taken, while the answer that says so was lost, is carried out', async () => {
     const bell = await serve(() => Promise.resolve('done'), 'daemon', false);
-    const lost = ask({}, { onLeft: () => {} });
+    const lost = ask();
     await eventually('it to count as taken', async () => {
       const { rows } = await database.db
         .sql`update mirror_sync.command set state = 'running' returning 1 as one`;
