@@ -2,6 +2,7 @@ import { type Dispatcher, Agent, EnvHttpProxyAgent } from 'undici';
 import { type AnswerMeta, NotSent } from '../budget/budget.ts';
 import { TransportError } from '../model/errors.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
+import { orAborted } from '@research-mirror/runtime/service';
 import { readAnswerBody, type ReadBody } from './answer-body.ts';
 import { networkProblem } from './network-problem.ts';
 
@@ -92,6 +93,7 @@ export function createTransport(options: TransportOptions): Transport {
     { method, path, key, body, headers, once, maxBytes }: HttpRequest,
     signal: AbortSignal,
   ): Promise<HttpAnswer> => {
+    // An abort: undici itself notices it only when it is connected.
     const response = await orAborted(
       dispatcher.request({
         origin: base.origin,
@@ -153,16 +155,6 @@ export function createTransport(options: TransportOptions): Transport {
     send,
     close: () => kept.destroy(),
   };
-}
-
-/** `request`, but an abort rejects at once: undici itself notices it only when it is connected. */
-function orAborted<T>(request: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    request.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 /** Values of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, as configuration read them. */

@@ -4,7 +4,7 @@ import { inherit, learntRate } from './learnt.ts';
 import { HIGH_PRIORITY, type Priority } from './priorities.ts';
 import { RATE_GROUPS, type RateGroup } from './rate-groups.ts';
 import { type AnswerHeaders, readRateHeaders } from './rate-headers.ts';
-import { BLOCK_VALID_MS, type Block, Reservations } from './reservations.ts';
+import { BLOCK_VALID_MS, type Block, blockSize, Reservations } from './reservations.ts';
 import { IN_USE_MS, UNANSWERED_MS } from './slot-log.ts';
 import { SlotQueue } from './slot-queue.ts';
 import { type BudgetStore, type FreedSlots, type LoadedBudget, StoreTime } from './store.ts';
@@ -173,7 +173,7 @@ export class Budget {
     const { keyHash, store } = this.#options;
     lane.reserving = true;
     const calledAt = this.#clock.monotonic();
-    const size = reservations.nextSize(this.#key.group(name).size(calledAt), store.largestBlock);
+    const size = blockSize(this.#key.group(name).size(calledAt), store.largestBlock);
     const blockId = this.#nextBlockId++;
     const block = { group: name, blockId, size, validForMs: BLOCK_VALID_MS };
     const freed = this.takeFreed() ?? { keyHash, blocks: [], learnt: [] };

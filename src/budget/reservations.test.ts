@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BLOCK_MEMORY_MS, BLOCK_VALID_MS, Reservations } from './reservations.ts';
+import { BLOCK_MEMORY_MS, BLOCK_VALID_MS, blockSize, Reservations } from './reservations.ts';
 
 function opened(size: number): Reservations {
   const reservations = new Reservations();
@@ -51,20 +51,7 @@ describe('a reserved block', () => {
   });
 });
 
-it('the next block is a fifteenth of a window, one slot at least and 16 at first, and no more than the store takes', () => {
-  const reservations = new Reservations();
-  expect([1, 60, 120, 6_000].map((size) => reservations.nextSize(size, 1_000))).toEqual([1, 4, 8, 16]);
-  expect(reservations.nextSize(6_000, 4)).toBe(4);
-});
-
-it('the next block is twice as large when one was used up at once, and small again after one that was not', () => {
-  const reservations = new Reservations();
-  const useUp = (lastAt: number): number => {
-    reservations.open(1, 1, 0);
-    reservations.take(lastAt);
-    return reservations.nextSize(1e6, 1e6);
-  };
-  expect([499, 499, 500].map(useUp)).toEqual([32, 64, 16]);
-  for (let i = 0; i < 20; i++) useUp(0);
-  expect(reservations.nextSize(1e6, 1e6)).toBe(256);
+it('a block is a fifteenth of a window, one slot at least, 64 at most, and no more than the store takes', () => {
+  expect([1, 60, 120, 6_000].map((size) => blockSize(size, 1_000))).toEqual([1, 4, 8, 64]);
+  expect(blockSize(6_000, 4)).toBe(4);
 });

@@ -8,8 +8,7 @@ export const BLOCK_MEMORY_MS = 300_000;
 export interface Block {
   readonly id: number;
   readonly size: number;
-  /** Monotonic moments: usable from, and until. */
-  readonly openedAt: number;
+  /** Usable until, monotonic. */
   readonly validUntil: number;
   /** Slots that requests took. */
   used: number;
@@ -17,36 +16,30 @@ export interface Block {
   readonly freed: number[];
 }
 
-/** Blocks per window, and the most slots of the first ones. */
+/** Blocks per window, and the most slots of one. */
 const BLOCKS_PER_WINDOW = 15;
-const MOST_AT_FIRST = 16;
-/** After a block that was used up faster than this, the next one is twice as large, up to a bound. */
-const SHORT_LIVED_MS = 500;
-const MOST_SLOTS = 256;
+const MOST_SLOTS = 64;
+
+/** Slots to reserve next. @param size of the group @param largest block that the store takes */
+export function blockSize(size: number, largest: number): number {
+  return Math.max(1, Math.min(Math.floor(size / BLOCKS_PER_WINDOW), MOST_SLOTS, largest));
+}
 
 /**
  * The reservations of one endpoint group: the block in use, and those with news for the store
  * (docs/design/rate-limit.md, "Reservations"). A crash loses at most one block's unused slots, for one window: so
- * blocks are small against the limit. They grow where thousands of requests a minute would ask the store too often.
+ * blocks are small against the limit.
  */
 export class Reservations {
   #current: Block | undefined;
-  #growth = 1;
   /** Blocks that the store still has. */
   readonly #blocks = new Map<number, Block>();
   readonly #unsaved = new Set<Block>();
 
-  /** Slots to reserve next. @param size of the group @param largest block that the store takes */
-  nextSize(size: number, largest: number): number {
-    const share = Math.floor(size / BLOCKS_PER_WINDOW);
-    const most = Math.min(MOST_AT_FIRST * this.#growth, MOST_SLOTS, largest);
-    return Math.max(1, Math.min(share, most));
-  }
-
   open(id: number, size: number, openedAt: number): void {
     for (const [old, { validUntil }] of this.#blocks)
       if (validUntil < openedAt - BLOCK_MEMORY_MS) this.#blocks.delete(old);
-    this.#current = { id, size, openedAt, validUntil: openedAt + BLOCK_VALID_MS, used: 0, freed: [] };
+    this.#current = { id, size, validUntil: openedAt + BLOCK_VALID_MS, used: 0, freed: [] };
     this.#blocks.set(id, this.#current);
   }
 
@@ -62,10 +55,7 @@ export class Reservations {
     if (block === undefined || block.validUntil <= now)
       throw new Error('no reserved slot (a defect of the budget)');
     block.used += 1;
-    if (block.used === block.size) {
-      this.#growth = now - block.openedAt < SHORT_LIVED_MS ? Math.min(this.#growth * 2, MOST_SLOTS) : 1;
-      this.#current = undefined;
-    }
+    if (block.used === block.size) this.#current = undefined;
     return block;
   }
 
@@ -86,7 +76,6 @@ export class Reservations {
     const block = this.#current;
     if (block === undefined) return;
     this.#current = undefined;
-    this.#growth = 1;
     for (let unused = block.size - block.used; unused > 0; unused -= 1) this.free(block, now);
   }
 

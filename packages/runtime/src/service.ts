@@ -91,6 +91,16 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
+/** `task`, but an abort rejects at once with the signal's reason; the task itself goes on then. */
+export function orAborted<T>(task: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    task.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
 /**
  * Starts services in order. When one can't start, the earlier ones are stopped, and its error is thrown.
  */

@@ -2,7 +2,7 @@ import type { Db } from '../connection/db.ts';
 import pg from 'pg';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
-import { service, type Service, untilAborted } from '@research-mirror/runtime/service';
+import { orAborted, service, type Service } from '@research-mirror/runtime/service';
 import { onConnection, resolveConnection, type ConnectionOptions } from '../connection/pool.ts';
 import { databaseError, isDatabaseDown } from '../connection/sql-state.ts';
 
@@ -105,36 +105,28 @@ export async function listen(
   signal: AbortSignal,
   onHeard?: () => void,
 ): Promise<boolean> {
-  const config = await unlessAborted(signal, resolveConnection(connection));
+  const config = await orAborted(resolveConnection(connection), signal);
   const client = new pg.Client(config);
   const lost = new Promise<void>((resolve) => {
     client.on('error', () => resolve());
     client.on('end', () => resolve());
   });
   try {
-    await unlessAborted(signal, client.connect());
+    await orAborted(client.connect(), signal);
     const channel = channelOf(schema);
     await client.query(`listen ${client.escapeIdentifier(channel)}`);
     const first = new Promise<boolean>((resolve) => client.once('notification', () => resolve(true)));
     const notify = onConnection(config, (other) => other.query('select pg_notify($1, $2)', [channel, '']));
-    await unlessAborted(signal, notify);
+    await orAborted(notify, signal);
     if (!(await Promise.race([first, clock.sleep(SELF_TEST, signal).then(() => false)]))) return false;
     if (onHeard === undefined) return true;
     client.on('notification', onHeard);
     onHeard();
-    await unlessAborted(signal, lost);
+    await orAborted(lost, signal);
     return true;
   } catch (error) {
     throw databaseError(error);
   } finally {
     await client.end().catch(() => {});
   }
-}
-
-/** Waits for `task`, or throws the signal's reason as soon as it is aborted; the task itself goes on then. */
-function unlessAborted<T>(signal: AbortSignal, task: Promise<T>): Promise<T> {
-  const over = new AbortController();
-  const either = AbortSignal.any([signal, over.signal]);
-  const aborted = untilAborted(either).then(() => Promise.reject<T>(signal.reason as Error));
-  return Promise.race([task, aborted]).finally(() => over.abort());
 }
