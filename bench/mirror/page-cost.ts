@@ -8,7 +8,7 @@ import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { readPage } from '../../src/api/envelope.ts';
 import { newFields } from '../../src/mirror/page/write-changed.ts';
 import { columnType } from '../../src/mirror/columns/column-plan.ts';
-import { domainColumn } from '../../src/mirror/columns/domain-column.ts';
+import { domainColumn } from '../../src/mirror/columns/column-registry.ts';
 import type { ColumnRegistry } from '../../src/mirror/columns/column-registry.ts';
 import { contentHash, contentRule } from '../../src/mirror/rows/content-hash.ts';
 import { type FieldColumn, payloadText, rowContent } from '../../src/mirror/rows/row-payload.ts';

@@ -267,16 +267,15 @@ export function commandService(options: CommandServiceOptions): Service {
     ready();
     try {
       for (;;) {
-        let failed = false;
+        let waitMs = LOOK_MS;
         try {
           await look(signal);
+          // Who left a command has rung already.
+          if (tasks.size === 0) waitMs = Number.POSITIVE_INFINITY;
         } catch (error) {
           signal.throwIfAborted();
-          failed = true;
           onFailure(error);
         }
-        // Who left a command has rung already.
-        const waitMs = failed || tasks.size > 0 ? LOOK_MS : Number.POSITIVE_INFINITY;
         await bell.heardWithin(waitMs, clock, signal);
       }
     } finally {

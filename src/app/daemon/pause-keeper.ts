@@ -84,16 +84,12 @@ export function pauseKeeper(
 
   return service('pauses', async ({ signal, ready }) => {
     ready();
-    let failing = false;
     for (;;) {
       try {
         await look();
-        failing = false;
       } catch (error) {
-        // Another process took the account meanwhile, or it was retired: the next look sees it.
-        const over = error instanceof LeaseLost;
-        if (!failing && !over) failures.failed('pauses', 'what is to be mirrored', error);
-        failing = !over;
+        // Else another process took the account meanwhile, or it was retired: the next look sees it.
+        if (!(error instanceof LeaseLost)) failures.failed('pauses', 'what is to be mirrored', error);
       }
       await clock.sleep(LOOK_MS, signal);
     }

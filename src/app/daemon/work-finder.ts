@@ -30,7 +30,6 @@ export function workFinder(
 ): Service {
   return service('work finder', async ({ signal, ready }) => {
     ready();
-    let failing = false;
     /** When to look for all, on `clock.monotonic()`. */
     let allAt = Number.NEGATIVE_INFINITY;
     for (;;) {
@@ -38,10 +37,8 @@ export function workFinder(
       try {
         if (now >= allAt) allAt = now + Math.max(LOOK_MS, Math.min(ALL_MS, await startDue()));
         else await startWaiting();
-        failing = false;
       } catch (error) {
-        if (!failing) onFailure(error);
-        failing = true;
+        onFailure(error);
         allAt = Number.NEGATIVE_INFINITY;
       }
       await clock.sleep(REST_MS, signal);

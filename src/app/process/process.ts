@@ -19,7 +19,7 @@ import { keyStore, type KeyStore } from '@research-mirror/runtime/kept-keys';
 import { startAll, stopAll } from '@research-mirror/runtime/service';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Logger } from '@research-mirror/runtime/logger';
-import { ReadingStarts } from '../../sync/loops/reading-starts.ts';
+import { readingStarts } from '../../sync/loops/reading-starts.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
 import { type FailureLog, failureLog } from '../failure-log.ts';
 import { logObserver } from './log-observer.ts';
@@ -152,7 +152,7 @@ export async function createProcess(options: ProcessOptions) {
     onReleased: wakeOthers,
     keys,
     owned,
-    starts: new ReadingStarts(clock),
+    starts: readingStarts(clock),
     hide: options.hide,
     onSubmission: options.onSubmission ?? (() => {}),
     onRegistered: options.onRegistered ?? (() => {}),

@@ -1,7 +1,8 @@
 import type { Db } from '../../db/connection/db.ts';
-import type { ColumnType } from '../rows/column-value.ts';
+import { type ColumnType, valueKind } from '../rows/column-value.ts';
 import { historyColumns } from '../history/archive.ts';
-import { domainColumn } from './domain-column.ts';
+import { collection } from '../../model/collections.ts';
+import { domainOf } from '../../model/domain.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { SECOND_COLUMN } from '../../model/second-column.ts';
 import { DOMAIN_COLUMN, keyColumns, relation, type Table } from '../table.ts';
@@ -95,4 +96,27 @@ export async function tableVersion(trx: Db, table: Table): Promise<number> {
   const { rows } = await trx.sql<{ relnatts: number }>`
     select relnatts from pg_class where oid = ${relation(table)}`;
   return rows[0]?.relnatts ?? 0;
+}
+
+/** No field that has a column contains U+FFFD (column-plan.ts), so no item can be taken for having this one. */
+const DOMAIN_FIELD = '\ufffddomain';
+
+/**
+ * The domain of an item: that of the first of its collection's fields that has one. Undefined for a collection whose
+ * items are no companies.
+ */
+export function domainColumn(name: string): FieldColumn | undefined {
+  const entry = collection(name);
+  const from = entry.kind === 'list' ? entry.domainFields : undefined;
+  if (from === undefined) return undefined;
+  const value = (fields: ReadonlyMap<string, string>): string | undefined => {
+    for (const field of from) {
+      const source = fields.get(field);
+      if (source === undefined || valueKind(source) !== 'string') continue;
+      const domain = domainOf(JSON.parse(source) as string);
+      if (domain !== undefined) return domain;
+    }
+    return undefined;
+  };
+  return { field: DOMAIN_FIELD, name: DOMAIN_COLUMN, type: 'text', derived: { from, value } };
 }

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { ReadingStarts } from './reading-starts.ts';
+import { readingStarts } from './reading-starts.ts';
 
 const NEVER = new AbortController().signal;
 
 /** Readings that end when they are told to. */
 function readings() {
   const clock = new VirtualClock();
-  const starts = new ReadingStarts(clock);
+  const starts = readingStarts(clock);
   const begun: PromiseWithResolvers<void>[] = [];
   const begin = (signal = NEVER): Promise<void> =>
     starts.begin(() => {

@@ -11,27 +11,20 @@ const FIRST_MS = 2_000;
  * answer waits in memory. A reading that lasts gives its place up after its first seconds, so that readings which wait
  * for their rate limit keep nobody out.
  */
-export class ReadingStarts {
-  readonly #places = new Places(AT_ONCE);
-  readonly #clock: Pick<Clock, 'sleep'>;
-
-  constructor(clock: Pick<Clock, 'sleep'>) {
-    this.#clock = clock;
-  }
-
-  /**
-   * Waits for a place, and runs `task`.
-   * @param signal ends the wait, not the task
-   * @throws the signal's reason; errors of `task`
-   */
-  async begin<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const leave = await this.#places.take(signal);
-    const over = new AbortController();
-    this.#clock.sleep(FIRST_MS, over.signal).then(leave, leave);
-    try {
-      return await task();
-    } finally {
-      over.abort();
-    }
-  }
+export function readingStarts(clock: Pick<Clock, 'sleep'>) {
+  const places = new Places(AT_ONCE);
+  return {
+    /**
+     * Waits for a place, and runs `task`.
+     * @param signal ends the wait, not the task
+     * @throws the signal's reason; errors of `task`
+     */
+    async begin<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
+      const leave = await places.take(signal);
+      const over = new AbortController();
+      clock.sleep(FIRST_MS, over.signal).then(leave, leave);
+      return task().finally(() => over.abort());
+    },
+  };
 }
+export type ReadingStarts = ReturnType<typeof readingStarts>;

@@ -10,7 +10,7 @@ import type { Db } from '../../../src/db/connection/db.ts';
 import { takeAccount } from '../../../src/db/ownership/lease.ts';
 import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../../src/db/ownership/process-identity.ts';
-import { ReadingStarts } from '../../../src/sync/loops/reading-starts.ts';
+import { readingStarts } from '../../../src/sync/loops/reading-starts.ts';
 
 export const SILENT_LOG = createLogger(
   { write: () => {} },
@@ -37,7 +37,7 @@ export async function quietParts(
     failures: failureLog(SILENT_LOG, clock, 'daemon'),
     observers: [],
     owned: new OwnedAccounts(),
-    starts: new ReadingStarts(clock),
+    starts: readingStarts(clock),
     schedule: createSchedule(config),
     clock,
     keys: scratchKeys,

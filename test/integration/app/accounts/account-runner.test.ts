@@ -78,10 +78,7 @@ describe('an account that was taken from the only daemon, which has nothing to w
       if (opened === 1) await opening.promise;
       return starts.begin(task, signal);
     };
-    service = accountsService(
-      { ...account.parts, starts: Object.assign(Object.create(starts), { begin }) as typeof starts },
-      account.config.service.keys,
-    );
+    service = accountsService({ ...account.parts, starts: { begin } }, account.config.service.keys);
     await service.start();
     await eventually('it to be opened', () => opened === 1);
     const { token } = (await owner()) ?? {};

@@ -4,7 +4,7 @@ import { hashOfKey } from '../../../../src/config/secret.ts';
 import { takeFor, withAccount } from '../../../../src/app/accounts/with-account.ts';
 import type { Fence } from '../../../../src/model/fence.ts';
 import { DatabaseWentBack } from '../../../../src/model/errors.ts';
-import { ReadingStarts } from '../../../../src/sync/loops/reading-starts.ts';
+import { readingStarts } from '../../../../src/sync/loops/reading-starts.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
@@ -59,7 +59,7 @@ describe('an account that was taken and is not open yet', () => {
 
   it('stays taken while it stands in line, however long, and is released where a stop ends the wait', async () => {
     // As long as no time passes, nobody gives a place up.
-    const starts = new ReadingStarts(new VirtualClock());
+    const starts = readingStarts(new VirtualClock());
     const others = Promise.withResolvers<string>();
     const inFront = Array.from({ length: 16 }, () =>
       starts.begin(() => others.promise, new AbortController().signal),
