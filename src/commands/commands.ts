@@ -49,9 +49,7 @@ export interface Asking {
  */
 export async function ask(db: Db, all: readonly unknown[], asking: Asking): Promise<unknown[]> {
   const { kind, to, onProgress, lives, clock, signal } = asking;
-  const commands = all.map((each): { id: string; given: string } => {
-    return { id: randomUUID(), given: JSON.stringify(each) };
-  });
+  const commands = all.map((each) => ({ id: String(randomUUID()), given: JSON.stringify(each) }));
   const results = new Map<string, unknown>();
   /** Those that are not done, with the progress that was shown. */
   const open = new Map(commands.map(({ id }) => [id, { isQueued: true, shown: 'null' }]));
