@@ -195,7 +195,7 @@ describe('a proof of all that was answered', () => {
     told.length = 0;
     await proveAll();
     // Until the second one is proven, too, not everything is.
-    expect(told).toEqual(['a', 'b watchlist']);
+    expect(told).toEqual(['a', 'b', '= watchlist']);
   });
 
   it('makes true what was claimed before it was asked for, and nothing later', async () => {
@@ -206,10 +206,22 @@ describe('a proof of all that was answered', () => {
     await page();
     complete(1);
     await clock.runUntil(proof);
-    expect([told, source.hasClaims]).toEqual([['a', 'a watchlist', 'b'], true]);
+    expect([told, source.hasClaims]).toEqual([['a', 'a', '= watchlist', 'b'], true]);
     await proveAll();
-    expect(told.slice(3)).toEqual(['a watchlist']);
+    expect(told.slice(4)).toEqual(['a', '= watchlist']);
     expect(source.hasClaims).toBe(false);
+  });
+
+  it('makes true, without another request, what was claimed once a proof had followed every answer', async () => {
+    const { source, told, proveAll, complete, own, other } = await used();
+    await proveAll();
+    const asked = own.sent.length + other.sent.length;
+    told.length = 0;
+    // The page was committed after the proof of its answer.
+    complete();
+    await proveAll();
+    expect([told, source.hasClaims]).toEqual([['= watchlist'], false]);
+    expect(own.sent.length + other.sent.length).toBe(asked);
   });
 
   it('leaves to the next one what was claimed where it fails', async () => {
@@ -219,7 +231,7 @@ describe('a proof of all that was answered', () => {
     await expect(proveAll()).rejects.toThrow('reset');
     own.failure = undefined;
     await proveAll();
-    expect(told).toEqual(['a', 'a watchlist', 'b']);
+    expect(told).toEqual(['a', 'a', '= watchlist', 'b']);
   });
 
   it('never comes of a key that is refused by now: what it answered is not built upon', async () => {

@@ -131,6 +131,8 @@ export class AccountSource implements Api {
       }
     }
     this.assertOwn();
+    // Also what was claimed since, of answers that a proof had followed before they were committed.
+    await this.#storeConfirmed();
     return isProven;
   }
 
@@ -314,8 +316,14 @@ export class AccountSource implements Api {
     this.assertOwn();
     if (owner !== this.#userId) throw await this.#stopFor(keyHash, owner);
     this.#refused.delete(key);
-    const complete = this.#proofs.proven(keyHash, sent.event, sent.at);
-    await this.#store.proven(keyHash, () => this.#clock.monotonic() - sent.at, complete);
+    this.#proofs.proven(keyHash, sent.event, sent.at);
+    await this.#store.proven(keyHash, () => this.#clock.monotonic() - sent.at);
+    await this.#storeConfirmed();
+  }
+
+  async #storeConfirmed(): Promise<void> {
+    const complete = this.#proofs.confirmed();
+    if (complete.length > 0) await this.#store.complete(complete);
     this.#proofs.stored(complete);
   }
 

@@ -21,14 +21,14 @@ export function createOwnershipStore(db: Db, fence: Fence, origin: string) {
     /**
      * The key is the account's.
      * @param agoMs how long ago the proof was sent
-     * @param complete what that confirms
      */
-    proven: async (keyHash: string, agoMs: () => number, complete: readonly CompleteScope[]) => {
+    proven: async (keyHash: string, agoMs: () => number) => {
       await rememberProof(db, keyHash, agoMs);
       if (!isAdopted) await fenced(db, fence, (trx) => setOrigin(trx, userId, origin));
       isAdopted = true;
-      if (complete.length > 0) await storeComplete(db, fence, complete);
     },
+    /** What was claimed is confirmed. */
+    complete: (claims: readonly CompleteScope[]) => storeComplete(db, fence, claims),
     /** The key answered for `owner`: stops the account. @returns the reason, with the remedy */
     contradicted: async (keyHash: string, owner: string) => {
       const why = await rememberMoved(db, keyHash, userId, owner);

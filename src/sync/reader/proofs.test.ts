@@ -41,11 +41,13 @@ describe('a proof', () => {
   it('does not take away a claim of its scope that was made while the former one was stored', () => {
     const proofs = new Proofs();
     proofs.claim(claimOf(1));
-    const stored = proofs.proven('a', proofs.event(), 0);
+    proofs.proven('a', proofs.event(), 0);
+    const stored = proofs.confirmed();
     proofs.claim(claimOf(2));
     proofs.stored(stored);
     expect([stored, proofs.hasClaims]).toEqual([[claimOf(1)], true]);
-    proofs.stored(proofs.proven('a', proofs.event(), 0));
+    proofs.proven('a', proofs.event(), 0);
+    proofs.stored(proofs.confirmed());
     expect(proofs.hasClaims).toBe(false);
   });
 });
@@ -65,7 +67,7 @@ interface Told {
   readonly sentAt?: number;
 }
 
-it('whatever order answers, claims and proofs come in a key is covered by its youngest proof, owes exactly what none followed, and a claim is given when each key that answered before it has a later proof', () => {
+it('whatever order answers, claims and proofs come in a key is covered by its youngest proof, owes exactly what none followed, and a claim is confirmed when each key that answered before it has a later proof', () => {
   fc.assert(
     fc.property(fc.array(EVENT, { maxLength: 40 }), (events) => {
       const proofs = new Proofs();
@@ -87,30 +89,30 @@ it('whatever order answers, claims and proofs come in a key is covered by its yo
         else {
           const [proof] = open.splice(which % Math.max(1, open.length), 1);
           if (proof === undefined) continue;
-          const given = proofs.proven(proof.key, proof.sent, proof.sentAt);
+          proofs.proven(proof.key, proof.sent, proof.sentAt);
           told.push({ ...proof, what: 'proof' });
-          const answersBefore = (claim: Told) =>
-            told.filter((one) => one.what === 'answer' && one.index < claim.index);
-          const due = told.filter(
-            (one) =>
-              one.what === 'claim' &&
-              answersBefore(one).every((answer) => {
-                const last = answersBefore(one).findLast((each) => each.key === answer.key);
-                return isFollowed(answer.key, last?.index ?? 0);
-              }),
-          );
-          // A key that answered only after the claim may hold it back; nothing else does.
-          const names = given.map(({ scope }) => Number(scope.parent));
-          expect(due.map((one) => one.index)).toEqual(expect.arrayContaining(names));
-          const answeredLater = (claim: Told) =>
-            ['a', 'b'].some(
-              (each) =>
-                told.some((one) => one.what === 'answer' && one.key === each && one.index > claim.index) &&
-                !isFollowed(each, claim.index),
-            );
-          const certain = due.filter((claim) => !answeredLater(claim)).map((one) => one.index);
-          expect(names).toEqual(expect.arrayContaining(certain));
         }
+        const answersBefore = (claim: Told) =>
+          told.filter((one) => one.what === 'answer' && one.index < claim.index);
+        const due = told.filter(
+          (one) =>
+            one.what === 'claim' &&
+            answersBefore(one).every((answer) => {
+              const last = answersBefore(one).findLast((each) => each.key === answer.key);
+              return isFollowed(answer.key, last?.index ?? 0);
+            }),
+        );
+        // A key that answered only after the claim may hold it back; nothing else does.
+        const names = proofs.confirmed().map(({ scope }) => Number(scope.parent));
+        expect(due.map((one) => one.index)).toEqual(expect.arrayContaining(names));
+        const answeredLater = (claim: Told) =>
+          ['a', 'b'].some(
+            (each) =>
+              told.some((one) => one.what === 'answer' && one.key === each && one.index > claim.index) &&
+              !isFollowed(each, claim.index),
+          );
+        const certain = due.filter((claim) => !answeredLater(claim)).map((one) => one.index);
+        expect(names).toEqual(expect.arrayContaining(certain));
         for (const each of ['a', 'b']) {
           const own = told.filter((one) => one.key === each);
           const covered = own.some(({ what: is, sentAt = 0 }) => is === 'proof' && now - sentAt <= PROOF_MS);

@@ -67,13 +67,14 @@ export class Proofs {
     return this.#claims.size > 0;
   }
 
-  /**
-   * The proof that was sent as the event `sent`, at `sentAt`, was good. Proofs may be answered in any order.
-   * @returns the claims that every used key has proven by now; they stay until they are `stored`
-   */
-  proven(keyHash: string, sent: number, sentAt: number): readonly CompleteScope[] {
+  /** The proof that was sent as the event `sent`, at `sentAt`, was good. Proofs may be answered in any order. */
+  proven(keyHash: string, sent: number, sentAt: number): void {
     const known = this.#of(keyHash);
     if (sent > known.sent) Object.assign(known, { sent, sentAt });
+  }
+
+  /** Claims that every used key has proven by now; they stay until they are `stored`. */
+  confirmed(): readonly CompleteScope[] {
     const used = [...this.#keys.values()].filter(({ isUsed }) => isUsed);
     return [...this.#claims.values()]
       .filter(({ at }) => used.every((key) => key.sent > Math.min(key.answered, at)))

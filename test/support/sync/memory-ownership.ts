@@ -2,7 +2,10 @@ import type { OwnershipStore } from '../../../src/sync/reader/ownership-store.ts
 
 /** What an account's ownership stored, in memory. */
 export interface StoredOwnership extends OwnershipStore {
-  /** Keys that were proven, in order; `!` before one that answered for another, `?` for what was distrusted. */
+  /**
+   * Keys that were proven, in order, and `= ` with what is complete by that; `!` before a key that answered for another,
+   * `?` for what was distrusted.
+   */
   readonly told: string[];
 }
 
@@ -10,8 +13,12 @@ export function storedOwnership(): StoredOwnership {
   const told: string[] = [];
   return {
     told,
-    proven: (keyHash, _agoMs, complete) => {
-      told.push([keyHash, ...complete.map(({ scope }) => scope.collection)].join(' '));
+    proven: (keyHash) => {
+      told.push(keyHash);
+      return Promise.resolve();
+    },
+    complete: (claims) => {
+      told.push(`= ${claims.map(({ scope }) => scope.collection).join(' ')}`);
       return Promise.resolve();
     },
     contradicted: (keyHash, owner) => {
