@@ -1,6 +1,7 @@
 import { ask, type CommandHandler } from '../../commands/commands.ts';
 import type { ServiceConfig } from '../../config/config.ts';
-import { DAEMON, livingHolder, livingOwner } from '../../db/ownership/lease.ts';
+import { createFleetStore } from '../../db/ownership/fleet-store.ts';
+import { DAEMON, livingHolder } from '../../db/ownership/lease.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -40,22 +41,16 @@ export interface CommandRun<P> {
   readonly onProgress: (progress: P) => void;
 }
 
-/**
- * Does it for one account: a refused key, or a lease that is lost or another's, stops that account only.
- * @throws other errors of `work`
- */
-async function orNotDone<A extends Asked, T, P extends CollectionProgress>(
+/** A refused key, or a lease that is lost or another's, stops that account only. @returns a handler that throws other errors */
+function orNotDone<A extends Asked, T, P extends CollectionProgress>(
   { notDone }: AccountCommand<A, T, P>,
   { collections }: A,
   userId: string,
-  work: () => Promise<T[]>,
-): Promise<T[]> {
-  try {
-    return await work();
-  } catch (error) {
+) {
+  return (error: unknown): T[] => {
     if (!(error instanceof KeyRefused || error instanceof LeaseLost)) throw error;
     return collections.map((name) => notDone(userId, name, messageOf(error)));
-  }
+  };
 }
 
 /** Carries the command out in a daemon, for the accounts of its row: one, or those of an older version's row. */
@@ -85,7 +80,7 @@ export function commandHandler<A extends Asked, T, P extends CollectionProgress>
         throw error;
       }
     };
-    const all = asked.userIds.map((userId) => orNotDone(command, asked, userId, () => workOn(userId)));
+    const all = asked.userIds.map((userId) => workOn(userId).catch(orNotDone(command, asked, userId)));
     return (await Promise.all(all)).flat();
   };
 }
@@ -108,7 +103,7 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
 ): Promise<{ readonly results: readonly T[]; readonly unknownKeys: readonly UnknownKey[] }> {
   return asProcess(config, command.name, options, async ({ context }) => {
     // Past the line for a connection, which the accounts of this process may fill.
-    const { urgentDb: db, identity, link } = context;
+    const { urgentDb: db, processId, identity, link } = context;
     const { accounts, unknownKeys } = await findAccounts(context, options.signal);
     const failed = new AbortController();
     const signal = AbortSignal.any([options.signal, failed.signal]);
@@ -137,18 +132,16 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
         return leave([userId], error.by.processId);
       }
     };
-    const owners = await Promise.all(
-      Array.from(accounts.keys(), async (userId) => ({
-        userId,
-        owner: await livingOwner(db, userId, identity),
-      })),
-    );
-    const byDaemon = Map.groupBy(owners, ({ owner }) => (owner?.command === DAEMON ? owner.processId : ''));
-    const parts = Array.from(byDaemon, ([daemon, its]) => {
-      const userIds = its.map(({ userId }) => userId);
-      if (daemon !== '') return [leave(userIds, daemon)];
-      return userIds.map((userId) => orNotDone(command, asked, userId, () => take(userId)));
-    }).flat();
+    const { living, accounts: rows } = await createFleetStore(db, processId, identity).look();
+    const byDaemon = Map.groupBy(accounts.keys(), (userId) => {
+      const owner = living.find((each) => each.processId === rows.get(userId)?.owner);
+      return owner?.command === DAEMON ? owner.processId : '';
+    });
+    const parts = Array.from(byDaemon, ([daemon, userIds]) =>
+      daemon === ''
+        ? userIds.map((userId) => take(userId).catch(orNotDone(command, asked, userId)))
+        : [leave(userIds, daemon)],
+    ).flat();
     try {
       return { results: (await Promise.all(parts)).flat(), unknownKeys };
     } catch (error) {
