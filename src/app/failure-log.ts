@@ -23,8 +23,6 @@ export interface FailureLog {
 
 /** How long (ms) the same failure of the same place is not logged again. */
 const AGAIN_MS = 3_600_000;
-/** Of more places the oldest is forgotten. */
-const MOST_PLACES = 1_000;
 
 /**
  * @param who a daemon logs accounts that stop, and problems, each by itself: a failure that is part of one is no
@@ -47,10 +45,7 @@ export function failureLog(
     if (logged.has(error)) return false;
     logged.add(error);
     if (same) return false;
-    last.delete(place);
     last.set(place, { text, at: now });
-    const [oldest] = last.keys();
-    if (last.size > MOST_PLACES && oldest !== undefined) last.delete(oldest);
     return true;
   };
 
