@@ -1,4 +1,4 @@
-import { databaseTime, type Db, onlyRow } from '../connection/db.ts';
+import { type Db, onlyRow } from '../connection/db.ts';
 import { otherOwner } from './account-identity.ts';
 
 /** What this and earlier runs know of a key. */
@@ -42,14 +42,10 @@ export async function rememberKey(
       _user_id = coalesce(excluded._user_id, k._user_id)`;
 }
 
-/** Stores that the key is its owner's. @param agoMs how long ago the proof was sent: asked after the database's time */
-export async function rememberProof(db: Db, keyHash: string, agoMs: () => number): Promise<void> {
-  const now = await databaseTime(db);
-  await db.state
-    .updateTable('api_key')
-    .set({ pinged_at: new Date(now.getTime() - agoMs()), error: null })
-    .where('key_hash', '=', keyHash)
-    .execute();
+/** Stores that the key is its owner's, by a proof that was sent at that moment. */
+export async function rememberProof(trx: Db, keyHash: string, pinged_at: Date): Promise<void> {
+  const key = trx.state.updateTable('api_key').set({ pinged_at, error: null });
+  await key.where('key_hash', '=', keyHash).execute();
 }
 
 /**

@@ -23,22 +23,23 @@ export function createOwnershipStore(db: Db, fence: Fence, origin: string) {
      * @param agoMs how long ago the proof was sent
      */
     proven: async (keyHash: string, agoMs: () => number) => {
-      await rememberProof(db, keyHash, agoMs);
-      if (!isAdopted) await fenced(db, fence, (trx) => setOrigin(trx, userId, origin));
+      await fenced(db, fence, async (trx, now) => {
+        await rememberProof(trx, keyHash, new Date(now.getTime() - agoMs()));
+        if (!isAdopted) await setOrigin(trx, userId, origin);
+      });
       isAdopted = true;
     },
     /** What was claimed is confirmed. */
     complete: (claims: readonly CompleteScope[]) => storeComplete(db, fence, claims),
     /** The key answered for `owner`: stops the account. @returns the reason, with the remedy */
-    contradicted: async (keyHash: string, owner: string) => {
-      const why = await rememberMoved(db, keyHash, userId, owner);
-      await fenced(db, fence, async (trx, now) => {
+    contradicted: (keyHash: string, owner: string) =>
+      fenced(db, fence, async (trx, now) => {
+        const why = await rememberMoved(trx, keyHash, userId, owner);
         await forgetReadings(trx, userId, now);
         const account = trx.state.updateTable('account').set({ state: 'stopped', error: why });
         await account.where('_user_id', '=', userId).execute();
-      });
-      return why;
-    },
+        return why;
+      }),
     /** Forgets conclusions from answers that will never be proven. */
     distrust: () => fenced(db, fence, (trx) => forgetConclusions(trx, userId)),
   };
