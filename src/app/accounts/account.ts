@@ -121,7 +121,7 @@ export class Account {
     const linked = await Promise.all(keys.map((key) => linkKey(link, key, budgetStore)));
     const ownership = createOwnershipStore(db, fence, config.service.url);
     await openHistory(db, fence, config.collections, config.history.kept);
-    return new Account(context, fence, new AccountSource(fence.userId, linked, ownership, link.clock));
+    return new Account(context, fence, new AccountSource(fence.userId, linked, ownership, context.clock));
   }
 
   private constructor(context: ProcessContext, fence: Fence, source: AccountSource) {

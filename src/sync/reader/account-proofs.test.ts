@@ -82,7 +82,7 @@ function setUp(more: Partial<OwnershipStore> = {}) {
   const complete = (at = 0): void =>
     source.claimComplete({
       scope: { userId: '7', collection: 'watchlist', parent: '' },
-      completeAsOf: new Date(at),
+      completeAsOf: new Date(clock.now() + at),
     });
   return { clock, told, source, page, account, ping, proveAll, complete, own, other };
 }
@@ -241,6 +241,13 @@ describe('a proof of all that was answered', () => {
     expect(await proveAll()).toBe(false);
     expect([told, source.hasClaims]).toEqual([['a', '?', 'b'], false]);
     expect(await proveAll()).toBe(true);
+  });
+
+  it('never comes where no key is good any more, also for those who ask after the refusal', async () => {
+    const { proveAll, own, other } = await used();
+    own.failure = REFUSED;
+    other.failure = REFUSED;
+    expect([await proveAll(), await proveAll()]).toEqual([false, false]);
   });
 
   it('counts what the service refused to answer, too: a list that is not there may be another account’s', async () => {

@@ -38,7 +38,7 @@ export class AccountSource implements Api {
   readonly keys: readonly AccountKey[];
   readonly #userId: string;
   readonly #store: OwnershipStore;
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #clock: Pick<Clock, 'monotonic' | 'now'>;
   readonly #proofs = new Proofs();
   /** Those under way: each resolves with why it failed; undefined: it did not, or its sender was stopped. */
   readonly #pings = new Map<AccountKey, Promise<unknown>>();
@@ -50,7 +50,7 @@ export class AccountSource implements Api {
     userId: string,
     keys: readonly AccountKey[],
     store: OwnershipStore,
-    clock: Pick<Clock, 'monotonic'>,
+    clock: Pick<Clock, 'monotonic' | 'now'>,
   ) {
     this.#userId = userId;
     this.keys = keys;
@@ -116,7 +116,7 @@ export class AccountSource implements Api {
   /**
    * Proves that everything that was answered before this call is the account's own: by a ping of each key that was
    * sent after the key's last answer. What earlier processes left was answered by any of the keys.
-   * @returns false where a key that answered is refused now
+   * @returns false where a key that answered, or each, is refused now
    * @throws AccountMoved; what pings throw
    */
   async proveAll(waiting: Waiting): Promise<boolean> {
@@ -133,7 +133,7 @@ export class AccountSource implements Api {
     this.assertOwn();
     // Also what was claimed since, of answers that a proof had followed before they were committed.
     await this.#storeConfirmed();
-    return isProven;
+    return isProven && this.keys.some((each) => !this.#refused.has(each));
   }
 
   /**
@@ -155,6 +155,11 @@ export class AccountSource implements Api {
   /** Has it stored with the next proof. Call it when what it rests on is committed. */
   claimComplete(claim: CompleteScope): void {
     this.#proofs.claim(claim);
+  }
+
+  /** Whether what was read from that moment on (the database's time) may be called complete. */
+  trusts(began: Date): boolean {
+    return this.#proofs.trusts(began);
   }
 
   /** Something is complete as soon as the next proof confirms it. */
@@ -285,7 +290,7 @@ export class AccountSource implements Api {
       if (!over.aborted) failure = error;
       if (!refusesKey(error)) throw error;
       this.#refused.set(key, error);
-      if (this.#proofs.refused(key.keyHash)) await this.#store.distrust();
+      if (this.#proofs.refused(key.keyHash, this.#clock.now())) await this.#store.distrust();
       throw error;
     } finally {
       this.#pings.delete(key);

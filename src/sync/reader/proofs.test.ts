@@ -21,11 +21,14 @@ describe('a proof', () => {
     proofs.proven('a', proofs.event(), 0);
     proofs.answered('a');
     proofs.claim(claimOf(0));
-    expect(proofs.refused('a')).toBe(true);
+    expect(proofs.refused('a', 5_000)).toBe(true);
     expect([proofs.covers('a', 0), proofs.owesProof('a'), proofs.hasClaims]).toEqual([false, false, false]);
+    // Of what was read before, and is committed only now.
+    proofs.claim(claimOf(5_000));
+    expect([proofs.hasClaims, proofs.trusts(new Date(5_000))]).toEqual([false, false]);
     // Nothing rests on a key that was not used.
-    proofs.claim(claimOf(0));
-    expect([proofs.refused('b'), proofs.hasClaims]).toEqual([false, true]);
+    proofs.claim(claimOf(5_001));
+    expect([proofs.refused('b', 6_000), proofs.hasClaims]).toEqual([false, true]);
   });
 
   it('is owed by each key for what earlier processes left, and by this one for its own answers alone', () => {

@@ -24,6 +24,8 @@ export class Proofs {
   readonly #keys = new Map<string, KeyProofs>();
   /** What readings found complete, by scope. In memory alone: the next process reads it again. */
   readonly #claims = new Map<string, { readonly claim: CompleteScope; readonly at: number }>();
+  /** When a key was refused last whose answers no proof had followed (ms, the database's time). */
+  #distrustedAt = Number.NEGATIVE_INFINITY;
 
   /** Numbers an event: the sending of a proof, or a question. */
   event(): number {
@@ -60,7 +62,13 @@ export class Proofs {
 
   /** Call it when what the claim rests on is committed. A later one of its scope takes its place. */
   claim(claim: CompleteScope): void {
-    this.#claims.set(scopeName(claim.scope), { claim, at: this.event() });
+    if (this.trusts(claim.completeAsOf))
+      this.#claims.set(scopeName(claim.scope), { claim, at: this.event() });
+  }
+
+  /** Whether conclusions may rest on what was read from that moment on: no proof of it is missing for good. */
+  trusts(began: Date): boolean {
+    return began.getTime() > this.#distrustedAt;
   }
 
   get hasClaims(): boolean {
@@ -88,12 +96,18 @@ export class Proofs {
     }
   }
 
-  /** The key is refused: no proof of its answers will come. @returns whether conclusions rest on some of them */
-  refused(keyHash: string): boolean {
+  /**
+   * The key is refused: no proof of its answers will come. Readings under way may rest on them, too.
+   * @param now the database's time (ms)
+   * @returns whether conclusions rest on some of them
+   */
+  refused(keyHash: string, now: number): boolean {
     const isOwed = this.owesProof(keyHash);
     this.#keys.delete(keyHash);
-    if (isOwed) this.#claims.clear();
-    return isOwed;
+    if (!isOwed) return false;
+    this.#claims.clear();
+    this.#distrustedAt = now;
+    return true;
   }
 
   /** No proof will follow at all. */

@@ -229,14 +229,16 @@ export class DeletionConfirmer {
     read: ReadWhole | undefined,
     options: ConfirmOptions,
   ): Promise<ReadOutcome> {
-    const { store, mirror, fence, gracePeriodMs } = this.#context;
+    const { store, mirror, fence, source, gracePeriodMs } = this.#context;
     const { scope } = session;
     const hasProven = (await store.suspectsOf(scope)).some(({ proven }) => proven);
     const totals = hasProven ? await this.#delete(session, options) : NO_TOTALS;
     if (read === undefined) return { ...NOTHING, totals };
     const left = await store.suspectsOf(scope);
-    // A suspect that is younger than the walk counts, too: another reading may have missed what this one missed.
-    if (read.conclusive && !read.complete && left.length === 0) {
+    // A suspect that is younger than the walk counts, too: another reading may have missed what this one missed. That
+    // there is none says nothing where all were forgotten since, with a key whose answers are not to be trusted.
+    const isFinished = read.conclusive && !read.complete && left.length === 0;
+    if (isFinished && source.trusts(read.began)) {
       const completeAsOf = new Date(read.began.getTime() - gracePeriodMs);
       // A collection of lists is complete as of the earliest of them: that is saved when all are read.
       const collection = scope.parent === '' ? { collection: { completeAsOf } } : {};
