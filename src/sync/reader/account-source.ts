@@ -1,5 +1,6 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
+import { orAborted } from '@research-mirror/runtime/service';
 import {
   type Api,
   type ObjectRequest,
@@ -273,7 +274,7 @@ export class AccountSource implements Api {
       if (failure !== undefined) throw failure;
       const underWay = this.#pings.get(key);
       if (underWay === undefined) await this.#ping(key, { signal, ...(stop && { stop }) }, over);
-      else failure = await settled(underWay, over);
+      else failure = await orAborted(underWay, over);
     }
   }
 
@@ -340,14 +341,4 @@ export class AccountSource implements Api {
     this.#moved = new AccountMoved(await this.#store.contradicted(keyHash, owner));
     return this.#moved;
   }
-}
-
-/** What `task` resolves with, which never rejects; undefined once the signal is aborted. */
-async function settled(task: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
-  const left = Promise.withResolvers<void>();
-  const leave = (): void => left.resolve();
-  signal.addEventListener('abort', leave, { once: true });
-  const result = await Promise.race([task, left.promise]);
-  signal.removeEventListener('abort', leave);
-  return result;
 }
