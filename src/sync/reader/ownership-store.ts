@@ -18,10 +18,7 @@ export function createOwnershipStore(db: Db, fence: Fence, origin: string) {
   const { userId } = fence;
   let isAdopted = false;
   return {
-    /**
-     * The key is the account's.
-     * @param agoMs how long ago the proof was sent
-     */
+    /** The key is the account's. @param agoMs how long ago the proof was sent */
     proven: async (keyHash: string, agoMs: () => number) => {
       await fenced(db, fence, async (trx, now) => {
         await rememberProof(trx, keyHash, new Date(now.getTime() - agoMs()));

@@ -97,8 +97,7 @@ export class Proofs {
   }
 
   /**
-   * The key is refused: no proof of its answers will come. Readings under way may rest on them, too.
-   * @param now the database's time (ms)
+   * The key is refused: no proof of its answers will come, on which readings under way may rest, too.
    * @returns whether conclusions rest on some of them
    */
   refused(keyHash: string, now: number): boolean {
