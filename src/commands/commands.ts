@@ -49,10 +49,10 @@ export interface Asking {
  */
 export async function ask(db: Db, all: readonly unknown[], asking: Asking): Promise<unknown[]> {
   const { kind, to, onProgress, lives, clock, signal } = asking;
-  const commands = all.map((each) => ({ id: String(randomUUID()), given: JSON.stringify(each) }));
+  const commands = all.map((each) => ({ id: randomUUID(), given: JSON.stringify(each) }));
   const results = new Map<string, unknown>();
   /** Those that are not done, with the progress that was shown. */
-  const open = new Map(commands.map(({ id }) => [id, { isQueued: true, shown: 'null' }]));
+  const open = new Map(commands.map(({ id }) => [id as string, { isQueued: true, shown: 'null' }]));
   const update = (set: object) =>
     db.state
       .updateTable('command')

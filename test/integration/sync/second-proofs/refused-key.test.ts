@@ -11,9 +11,10 @@ it('a full reading is not complete whose suspects were forgotten with a key that
     account.query(`select complete_as_of from mirror.freshness where collection = 'research_jobs'`);
   await account.read('research_jobs', 'full');
   const before = await completeAsOf();
-  const [{ id = '' } = {}] = await account.query<{ id: string }>(
+  const [row] = await account.query<{ id: string }>(
     `select job_id as id from mirror.research_jobs order by job_id limit 1`,
   );
+  const id = row?.id ?? '';
   await account.sandbox.control.mutate({ op: 'delete', collection: 'research_jobs', id });
 
   const { source } = account.current;
