@@ -44,9 +44,8 @@ export function failureLog(
     const same = before?.text === text && now - before.at < AGAIN_MS;
     if (logged.has(error)) return false;
     logged.add(error);
-    if (same) return false;
-    last.set(place, { text, at: now });
-    return true;
+    if (!same) last.set(place, { text, at: now });
+    return !same;
   };
 
   return {

@@ -5,6 +5,7 @@ import { DAEMON, livingHolder } from '../../db/ownership/lease.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
+import { Stopped } from '@research-mirror/runtime/service';
 import type { AccountRunner } from '../accounts/account-runner.ts';
 import { findAccounts, type UnknownKey } from '../accounts/account-keys.ts';
 import type { Account, ProcessContext } from '../accounts/account.ts';
@@ -145,7 +146,7 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
     try {
       return { results: (await Promise.all(parts)).flat(), unknownKeys };
     } catch (error) {
-      failed.abort(error);
+      failed.abort(new Stopped('the command'));
       await Promise.allSettled(parts);
       throw error;
     }
