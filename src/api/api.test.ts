@@ -1,15 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { PAGE, playedApis, playing, RESEARCH, status } from '../../test/support/network/played-api.ts';
 import { type Budget, NotSent } from '../budget/budget.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
 import {
   AnswerTooLarge,
   MalformedAnswer,
   RateLimited,
+  ServiceDown,
   ServiceError,
   TransportError,
 } from '../model/errors.ts';
 import type { Exchange } from './attempt.ts';
+import { PRIORITY } from '../budget/priorities.ts';
+import { PING_ROUTE, ServiceGate } from './service-gate.ts';
 
 const apiOf = playedApis();
 
@@ -73,6 +77,20 @@ describe('a page', () => {
     ]);
     expect(own).toEqual(exchanges);
   });
+});
+
+it('says that the service is down by the request, too, that finds out', async () => {
+  const gate = new ServiceGate(
+    systemClock,
+    () => 0,
+    () => {},
+  );
+  const { api, exchanges } = await apiOf(status(500, 'oops'), { gate });
+  const asked = { path: PING_ROUTE, route: PING_ROUTE, priority: PRIORITY.POLL, signal: RESEARCH.signal };
+  const ask = (): Promise<unknown> => api.object(asked).catch((error: unknown) => error);
+  expect([await ask(), await ask()]).toEqual([expect.any(ServiceError), expect.any(ServiceDown)]);
+  // Five attempts are one request's; the third that failed after them shut the gate.
+  expect(exchanges).toHaveLength(8);
 });
 
 describe('a budget', () => {

@@ -14,6 +14,7 @@ import type { Random, Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { attempt, type ApiContext, type ServiceRequest } from './attempt.ts';
 import { readObject, readPage, refuseFalseEnd, servedBy, type ObjectAnswer } from './envelope.ts';
+import { isAnswer } from './service-gate.ts';
 import { sendOnce, type OnceRequest, type RawAnswer } from './once.ts';
 import { quote, refusal, refuseOtherSuccess } from './refusal.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
@@ -166,7 +167,13 @@ export function createApi(options: ApiOptions): Api {
 
   const request = <T>(asked: ObjectRequest, path: string, read: Read<T>): Promise<T> => {
     const signal = asked.stop === undefined ? asked.signal : AbortSignal.any([asked.signal, asked.stop]);
-    return withRetries(() => outcomeOf(asked, path, read), { clock, random }, signal, options.retries);
+    const attempted = async (): Promise<{ readonly value: T } | Failure> => {
+      const outcome = await outcomeOf(asked, path, read);
+      if (!('error' in outcome) || isAnswer(outcome.error)) return outcome;
+      // The probe, too, says that it is the service: all may wait for a ping that is the probe.
+      return { ...outcome, error: options.gate?.down() ?? outcome.error };
+    };
+    return withRetries(attempted, { clock, random }, signal, options.retries);
   };
 
   return {

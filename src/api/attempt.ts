@@ -65,7 +65,7 @@ export interface ApiContext {
   readonly scrub: (text: string) => string;
   readonly onExchange?: (exchange: Exchange) => void;
   /** Of the service: shut while it is down. */
-  readonly gate?: Pick<ServiceGate, 'enter'> | undefined;
+  readonly gate?: Pick<ServiceGate, 'enter' | 'down'> | undefined;
   /** Whether a stop is waited for by somebody who goes on with the work; left out: no. */
   readonly isAwaited?: (() => boolean) | undefined;
 }

@@ -5,8 +5,9 @@ import { readKey } from '../model/key.ts';
 import { isCopy } from '../model/page.ts';
 import type { Api, ObjectRequest } from './api.ts';
 import type { ObjectAnswer } from './envelope.ts';
+import { PING_ROUTE } from './service-gate.ts';
 
-export const PING = { path: '/v1/ping', route: '/v1/ping', priority: PRIORITY.POLL } as const;
+export const PING = { path: PING_ROUTE, route: PING_ROUTE, priority: PRIORITY.POLL } as const;
 
 /** How many pings in a row a cache may answer; then it is an error. */
 const TRIES = 3;

@@ -48,6 +48,14 @@ it('shuts after eight failures in a row on two routes, and says so once', async 
   expect(news).toEqual([{ state: 'closed', reason: REASON }]);
 });
 
+it('shuts after eight failures of the ping alone, before which nothing else is sent', async () => {
+  const { news, ask } = gateOf();
+  for (let nth = 0; nth < 7; nth += 1) await ask(MAINTENANCE, '/v1/ping').catch(() => {});
+  expect(news).toEqual([]);
+  await ask(MAINTENANCE, '/v1/ping').catch(() => {});
+  expect(news).toEqual([{ state: 'closed', reason: 'requests are answered 503: maintenance' }]);
+});
+
 it('stays open for one endpoint, and for answers that are no trouble of the service', async () => {
   const { news, ask, fail } = gateOf();
   for (let nth = 0; nth < 50; nth += 1) await ask(NO_ANSWER).catch(() => {});

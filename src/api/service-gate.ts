@@ -3,9 +3,13 @@ import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { untilAborted } from '@research-mirror/runtime/service';
 import { RateLimited, ServiceDown } from '../model/errors.ts';
 
-/** So many requests without a good answer in a row, over two routes at least: it is the service, not one endpoint. */
+/**
+ * So many requests without a good answer in a row, over two routes at least: it is the service, not one endpoint. Over
+ * the ping alone, too: it goes before all others, so that nothing else is sent while it fails.
+ */
 const FAILURES = 8;
 const ROUTES = 2;
+export const PING_ROUTE = '/v1/ping';
 /** The first probe waits so long, each further one twice as long as the one before. Milliseconds. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 20_000;
@@ -77,12 +81,17 @@ export class ServiceGate {
     }
   }
 
+  /** Why nobody gets a good answer now; undefined: the gate is open. */
+  down(): ServiceDown | undefined {
+    return this.#closed && new ServiceDown(this.#closed.reason);
+  }
+
   /** @param probeOf of a probe: what it tries to end */
   #passage(route: string, probeOf?: Closed): Passage {
     return {
       mayGo: () => this.#closed === probeOf || this.#closed === undefined,
       ended: (error) => {
-        if (error === undefined || error.remedy !== 'retry' || error instanceof RateLimited) this.#answered();
+        if (error === undefined || isAnswer(error)) this.#answered();
         else if (this.#closed === undefined) this.#unanswered(route, error);
         else if (this.#closed === probeOf) this.#probeFailed(probeOf, error);
       },
@@ -97,7 +106,8 @@ export class ServiceGate {
   #unanswered(route: string, error: ClassifiedError): void {
     this.#failures += 1;
     this.#routes.add(route);
-    if (this.#failures < FAILURES || this.#routes.size < ROUTES) return;
+    const isOneEndpoint = this.#routes.size < ROUTES && route !== PING_ROUTE;
+    if (this.#failures < FAILURES || isOneEndpoint) return;
     const now = this.#clock.monotonic();
     const reason = reasonOf(error);
     const dueAt = now + FIRST_WAIT_MS * (0.5 + this.#random() / 2);
@@ -128,6 +138,11 @@ export class ServiceGate {
     this.#tell({ state: 'open', afterMs: this.#clock.monotonic() - closed.since });
     nextTurn(closed);
   }
+}
+
+/** Whether the service is there: it refuses a request as its own. */
+export function isAnswer(error: ClassifiedError): boolean {
+  return error.remedy !== 'retry' || error instanceof RateLimited;
 }
 
 function nextTurn(closed: Closed, down?: ServiceDown): void {

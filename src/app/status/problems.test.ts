@@ -163,6 +163,13 @@ describe('what is wrong', () => {
     ]);
   });
 
+  it('says once what one failure is to a collection and to the lists of another', () => {
+    const [lastError, state] = ['GET /v1/ping was answered 500: oops', 'failing'] as const;
+    const items = lists({ state, lastError: `5 lists could not be read, the last one: ${lastError}` });
+    const { problems } = lines([account([items, watchlist({ state, lastError })])]);
+    expect(problems).toEqual([expect.stringContaining('oops; affects 42/lists, 42/watchlist;')]);
+  });
+
   it('reports failing collections as problems, imperfect data as notes', () => {
     const failing = lists({ state: 'failing', lastError: 'answers HTML', nextPollAt: before(11 * HOUR) });
     const { problems, notes } = lines([

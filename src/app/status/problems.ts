@@ -244,7 +244,8 @@ function failure(where: string, { lastError, failingSince: since }: CollectionSt
   const down = said.indexOf(SERVICE_DOWN);
   // One list's error is quoted with how many of them failed.
   if (down !== -1) return { cause: 'service_down', ...ofOrigin('', said.slice(down)), ...at };
-  return { cause: 'collection_failing', ...ofOrigin('can’t be read: ', said), ...at };
+  const origin = withoutPlace(said.replace(/^\d+ lists could not be read, the last one: /, ''));
+  return { cause: 'collection_failing', what: `can’t be read: ${said}`, origin, ...at };
 }
 
 function ofOrigin(before: string, why: string): Pick<FoundProblem, 'what' | 'origin'> {
