@@ -214,6 +214,18 @@ CREATE INDEX lists_history_age ON mirror.lists_history USING btree (_user_id, _v
 CREATE INDEX lists_history_change ON mirror.lists_history USING btree (_user_id, _change_id);
 CREATE INDEX lists_history_deletes ON mirror.lists_history USING btree (_user_id, _change_id) WHERE (_op = 'delete'::text);
 
+create table mirror.operator_log (
+  _user_id bigint not null,
+  act_id bigint not null,
+  at timestamp with time zone default clock_timestamp() not null,
+  act text not null,
+  arguments jsonb not null,
+  database_user text,
+  os_user text,
+  program text,
+  constraint operator_log_pkey PRIMARY KEY (_user_id, act_id)
+);
+
 create table mirror.quarantine (
   _user_id bigint not null,
   collection text not null,
@@ -1620,6 +1632,10 @@ CREATE OR REPLACE FUNCTION mirror.cancel_submission(submission_id bigint)
 AS $function$
 declare
   moment constant timestamptz := clock_timestamp();
+  caller constant text := session_user;
+  -- Set by the command.
+  os_user constant text := nullif(current_setting('research_mirror.os_user', true), '');
+  program constant text := nullif(current_setting('research_mirror.program', true), '');
   found_account bigint;
   found_state text;
 begin
@@ -1639,8 +1655,14 @@ begin
     raise exception using errcode = 'RM017',
       message = format('submission %s is %s: only queued and held ones can be cancelled', cancel_submission.submission_id, found_state);
   end if;
+  if found_state = 'cancelled' then
+    return true;
+  end if;
   update "mirror".submissions s set state = 'cancelled', done_at = moment
   where s._user_id = found_account and s.submission_id = cancel_submission.submission_id and s.state in ('queued', 'held');
+  insert into "mirror".operator_log (_user_id, act, arguments, database_user, os_user, program)
+  values (found_account, 'submissions cancel', jsonb_build_object('submission_id', cancel_submission.submission_id),
+    caller, os_user, program);
   return true;
 end $function$
 ;
@@ -2674,6 +2696,24 @@ comment on column mirror.lists_versions._valid_to is 'When it was superseded, or
 comment on column mirror.lists_versions._is_current is 'Whether the row is so now.';
 
 comment on column mirror.lists_versions._op is 'What ended it: update or delete; null for the current version.';
+
+comment on table mirror.operator_log is 'One row for each act of a person: who did what, and when. It is kept for ever. Nobody but its owner can write it.';
+
+comment on column mirror.operator_log._user_id is 'Owner of the API key; 0: the act is about no single account.';
+
+comment on column mirror.operator_log.act_id is 'Number of the act.';
+
+comment on column mirror.operator_log.at is 'When, by the database''s clock.';
+
+comment on column mirror.operator_log.act is 'The command that did it: accounts retire, accounts retire --undo, accounts move, columns set-type, distribute, forget, forget --undo, submissions cancel, submissions release, sync --accept-deletions.';
+
+comment on column mirror.operator_log.arguments is 'What it was told, and what came of it. Of rows that were forgotten: hashes of their keys, as forgotten has them.';
+
+comment on column mirror.operator_log.database_user is 'Login in Postgres of who asked; null: an older program asked.';
+
+comment on column mirror.operator_log.os_user is 'user@host of the process that asked, as it says; null: cancel_submission() was called by SQL.';
+
+comment on column mirror.operator_log.program is 'Version of the program that asked, as it says.';
 
 comment on table mirror.quarantine is 'Items that the service has and that could not be mirrored, verbatim, with the reason.';
 

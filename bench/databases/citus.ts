@@ -24,6 +24,7 @@ import { clusterAt } from '../../test/support/postgres/postgres-server.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, median, print, printMachine, printTable } from '../support/report.ts';
 import { onStage, withClient } from '../support/stage.ts';
+import { OPERATOR } from '../../test/support/mirror/operator.ts';
 
 const PAGE = 500;
 /** More than any key of the pages. */
@@ -126,7 +127,13 @@ await onStage(flags.citus, async (stage) => {
     }
     await makeCluster(url, workers);
     const { pauseMs } = await runDistribute(
-      { db: database.db, clock: systemClock, signal: new AbortController().signal, onStep: () => {} },
+      {
+        db: database.db,
+        clock: systemClock,
+        signal: new AbortController().signal,
+        onStep: () => {},
+        by: OPERATOR,
+      },
       { dryRun: false, shards: flags.shards },
     );
     return pauseMs ?? Number.NaN;

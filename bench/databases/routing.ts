@@ -24,6 +24,7 @@ import { Claims, print, printMachine, printTable } from '../support/report.ts';
 import { programOptions } from '../support/run-sync.ts';
 import { onStage, withClient } from '../support/stage.ts';
 import { type SentStatement, tapStatements } from './statement-tap.ts';
+import { OPERATOR } from '../../test/support/mirror/operator.ts';
 
 const flags = readFlags({ citus: '', accounts: 8, daemons: 2, minutes: 3, shards: 32 });
 const claims = new Claims();
@@ -126,7 +127,13 @@ async function distributed(url: string, name: string, workers: readonly string[]
   try {
     await migrate({ db: database.db, folder: MIGRATIONS, version: programVersion(), clock: systemClock });
     await runDistribute(
-      { db: database.db, clock: systemClock, signal: new AbortController().signal, onStep: () => {} },
+      {
+        db: database.db,
+        clock: systemClock,
+        signal: new AbortController().signal,
+        onStep: () => {},
+        by: OPERATOR,
+      },
       { dryRun: false, shards: flags.shards },
     );
   } finally {

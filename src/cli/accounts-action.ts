@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hashOfKey } from '../config/secret.ts';
 import { AccountHeld, withLease } from '../app/accounts/with-account.ts';
+import { operatorOn } from '../app/process/operator.ts';
 import { loadConfig } from '../config/load.ts';
 import { databaseTime, type Db } from '../db/connection/db.ts';
 import { setOrigin } from '../db/accounts/account-identity.ts';
@@ -10,6 +11,7 @@ import { removeData, retireAccount, takeBack, type Retired } from '../db/account
 import { listAccounts } from '../db/accounts/stored-accounts.ts';
 import { fenced } from '../db/ownership/fenced.ts';
 import { ownIdentity } from '../db/ownership/process-identity.ts';
+import { logAct } from '../db/roles/operator-log.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { countOf } from '@research-mirror/runtime/figures';
 import type { Options } from './definitions/definition.ts';
@@ -72,6 +74,7 @@ async function move(shell: Shell, userId: string, json: boolean): Promise<ExitCo
       complain(shell, `there is no account ${userId}: "accounts list" tells them`);
       return EXIT.NO;
     }
+    const by = await operatorOn(db);
     const owner = { urgentDb: db, processId: randomUUID(), identity: await ownIdentity() };
     const moving = withLease(owner, userId, async (fence) => {
       await fenced(db, fence, async (trx, now) => {
@@ -79,6 +82,7 @@ async function move(shell: Shell, userId: string, json: boolean): Promise<ExitCo
         await forgetReadings(trx, userId, now);
         const stopped = trx.state.updateTable('account').set({ state: 'active', error: null });
         await stopped.where('_user_id', '=', userId).execute();
+        await logAct(trx, by, { act: 'accounts move', userId, given: { origin } });
       });
       return forgetOwner(db, userId, keys.map(hashOfKey));
     });
@@ -102,7 +106,10 @@ async function retire(
   userId: string,
   { json, remove, undo }: Readonly<Record<'json' | 'remove' | 'undo', boolean>>,
 ): Promise<ExitCode> {
-  const outcome = undo ? await takeBack(db, userId) : await retireAccount(db, userId, await databaseTime(db));
+  const by = await operatorOn(db);
+  const outcome = undo
+    ? await takeBack(db, userId, by)
+    : await retireAccount(db, userId, { now: await databaseTime(db), by, remove });
   const isKnown = outcome !== 'unknown';
   let rows = 0;
   if (remove && isKnown) {

@@ -1,5 +1,6 @@
 import { reportColumns } from '../app/columns/column-report.ts';
 import { setColumnType, type TriedType } from '../app/columns/set-column-type.ts';
+import { operatorOn } from '../app/process/operator.ts';
 import type { Db } from '../db/connection/db.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { TypeRefused } from '../model/errors.ts';
@@ -103,12 +104,15 @@ async function setType(
   const { clock, signal, scrubber } = shell;
   let fits = true;
   try {
-    const done = await setColumnType({ db, clock, signal, ...named }, async (tried) => {
-      fits = [...tried.unfit.values()].every((count) => count === 0);
-      const said = describeTried(named.table, named.column, named.type, tried);
-      (dryRun ? shell.out : shell.err).write(scrubber.scrub(said));
-      return !dryRun && (yes || (await askPerson(shell, 'Give it this type?', named.type)));
-    });
+    const done = await setColumnType(
+      { db, clock, signal, by: await operatorOn(db), ...named },
+      async (tried) => {
+        fits = [...tried.unfit.values()].every((count) => count === 0);
+        const said = describeTried(named.table, named.column, named.type, tried);
+        (dryRun ? shell.out : shell.err).write(scrubber.scrub(said));
+        return !dryRun && (yes || (await askPerson(shell, 'Give it this type?', named.type)));
+      },
+    );
     if (dryRun) return fits ? EXIT.DONE : EXIT.NO;
     say(shell, done ? `${what} is ${named.type} now` : `${what} stays as it is`);
     return done ? EXIT.DONE : EXIT.NO;

@@ -1,4 +1,5 @@
 import { type DistributeReport, runDistribute } from '../app/distribute/run-distribute.ts';
+import { operatorOn } from '../app/process/operator.ts';
 import { MIGRATION_BOUNDS } from '../db/migrations/run-migrations.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import type { Options } from './definitions/definition.ts';
@@ -17,7 +18,10 @@ export async function distributeAction(
   const options = { which: 'own', bounds: MIGRATION_BOUNDS, direct: true } as const;
   return onMirror(shell, 'distribute', options, async ({ db }) => {
     const onStep = (words: string): unknown => shell.err.write(`${words} …\n`);
-    const report = await runDistribute({ ...shell, db, onStep }, { dryRun, shards });
+    const report = await runDistribute(
+      { ...shell, db, onStep, by: await operatorOn(db) },
+      { dryRun, shards },
+    );
     shell.out.write(json ? `${JSON.stringify(report)}\n` : describe(report, widthOfTerminal(shell.out)));
     return report.leftOvers.length > 0 ? EXIT.FAILED : EXIT.DONE;
   });

@@ -1,4 +1,5 @@
 import { type ForgottenRow, forgetRows, type NamedRows, rememberRows } from '../app/forget/forget-rows.ts';
+import { operatorOn } from '../app/process/operator.ts';
 import { listAccounts } from '../db/accounts/stored-accounts.ts';
 import type { Db } from '../db/connection/db.ts';
 import { notifyOnce } from '../db/notify/notifications.ts';
@@ -89,15 +90,16 @@ async function onlyAccount(db: Db): Promise<string> {
 async function forget(shell: Shell, db: Db, named: NamedRows, options: GivenOptions): Promise<Answer> {
   const { dryRun = false, yes = dryRun } = options;
   const { userId, list } = named;
+  const by = await operatorOn(db);
   const monotonic = (): number => shell.clock.monotonic();
   if (!yes) {
-    const would = await forgetRows(db, { ...named, dryRun: true, monotonic });
+    const would = await forgetRows(db, { ...named, dryRun: true, monotonic, by });
     if (would === undefined) return undefined;
     shell.err.write(shell.scrubber.scrub(`${describe(list, would.rows, true)}\n`));
     const agreed = await askPerson(shell, 'Erase it for good?', 'forget');
     if (!agreed) return { code: EXIT.NO, json: { userId, rows: [] }, text: 'nothing was erased' };
   }
-  const done = await forgetRows(db, { ...named, dryRun, monotonic });
+  const done = await forgetRows(db, { ...named, dryRun, monotonic, by });
   if (done === undefined) return undefined;
   const { rows, changeId = null } = done;
   if (!dryRun && changeId !== null) await notifyOnce(db, { table: 'forgotten', userId, changeId });
@@ -123,7 +125,7 @@ function describe(list: ListCollection, rows: readonly ForgottenRow[], dryRun: b
 }
 
 async function remember(_: Shell, db: Db, named: NamedRows): Promise<Answer> {
-  const found = await rememberRows(db, named);
+  const found = await rememberRows(db, named, await operatorOn(db));
   if (found === undefined) return undefined;
   const rows = named.rows.map((row, index) => ({ ...row, wasForgotten: found[index] === true }));
   const count = countOf(found.filter(Boolean).length, 'row');

@@ -1,5 +1,6 @@
 import type { Db } from '../db/connection/db.ts';
 import { fenced } from '../db/ownership/fenced.ts';
+import type { Operator } from '../db/roles/operator-log.ts';
 import { sqlState } from '../db/connection/sql-state.ts';
 import { COLLECTION_NAMES, type CollectionName, type Scope } from '../model/collections.ts';
 import type { SuspectChange } from '../model/absence.ts';
@@ -122,14 +123,14 @@ export class Mirror {
   /**
    * Deletes the scope's proven suspects, unless the brake blocks that. `data_quality` shows what is blocked, and what
    * is still suspected. A list is deleted with its items, in one transaction unless it has very many.
-   * @param options.accept lifts the brake
+   * @param options.accept who lifts the brake
    * @param options.obs number of the scope's last observation that is committed, as its reader knows it
    * @throws Superseded, DatabaseWentBack: nothing more is deleted
    */
   applyDeletions(
     fence: Fence,
     scope: Scope,
-    options: { readonly accept: boolean; readonly obs: number },
+    options: { readonly accept: Operator | false; readonly obs: number },
   ): Promise<DeletionResult> {
     return applyDeletions(this.#db, this.#options, fence, scope, options);
   }

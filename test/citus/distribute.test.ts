@@ -17,6 +17,7 @@ import { onEachNode, type TestDatabase } from '../support/postgres/postgres.ts';
 import { createLoginRole } from '../support/postgres/login-role.ts';
 import { createPlainMirror } from './plain-mirror.ts';
 import { setClockAhead } from './worker-nodes.ts';
+import { OPERATOR } from '../support/mirror/operator.ts';
 
 /** A worker would make the role on all nodes, and so would the other one at the same moment. */
 const ALONE = 'set citus.enable_create_role_propagation = off';
@@ -43,7 +44,10 @@ async function distribute(
   } = {},
 ): Promise<DistributeReport> {
   const { dryRun = false, onStep = () => {}, signal = new AbortController().signal } = more;
-  return runDistribute({ db: open.db, clock: systemClock, signal, onStep }, { dryRun, shards: 4 });
+  return runDistribute(
+    { db: open.db, clock: systemClock, signal, onStep, by: OPERATOR },
+    { dryRun, shards: 4 },
+  );
 }
 
 const distributed = async (): Promise<number> =>
@@ -292,12 +296,20 @@ describe('distribute', () => {
   });
 
   it('of an older version is brought to this one where it is distributed', async () => {
-    const older = await createPlainMirror((url) => migrateWith(url, (name) => name < '0024'));
+    const older = await createPlainMirror((url) =>
+      migrateWith(url, (name) => name < '0024' || name.startsWith('0035')),
+    );
     const opened = await openTestDatabase(older.url);
     try {
       await makeCluster(older.url, inject('testServer').workers);
       await runDistribute(
-        { db: opened.db, clock: systemClock, signal: new AbortController().signal, onStep: () => {} },
+        {
+          db: opened.db,
+          clock: systemClock,
+          signal: new AbortController().signal,
+          onStep: () => {},
+          by: OPERATOR,
+        },
         { dryRun: false, shards: 4 },
       );
       const account = await MirroredAccount.make({ ...opened, ...older }, '7');

@@ -2,6 +2,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Db } from '../../db/connection/db.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
+import { logAct, type Operator } from '../../db/roles/operator-log.ts';
 import type { UnfitValue } from '../../mirror/columns/backfill.ts';
 import {
   dropSecond,
@@ -22,6 +23,7 @@ export interface SetTypeRequest {
   readonly table: CollectionName;
   readonly column: string;
   readonly type: string;
+  readonly by: Operator;
 }
 
 /** How the values that there are would fit: of rows that are not deleted, and of versions in history. */
@@ -75,6 +77,11 @@ export async function setColumnType(
         await takeTables(trx, table);
         for await (const _ of fillColumn((work) => work(trx), table, second, through));
         await putInPlace(trx, change, second.name, tried.unfit);
+        const { column, type } = request;
+        await logAct(trx, request.by, {
+          act: 'columns set-type',
+          given: { table: table.name, column, type },
+        });
       });
     });
   } catch (error) {

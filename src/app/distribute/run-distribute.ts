@@ -12,6 +12,7 @@ import {
 } from '../../db/distribution/citus.ts';
 import { retried, type Retrying } from '../../db/migrations/retried.ts';
 import { lockMigrations, unknownMigrations } from '../../db/migrations/run-migrations.ts';
+import { logAct, type Operator } from '../../db/roles/operator-log.ts';
 import { remakeFollowers, takeTurn } from '../../mirror/columns/follow-columns.ts';
 import { MIGRATIONS, programVersion } from '../program-files.ts';
 
@@ -19,7 +20,9 @@ import { MIGRATIONS, programVersion } from '../program-files.ts';
  * The database opened with `MIGRATION_BOUNDS`, past a pooler: moving millions of rows takes minutes. `onStep` hears what is
  * about to be done, and for whom it waits.
  */
-export type DistributeContext = Required<Pick<Retrying, 'db' | 'clock' | 'signal' | 'onStep'>>;
+export type DistributeContext = Required<Pick<Retrying, 'db' | 'clock' | 'signal' | 'onStep'>> & {
+  readonly by: Operator;
+};
 
 export interface DistributedTable {
   readonly name: string;
@@ -159,6 +162,8 @@ async function distribute(context: DistributeContext, tables: string[], shards: 
       onStep(`distributing ${table.name}`);
       await distributeTable(trx, table, shards);
     }
+    const given = { tables: due.length, shards: shards ?? null };
+    await logAct(trx, context.by, { act: 'distribute', given });
     onStep('committing on all nodes');
     return due.map(({ name }) => name);
   });

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { commitDurably, type Db, onlyRow } from '../../db/connection/db.ts';
 import { beginChangeIds, endChangeIds, takeChangeIds } from '../../db/ownership/change-ids.ts';
+import { logAct, type Operator } from '../../db/roles/operator-log.ts';
 import { forgetSuspects } from '../../mirror/deletion/suspect-store.ts';
 import { forgottenAmong } from '../../mirror/page/forgotten-keys.ts';
 import { TARGETS } from '../../mirror/lookup/search-mirror.ts';
@@ -43,9 +44,9 @@ export interface Forgetting {
  */
 export async function forgetRows(
   db: Db,
-  options: NamedRows & { readonly dryRun: boolean; readonly monotonic: () => number },
+  options: NamedRows & { readonly dryRun: boolean; readonly monotonic: () => number; readonly by: Operator },
 ): Promise<Forgetting | undefined> {
-  const { userId, list, rows, dryRun, monotonic } = options;
+  const { userId, list, rows, dryRun, monotonic, by } = options;
   return db.transaction(async (trx) => {
     await trx.raw('savepoint untouched');
     // A crash must not bring back what the user knows to be erased.
@@ -71,6 +72,11 @@ export async function forgetRows(
         values (${userId}::bigint, ${list.name}, decode(${forgottenHash(scope, key)}, 'hex'),
           ${String(changeId)}::bigint, ${at}::timestamptz)`;
     }
+    const hashes = done.flatMap((row) =>
+      row.unknown ? [] : [forgottenHash({ userId, collection: list.name, parent: row.parent }, row.key)],
+    );
+    if (hashes.length > 0)
+      await logAct(trx, by, { act: 'forget', userId, given: { table: list.name, hashes } });
     if (dryRun) await trx.raw('rollback to savepoint untouched');
     return { rows: done, changeId: endChangeIds(trx)?.toString() };
   });
@@ -88,7 +94,11 @@ async function takeFromOwner(trx: Db, userId: string): Promise<bigint | undefine
  * Lets rows be mirrored again: the next full walk, which is due at once, brings those that the service has.
  * @returns of each whether it was forgotten; undefined where there is no such account
  */
-export async function rememberRows(db: Db, named: NamedRows): Promise<readonly boolean[] | undefined> {
+export async function rememberRows(
+  db: Db,
+  named: NamedRows,
+  by: Operator,
+): Promise<readonly boolean[] | undefined> {
   const { userId, list, rows } = named;
   const hashes = rows.map(({ parent, key }) => forgottenHash({ userId, collection: list.name, parent }, key));
   return db.transaction(async (trx) => {
@@ -102,6 +112,8 @@ export async function rememberRows(db: Db, named: NamedRows): Promise<readonly b
       await trx.sql`
         update ${trx.table('_collections')} set next_full_at = ${found[0].at}::timestamptz
         where _user_id = ${userId}::bigint and collection = ${list.name}`;
+      const given = { table: list.name, hashes: found.map(({ hash }) => hash) };
+      await logAct(trx, by, { act: 'forget --undo', userId, given });
     }
     return hashes.map((hash) => found.some((row) => row.hash === hash));
   });

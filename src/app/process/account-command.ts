@@ -2,6 +2,7 @@ import { ask, type CommandHandler } from '../../commands/commands.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import { createFleetStore } from '../../db/ownership/fleet-store.ts';
 import { DAEMON, livingHolder } from '../../db/ownership/lease.ts';
+import type { Operator } from '../../db/roles/operator-log.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -11,12 +12,21 @@ import { findAccounts, type UnknownKey } from '../accounts/account-keys.ts';
 import type { Account, ProcessContext } from '../accounts/account.ts';
 import { AccountHeld, withAccount } from '../accounts/with-account.ts';
 import type { WorkOptions } from './open-mirror.ts';
+import { operatorOn } from './operator.ts';
 import { asProcess } from './process.ts';
 
 /** What a command is asked for: JSON of its row. */
 export interface Asked {
   readonly collections: readonly CollectionName[];
 }
+
+/** What its row has besides, in JSON: whose accounts, and who asked. Rows of 0.2 do not say who. */
+interface Row {
+  readonly userIds: readonly string[];
+  readonly askedBy?: Operator;
+}
+
+const UNKNOWN: Operator = { databaseUser: null, osUser: null, program: null };
 
 /** What is reported while a command works. */
 export interface CollectionProgress {
@@ -36,6 +46,7 @@ export interface AccountCommand<A extends Asked, T, P extends CollectionProgress
 /** What the work on an account is given. */
 export interface CommandRun<P> {
   readonly context: ProcessContext;
+  readonly askedBy: Operator;
   /** The account's own loops go on beside it: the process is a daemon. */
   readonly isDaemon: boolean;
   readonly signal: AbortSignal;
@@ -61,7 +72,8 @@ export function commandHandler<A extends Asked, T, P extends CollectionProgress>
   runners: () => readonly AccountRunner[],
 ): CommandHandler {
   return async (given, { signal, report }) => {
-    const asked = given as A & { readonly userIds: readonly string[] };
+    const asked = given as A & Row;
+    const { askedBy = UNKNOWN } = asked;
     const states = new Map<string, P>();
     const onProgress = (each: P): void => {
       states.set(`${each.userId}/${each.collection}`, each);
@@ -73,7 +85,7 @@ export function commandHandler<A extends Asked, T, P extends CollectionProgress>
         ?.current();
       if (account === undefined) throw new LeaseLost('the daemon does not hold the account at the moment');
       try {
-        return await command.work(account, asked, { context, isDaemon: true, signal, onProgress });
+        return await command.work(account, asked, { context, askedBy, isDaemon: true, signal, onProgress });
       } catch (error) {
         // The account's loops find it out at once, too: they stop, and ask until a key is good.
         if (error instanceof KeyRefused)
@@ -105,11 +117,12 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
   return asProcess(config, command.name, options, async ({ context }) => {
     // Past the line for a connection, which the accounts of this process may fill.
     const { urgentDb: db, processId, identity, link } = context;
+    const askedBy = await operatorOn(db);
     const { accounts, unknownKeys } = await findAccounts(context, options.signal);
     const failed = new AbortController();
     const signal = AbortSignal.any([options.signal, failed.signal]);
     const leave = async (userIds: readonly string[], to: string): Promise<T[]> => {
-      const rows = userIds.map((userId) => ({ userIds: [userId], ...asked }));
+      const rows = userIds.map((userId) => ({ ...asked, userIds: [userId], askedBy }) satisfies Row);
       const results = await ask(db, rows, {
         kind: command.name,
         to,
@@ -126,7 +139,7 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
       const keys = accounts.get(userId) ?? [];
       try {
         return await withAccount(context, { userId, keys, signal }, (account) =>
-          command.work(account, asked, { context, isDaemon: false, signal, onProgress }),
+          command.work(account, asked, { context, askedBy, isDaemon: false, signal, onProgress }),
         );
       } catch (error) {
         if (!(error instanceof AccountHeld && error.by.command === DAEMON)) throw error;

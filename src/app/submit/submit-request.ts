@@ -1,4 +1,5 @@
 import { type Db, onlyRow } from '../../db/connection/db.ts';
+import type { Operator } from '../../db/roles/operator-log.ts';
 import { sql } from 'kysely';
 import { isRefusedValue, sqlState } from '../../db/connection/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -44,8 +45,16 @@ export async function queueSubmission(
 }
 
 /** Cancels a submission that has not been sent. @param id decimal digits @throws SubmitRefused */
-export async function cancelSubmission(db: Db, id: string): Promise<void> {
-  await refusing(() => db.sql`select ${db.table('cancel_submission')}(${id}::bigint)`);
+export async function cancelSubmission(db: Db, id: string, by: Operator): Promise<void> {
+  await refusing(() =>
+    db.transaction(async (trx) => {
+      // The function, which stores who did it, knows the login alone by itself.
+      await trx.sql`
+        select set_config('research_mirror.os_user', ${by.osUser}, true),
+          set_config('research_mirror.program', ${by.program}, true)`;
+      await trx.sql`select ${trx.table('cancel_submission')}(${id}::bigint)`;
+    }),
+  );
 }
 
 /** The account that is meant; undefined where that is not clear: the SQL function then says so. */

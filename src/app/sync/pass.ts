@@ -1,6 +1,7 @@
 import { collection, COLLECTION_NAMES, type CollectionName } from '../../model/collections.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { failureMessage } from '../../db/connection/sql-state.ts';
+import type { Operator } from '../../db/roles/operator-log.ts';
 import type { WalkTotals } from '../../mirror/scope/walk-end.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../../sync/walk-run/walk-totals.ts';
 import type { AccountReader } from '../../sync/account/account-reader.ts';
@@ -9,8 +10,8 @@ import type { Standing } from '../../sync/reader/account-store.ts';
 export interface AccountPassOptions {
   readonly collections: readonly CollectionName[];
   readonly full: boolean;
-  /** Lifts the brake of deletions; with `full` only. */
-  readonly acceptDeletions: boolean;
+  /** Who lifts the brake of deletions; with `full` only. */
+  readonly acceptDeletions: Operator | false;
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }

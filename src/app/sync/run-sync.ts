@@ -13,7 +13,9 @@ import {
 import { type AccountPassOptions, type CollectionPass, noPass, passOver } from './pass.ts';
 import { type PassProgress, sumUp } from './pass-progress.ts';
 
-type SyncAsked = Omit<AccountPassOptions, 'signal' | 'clock'>;
+interface SyncAsked extends Pick<AccountPassOptions, 'collections' | 'full'> {
+  readonly acceptDeletions: boolean;
+}
 
 export interface SyncReport {
   readonly collections: readonly CollectionPass[];
@@ -50,7 +52,7 @@ export async function runSync(
 async function syncAccount(
   { reader, mirror, store, fence }: Account,
   asked: SyncAsked,
-  { context: { observers, clock }, isDaemon, signal, onProgress }: CommandRun<PassProgress>,
+  { context: { observers, clock }, askedBy, isDaemon, signal, onProgress }: CommandRun<PassProgress>,
 ): Promise<CollectionPass[]> {
   const sum = sumUp((each) => {
     if (each.userId === fence.userId) onProgress(each);
@@ -64,7 +66,8 @@ async function syncAccount(
   };
   observers.push(observer);
   try {
-    const passes = await passOver(reader, { ...asked, signal, clock });
+    const acceptDeletions = asked.acceptDeletions && askedBy;
+    const passes = await passOver(reader, { ...asked, acceptDeletions, signal, clock });
     // Late columns are filled before the command hears that it is done.
     while (await mirror.backfill(fence)) signal.throwIfAborted();
     if (!isDaemon) await store.saveState('active', null);

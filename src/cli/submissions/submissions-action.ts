@@ -1,4 +1,5 @@
 import type { Db } from '../../db/connection/db.ts';
+import { operatorOn } from '../../app/process/operator.ts';
 import { cancelSubmission, SubmitRefused } from '../../app/submit/submit-request.ts';
 import { daemonLives } from '../../db/ownership/lease.ts';
 import { currentHold, releaseSubmissions } from '../../db/installation/hold.ts';
@@ -63,11 +64,12 @@ async function showOne(shell: Shell, db: Db, id: string, json: boolean): Promise
 }
 
 async function cancel(shell: Shell, db: Db, ids: readonly string[], json: boolean): Promise<ExitCode> {
+  const by = await operatorOn(db);
   const cancelled: string[] = [];
   const refused: { readonly id: string; readonly why: string }[] = [];
   for (const id of new Set(ids)) {
     try {
-      await cancelSubmission(db, id);
+      await cancelSubmission(db, id, by);
       cancelled.push(id);
       if (!json) say(shell, `submission ${id}: cancelled`);
     } catch (error) {
@@ -82,7 +84,7 @@ async function cancel(shell: Shell, db: Db, ids: readonly string[], json: boolea
 
 async function release(shell: Shell, db: Db, json: boolean): Promise<ExitCode> {
   const hold = await currentHold(db);
-  const released = hold === undefined ? 0 : await releaseSubmissions(db);
+  const released = hold === undefined ? 0 : await releaseSubmissions(db, await operatorOn(db));
   await wake(db);
   const lives = await daemonLives(db, await ownIdentity());
   const since = hold?.since.toISOString();

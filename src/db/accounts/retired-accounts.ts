@@ -1,4 +1,5 @@
 import { commitDurably, type Db } from '../connection/db.ts';
+import { logAct, type Operator } from '../roles/operator-log.ts';
 import { sql } from 'kysely';
 
 /** Whether an account was retired or taken back. */
@@ -9,8 +10,13 @@ export type Retired = 'done' | 'already' | 'unknown';
  * a takeover, so a daemon that owns the account can write nothing more and gives it up within seconds. Submissions
  * that wait are cancelled; data stay.
  * @param now the database's time
+ * @param remove whether its data go next
  */
-export function retireAccount(db: Db, userId: string, now: Date): Promise<Retired> {
+export function retireAccount(
+  db: Db,
+  userId: string,
+  { now, by, remove }: { readonly now: Date; readonly by: Operator; readonly remove: boolean },
+): Promise<Retired> {
   return db.transaction(async (trx) => {
     // A crash must not bring back, and send, what the user knows to be cancelled.
     await commitDurably(trx);
@@ -23,17 +29,20 @@ export function retireAccount(db: Db, userId: string, now: Date): Promise<Retire
     await paused.where('_user_id', '=', userId).where('paused_at', 'is', null).execute();
     const cancelled = trx.mirror.updateTable('submissions').set({ state: 'cancelled', done_at: now });
     await cancelled.where('_user_id', '=', userId).where('state', 'in', ['queued', 'held']).execute();
+    if (state === 'retired' && !remove) return 'already';
+    await logAct(trx, by, { act: 'accounts retire', userId, given: { removeData: remove } });
     return state === 'retired' ? 'already' : 'done';
   });
 }
 
 /** Takes a retired account back: the next daemon that has a key of it mirrors it again. */
-export function takeBack(db: Db, userId: string): Promise<Retired> {
+export function takeBack(db: Db, userId: string, by: Operator): Promise<Retired> {
   return db.transaction(async (trx) => {
     const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
     if (state !== 'retired') return 'already';
     await trx.state.updateTable('account').set({ state: 'active' }).where('_user_id', '=', userId).execute();
+    await logAct(trx, by, { act: 'accounts retire --undo', userId, given: {} });
     return 'done';
   });
 }
@@ -43,7 +52,7 @@ const BATCH = 5_000;
 
 /**
  * Removes all rows of a retired account from every table of both schemas that has a `_user_id`, a batch in each
- * transaction. Its own row and its keys' rows stay: they say that it is retired.
+ * transaction. Its own row and its keys' rows stay: they say that it is retired. So does what people did with it.
  * @param onRemoved called after each batch
  * @throws RangeError where the account is not retired any more
  */
@@ -80,7 +89,7 @@ async function removeBatch(db: Db, table: TableName, userId: string): Promise<nu
   });
 }
 
-/** By the catalogue, without the tables of the account's own row and of its keys. */
+/** By the catalogue, without the tables of the account's own row, of its keys, and of what people did. */
 async function tablesOfAccounts(db: Db): Promise<TableName[]> {
   const { rows } = await db.sql<TableName>`
     select n.nspname as schema, c.relname as name
@@ -88,7 +97,8 @@ async function tablesOfAccounts(db: Db): Promise<TableName[]> {
     join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
     join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attname = '_user_id' and not a.attisdropped
     where c.relkind in ('r', 'p') and not c.relispartition
-      and (n.nspname = ${db.schema} or n.nspname = ${db.stateSchema} and c.relname not in ('account', 'api_key'))
+      and (n.nspname = ${db.schema} and c.relname <> 'operator_log'
+        or n.nspname = ${db.stateSchema} and c.relname not in ('account', 'api_key'))
     order by n.nspname, c.relname`;
   return rows;
 }

@@ -17,6 +17,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
     'mirror',
     'events',
     'forgotten',
+    'operator_log',
     'quarantine',
     'recoveries',
     'submissions',

@@ -1,4 +1,5 @@
 import { commitDurably, databaseTime, type Db, onlyRow } from '../connection/db.ts';
+import { logAct, type Operator } from '../roles/operator-log.ts';
 import type { KnownNodes } from '../connection/server-node.ts';
 
 /** Since when, and why, submissions that were queued before are not sent, and no webhook is taken over. */
@@ -32,7 +33,7 @@ export async function currentHold(db: Db): Promise<Hold | undefined> {
 }
 
 /** Ends the hold: submissions on hold are queued again. @returns how many */
-export async function releaseSubmissions(db: Db): Promise<number> {
+export async function releaseSubmissions(db: Db, by: Operator): Promise<number> {
   return db.transaction(async (trx) => {
     await commitDurably(trx);
     const now = await databaseTime(trx);
@@ -44,6 +45,7 @@ export async function releaseSubmissions(db: Db): Promise<number> {
     for (const userId of await accountsIn(trx, 'held')) {
       released += await move(trx, userId, 'held', 'queued');
     }
+    await logAct(trx, by, { act: 'submissions release', given: { released } });
     return released;
   });
 }

@@ -2,6 +2,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Db } from '../../db/connection/db.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 import { fenced } from '../../db/ownership/fenced.ts';
+import { logAct, type Operator } from '../../db/roles/operator-log.ts';
 import { childrenOf, type CollectionName, type Scope } from '../../model/collections.ts';
 import type { Fence } from '../../model/fence.ts';
 import { clearDeletions, isBlocked } from './brake.ts';
@@ -77,7 +78,7 @@ interface DeletedPart extends Omit<DeletionResult, 'blocked'> {
  *
  * Postgres may refuse rows: another table refers to them, a constraint or a trigger keeps them. A part that is refused
  * is halved until such a row stands alone; its suspicion says why from then on, and all others go.
- * @param how.accept lifts the brake; what is deleted then does not count for it afterwards
+ * @param how.accept who lifts the brake; what is deleted then does not count for it afterwards
  * @param how.obs number of the scope's last committed observation, as its reader knows it
  * @throws Superseded, DatabaseWentBack
  */
@@ -86,7 +87,7 @@ export async function applyDeletions(
   options: Readonly<{ deletes: 'soft' | 'hard'; history: boolean; gracePeriodMs: number }>,
   fence: Fence,
   scope: Scope,
-  { accept, obs }: { readonly accept: boolean; readonly obs: number },
+  { accept, obs }: { readonly accept: Operator | false; readonly obs: number },
 ): Promise<DeletionResult> {
   const changed = new Map<string, ChangedTable>();
   const along = new Map<CollectionName, number>();
@@ -134,7 +135,7 @@ async function deletePart(
   const before = await countProven(trx, scope);
   const nothing = { deleted: 0, along: new Map(), changed: [], left: before, blocked: false, idle: true };
   if (before === 0) return nothing;
-  if (!deletion.accepted) {
+  if (deletion.accepted === false) {
     const blocked = await isBlocked(trx, scope, deletion.at);
     await recordBlocked(trx, scope, blocked);
     if (blocked) return { ...nothing, blocked };
@@ -174,16 +175,21 @@ async function deleteProven(
   const forgotten = await forgetSuspects(trx, scope, done);
   const parts = [...children, { scope, deleted: emptied.length, changed }].filter((each) => each.deleted > 0);
   for (const each of parts) await logDeletion(trx, each, deletion.at);
-  if (deletion.accepted) {
+  const along = countByCollection(children);
+  if (deletion.accepted !== false) {
     for (const { name } of [{ name: collection }, ...childrenOf(collection)]) {
       await clearDeletions(trx, { userId, collection: name });
+    }
+    if (parts.length > 0) {
+      const given = { collection, deleted: emptied.length, along: Object.fromEntries(along) };
+      await logAct(trx, deletion.accepted, { act: 'sync --accept-deletions', userId, given });
     }
   }
   // A deferred constraint speaks here, too, not at the commit.
   await trx.sql`set constraints all immediate`;
   return {
     deleted: emptied.length,
-    along: countByCollection(children),
+    along,
     changed: parts.flatMap((each) => each.changed ?? []),
     left: before - forgotten.proven,
     blocked: false,

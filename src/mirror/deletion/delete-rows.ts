@@ -1,6 +1,7 @@
 import type { Db } from '../../db/connection/db.ts';
 import { sql } from 'kysely';
 import type { Scope } from '../../model/collections.ts';
+import type { Operator } from '../../db/roles/operator-log.ts';
 import { takeChangeIds } from '../../db/ownership/change-ids.ts';
 import { countRows } from '../rows/counters.ts';
 import { addDeletions } from './brake.ts';
@@ -22,8 +23,8 @@ export interface Deletion {
   readonly hard: boolean;
   /** The last version is kept. */
   readonly history: boolean;
-  /** A person has accepted it: it does not count against the next ones. */
-  readonly accepted: boolean;
+  /** Who has accepted it: it does not count against the next ones. */
+  readonly accepted: Operator | false;
   /** The database's clock in this transaction. */
   readonly at: Date;
 }
@@ -113,7 +114,7 @@ export async function deleteRows(
   }
   await countRows(trx, scope, -deleted, hard ? 0 : deleted);
   await saveScope(trx, scope, {}, undefined, -deleted, at);
-  if (!accepted) await addDeletions(trx, scope, at, deleted);
+  if (accepted === false) await addDeletions(trx, scope, at, deleted);
   await forgetUnfinished(trx, scope, keys);
   await releaseItems(trx, scope, keys);
   return { table: table.name, userId: scope.userId, changeId: String(changeIds.at(-1)) };

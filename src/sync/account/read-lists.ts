@@ -1,3 +1,4 @@
+import type { Operator } from '../../db/roles/operator-log.ts';
 import { PRIORITY, type Priority } from '../../budget/priorities.ts';
 import type { ScopeChange } from '../../mirror/page-write.ts';
 import { collection, type ListCollection, parentsOf, type Scope } from '../../model/collections.ts';
@@ -16,7 +17,7 @@ export interface ListsRequest {
   readonly dueOnly: boolean;
   /** Lists that are left then are the next pass's; undefined: all are read. */
   readonly until?: Date | undefined;
-  readonly accept: boolean;
+  readonly accept: Operator | false;
   readonly signal: AbortSignal;
 }
 
@@ -138,7 +139,7 @@ export class ListsReader {
     lists: ListCollection,
     scope: Scope,
     what: 'poll' | 'full',
-    options: Pick<ScopeReading, 'priority' | 'signal'> & { readonly accept: boolean },
+    options: Pick<ScopeReading, 'priority' | 'signal'> & Pick<ListsRequest, 'accept'>,
   ): Promise<WalkResult> {
     const result = await this.#sessions.use(scope, lists, (session) =>
       session.inTurn(async () => {

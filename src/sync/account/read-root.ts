@@ -1,3 +1,4 @@
+import type { Operator } from '../../db/roles/operator-log.ts';
 import { PRIORITY } from '../../budget/priorities.ts';
 import { childrenOf, type CollectionName, type ListCollection, type Scope } from '../../model/collections.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
@@ -24,8 +25,8 @@ export interface ReadRequest {
    * poll. Default: all are read.
    */
   readonly scheduled?: boolean;
-  /** Lifts the brake of deletions. */
-  readonly accept?: boolean;
+  /** Who lifts the brake of deletions. */
+  readonly accept?: Operator | false;
 }
 
 /** One reading of each kind and collection at a time: a second request waits, and begins its own. */

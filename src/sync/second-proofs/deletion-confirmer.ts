@@ -1,3 +1,4 @@
+import type { Operator } from '../../db/roles/operator-log.ts';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { PRIORITY } from '../../budget/priorities.ts';
 import type { SuspectScope } from '../../mirror/deletion/suspect-store.ts';
@@ -25,8 +26,8 @@ const WIDE_MARGIN_MS = 250;
 
 export interface ConfirmOptions {
   readonly signal: AbortSignal;
-  /** Lifts the brake. */
-  readonly accept: boolean;
+  /** Who lifts the brake. */
+  readonly accept: Operator | false;
 }
 
 export interface FinishOptions extends ConfirmOptions {

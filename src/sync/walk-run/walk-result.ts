@@ -1,3 +1,4 @@
+import type { Operator } from '../../db/roles/operator-log.ts';
 import type { Priority } from '../../budget/priorities.ts';
 import type { CollectionChange } from '../../mirror/scope/walk-end.ts';
 import type { ListCollection } from '../../model/collections.ts';
@@ -12,8 +13,8 @@ export interface WalkOptions {
   readonly signal: AbortSignal;
   /** After so many requests, at least one of which led on, the walk stops, as by `signal`; default: never. */
   readonly requests?: number;
-  /** Lifts the brake of deletions. */
-  readonly accept?: boolean;
+  /** Who lifts the brake of deletions. */
+  readonly accept?: Operator | false;
   /** A poll between its cron line's runs: where it finds nothing, `sync_log` has no row of it. */
   readonly early?: boolean;
   /** Asked at each page of a full walk but the last: true ends it there, as `reached`. */

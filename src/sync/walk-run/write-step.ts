@@ -1,3 +1,4 @@
+import type { Operator } from '../../db/roles/operator-log.ts';
 import type { DeletionResult } from '../../mirror/deletion/apply-deletions.ts';
 import type { ObservedPage } from '../../mirror/page-write.ts';
 import { isCopy } from '../../model/page.ts';
@@ -92,12 +93,12 @@ export async function writeStep(
 /**
  * Deletes the scope's rows that are proven gone, unless the brake blocks that. Call it in the scope's write lane,
  * after the answers behind it are proven to be the account's (`AccountSource.proveAll`).
- * @param accept lifts the brake
+ * @param accept who lifts the brake
  */
 export async function deleteProvenRows(
   { mirror, fence, source, observer, onChanged }: ReadingContext,
   { scope, committed }: ScopeSession,
-  accept: boolean,
+  accept: Operator | false,
 ): Promise<DeletionResult> {
   source.assertOwn();
   const result = await mirror.applyDeletions(fence, scope, { accept, obs: committed });

@@ -10,6 +10,7 @@ import { itemsOf } from '../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../support/mirror/search-everything.ts';
 import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
 import { createTestProcess } from '../../support/processes/test-process.ts';
+import { OPERATOR } from '../../support/mirror/operator.ts';
 
 let account: TestAccount;
 beforeAll(async () => {
@@ -68,7 +69,7 @@ const WRITES: readonly [string, Write][] = [
   ],
   [
     'deletions',
-    ({ mirror }, fence) => mirror.applyDeletions(fence, scopeOf(fence), { accept: true, obs: 999 }),
+    ({ mirror }, fence) => mirror.applyDeletions(fence, scopeOf(fence), { accept: OPERATOR, obs: 999 }),
   ],
   ['freshness', ({ store }) => store.saveCollection('lists', { state: 'failing' })],
   ['the account’s state', ({ store }) => store.saveState('stopped', 'late')],

@@ -172,6 +172,21 @@ describe('cancel_submission()', () => {
       { state: 'cancelled', done: true },
     ]);
     expect(await asked(`mirror.cancel_submission(${String(id)})`)).toBe(true);
+    // Queuing is no act of its own, nor is a second call.
+    expect(
+      await owner(
+        'select _user_id, act, arguments, database_user, os_user, program from mirror.operator_log',
+      ),
+    ).toEqual([
+      {
+        _user_id: '7',
+        act: 'submissions cancel',
+        arguments: { submission_id: Number(id) },
+        database_user: scene.submitter.name,
+        os_user: null,
+        program: null,
+      },
+    ]);
   });
 
   it.each(['sending', 'accepted', 'rejected', 'unknown'])('refuses what is %s', async (state) => {
@@ -191,6 +206,12 @@ describe('cancel_submission()', () => {
 
 describe('rights', () => {
   const CALLS = [`mirror.submit('research', '{}')`, 'mirror.cancel_submission(1)'];
+  const CHANGES_OF_THE_LOG = [
+    `insert into mirror.operator_log (_user_id, act, arguments) values (7, 'forget', '{}')`,
+    `update mirror.operator_log set database_user = 'another'`,
+    `delete from mirror.operator_log`,
+    `truncate mirror.operator_log`,
+  ];
 
   it('let a submitter do nothing but call the two functions and read', async () => {
     const refused = [
@@ -198,6 +219,7 @@ describe('rights', () => {
       `update mirror.submissions set state = 'queued'`,
       `delete from mirror.submissions`,
       `truncate mirror.submissions`,
+      ...CHANGES_OF_THE_LOG,
       `select * from mirror_sync.account`,
       `select * from mirror_sync.registration`,
       `create table mirror.mine ()`,
@@ -213,7 +235,12 @@ describe('rights', () => {
       expect(await answer(scene.reader, call)).toMatch(/permission denied for function/);
       expect(await answer(scene.stranger, call)).toMatch(/permission denied for function/);
     }
-    expect(await scene.reader.run('select count(*)::int as n from mirror.submissions')).toEqual([{ n: 0 }]);
+    for (const table of ['submissions', 'operator_log']) {
+      expect(await scene.reader.run(`select count(*)::int as n from mirror.${table}`)).toEqual([{ n: 0 }]);
+    }
+    for (const change of CHANGES_OF_THE_LOG) {
+      await expect(scene.reader.run(change)).rejects.toThrow(/permission denied for table operator_log/);
+    }
     await expect(scene.reader.run('select * from mirror_sync.installation')).rejects.toThrow(
       /permission denied/,
     );

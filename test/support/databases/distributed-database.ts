@@ -4,6 +4,7 @@ import { type DistributeReport, runDistribute } from '../../../src/app/distribut
 import { openDatabase } from '../../../src/db/connection/database.ts';
 import { MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
 import { onConnection } from '../postgres/on-connection.ts';
+import { OPERATOR } from '../mirror/operator.ts';
 
 /** Few: each test's database is a copy of all of them. */
 const SHARDS = 4;
@@ -45,7 +46,7 @@ export async function distributeMirror(url: string, schema = 'mirror'): Promise<
   const signal = new AbortController().signal;
   try {
     return await runDistribute(
-      { db: database.db, clock: systemClock, signal, onStep: () => {} },
+      { db: database.db, clock: systemClock, signal, onStep: () => {}, by: OPERATOR },
       { dryRun: false, shards: SHARDS },
     );
   } finally {

@@ -19,6 +19,7 @@ import { openScope, type StoredScope } from '../../../src/mirror/scope/scope-sto
 import { suspectsOf } from '../../../src/mirror/deletion/suspect-store.ts';
 import type { SuspectedDeletion, AbsenceProof } from '../../../src/model/absence.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
+import { OPERATOR } from './operator.ts';
 
 /** The account's nth change ID: in tests they begin beyond the clock, so that they count up by one. */
 export function changeId(nth: number): string {
@@ -143,7 +144,10 @@ export class MirroredAccount {
   async applyDeletions(name: CollectionName, { parent = '', accept = false } = {}): Promise<DeletionResult> {
     this.#committed.clear();
     const { lastObs } = await this.storedScope(name, parent);
-    return this.mirror.applyDeletions(this.fence, this.scope(name, parent), { accept, obs: lastObs });
+    return this.mirror.applyDeletions(this.fence, this.scope(name, parent), {
+      accept: accept && OPERATOR,
+      obs: lastObs,
+    });
   }
 
   suspects(name: CollectionName, parent = ''): Promise<SuspectedDeletion[]> {

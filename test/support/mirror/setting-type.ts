@@ -2,6 +2,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { setColumnType, type TriedType } from '../../../src/app/columns/set-column-type.ts';
 import type { Db } from '../../../src/db/connection/db.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
+import { OPERATOR } from './operator.ts';
 
 /** Does what `columns set-type --yes` does. @returns what it said first */
 export async function setType(
@@ -12,7 +13,7 @@ export async function setType(
 ): Promise<TriedType | undefined> {
   const [table = '', name = ''] = column.split('.');
   let told: TriedType | undefined;
-  const request = { db, clock, signal, table: table as CollectionName, column: name, type };
+  const request = { db, clock, signal, table: table as CollectionName, column: name, type, by: OPERATOR };
   await setColumnType(request, (tried) => {
     told = tried;
     return Promise.resolve(true);

@@ -40,7 +40,7 @@ export function submittingRoles() {
   beforeEach(() => owner(`insert into mirror_sync.account (_user_id, created_at) values (7, now())`));
   afterEach(() =>
     owner(
-      `delete from mirror.submissions; delete from mirror_sync.account; delete from mirror_sync.installation`,
+      `delete from mirror.submissions; delete from mirror.operator_log; delete from mirror_sync.account; delete from mirror_sync.installation`,
     ),
   );
   return Object.assign(roles, { owner, submissions });

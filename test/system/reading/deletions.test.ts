@@ -1,3 +1,4 @@
+import { hostname, userInfo } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { Mutation } from '@research-mirror/sandbox/control/mutation';
@@ -78,6 +79,11 @@ describe('sync --full', () => {
 
     const report = await system.sync(['--full', '--accept-deletions', 'watchlist'], { env: GRACE_PERIOD });
     expect(report.collections[0]).toMatchObject({ deleted: 40, held: 0, liveRows: 20 });
+    // The daemon did it; who asked came with the command.
+    const { rows: acts } = await system.db.query('select act, arguments, os_user from mirror.operator_log');
+    const given = { collection: 'watchlist', deleted: 40, along: {} };
+    const osUser = `${userInfo().username}@${hostname()}`;
+    expect(acts).toEqual([{ act: 'sync --accept-deletions', arguments: given, os_user: osUser }]);
     expect(await differences(system)).toEqual([]);
     expect((await one<Date>(asOf)).getTime()).toBeGreaterThan(before.getTime());
     const metrics = await (await fetch(`${daemon.statusUrl}/metrics`)).text();

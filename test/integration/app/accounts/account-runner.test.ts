@@ -13,6 +13,7 @@ import { TransportError } from '../../../../src/model/errors.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createTestAccount, type TestAccount } from '../../../support/sync/read-account.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
 
 let account: TestAccount;
 let service: AccountsService;
@@ -300,7 +301,9 @@ it('an account that is retired is given up and gets no row any more, also where 
   const userId = String(account.sandbox.userId);
   await service.start();
   await running();
-  expect(await retireAccount(db, userId, await databaseTime(db))).toBe('done');
+  expect(await retireAccount(db, userId, { now: await databaseTime(db), by: OPERATOR, remove: true })).toBe(
+    'done',
+  );
   await removeData(db, userId, () => {});
   const keeper = pauseKeeper(account.parts, service);
   await keeper.start();

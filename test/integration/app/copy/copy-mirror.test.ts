@@ -18,6 +18,7 @@ import { setType } from '../../../support/mirror/setting-type.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
 
 const source = testDatabase();
 /** Of this version, with no column but those of the migrations. */
@@ -189,7 +190,7 @@ describe('a copy', () => {
       expect((await currentHold(db))?.why).toContain('is a copy');
       const { rows: accounts } = await db.sql`select owner, token, recheck from ${db.stateTable('account')}`;
       expect(accounts).toEqual(accounts.map(() => ({ owner: null, token: '2', recheck: true })));
-      expect(await releaseSubmissions(db)).toBe(2);
+      expect(await releaseSubmissions(db, OPERATOR)).toBe(2);
       // Known from then on: the first daemon finds nothing more to hold.
       expect((await opened({ db })).hold).toBeUndefined();
       expect((await db.sql`select from ${db.table('recoveries')}`).rows).toHaveLength(1);

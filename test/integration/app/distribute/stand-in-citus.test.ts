@@ -6,6 +6,7 @@ import { type DistributeReport, runDistribute } from '../../../../src/app/distri
 import { databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { createLoginRole } from '../../../support/postgres/login-role.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
 
 const database = databaseForEach();
 let steps: string[];
@@ -57,7 +58,10 @@ beforeEach(async () => {
 const distribute = (dryRun: boolean): Promise<DistributeReport> => {
   const { signal } = new AbortController();
   const onStep = (words: string): number => steps.push(words);
-  return runDistribute({ db: database.db, clock: systemClock, signal, onStep }, { dryRun, shards: 8 });
+  return runDistribute(
+    { db: database.db, clock: systemClock, signal, onStep, by: OPERATOR },
+    { dryRun, shards: 8 },
+  );
 };
 
 async function run<T>(text: string): Promise<T[]> {
@@ -105,10 +109,16 @@ describe.runIf(isPlain)('distribute, with a stand-in for Citus', () => {
       { beside: '"mirror".account', n: names.length - 1 },
     ]);
     expect(await run(`select 1 from cleared where name = 'mirror.lists'`)).toHaveLength(1);
+    const acts = 'select _user_id, act, arguments, os_user from mirror.operator_log';
+    const given = { tables: names.length, shards: 8 };
+    expect(await run(acts)).toEqual([
+      { _user_id: '0', act: 'distribute', arguments: given, os_user: OPERATOR.osUser },
+    ]);
 
     steps = [];
     expect(await distribute(false)).toMatchObject({ attempts: 0 });
     expect(steps).toEqual([]);
+    expect(await run(acts)).toHaveLength(1);
     expect((await distribute(true)).tables.every(({ outcome }) => outcome === 'there')).toBe(true);
   });
 

@@ -15,6 +15,7 @@ import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { EventAccount } from '../../../support/webhooks/event-account.ts';
 import { envelope } from '../../../support/webhooks/signing.ts';
 import { takeSubmissions } from '../../../support/submissions/stored-submissions.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
 
 type Act = (account: EventAccount, db: Db) => Promise<unknown>;
 
@@ -50,7 +51,8 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
   [
     'the end of an account, whose submissions are cancelled',
     'other.submissions',
-    ({ fence: { userId } }, db) => retireAccount(db, userId, new Date()),
+    ({ fence: { userId } }, db) =>
+      retireAccount(db, userId, { now: new Date(), by: OPERATOR, remove: false }),
   ],
   [
     'slots before requests are sent under them',

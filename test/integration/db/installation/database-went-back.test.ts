@@ -10,6 +10,7 @@ import { jobs, proveAbsent } from '../../../support/mirror/deleting.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
 
 // Commits are taken back by writing the rows as they were before them: that is what an owner sees of a promoted
 // standby that lagged, or of a crash that lost commits. Real ones are in test/system/failover-*.test.ts.
@@ -78,7 +79,7 @@ const WRITES: readonly (readonly [string, Write])[] = [
     'deletions',
     ({ mirror, fence }) => {
       const scope = { userId: fence.userId, collection: 'research_jobs', parent: '' } as const;
-      return mirror.applyDeletions(fence, scope, { accept: true, obs: 2 });
+      return mirror.applyDeletions(fence, scope, { accept: OPERATOR, obs: 2 });
     },
   ],
 ];

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { releaseSubmissions } from '../../../../src/db/installation/hold.ts';
 import { SUBMISSION_STATES } from '../../../../src/model/submission.ts';
 import { installed } from '../../../support/databases/installed.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
 
 const scene = installed();
 const { run, open, states, silence } = scene;
@@ -25,7 +26,7 @@ it('a hold takes what is queued and nothing else; its release queues what was he
   await silence(11 * 60);
   expect((await open())?.why).toMatch(/no daemon was running/);
   expect(await states()).toEqual(ON_HOLD);
-  expect(await releaseSubmissions(scene.database.db)).toBe(2);
+  expect(await releaseSubmissions(scene.database.db, OPERATOR)).toBe(2);
   expect(await states()).toEqual(RELEASED);
 });
 

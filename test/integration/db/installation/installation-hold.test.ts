@@ -5,6 +5,7 @@ import { openInstallation } from '../../../../src/db/installation/installation.t
 import { installed } from '../../../support/databases/installed.ts';
 import { heldClock } from './held-clock.ts';
 import { shadowClock } from '../../../support/clocks/shadowed-clock.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
 
 const scene = installed();
 const { run, open, options, queue, states, storeOf, silence } = scene;
@@ -16,7 +17,7 @@ describe('a gap without a daemon', () => {
     await queue();
     await silence(11 * 60);
     expect((await open())?.why).toMatch(/no daemon was running for 11 minutes/);
-    await releaseSubmissions(scene.database.db);
+    await releaseSubmissions(scene.database.db, OPERATOR);
     expect(await states()).toEqual(['queued']);
     await silence(11 * 60);
     expect(await open()).toBeDefined();
@@ -108,7 +109,7 @@ describe('a hold', () => {
     await silence(3_600);
     expect(await open()).toBeDefined();
     await silence(3_600);
-    await releaseSubmissions(scene.database.db);
+    await releaseSubmissions(scene.database.db, OPERATOR);
     expect(await open()).toBeUndefined();
     expect(await states()).toEqual(['queued']);
   });
@@ -130,7 +131,7 @@ describe('a hold', () => {
     await next();
     expect(service.hold()).toBeDefined();
     expect(await states()).toEqual(['held']);
-    await releaseSubmissions(scene.database.db);
+    await releaseSubmissions(scene.database.db, OPERATOR);
     // A minute passes: the database is looked at each 4 s, and a sign of life is written at its end.
     for (let looks = 0; looks < 15; looks += 1) await next();
     expect(service.hold()).toBeUndefined();

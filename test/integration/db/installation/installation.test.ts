@@ -8,6 +8,7 @@ import { migrateTo } from '../../../support/databases/migrated-database.ts';
 import { createTestDatabase, serverUrl, type TestDatabase } from '../../../support/postgres/postgres.ts';
 import { ask } from '../../../support/postgres/on-connection.ts';
 import { installed } from '../../../support/databases/installed.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
 
 const scene = installed();
 const { alsoOpen, run, open, queue, states, storeOf, opened } = scene;
@@ -130,7 +131,7 @@ describe('a copy', () => {
     const [late] = await storeOf(7, there).queued(10);
     expect(await storeOf(7, there).claim(late?.id ?? '')).toBeDefined();
 
-    expect(await releaseSubmissions(there.db)).toBe(2);
+    expect(await releaseSubmissions(there.db, OPERATOR)).toBe(2);
     expect(await currentHold(there.db)).toBeUndefined();
     expect(await open(there)).toBeUndefined();
     const [first] = await storeOf(7, there).queued(10);
@@ -197,7 +198,7 @@ describe('a database at another host', () => {
     const hold = await open(scene.database, { ...AT('branch.example'), clock: clock(undefined) });
     expect(hold?.why).toMatch(/another host than before \(branch\.example\)/);
     expect(waits).toEqual([]);
-    await releaseSubmissions(scene.database.db);
+    await releaseSubmissions(scene.database.db, OPERATOR);
     expect(await open(scene.database, AT('branch.example'))).toBeUndefined();
     expect(await open(scene.database, AT('db.example'))).toBeUndefined();
   });

@@ -30,7 +30,7 @@ async function start(migrations = MIGRATIONS): Promise<void> {
 }
 
 async function dropRoles(): Promise<void> {
-  for (const role of ['granting_reader', 'granting_submitter']) {
+  for (const role of ['granting_reader', 'granting_submitter', 'granting_writer']) {
     await run(`do $$ begin if to_regrole('${role}') is not null then
       drop owned by ${role}; drop role ${role}; end if; end $$`);
   }
@@ -108,6 +108,17 @@ describe('the first rights', () => {
       await dropRoles();
       await run('drop owned by granting_owner cascade; drop role granting_owner');
     }
+  });
+
+  it('let nobody but the owner write who did what, also whom default privileges let write new tables', async () => {
+    await start(await migrationsTo(34));
+    await run(`create role granting_writer nologin;
+      alter default privileges in schema ${SCHEMA} grant all on tables to granting_writer`);
+    await start();
+    const may = await run<{ what: string }>(`select what from unnest(
+        array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as what
+      where has_table_privilege('granting_writer', '${SCHEMA}.operator_log', what)`);
+    expect(may).toEqual([{ what: 'select' }]);
   });
 
   it('come again to a role that was dropped and made anew', async () => {

@@ -9,6 +9,7 @@ import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { itemsOf, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
 import { eventOf } from '../../../support/webhooks/signing.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
 
 const database = testDatabase();
 let user = 0;
@@ -29,7 +30,7 @@ async function forget(
   { parent = '', dryRun = false } = {},
 ): Promise<Forgetting> {
   const rows = keys.map((key) => ({ parent, key }));
-  const asked = { userId: String(user), list: listOf(name), rows, dryRun, monotonic: () => 0 };
+  const asked = { userId: String(user), list: listOf(name), rows, dryRun, monotonic: () => 0, by: OPERATOR };
   const done = await forgetRows(database.db, asked);
   if (done === undefined) throw new Error('no account');
   return done;
@@ -163,7 +164,7 @@ describe('a row that is forgotten', () => {
     await forget('research_jobs', ['7']);
     const rows = ['7', '5'].map((key) => ({ parent: '', key }));
     const taken = { userId: String(user), list: listOf('research_jobs'), rows };
-    expect(await rememberRows(database.db, taken)).toEqual([true, false]);
+    expect(await rememberRows(database.db, taken, OPERATOR)).toEqual([true, false]);
     await owned();
     expect(await account.page('research_jobs', '[{"job_id": 7}]')).toMatchObject({ outcomes: ['inserted'] });
   });
@@ -175,7 +176,7 @@ describe('a row that is forgotten', () => {
     await again('7');
     expect(await again('7')).toMatchObject([{ unknown: false, already: true }]);
     expect(await rowsOf('1', 'mirror.forgotten')).toHaveLength(1);
-    const options = { list: listOf('lists'), rows: [], dryRun: false, monotonic: () => 0 };
+    const options = { list: listOf('lists'), rows: [], dryRun: false, monotonic: () => 0, by: OPERATOR };
     expect(await forgetRows(database.db, { ...options, userId: '999' })).toBeUndefined();
   });
 });

@@ -9,6 +9,7 @@ import { runs } from '../../../support/effort.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
 import { eventOf } from '../../../support/webhooks/signing.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
 
 const database = testDatabase();
 let users = 0;
@@ -65,7 +66,16 @@ async function play(account: MirroredAccount, { table, key, what }: Step, round:
   }
 }
 
-const COUNTED = ['account', 'installation', '_collections', 'scope', 'forgotten', 'deletions'];
+/** Of what is counted and of who did it. */
+const COUNTED = [
+  'account',
+  'installation',
+  '_collections',
+  'scope',
+  'forgotten',
+  'deletions',
+  'operator_log',
+];
 
 /** What the forgotten rows' markers do not stand in, of all tables that have no counters. */
 async function others(): Promise<string[]> {
@@ -145,5 +155,12 @@ async function forgetOne(
   const list = collection(name);
   if (list.kind === 'single') throw new RangeError(name);
   const rows = [{ parent: PARENT[name], key }];
-  await forgetRows(database.db, { userId: fence.userId, list, rows, dryRun: false, monotonic: () => 0 });
+  await forgetRows(database.db, {
+    userId: fence.userId,
+    list,
+    rows,
+    dryRun: false,
+    monotonic: () => 0,
+    by: OPERATOR,
+  });
 }
