@@ -3154,6 +3154,21 @@ create table mirror_sync.own_url (
   constraint own_url_pkey PRIMARY KEY (_user_id, url)
 );
 
+create table mirror_sync.problem (
+  problem_id text not null,
+  name text not null,
+  problem jsonb not null,
+  found_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  over_at timestamp with time zone,
+  told_at timestamp with time zone,
+  over_told_at timestamp with time zone,
+  tries integer default 0 not null,
+  retry_at timestamp with time zone,
+  constraint problem_pkey PRIMARY KEY (problem_id)
+);
+CREATE UNIQUE INDEX problem_open ON mirror_sync.problem USING btree (name) WHERE (over_at IS NULL);
+
 create table mirror_sync.process (
   process_id text not null,
   command text not null,

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { type Dispatcher, Agent, EnvHttpProxyAgent } from 'undici';
 import { type AnswerMeta, NotSent } from '../budget/budget.ts';
 import { TransportError } from '../model/errors.ts';
@@ -158,19 +159,26 @@ export function createTransport(options: TransportOptions): Transport {
 }
 
 /** Values of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, as configuration read them. */
-interface ProxySettings {
+export interface ProxySettings {
   readonly http: string | undefined;
   readonly https: string | undefined;
   readonly except: string | undefined;
 }
 
-/** Connections of undici's, direct or by way of a proxy. */
-function createDispatcher(limits: TransportLimits, proxy: ProxySettings | undefined): Dispatcher {
+/**
+ * Connections of undici's, direct or by way of a proxy.
+ * @param lookup finds the addresses of those that are direct
+ */
+export function createDispatcher(
+  limits: Pick<TransportLimits, 'connectMs' | 'headersMs' | 'silenceMs'>,
+  proxy: ProxySettings | undefined,
+  lookup?: LookupFunction,
+): Dispatcher {
   const connections = {
     headersTimeout: limits.headersMs,
     bodyTimeout: limits.silenceMs,
     connectTimeout: limits.connectMs,
-    connect: { timeout: limits.connectMs },
+    connect: { timeout: limits.connectMs, ...(lookup && { lookup }) },
     // With HTTP/1.1 an abandoned request takes its connection with it: nothing of its answer arrives later.
     allowH2: false,
   };

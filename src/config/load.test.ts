@@ -79,6 +79,8 @@ describe('loadConfig', () => {
       MIRROR_STATUS_TOKEN: 'short',
       MIRROR_PUBLIC_URL: 'example.com',
       MIRROR_WEBHOOK_HEADER: 'X Signature',
+      MIRROR_NOTIFY_URL: 'hooks.example.com',
+      MIRROR_NOTIFY_SECRET: 'whsec_short',
       LOG_LEVEL: 'loud',
     };
     const names = problems(env, 'service').map((problem) => problem.split(':')[0] ?? '');
@@ -137,6 +139,14 @@ describe('loadConfig', () => {
       'a PORT of the platform that is another listener’s',
       { PORT: '8080', MIRROR_PUBLIC_URL: 'https://mirror.example.com' },
       ['MIRROR_HTTP_PORT: 8080 is what PORT gives to webhook deliveries: choose another one'],
+    ],
+    [
+      'messages that nobody could verify, and a URL whose path everybody could read',
+      { MIRROR_NOTIFY_URL: 'http://hooks.example.com/services/hunter' },
+      [
+        'MIRROR_NOTIFY_SECRET: not set: what signs messages to MIRROR_NOTIFY_URL: echo whsec_$(openssl rand -base64 32)',
+        /^MIRROR_NOTIFY_URL: http:\/\/ shows its path to everybody on the way: use https:\/\/, or /,
+      ],
     ],
     [
       'what libpq’s variables promise and nobody can keep',

@@ -3,6 +3,7 @@ import { textOf, type Environment, Variables } from './environment.ts';
 import { InvalidConfig } from './invalid.ts';
 import { Secret } from './secret.ts';
 import { SETTINGS, valuesOf } from './settings.ts';
+import { MAKE_SECRET } from './values/parse-values.ts';
 import { unkept } from './values/urls.ts';
 
 /** `service`: the command talks to the service, so its address and a key are required. */
@@ -48,6 +49,16 @@ export function loadConfig(env: Environment, need: Need): Config {
     variables.problem('DATABASE_URL_DIRECT', problem);
   }
   refuseSharedPorts(variables, config, platform !== undefined);
+  const { notify } = config;
+  if (variables.isSet('MIRROR_NOTIFY_URL') && !variables.isSet('MIRROR_NOTIFY_SECRET')) {
+    const problem = `not set: what signs messages to MIRROR_NOTIFY_URL: ${MAKE_SECRET}`;
+    variables.problem('MIRROR_NOTIFY_SECRET', problem);
+  }
+  if (!notify.allowPrivate && /^http:/i.test(notify.url?.reveal() ?? '')) {
+    const problem =
+      'http:// shows its path to everybody on the way: use https://, or MIRROR_NOTIFY_ALLOW_PRIVATE=on for a private address';
+    variables.problem('MIRROR_NOTIFY_URL', problem);
+  }
   if (variables.problems.length > 0) throw new InvalidConfig(variables.problems);
   return config;
 }

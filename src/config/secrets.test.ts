@@ -6,6 +6,7 @@ import { secretsOf } from './environment.ts';
 it.each<[Record<string, string>, string[]]>([
   [{ MIRROR_API_KEY: 'key-one,\nkey-two' }, ['key-one', 'key-two']],
   [{ MIRROR_STATUS_TOKEN: 'status-token-16c' }, ['status-token-16c']],
+  [{ MIRROR_NOTIFY_URL: 'https://hooks.example/T0/path' }, ['https://hooks.example/T0/path']],
   [{ DATABASE_URL: 'postgres://u:p%40ss@db/mirror' }, ['p%40ss', 'p@ss']],
   [{ DATABASE_URL_DIRECT: 'postgres://db/mirror?user=u&password=direct%2B' }, ['direct%2B', 'direct+']],
   [{ PGPASSWORD: 'from-pg', PGSSLPASSWORD: 'of-the-key' }, ['from-pg', 'of-the-key']],
@@ -23,6 +24,8 @@ it('a secret shows itself in no print of the configuration', () => {
       MIRROR_API_URL: 'https://api.example.com',
       MIRROR_API_KEY: 'hunter-key',
       MIRROR_STATUS_TOKEN: 'hunter-token-16c',
+      MIRROR_NOTIFY_URL: 'https://hooks.example/hunter-path',
+      MIRROR_NOTIFY_SECRET: `whsec_${Buffer.from('hunter'.repeat(5)).toString('base64')}`,
       DATABASE_URL: 'postgres://u:hunter-dsn@db/mirror',
     },
     'service',

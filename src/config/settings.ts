@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { SIGNATURE_SCHEMES } from '../model/webhook/signature-scheme.ts';
 import { parseCronLine } from './values/parse-cron.ts';
-import { parseDatabaseUrl, parsePublicUrl, parseServiceUrl } from './values/urls.ts';
+import { parseDatabaseUrl, parseNotifyUrl, parsePublicUrl, parseServiceUrl } from './values/urls.ts';
 import * as values from './values/parse-values.ts';
 import { parseChoice } from './values/parse-values.ts';
 
@@ -180,6 +180,20 @@ export const SETTINGS = {
     }),
     header: setting('MIRROR_WEBHOOK_HEADER', 'X-Service-Signature', values.parseHeaderName, {
       means: 'name of the header that has the signature',
+    }),
+  },
+  notify: {
+    url: optional('MIRROR_NOTIFY_URL', 'none', parseNotifyUrl, {
+      means:
+        "gets a signed POST when a problem begins and one when it ends, a chat's incoming webhook as it is ([messages](operations.md#messages))",
+      secret: 'text',
+    }),
+    secret: optional('MIRROR_NOTIFY_SECRET', 'required with the URL', values.parseSigningSecret, {
+      means: 'signs them: `whsec_` and 24 to 64 bytes in base64',
+      secret: 'text',
+    }),
+    allowPrivate: setting('MIRROR_NOTIFY_ALLOW_PRIVATE', 'off', values.parseSwitch, {
+      means: '`on` lets them go to private and link-local addresses, and by `http://`',
     }),
   },
   log: {

@@ -44,6 +44,9 @@ import { readWorkload, statusReport, type Workload } from '../status/collect-sta
 import { statusToken } from './status-token.ts';
 import { SYNC } from '../sync/run-sync.ts';
 import type { StatusReport } from '../../model/status/status-report.ts';
+import { createNotifyReceiver } from '../../api/notify-receiver.ts';
+import { createProblemStore } from '../../db/status/problem-store.ts';
+import { notifier, type NotifierOptions } from './notifier.ts';
 import { problemLog } from './problem-log.ts';
 import { VERIFY } from '../verify/run-verify.ts';
 import { startDueWork, startWaitingWork, workFinder } from './work-finder.ts';
@@ -75,6 +78,9 @@ export interface DaemonOptions extends WorkOptions {
   readonly onReady?: (address: { readonly statusUrl: string }) => void;
 }
 
+/** A report is as good (ms) for the next one that looks for problems. */
+const LOOK_AGAIN_MS = 10_000;
+
 /** How often (ms) the report's dearer part is read, however many look on. */
 const WORKLOAD_EVERY_MS = 60_000;
 
@@ -100,7 +106,8 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   let workload: (() => Promise<Workload>) | undefined;
   let arranged: Promise<void> | undefined;
   const writes = new WriteHealth(log);
-  let unreached = 'the database is not reached or not migrated yet';
+  const unreachedYet = 'the database is not reached or not migrated yet';
+  let unreached = unreachedYet;
   const ready = async (): Promise<Ready> =>
     mirror === undefined
       ? { ok: false, why: unreached }
@@ -140,12 +147,22 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     },
   });
   await server.start();
-  const started: Service[] = [server];
+  const looked = askedAtMost(clock, report, () => LOOK_AGAIN_MS);
+  // Before the database is there: that it is not is to be told, too.
+  const tellers = problemTellers(config, {
+    report: async () => (mirror === undefined && unreached === unreachedYet ? undefined : looked()),
+    store: () => mirror && createProblemStore(mirror.db),
+    scrub,
+    clock,
+    log,
+  });
+  const started: Service[] = [server, ...tellers];
   try {
+    await startAll(tellers);
     mirror = await openMirrorPatiently(config, {
       ...outside,
       onFailure: (error) => {
-        unreached = `the database is not reached or not migrated yet: ${scrub(messageOf(error))}`;
+        unreached = `${unreachedYet}: ${scrub(messageOf(error))}`;
       },
     });
     const failures = failureLog(log, clock, 'daemon', (error) => writes.refused('page', error));
@@ -189,7 +206,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       pauseKeeper(context, accounts),
       writes.trials(mirror.db, clock),
       leftMigrations(config, mirror, outside),
-      problemLog(report, clock, log),
+      problemLog(looked, clock, log),
       workFinder(
         () => startDueWork(context, runners()),
         () => startWaitingWork(context, runners()),
@@ -241,7 +258,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       await running.close();
     }
   } finally {
-    await server.stop();
+    await stopAll([...tellers, server]);
     await arranged;
     await mirror?.close();
   }
@@ -250,6 +267,21 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
 function whatIsMirrored({ service, collections }: ServiceConfig): string {
   const all = collections.length === COLLECTIONS.length ? 'all collections' : collections.join(', ');
   return `${all} of ${countOf(service.keys.length, 'API key')} at ${service.url}`;
+}
+
+/** What tells people of problems: none without MIRROR_NOTIFY_URL. */
+function problemTellers(
+  config: ServiceConfig,
+  given: Omit<NotifierOptions, 'receiver' | 'secret' | 'mirror'>,
+): Service[] {
+  const { url, secret, allowPrivate } = config.notify;
+  if (url === undefined || secret === undefined) return [];
+  const version = programVersion();
+  const userAgent = `research-mirror/${version}`;
+  const receiver = createNotifyReceiver({ url: url.reveal(), allowPrivate, userAgent, proxy: config.proxy });
+  const mirror = { schema: config.schema, service: config.service.url, version };
+  given.log.info(`problems are told to ${receiver.host}`);
+  return [notifier({ ...given, receiver, secret, mirror })];
 }
 
 /** Connections for deliveries: each delivery needs one for some milliseconds, and has to be answered in a second. */

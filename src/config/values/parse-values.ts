@@ -172,6 +172,18 @@ export function parseToken(text: string): Secret {
   return headerSecret(text, '');
 }
 
+/** Parses a secret of Standard Webhooks. */
+export function parseSigningSecret(text: string): Secret {
+  const [, key = ''] =
+    /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(text) ?? [];
+  const { length } = Buffer.from(key, 'base64');
+  if (length >= 24 && length <= 64) return new Secret(text);
+  throw new InvalidValue(`is not whsec_ and 24 to 64 bytes in base64: ${MAKE_SECRET}`);
+}
+
+/** How to make one. */
+export const MAKE_SECRET = 'echo whsec_$(openssl rand -base64 32)';
+
 function headerSecret(text: string, which: string): Secret {
   if (/^[\x21-\x7e]+$/.test(text)) return new Secret(text);
   throw new InvalidValue(`${which}has blanks or other characters that an HTTP header can't carry`);

@@ -22,6 +22,15 @@ export function parsePublicUrl(text: string): string {
   return withoutTrailingSlash(parseWebUrl(text));
 }
 
+/** Checks where messages of problems go. No message quotes it: path and query of a chat's webhook are its password. */
+export function parseNotifyUrl(text: string): Secret {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:\/\//i.test(text))
+    throw new InvalidValue('is no URL: it begins with https://');
+  if (`${url.username}${url.password}` !== '') throw new InvalidValue('must not contain a user or password');
+  return new Secret(text);
+}
+
 /** Checks a Postgres URL; no message quotes it, since it may hold a password. */
 export function parseDatabaseUrl(text: string): Secret {
   if (!/^postgres(ql)?:\/\//.test(text)) {

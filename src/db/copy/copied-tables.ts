@@ -36,5 +36,5 @@ function tablesOf(schema: CopiedTable['schema'], ...names: readonly string[]): C
 /** Tables that stay behind: keys, slots, processes, rights, what only the original's page shows. */
 export const LEFT_BEHIND: readonly CopiedTable[] = [
   ...tablesOf('state', 'api_key', 'first_ping', 'rate_group', 'slot_block'),
-  ...tablesOf('state', 'command', 'granted', 'migration', 'process'),
+  ...tablesOf('state', 'command', 'granted', 'migration', 'problem', 'process'),
 ];

@@ -4,8 +4,8 @@ import { splitStatements } from '../../../src/db/migrations/run-migrations.ts';
 import { ROOT, sourceFiles } from './source-files.ts';
 
 /**
- * Tables without `_user_id` (rule 2): settings, processes, the migrations' own, and what is known of a key before its
- * owner is. On Citus they stay on one node.
+ * Tables without `_user_id` (rule 2): settings, processes, problems, the migrations' own, and what is known of a key
+ * before its owner is. On Citus they stay on one node.
  */
 export const LOCAL_TABLES = [
   'process',
@@ -15,6 +15,7 @@ export const LOCAL_TABLES = [
   'api_key',
   'first_ping',
   'command',
+  'problem',
   '_columns',
   'recoveries',
 ];

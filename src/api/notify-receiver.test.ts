@@ -1,0 +1,72 @@
+import type { LookupAddress } from 'node:dns';
+import { afterEach, expect, it } from 'vitest';
+import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/loopback-server';
+import { createNotifyReceiver, type NotifyReceiver, type NotifyReceiverOptions } from './notify-receiver.ts';
+
+const open: (NotifyReceiver | LoopbackServer)[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+});
+
+const { signal } = new AbortController();
+const resolving = (...addresses: string[]): NonNullable<NotifyReceiverOptions['resolve']> =>
+  ((_: string, __: object, answer: (error: null, found: LookupAddress[]) => void) =>
+    answer(
+      null,
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )) as unknown as NonNullable<NotifyReceiverOptions['resolve']>;
+
+/** How a message to the URL ends: what the error says, or nothing. */
+async function posted(url: string, more: Partial<NotifyReceiverOptions> = {}): Promise<string | undefined> {
+  const receiver = createNotifyReceiver({ url, allowPrivate: false, userAgent: 'test', ...more });
+  open.push(receiver);
+  return receiver.post('{}', {}, signal).then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+}
+
+it.each([
+  '127.0.0.1',
+  '10.1.2.3',
+  '172.31.0.1',
+  '192.168.0.1',
+  '169.254.169.254',
+  '100.64.0.1',
+  '0.0.0.0',
+  '224.0.0.1',
+  '[::1]',
+  '[fe80::1]',
+  '[fd00::1]',
+  '[::ffff:10.0.0.1]',
+  '[64:ff9b::a00:1]',
+  '2130706433',
+  '0x7f.1',
+])('sends nothing to %s, which is no public address', async (host) => {
+  expect(await posted(`https://${host}/services/T0/secret`)).toMatch(
+    /^\S+ is at \S+, no public address: MIRROR_NOTIFY_ALLOW_PRIVATE=on allows it$/,
+  );
+});
+
+it('judges each address that a name has when it is connected to', async () => {
+  const mixed = resolving('203.0.113.7', '10.0.0.1');
+  const url = 'https://chat.example/services/T0/secret';
+  expect(await posted(url, { resolve: resolving('10.0.0.1') })).toContain('chat.example is at 10.0.0.1');
+  expect(await posted(url, { resolve: mixed })).toMatch(/no public address/);
+});
+
+it('posts where private addresses are allowed; it follows no redirect, and no error has the path', async () => {
+  const paths: (string | undefined)[] = [];
+  const server = await listen((request, response) => {
+    paths.push(request.url);
+    response.writeHead(request.url === '/moved/secret' ? 302 : 204, { location: '/elsewhere' }).end();
+  });
+  open.push(server);
+  expect(await posted(`${server.url}/hook/secret?a=b`, { allowPrivate: true })).toBeUndefined();
+  expect(await posted(`${server.url}/moved/secret`, { allowPrivate: true })).toBe(
+    `127.0.0.1:${server.port} answered with 302`,
+  );
+  expect(paths).toEqual(['/hook/secret?a=b', '/moved/secret']);
+  await server.close();
+  expect(await posted(`${server.url}/hook/secret`, { allowPrivate: true })).not.toContain('secret');
+});
