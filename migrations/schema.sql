@@ -396,7 +396,7 @@ create table mirror.webhook (
   constraint webhook_pkey PRIMARY KEY (_user_id)
 );
 
-create view mirror.account_live as
+create view mirror.account_live with (security_invoker=true) as
  SELECT _user_id::text AS _key,
     _user_id,
     email,
@@ -409,7 +409,7 @@ create view mirror.account_live as
    FROM mirror.account
   WHERE _deleted_at IS NULL;
 
-create view mirror.account_versions as
+create view mirror.account_versions with (security_invoker=true) as
  SELECT account._user_id,
     account.email,
     account.credits,
@@ -441,7 +441,7 @@ UNION ALL
     account_history._op
    FROM mirror.account_history;
 
-create view mirror.bulk_research_jobs_live as
+create view mirror.bulk_research_jobs_live with (security_invoker=true) as
  SELECT (_user_id::text || ':'::text) || bulk_job_id::text AS _key,
     _user_id,
     bulk_job_id,
@@ -451,7 +451,7 @@ create view mirror.bulk_research_jobs_live as
    FROM mirror.bulk_research_jobs
   WHERE _deleted_at IS NULL;
 
-create view mirror.bulk_research_jobs_versions as
+create view mirror.bulk_research_jobs_versions with (security_invoker=true) as
  SELECT bulk_research_jobs._user_id,
     bulk_research_jobs.bulk_job_id,
     bulk_research_jobs._first_seen_at,
@@ -477,7 +477,7 @@ UNION ALL
     bulk_research_jobs_history._op
    FROM mirror.bulk_research_jobs_history;
 
-create view mirror.changes as
+create view mirror.changes with (security_invoker=true) as
  SELECT s._user_id,
     'account'::text AS collection,
     s._user_id::text AS key,
@@ -1006,7 +1006,7 @@ UNION ALL
            FROM mirror.watchlist_history h
           WHERE h._user_id = s._user_id AND h.id = s.id AND h._change_id > s._change_id)) AND has_table_privilege('"mirror".watchlist'::text, 'select'::text) AND has_table_privilege('"mirror".watchlist_history'::text, 'select'::text);
 
-create view mirror.columns as
+create view mirror.columns with (security_invoker=true) as
  SELECT c.collection,
     c.field,
     c.column_name,
@@ -1021,7 +1021,7 @@ create view mirror.columns as
            FROM mirror._conflicts
           GROUP BY _conflicts.collection, _conflicts.field) x ON x.collection = c.collection AND x.field = c.field;
 
-create view mirror.companies as
+create view mirror.companies with (security_invoker=true) as
  SELECT c._user_id,
     c._domain AS domain,
     c.jobs::bigint AS research_jobs,
@@ -1073,7 +1073,7 @@ create view mirror.companies as
           GROUP BY b._user_id, b._domain) c
      LEFT JOIN mirror.research_jobs j ON j._user_id = c._user_id AND j.job_id = c.last_job;
 
-create view mirror.credits_daily as
+create view mirror.credits_daily with (security_invoker=true) as
  SELECT _user_id,
     day,
     closing + burnt - topped_up AS opening,
@@ -1093,7 +1093,18 @@ create view mirror.credits_daily as
                     count(v.closing) OVER (PARTITION BY d._user_id ORDER BY d.day) AS known
                    FROM ( SELECT a._user_id,
                             generate_series((min(a._valid_from) AT TIME ZONE 'UTC'::text)::date::timestamp with time zone, (now() AT TIME ZONE 'UTC'::text)::date::timestamp with time zone, '1 day'::interval)::date AS day
-                           FROM mirror.account_versions a
+                           FROM ( SELECT account._user_id,
+                                    account._change_id,
+                                    account._changed_at AS _valid_from,
+                                    account.credits
+                                   FROM mirror.account
+                                  WHERE account._deleted_at IS NULL
+                                UNION ALL
+                                 SELECT account_history._user_id,
+                                    account_history._change_id,
+                                    account_history._valid_from,
+                                    account_history.credits
+                                   FROM mirror.account_history) a
                           WHERE a.credits IS NOT NULL
                           GROUP BY a._user_id) d
                      LEFT JOIN ( SELECT s._user_id,
@@ -1106,12 +1117,23 @@ create view mirror.credits_daily as
                                     a._change_id,
                                     a.credits,
                                     lag(a.credits) OVER (PARTITION BY a._user_id ORDER BY a._valid_from, a._change_id) AS before
-                                   FROM mirror.account_versions a
+                                   FROM ( SELECT account._user_id,
+    account._change_id,
+    account._changed_at AS _valid_from,
+    account.credits
+   FROM mirror.account
+  WHERE account._deleted_at IS NULL
+UNION ALL
+ SELECT account_history._user_id,
+    account_history._change_id,
+    account_history._valid_from,
+    account_history.credits
+   FROM mirror.account_history) a
                                   WHERE a.credits IS NOT NULL) s
                           GROUP BY s._user_id, ((s._valid_from AT TIME ZONE 'UTC'::text)::date)) v ON v._user_id = d._user_id AND v.day = d.day) daily) filled
   WHERE has_table_privilege('"mirror".account'::text, 'select'::text) AND has_table_privilege('"mirror".account_versions'::text, 'select'::text);
 
-create view mirror.data_quality as
+create view mirror.data_quality with (security_invoker=true) as
  SELECT _user_id,
     collection,
     ( SELECT count(*) AS count
@@ -1133,7 +1155,7 @@ create view mirror.data_quality as
           WHERE s._user_id = c._user_id AND s.collection = c.collection) AS stale_rows
    FROM mirror._collections c;
 
-create view mirror.freshness as
+create view mirror.freshness with (security_invoker=true) as
  SELECT _user_id,
     collection,
     live_rows,
@@ -1164,7 +1186,7 @@ create view mirror.freshness as
         END AS failing_since
    FROM mirror._collections;
 
-create view mirror.list_items_live as
+create view mirror.list_items_live with (security_invoker=true) as
  SELECT (((_user_id::text || ':'::text) || list_id::text) || ':'::text) || id AS _key,
     (_user_id::text || ':'::text) || list_id::text AS _list_key,
     _user_id,
@@ -1177,7 +1199,7 @@ create view mirror.list_items_live as
    FROM mirror.list_items
   WHERE _deleted_at IS NULL;
 
-create view mirror.list_items_versions as
+create view mirror.list_items_versions with (security_invoker=true) as
  SELECT list_items._user_id,
     list_items.list_id,
     list_items.id,
@@ -1205,7 +1227,7 @@ UNION ALL
     list_items_history._op
    FROM mirror.list_items_history;
 
-create view mirror.lists_live as
+create view mirror.lists_live with (security_invoker=true) as
  SELECT (_user_id::text || ':'::text) || list_id::text AS _key,
     _user_id,
     list_id,
@@ -1215,7 +1237,7 @@ create view mirror.lists_live as
    FROM mirror.lists
   WHERE _deleted_at IS NULL;
 
-create view mirror.lists_versions as
+create view mirror.lists_versions with (security_invoker=true) as
  SELECT lists._user_id,
     lists.list_id,
     lists._first_seen_at,
@@ -1241,7 +1263,7 @@ UNION ALL
     lists_history._op
    FROM mirror.lists_history;
 
-create view mirror.research_jobs_live as
+create view mirror.research_jobs_live with (security_invoker=true) as
  SELECT (_user_id::text || ':'::text) || job_id::text AS _key,
     _user_id,
     job_id,
@@ -1253,7 +1275,7 @@ create view mirror.research_jobs_live as
    FROM mirror.research_jobs
   WHERE _deleted_at IS NULL;
 
-create view mirror.research_jobs_versions as
+create view mirror.research_jobs_versions with (security_invoker=true) as
  SELECT research_jobs._user_id,
     research_jobs.job_id,
     research_jobs.status,
@@ -1281,7 +1303,7 @@ UNION ALL
     research_jobs_history._op
    FROM mirror.research_jobs_history;
 
-create view mirror.stale_rows as
+create view mirror.stale_rows with (security_invoker=true) as
  SELECT _user_id,
     collection,
     key,
@@ -1329,7 +1351,6 @@ create view mirror.stale_rows as
                             x.collection,
                             x.parent,
                             x.item_hash,
-                            x.item,
                             x.key,
                             x.reason,
                             x.first_seen_at,
@@ -1345,7 +1366,7 @@ create view mirror.stale_rows as
                           WHERE x.key IS NOT NULL) n) q) s
   WHERE key IS NOT NULL;
 
-create view mirror.watchlist_live as
+create view mirror.watchlist_live with (security_invoker=true) as
  SELECT (_user_id::text || ':'::text) || id AS _key,
     _user_id,
     id,
@@ -1356,7 +1377,7 @@ create view mirror.watchlist_live as
    FROM mirror.watchlist
   WHERE _deleted_at IS NULL;
 
-create view mirror.watchlist_versions as
+create view mirror.watchlist_versions with (security_invoker=true) as
  SELECT watchlist._user_id,
     watchlist.id,
     watchlist._first_seen_at,
@@ -1643,7 +1664,7 @@ begin
   if current_setting('synchronous_commit') = 'off' then
     perform set_config('synchronous_commit', 'on', true);
   end if;
-  select s._user_id into found_account from "mirror".submissions s where s.submission_id = cancel_submission.submission_id;
+  select s._user_id into found_account from "mirror".submissions s where s.submission_id = cancel_submission.submission_id and "mirror_sync".may_use(s._user_id);
   -- Its owner takes it by its state, too: whoever has the lock first has it.
   select s.state into found_state from "mirror".submissions s
   where s._user_id = found_account and s.submission_id = cancel_submission.submission_id for update;
@@ -2054,7 +2075,7 @@ begin
   end if;
 
   accounts := (
-    select coalesce(array_agg(a._user_id order by a._user_id), '{}') from "mirror_sync".account a where a.state <> 'retired');
+    select coalesce(array_agg(a._user_id order by a._user_id), '{}') from "mirror_sync".account a where a.state <> 'retired' and "mirror_sync".may_use(a._user_id));
   if account_id is null then
     if cardinality(accounts) <> 1 then
       raise exception using errcode = 'RM013', message = case cardinality(accounts)
@@ -2067,7 +2088,7 @@ begin
     account_id := accounts[1];
   elsif account_id <> all (accounts) then
     raise exception using errcode = 'RM013', message = case
-      when exists (select 1 from "mirror_sync".account a where a._user_id = account_id)
+      when exists (select 1 from "mirror_sync".account a where a._user_id = account_id and "mirror_sync".may_use(a._user_id))
         then format('account %s is retired: nothing is sent for it', account_id)
       else format('account %s is not mirrored here', account_id) end;
   end if;
@@ -3253,6 +3274,184 @@ create table mirror_sync.unsettled (
   constraint unsettled_pkey PRIMARY KEY (_user_id, collection, parent, key)
 );
 
+CREATE OR REPLACE FUNCTION mirror_sync.bind_reader(reader name, user_id bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+AS $function$
+declare
+  login constant oid := to_regrole(quote_ident(reader));
+  other name;
+begin
+  if login is null or bind_reader.user_id is null then
+    raise exception 'there is no role %, or no account is named', reader;
+  end if;
+  select r.rolname into other from pg_roles r
+  where pg_has_role(login, r.oid, 'member') and (r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolreplication
+    or r.oid <> login and exists (
+      select from pg_class c where c.relnamespace = '"mirror"'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        and has_any_column_privilege(r.oid, c.oid, 'select'))
+    or exists (select from pg_class c where c.relnamespace = '"mirror"'::regnamespace and c.relowner = r.oid))
+  order by r.oid <> login, r.rolname limit 1;
+  if other is not null then
+    raise exception '% reads more than one account as %', reader, other
+      using hint = case when other = reader then 'Take another role: this one owns tables here, or passes by policies.'
+        else format('revoke %I from %I;', other, reader) end;
+  end if;
+  select v.oid::regclass::text into other from pg_class v
+  where v.relkind in ('v', 'm') and not coalesce('security_invoker=true' = any (v.reloptions), false)
+    and has_any_column_privilege(login, v.oid, 'select') and exists (
+      select from pg_rewrite w join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+        join pg_class t on d.refclassid = 'pg_class'::regclass and t.oid = d.refobjid
+      where w.ev_class = v.oid and t.oid <> v.oid and t.relnamespace = '"mirror"'::regnamespace)
+  limit 1;
+  if other is not null then
+    raise exception '% reads more than one account by the view %', reader, other
+      using hint = format('It reads with its owner''s rights: revoke select on it from %I and from public.', reader);
+  end if;
+  perform "mirror_sync".bind_tables(login, user_id);
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION mirror_sync.bind_readers()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+AS $function$
+begin
+  perform "mirror_sync".bind_tables(b.reader, b.user_id) from "mirror_sync".bound_readers() b;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION mirror_sync.bind_tables(reader oid, user_id bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+AS $function$
+declare
+  each record;
+  old name;
+  readers constant oid := to_regrole('"mirror_reader"');
+  login constant text := quote_ident(pg_get_userbyid(reader));
+begin
+  if not has_schema_privilege(reader, '"mirror"'::regnamespace, 'usage') then
+    execute format('grant usage on schema "mirror" to %s', login);
+  end if;
+  for each in
+    select t.oid, t.oid::regclass as name, t.relrowsecurity, t.relkind, exists (
+        select from pg_attribute a where a.attrelid = t.oid and a.attname = '_user_id') as of_account
+    from pg_class t
+    where t.relnamespace = '"mirror"'::regnamespace and pg_has_role(t.relowner, 'usage') and (t.relkind in ('r', 'p')
+      or t.relkind = 'v' and coalesce('security_invoker=true' = any (t.reloptions), false))
+  loop
+    if each.relkind <> 'v' and each.of_account then
+      if not exists (select from pg_policy p where p.polrelid = each.oid and p.polname = 'everybody') then
+        execute format('create policy everybody on %s using (true) with check (true)', each.name);
+      end if;
+      if not exists (
+        select from pg_policy p where p.polrelid = each.oid and p.polname like 'one\_account\_%' and p.polroles = array[reader]
+          and pg_get_expr(p.polqual, p.polrelid) = format('(_user_id = %L::bigint)', user_id)) then
+        for old in
+          select p.polname from pg_policy p where p.polrelid = each.oid and p.polname like 'one\_account\_%' and p.polroles = array[reader]
+        loop
+          execute format('drop policy %I on %s', old, each.name);
+        end loop;
+        execute format('create policy %I on %s as restrictive for select to %s using (_user_id = %L::bigint)',
+          'one_account_' || gen_random_uuid(), each.name, login, user_id);
+      end if;
+      if not each.relrowsecurity then
+        execute format('alter table %s enable row level security', each.name);
+      end if;
+    end if;
+    if (each.relkind = 'v' or each.of_account or each.oid in ('"mirror"._columns'::regclass, '"mirror".recoveries'::regclass))
+      and coalesce(has_table_privilege(readers, each.oid, 'select'), true) and not has_table_privilege(reader, each.oid, 'select')
+    then
+      execute format('grant select on %s to %s', each.name, login);
+    end if;
+  end loop;
+  for each in
+    select p.oid::regprocedure as name from pg_proc p
+    where p.pronamespace = '"mirror"'::regnamespace and pg_has_role(p.proowner, 'usage') and not p.prosecdef
+      and has_function_privilege(readers, p.oid, 'execute') and not has_function_privilege(reader, p.oid, 'execute')
+  loop
+    execute format('grant execute on function %s to %s', each.name, login);
+  end loop;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION mirror_sync.bound_readers()
+ RETURNS TABLE(reader oid, user_id bigint)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+AS $function$
+begin
+  return query select p.polroles[1], substring(pg_get_expr(p.polqual, p.polrelid) from '-?[0-9]+')::bigint
+  from pg_policy p where p.polrelid = '"mirror".account'::regclass and p.polname like 'one\_account\_%';
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION mirror_sync.give_view_columns()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+AS $function$
+declare
+  given record;
+begin
+  for given in
+    with recursive reads as (
+      select distinct w.ev_class as view, d.refobjid as relation, d.refobjsubid as attnum
+      from pg_depend d join pg_rewrite w on w.oid = d.objid
+      where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid <> w.ev_class
+    ), named as (
+      select r.view, r.relation, a.attnum, a.attname
+      from reads r join pg_class v on v.oid = r.view join pg_class t on t.oid = r.relation and t.relnamespace = v.relnamespace
+        join pg_attribute a on a.attrelid = t.oid and a.attnum = r.attnum
+      where v.relnamespace = '"mirror"'::regnamespace and 'security_invoker=true' = any (v.reloptions)
+        and pg_has_role(v.relowner, 'usage') and pg_has_role(t.relowner, 'usage')
+    ), tops as (
+      select distinct view as top, view from named
+      union select r.view, t.view from tops t join reads r on r.relation = t.top
+    ), needed as (
+      select t.top, n.* from tops t join named n on n.view = t.view
+    )
+    select n.relation::regclass as relation, string_agg(distinct quote_ident(n.attname), ', ') as columns,
+      case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as reader
+    from needed n join pg_class v on v.oid = n.top cross join aclexplode(v.relacl) g
+    where g.privilege_type = 'SELECT' and g.grantee <> v.relowner
+      and not case g.grantee when 0 then has_column_privilege('public', n.relation, n.attnum, 'select')
+        else has_column_privilege(g.grantee, n.relation, n.attnum, 'select') end
+      and not exists (
+        select from needed c where c.top = n.top and c.attname in ('_raw', '_verbatim', 'item') and not exists (
+          select from pg_attribute s where s.attrelid = c.top and s.attname = c.attname))
+    group by 1, 3
+  loop
+    execute format('grant select (%s) on %s to %s', given.columns, given.relation, given.reader);
+  end loop;
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION mirror_sync.make_as_of()
  RETURNS void
  LANGUAGE plpgsql
@@ -3477,6 +3676,24 @@ begin
 end $function$
 ;
 
+CREATE OR REPLACE FUNCTION mirror_sync.may_use(account bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+AS $function$
+begin
+  return not exists (
+    select from "mirror_sync".bound_readers() b, pg_roles r
+    where r.rolname = case current_setting('role') when 'none' then session_user else current_setting('role') end
+      and not r.rolsuper and not r.rolbypassrls and pg_has_role(r.oid, b.reader, 'usage') and b.user_id is distinct from account);
+end $function$
+;
+
 CREATE OR REPLACE FUNCTION mirror_sync.readable_gate()
  RETURNS text
  LANGUAGE plpgsql
@@ -3511,16 +3728,20 @@ CREATE OR REPLACE FUNCTION mirror_sync.view_options(name text)
 AS $function$
 begin
   return coalesce((
-    select 'with (' || array_to_string(v.reloptions, ', ') || ')' from pg_class v
-    where v.oid = to_regclass(format('"mirror".%I', view_options.name))), '');
+    select coalesce('with (' || array_to_string(v.reloptions, ', ') || ')', '') from pg_class v
+    where v.oid = to_regclass(format('"mirror".%I', view_options.name))), 'with (security_invoker = true)');
 end $function$
 ;
 
 comment on schema mirror_sync is 'State of the research-mirror daemon. Nothing here is meant for readers.';
 
+comment on function mirror_sync.bind_reader(name,bigint) is 'Has a login read the rows of one account alone, in every table and view of the mirror.';
+
 comment on column mirror_sync.candidate.refused is 'Why Postgres refused to delete the row, by its message; null: it has not.';
 
 comment on column mirror_sync.candidate.refused_at is 'When it did so last.';
+
+comment on function mirror_sync.give_view_columns() is 'Gives who may read a view, and not its tables, the columns that it needs.';
 
 comment on function mirror_sync.make_as_of() is 'Makes the functions <table>_as_of anew, with the columns that the tables have.';
 

@@ -1,9 +1,10 @@
 /**
  * Analysts' questions of a mirror of two accounts: every query of docs/recipes.md, and those that are asked by one key
  * or one day, each as the role mirror_reader. Loaded by the program from a sandbox with lifted limits, then a day's
- * changes. Medians of five.
+ * changes. Medians of five. With `--bound` of one account, each question by turns as mirror_reader and as a login that is
+ * bound to it: what its policies cost.
  *
- *     node bench/mirror/analysts.ts [--jobs 202000] [--lists 415] [--changes 1000] [--postgres URL]
+ *     node bench/mirror/analysts.ts [--jobs 202000] [--lists 415] [--changes 1000] [--bound] [--postgres URL]
  */
 import type pg from 'pg';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
@@ -13,13 +14,14 @@ import { Claims, median, print, printMachine, printTable } from '../support/repo
 import { runSync } from '../support/run-sync.ts';
 import { onStage, withClient } from '../support/stage.ts';
 
-const flags = readFlags({ jobs: 202_000, lists: 415, changes: 1000, postgres: '' });
+const flags = readFlags({ jobs: 202_000, lists: 415, changes: 1000, bound: false, postgres: '' });
 const claims = new Claims();
 
 const ASKED = 5;
 /** One answer is given up after so long. */
 const PATIENCE = '120s';
-const USERS = ['1001', '1002'] as const;
+const USERS = flags.bound ? ['1001'] : ['1001', '1002'];
+const BOUND = 'bench_bound_reader';
 
 interface Question {
   readonly title: string;
@@ -59,6 +61,10 @@ await onStage(flags.postgres, async (stage) => {
     await runSync(setting);
     await client.query('vacuum analyze');
     await prepareReader(client);
+    if (flags.bound) {
+      await client.query(`create role ${BOUND} in role mirror_reader`);
+      await client.query(`select mirror_sync.bind_reader('${BOUND}', 1001)`);
+    }
     printMachine();
     const counted = await client.query(
       `select collection, sum(live_rows)::text as rows from mirror.freshness group by 1 order by 1`,
@@ -135,16 +141,22 @@ async function prepareReader(client: pg.Client): Promise<void> {
 }
 
 async function ask(client: pg.Client, questions: readonly Question[]): Promise<void> {
-  await client.query(`set role mirror_reader; set statement_timeout = '${PATIENCE}'`);
+  await client.query(`set statement_timeout = '${PATIENCE}'`);
   const rows: string[][] = [];
   for (const { title, statement, within } of questions) {
     const times: number[] = [];
+    const boundTimes: number[] = [];
     let answered = 0;
+    const timed = async (role: string): Promise<number> => {
+      await client.query(`set role ${role}`);
+      const begin = performance.now();
+      answered = (await client.query(statement)).rows.length;
+      return performance.now() - begin;
+    };
     try {
       for (let turn = 0; turn < ASKED; turn += 1) {
-        const begin = performance.now();
-        answered = (await client.query(statement)).rows.length;
-        times.push(performance.now() - begin);
+        times.push(await timed('mirror_reader'));
+        if (flags.bound) boundTimes.push(await timed(BOUND));
         if (times[0] !== undefined && times[0] > 10_000) break;
       }
     } catch (error) {
@@ -153,10 +165,15 @@ async function ask(client: pg.Client, questions: readonly Question[]): Promise<v
       continue;
     }
     const mid = median(times);
-    rows.push([title, String(answered), mid.toFixed(1), (times[0] ?? Number.NaN).toFixed(1)]);
+    const bound = median(boundTimes);
+    const more = flags.bound ? [bound.toFixed(1), (bound / mid).toFixed(2)] : [];
+    rows.push([title, String(answered), mid.toFixed(1), (times[0] ?? Number.NaN).toFixed(1), ...more]);
     if (within !== undefined) claims.check(mid < within, `${title}: ${mid.toFixed(0)} ms`);
   }
-  printTable(['question', 'rows', 'median ms', 'first ms'], rows);
+  const more = flags.bound ? ['bound ms', 'ratio'] : [];
+  await client.query('reset role');
+  if (flags.bound) await client.query(`drop owned by ${BOUND}; drop role ${BOUND}`);
+  printTable(['question', 'rows', 'median ms', 'first ms', ...more], rows);
 }
 
 async function column(client: pg.Client, statement: string): Promise<string[]> {

@@ -51,12 +51,15 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
       'something could not be found out.',
     options: {
       '--sql': 'print what a DBA has to run by psql: logins, database, schemas, roles; asks no database',
+      '--reader <name>': 'with --sql: print what makes a login that reads one account, instead',
+      '--account <user_id>': 'the account that the login reads',
       '--json': 'as JSON',
     },
     examples: [
       ['research-mirror doctor', 'what is wrong, and what to do'],
       ['research-mirror doctor --json | jq \'.checks[] | select(.state == "broken")\'', 'for programs'],
       ['research-mirror doctor --sql > dba.sql', 'for the DBA of your Postgres'],
+      ['research-mirror doctor --sql --reader anna --account 42 > anna.sql', 'a login for one account'],
     ],
     load: async () => (await import('../doctor/doctor-action.ts')).doctorAction,
   },

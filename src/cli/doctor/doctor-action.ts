@@ -9,16 +9,33 @@ import { readDsn } from '../../db/connection/dsn.ts';
 import { workOptions } from '../steps/work-options.ts';
 import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
+import { readKey } from '../../model/key.ts';
 import { printable } from '../terminal/text-table.ts';
+
+/** Of a name in Postgres. */
+const MOST_NAME_BYTES = 63;
+
+interface DoctorOptions {
+  readonly sql?: boolean;
+  readonly json?: boolean;
+  readonly reader?: string;
+  readonly account?: string;
+}
 
 /** What `doctor` does. */
 export async function doctorAction(
   shell: Shell,
-  { sql = false, json = false }: { readonly sql?: boolean; readonly json?: boolean },
+  { sql = false, json = false, reader, account }: DoctorOptions,
 ): Promise<ExitCode> {
   if (sql && json) throw new UsageError('--sql prints SQL: it has no --json');
+  if ((reader === undefined) !== (account === undefined) || (reader !== undefined && !sql))
+    throw new UsageError('a login that reads one account: doctor --sql --reader NAME --account USER_ID');
   if (sql) {
-    shell.out.write(scriptFor(loadConfig(shell.env, 'database')));
+    const config = loadConfig(shell.env, 'database');
+    const bound = reader === undefined || account === undefined ? undefined : readerOf(reader, account);
+    shell.out.write(
+      bound === undefined ? scriptFor(config) : script('reader.sql', { schema: config.schema, ...bound }),
+    );
     return EXIT.DONE;
   }
   const checks = await lookAround(shell);
@@ -71,8 +88,22 @@ function scriptFor({ database, schema }: Config): string {
     owner: dsn?.user ?? `${schema}_owner`,
     database: dsn?.database ?? dsn?.user ?? schema,
   };
-  const set = Object.entries(variables).map(([name, value]) => `\\set ${name} ${psqlText(value)}\n`);
-  return `${set.join('')}\n${readFileSync(new URL('dba.sql', import.meta.url), 'utf8')}`;
+  return script('dba.sql', variables);
+}
+
+/** @throws UsageError */
+function readerOf(reader: string, account: string): Readonly<Record<string, string>> {
+  const bytes = Buffer.byteLength(reader);
+  if (bytes < 1 || bytes > MOST_NAME_BYTES || reader.includes('\0'))
+    throw new UsageError(`a login's name has 1 to ${MOST_NAME_BYTES} bytes`);
+  if (!('key' in readKey('bigint', account))) throw new UsageError(`no user_id: ${printable(account)}`);
+  return { reader, account };
+}
+
+/** A script for psql, below the variables that it needs. */
+function script(name: string, variables: Readonly<Record<string, string>>): string {
+  const set = Object.entries(variables).map(([of, value]) => `\\set ${of} ${psqlText(value)}\n`);
+  return `${set.join('')}\n${readFileSync(new URL(name, import.meta.url), 'utf8')}`;
 }
 
 /** A text as an argument of a command of psql's: there backslashes escape, and only a line break ends it. */

@@ -105,6 +105,10 @@ export async function afterMigration(trx: Db, before: BeforeMigration): Promise<
     await remember(trx, role.name, objects, null);
   }
   await grantDue(trx);
+  // Tables that it made are bound, too, where logins are bound to one account.
+  const { rows } = await trx.sql<{ there: boolean }>`
+    select to_regprocedure(format('%I.bind_readers()', ${trx.stateSchema}::text)) is not null as there`;
+  if (rows[0]?.there === true) await trx.sql`select ${trx.stateTable('bind_readers')}()`;
 }
 
 /**

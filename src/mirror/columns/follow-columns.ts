@@ -2,7 +2,7 @@ import type { Db } from '../../db/connection/db.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { type Table, tableOf } from '../table.ts';
 import { versionsView, liveView } from '../views/table-views.ts';
-import { extendView } from '../views/extend-view.ts';
+import { extendView, giveViewColumns } from '../views/extend-view.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 
 /** How long processes that change columns wait for each other. */
@@ -29,6 +29,8 @@ export async function takeTurn(trx: Db): Promise<void> {
  */
 export async function remakeFollowers(trx: Db): Promise<void> {
   await trx.sql`select ${trx.stateTable('make_companies')}(), ${trx.stateTable('make_as_of')}(), ${trx.stateTable('make_changes')}()`;
+  await giveViewColumns(trx);
+  await trx.sql`select ${trx.stateTable('bind_readers')}()`;
 }
 
 /**

@@ -80,7 +80,9 @@ export async function viewsUpon(trx: Db, { table, name }: TypeChange): Promise<r
           where c.oid = any(${oids})))
     union
     select format('rights on column %I of table %s', a.attname, a.attrelid::regclass) from pg_attribute a
-    where a.attrelid in (${relation(table)}, ${relation(table, '_history')}) and a.attname = ${name} and a.attacl is not null
+    where a.attrelid in (${relation(table)}, ${relation(table, '_history')}) and a.attname = ${name} and exists (
+      -- Rights to read it come again with it.
+      select from aclexplode(a.attacl) e where e.privilege_type <> 'SELECT' or e.is_grantable)
     order by 1`;
   if (rows.length === 0) return views;
   throw new TypeRefused(
@@ -114,13 +116,17 @@ async function replaceColumn(
 ): Promise<void> {
   const data = dataTable(table, suffix);
   const passing = sql.id(`${second}_passing`);
-  const { rows } = await trx.sql<{ text: string | null }>`
-    select col_description(attrelid, attnum) as text from pg_attribute
-    where attrelid = ${relation(table, suffix)} and attname = ${name}`;
-  const comment = rows[0]?.text ?? null;
+  const { rows } = await trx.sql<{ text: string | null; readers: string[] }>`
+    select col_description(attrelid, attnum) as text, array(
+      select case e.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(e.grantee)) end
+      from aclexplode(attacl) as e) as readers
+    from pg_attribute where attrelid = ${relation(table, suffix)} and attname = ${name}`;
+  const { text: comment = null, readers = [] } = rows[0] ?? {};
   await trx.sql`alter table ${data} drop column ${sql.id(name)}, add column ${passing} boolean`;
   await trx.sql`alter table ${data} drop column ${passing}`;
   await trx.sql`alter table ${data} rename column ${sql.id(second)} to ${sql.id(name)}`;
   const quoted = comment === null ? sql`null` : sql.raw(quotedText(comment));
   await trx.sql`comment on column ${data}.${sql.id(name)} is ${quoted}`;
+  if (readers.length > 0)
+    await trx.sql`grant select (${sql.id(name)}) on ${data} to ${sql.raw(readers.join(', '))}`;
 }

@@ -32,11 +32,20 @@ export async function extendView(trx: Db, table: Table, view: TableView): Promis
   if (added.length === 0 && !mayMakeAnew) return;
   if (present !== undefined && !(await isOurs(trx, table, view, present))) return;
   const create = (columns: readonly string[]): Promise<void> =>
-    createView(trx, table, view, { columns, options: present?.options ?? null });
+    createView(trx, table, view, {
+      columns,
+      options: present === undefined ? 'security_invoker=true' : present.options,
+    });
   const isAnew = mayMakeAnew && (await makeAnew(trx, table, view.suffix, () => create(view.columns)));
   if (added.length === 0) return;
   if (!isAnew) await create([...before, ...added]);
   await describe(trx, table, view, added);
+  await giveViewColumns(trx);
+}
+
+/** Gives who may read a view and not its tables the columns that it names now: it reads with its reader's rights. */
+export async function giveViewColumns(trx: Db): Promise<void> {
+  await trx.sql`select ${trx.stateTable('give_view_columns')}()`;
 }
 
 /** A view as it stands. */

@@ -16,7 +16,7 @@ export async function dumpSchema(db: Db): Promise<string> {
 
 /** Without the bodies of views: PostgreSQL 15 prints them differently from 16 and later. */
 export function withoutViewBodies(dump: string): string {
-  return dump.replaceAll(/^(create view \S+ as)[^;]*;/gm, '$1 …;');
+  return dump.replaceAll(/^(create view \S+(?: with \([^)]*\))? as)[^;]*;/gm, '$1 …;');
 }
 
 async function tablesOf(db: Db, schema: string): Promise<string[]> {
@@ -49,7 +49,7 @@ async function tablesOf(db: Db, schema: string): Promise<string[]> {
 
 async function viewsOf(db: Db, schema: string): Promise<string[]> {
   const { rows } = await db.sql<{ text: string }>`
-    select format(E'create view %s as\n%s', oid::regclass, pg_get_viewdef(oid, true)) as text
+    select format(E'create view %s%s as\n%s', oid::regclass, ' with (' || array_to_string(reloptions, ', ') || ')', pg_get_viewdef(oid, true)) as text
     from pg_class where relnamespace = ${schema}::regnamespace and relkind = 'v'
     order by relname collate "C"`;
   return rows.map(({ text }) => text);

@@ -49,8 +49,9 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
     await system.close();
   });
 
-  const psql = (words: Readonly<Record<string, string>>): Promise<unknown> => {
+  const psql = (words: Readonly<Record<string, string>>, of?: string): Promise<unknown> => {
     const url = new URL(superuser);
+    if (of !== undefined) url.pathname = `/${of}`;
     const password = decodeURIComponent(url.password);
     url.password = '';
     const variables = Object.entries(words).flatMap(([name, word]) => ['-v', `${name}=${word}`]);
@@ -161,6 +162,48 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
     expect(await ask(superuser, own)).toEqual([{ place, owner }]);
     await ask(superuser, `drop database ${pg.escapeIdentifier(place)}`);
     await ask(superuser, `drop role ${pg.escapeIdentifier(owner)}`);
+  });
+
+  it('makes a login that reads one account, whatever its name; run again it reads another one', async () => {
+    const name = `${SCHEMA}_"o'ne \\1`;
+    const [user] = await ask<{ id: string }>(
+      as(READER, WORDS.reader_password),
+      `select _user_id::text as id from ${SCHEMA}.account`,
+    );
+    const url = as(encodeURIComponent(name), WORDS.reader_password);
+    const jobs = async (account: string): Promise<unknown> => {
+      const { code, stdout } = await system.run(
+        ['doctor', '--sql', '--reader', name, '--account', account],
+        daemon(),
+      );
+      expect(code).toBe(0);
+      await writeFile(script, stdout);
+      await psql({ reader_password: WORDS.reader_password }, DATABASE);
+      return (await ask(url, `select count(*)::int as n from ${SCHEMA}.research_jobs_live`))[0]?.['n'];
+    };
+    try {
+      expect(await jobs('1')).toBe(0);
+      expect(await jobs(user?.id ?? '')).toBe(300);
+      expect((await ask(url, 'show statement_timeout'))[0]).toEqual({ statement_timeout: '1min' });
+    } finally {
+      const own = new URL(superuser);
+      own.pathname = `/${DATABASE}`;
+      await ask(
+        own.href,
+        `drop owned by ${pg.escapeIdentifier(name)}; drop role ${pg.escapeIdentifier(name)}`,
+      );
+    }
+  });
+
+  it.each([
+    [['--reader', 'anna'], /a login that reads one account: doctor --sql --reader NAME --account USER_ID/],
+    [['--account', '42'], /a login that reads one account/],
+    [['--reader', 'anna', '--account', '4x'], /4x/],
+    [['--reader', 'ä'.repeat(32), '--account', '42'], /a login's name has 1 to 63 bytes/],
+  ])('refuses %j', async (args, words) => {
+    const { code, stderr, stdout } = await system.run(['doctor', '--sql', ...args], daemon());
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(words);
   });
 
   it('leaves a superuser alone whom DATABASE_URL names', async () => {
