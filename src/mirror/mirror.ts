@@ -29,8 +29,8 @@ const MAX_ATTEMPTS = 8;
 const TABLE_CHANGED = /^(42703|42804|42846)$/;
 
 export interface MirrorOptions {
-  /** `MIRROR_SCHEMA_DRIFT`: `raw` makes no columns for new fields. */
-  readonly schemaDrift: 'add' | 'raw';
+  /** `MIRROR_SCHEMA_DRIFT`: `add` alone makes columns for new fields. */
+  readonly schemaDrift: 'add' | 'freeze' | 'raw';
   /** `MIRROR_IGNORE_FIELDS`: fields whose change alone is no change. */
   readonly ignoreFields: Readonly<Record<CollectionName, readonly string[]>>;
   /** `MIRROR_EXCLUDE_FIELDS`: never stored. */

@@ -119,7 +119,10 @@ async function tryType({ db, signal }: SetTypeRequest, change: TypeChange): Prom
 }
 
 /** Does what needs the table for a moment, again and again while others hold it. */
-async function whenFree<T>({ clock, signal }: SetTypeRequest, work: () => Promise<T>): Promise<T> {
+export async function whenFree<T>(
+  { clock, signal }: Pick<SetTypeRequest, 'clock' | 'signal'>,
+  work: () => Promise<T>,
+): Promise<T> {
   const until = clock.monotonic() + PATIENCE_MS;
   for (;;) {
     try {

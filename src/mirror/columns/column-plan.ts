@@ -86,7 +86,7 @@ export interface PlanInput {
   /** Names of all columns that the table has, whoever made them. */
   readonly taken: ReadonlySet<string>;
   /** `MIRROR_SCHEMA_DRIFT`. */
-  readonly drift: 'add' | 'raw';
+  readonly drift: 'add' | 'freeze' | 'raw';
 }
 
 /**
@@ -106,7 +106,7 @@ export function planColumns(input: PlanInput): PlannedColumn[] {
   ];
   return wanted.flatMap(({ field, type }): PlannedColumn[] => {
     if (type === undefined) return [];
-    if (input.drift === 'raw' || taken.size >= MAX_COLUMNS) return [{ field, name: undefined, type }];
+    if (input.drift !== 'add' || taken.size >= MAX_COLUMNS) return [{ field, name: undefined, type }];
     const name = columnName(field, taken);
     taken.add(name);
     return [{ field, name, type }];

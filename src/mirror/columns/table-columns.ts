@@ -23,13 +23,13 @@ const DUPLICATE_COLUMN = '42701';
 export class TableColumns {
   readonly #db: Db;
   readonly #table: Table;
-  readonly #drift: 'add' | 'raw';
+  readonly #drift: 'add' | 'freeze' | 'raw';
   #registry: ColumnRegistry | undefined;
   #stale = false;
   #pagesToTry = 0;
   #pagesBetween = 1;
 
-  constructor(db: Db, table: Table, drift: 'add' | 'raw') {
+  constructor(db: Db, table: Table, drift: 'add' | 'freeze' | 'raw') {
     this.#db = db;
     this.#table = table;
     this.#drift = drift;
@@ -85,27 +85,54 @@ export type SeenFields = ReadonlyMap<string, readonly string[]>;
  * each finds what the one before it made. A column that somebody made by hand keeps its name.
  * @throws a database error 55P03 when the table stays locked: register the fields, go on, and try again later
  */
-async function addColumns(db: Db, table: Table, seen: SeenFields, drift: 'add' | 'raw'): Promise<void> {
+async function addColumns(
+  db: Db,
+  table: Table,
+  seen: SeenFields,
+  drift: 'add' | 'freeze' | 'raw',
+): Promise<void> {
   await db.transaction(async (trx) => {
     await takeTurn(trx);
     const registry = await readRegistry(trx, table);
     const unknown = new Map([...seen].filter(([field]) => !registry.fields.has(field)));
     const waiting = drift === 'add' ? registry.waiting : [];
-    const planned = planColumns({ values: unknown, waiting, taken: registry.taken, drift });
-    const added = planned.filter(hasName);
-    if (added.length > 0) {
-      // The table comes first: a transaction that has read it finds the columns of both unchanged.
-      for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
-      await extendViews(trx, table);
-      await remakeFollowers(trx);
-      // Read again, now that the table is locked: a process that had no turn may have registered one of these fields
-      // since, and may have written rows without its column.
-      const waited = new Set((await readRegistry(trx, table)).waiting.map(({ field }) => field));
-      const late = added.map(({ field }) => field).filter((field) => waited.has(field));
-      await requestBackfill(trx, table, late);
-    }
-    await register(trx, table, planned);
+    await makeColumns(trx, table, planColumns({ values: unknown, waiting, taken: registry.taken, drift }));
   });
+}
+
+/**
+ * Makes columns for fields that wait for one, whatever MIRROR_SCHEMA_DRIFT is. In a transaction of its own.
+ * @param field undefined: for all of them
+ * @returns them; those without a name found the table full
+ * @throws a database error 55P03 when the table stays locked
+ */
+export async function addWaitingColumns(
+  trx: Db,
+  table: Table,
+  field: string | undefined,
+): Promise<PlannedColumn[]> {
+  await takeTurn(trx);
+  const { waiting: all, taken } = await readRegistry(trx, table);
+  const waiting = all.filter((each) => field === undefined || each.field === field);
+  const planned = planColumns({ values: new Map(), waiting, taken, drift: 'add' });
+  await makeColumns(trx, table, planned);
+  return planned;
+}
+
+async function makeColumns(trx: Db, table: Table, planned: readonly PlannedColumn[]): Promise<void> {
+  const added = planned.filter(hasName);
+  if (added.length > 0) {
+    // The table comes first: a transaction that has read it finds the columns of both unchanged.
+    for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
+    await extendViews(trx, table);
+    await remakeFollowers(trx);
+    // Read again, now that the table is locked: a process that had no turn may have registered one of these fields
+    // since, and may have written rows without its column.
+    const waited = new Set((await readRegistry(trx, table)).waiting.map(({ field }) => field));
+    const late = added.map(({ field }) => field).filter((field) => waited.has(field));
+    await requestBackfill(trx, table, late);
+  }
+  await register(trx, table, planned);
 }
 
 type NamedColumn = PlannedColumn & { readonly name: string };
