@@ -87,8 +87,9 @@ describe('the answers of --json', () => {
       const args = given.map((each) => each.replace('$1', '1').replace('$2', 'evt_1').replace('$3', '00ff'));
       const env = command === 'sql' ? { DATABASE_URL: reader.url } : { MIRROR_COPY_TO: target.url };
       const outcome = await system.run([command, ...args, '--json'], env);
-      const said = `${command} ${args.join(' ')}: ${outcome.stderr}`;
-      expect(outcome, said).toMatchObject({
+      expect({ asked: [command, ...args], ...outcome }).toEqual({
+        ...outcome,
+        asked: [command, ...args],
         code,
         stdout: expect.stringMatching(/^\{/) as string,
       });

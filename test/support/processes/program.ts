@@ -71,7 +71,7 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
         if (isWhole && args.includes('--json')) checkAnswer(command, JSON.parse(stdout));
         resolve({ code, signal, stdout, stderr });
       } catch (error) {
-        reject(error as Error);
+        reject(error);
       }
     });
   });
