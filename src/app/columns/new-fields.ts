@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { logAct } from '../../db/roles/operator-log.ts';
 import { MAX_COLUMNS, type PlannedColumn } from '../../mirror/columns/column-plan.ts';
-import { addWaitingColumns } from '../../mirror/columns/table-columns.ts';
+import { addColumns } from '../../mirror/columns/table-columns.ts';
 import { tableOf } from '../../mirror/table.ts';
 import type { CollectionName } from '../../model/collections.ts';
 import { shortened } from '../../model/status/report-words.ts';
@@ -59,7 +59,7 @@ export function acceptFields(request: AcceptRequest): Promise<readonly PlannedCo
   const { db, by, table, field } = request;
   return whenFree(request, () =>
     db.transaction(async (trx) => {
-      const planned = await addWaitingColumns(trx, tableOf(db.schema, table), field);
+      const planned = await addColumns(trx, tableOf(db.schema, table), new Map(), 'add', field);
       const columns = planned.flatMap(({ name }) => name ?? []);
       if (columns.length > 0) await logAct(trx, by, { act: 'columns accept', given: { table, columns } });
       return planned;
