@@ -1,4 +1,5 @@
 import { reportColumns } from '../app/columns/column-report.ts';
+import { acceptFields } from '../app/columns/new-fields.ts';
 import { setColumnType, type TriedType } from '../app/columns/set-column-type.ts';
 import { operatorOn } from '../app/process/operator.ts';
 import type { Db } from '../db/connection/db.ts';
@@ -10,7 +11,7 @@ import { onMirror } from './steps/mirror.ts';
 import { printList } from './steps/print-list.ts';
 import { askPerson } from './terminal/ask-person.ts';
 import { EXIT, UsageError, type ExitCode } from './terminal/exit-code.ts';
-import { say, type Shell } from './terminal/shell.ts';
+import { complain, say, type Shell } from './terminal/shell.ts';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { shortened } from '../model/status/report-words.ts';
 import { printable } from './terminal/text-table.ts';
@@ -53,6 +54,14 @@ export async function columnsAction(
   if (action === 'list') {
     if (name !== undefined) throw new UsageError('columns list takes no name');
     return onMirror(shell, 'columns', { demo }, ({ db }) => list(shell, db, options));
+  }
+  if (action === 'accept') {
+    const [given = '', ...field] = (name ?? '').split('.');
+    if (given === '' || type !== undefined)
+      throw new UsageError('columns accept: which table? As in research_jobs');
+    const table = chooseFrom(COLLECTION_NAMES, given, 'columns accept: there is no table');
+    const asked = field.length === 0 ? undefined : field.join('.');
+    return onMirror(shell, 'columns', { demo }, ({ db }) => accept(shell, db, table, asked));
   }
   const named = readNamed(name, type);
   return onMirror(shell, 'columns', { demo }, ({ db }) => setType(shell, db, named, options));
@@ -120,4 +129,27 @@ async function setType(
     if (error instanceof TypeRefused) throw new UsageError(`columns set-type: ${error.message}`);
     throw error;
   }
+}
+
+async function accept(
+  shell: Shell,
+  db: Db,
+  table: CollectionName,
+  field: string | undefined,
+): Promise<ExitCode> {
+  const { clock, signal } = shell;
+  const fields = await acceptFields({ db, clock, signal, by: await operatorOn(db), table, field });
+  for (const { field: each, name, type } of fields) {
+    const is = name === undefined ? 'stays in _raw: the table is full' : `is ${table}.${name} now, ${type}`;
+    say(shell, printable(`${JSON.stringify(shortened(each, SHOWN))} ${is}`));
+  }
+  if (fields.length > 0) {
+    shell.err.write(
+      'rows and history are filled from _raw while a daemon runs ("status" says how far it is)\n',
+    );
+    return fields.some(({ name }) => name === undefined) ? EXIT.NO : EXIT.DONE;
+  }
+  if (field === undefined) say(shell, `no field of ${table} waits for a column`);
+  else complain(shell, `${JSON.stringify(shortened(field, SHOWN))} of ${table} does not wait for a column`);
+  return field === undefined ? EXIT.DONE : EXIT.NO;
 }

@@ -124,8 +124,9 @@ export const SETTINGS = {
   gracePeriodMs: setting('MIRROR_SETTLE', '60s', values.parseDuration('1s'), {
     means: "least time between the two proofs of a deletion; more than the service's replicas may lag",
   }),
-  schemaDrift: setting('MIRROR_SCHEMA_DRIFT', 'add', parseChoice(['add', 'raw']), {
-    means: 'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only',
+  schemaDrift: setting('MIRROR_SCHEMA_DRIFT', 'add', parseChoice(['add', 'freeze', 'raw']), {
+    means:
+      'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only, `freeze` does so until you [accept them](operations.md#new-fields-that-wait-for-you)',
   }),
   ignoreFields: setting('MIRROR_IGNORE_FIELDS', '', values.parseFields(true), {
     means: '`collection.field,…` whose change alone is no change; setting it changes no row',

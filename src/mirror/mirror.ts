@@ -15,6 +15,7 @@ import { logWalk, saveCollection } from './scope/log-walk.ts';
 import type { Decision, PageResult, PageWrite } from './page-write.ts';
 import { recordSuspects } from './deletion/suspect-store.ts';
 import { saveScope } from './scope/scope-row.ts';
+import type { SchemaDrift } from './columns/column-plan.ts';
 import { StaleColumns } from './columns/column-registry.ts';
 import { TableColumns } from './columns/table-columns.ts';
 import { type Table, tableOf } from './table.ts';
@@ -29,8 +30,7 @@ const MAX_ATTEMPTS = 8;
 const TABLE_CHANGED = /^(42703|42804|42846)$/;
 
 export interface MirrorOptions {
-  /** `MIRROR_SCHEMA_DRIFT`: `raw` makes no columns for new fields. */
-  readonly schemaDrift: 'add' | 'raw';
+  readonly schemaDrift: SchemaDrift;
   /** `MIRROR_IGNORE_FIELDS`: fields whose change alone is no change. */
   readonly ignoreFields: Readonly<Record<CollectionName, readonly string[]>>;
   /** `MIRROR_EXCLUDE_FIELDS`: never stored. */

@@ -118,8 +118,10 @@ async function tryType({ db, signal }: SetTypeRequest, change: TypeChange): Prom
   return tried;
 }
 
+type WaitRequest = Pick<SetTypeRequest, 'clock' | 'signal'>;
+
 /** Does what needs the table for a moment, again and again while others hold it. */
-async function whenFree<T>({ clock, signal }: SetTypeRequest, work: () => Promise<T>): Promise<T> {
+export async function whenFree<T>({ clock, signal }: WaitRequest, work: () => Promise<T>): Promise<T> {
   const until = clock.monotonic() + PATIENCE_MS;
   for (;;) {
     try {

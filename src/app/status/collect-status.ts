@@ -14,6 +14,7 @@ import type {
   StatusReport,
 } from '../../model/status/status-report.ts';
 import type { AccountsService } from '../accounts/accounts-service.ts';
+import { waitingFields } from '../columns/new-fields.ts';
 import { hashOfKey } from '../../config/secret.ts';
 import { programVersion } from '../program-files.ts';
 import { createSchedule } from '../../schedule/next-runs.ts';
@@ -75,7 +76,8 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
     held,
     recovery: recovery && { ...recovery, open: !isAllReadAgain(accounts, recovery.at, now, gracePeriodMs) },
   };
-  const known = unready === undefined ? keys.findings : [...keys.findings, unreadyDatabase(unready)];
+  const found = [...keys.findings, ...(await waitingFields(db, config))];
+  const known = unready === undefined ? found : [...found, unreadyDatabase(unready)];
   const schedule = createSchedule(config);
   const notKept = accounts.flatMap((account) => linesNotKept(account, schedule, now));
   return judge(facts, known, [...clockNotes(clockBackMs), ...notKept, ...notes]);

@@ -87,15 +87,19 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
     load: async () => (await import('../sql/sql-action.ts')).sqlAction,
   },
   columns: {
-    summary: 'columns made for fields, and values that did not fit',
+    summary: 'columns made for fields, values that did not fit, and fields that wait for a column',
     description:
       'Columns that the mirror made for fields of the items. list shows their types, and of values that did not fit ' +
       '(they are NULL in the column, whole in _raw) how many there were, an example, and a type that would take all. ' +
       'set-type gives a column another type (text, numeric, bigint, boolean, timestamptz or jsonb): it says first what ' +
       'would not fit, and asks; then every row and version gets its value from _raw, and nothing counts as changed. Works ' +
-      'beside a running daemon and readers. What others built on the column (a view, an index) has to go first: it is named.',
-    actions: { list: ['dryRun', 'yes'], 'set-type': ['json'] },
-    arguments: { '[table.column]': 'set-type: which column', '[type]': 'set-type: its new type' },
+      'beside a running daemon and readers. What others built on the column (a view, an index) has to go first: it is named. ' +
+      'accept makes columns for fields that have none (MIRROR_SCHEMA_DRIFT=freeze); the daemon fills them from _raw.',
+    actions: { list: ['dryRun', 'yes'], 'set-type': ['json'], accept: ['dryRun', 'yes', 'json'] },
+    arguments: {
+      '[table.column]': 'set-type: which column; accept: which table, or table.field',
+      '[type]': 'set-type: its new type',
+    },
     options: {
       '--dry-run': 'set-type: only say what would not fit',
       '--yes': 'set-type: without a question',
@@ -105,6 +109,7 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
     examples: [
       ['research-mirror columns', 'what there is, and what did not fit'],
       ['research-mirror columns set-type research_jobs.score jsonb', 'do it'],
+      ['research-mirror columns accept research_jobs', 'columns for all its new fields'],
     ],
     load: async () => (await import('../columns-action.ts')).columnsAction,
   },

@@ -78,6 +78,9 @@ export interface PlannedColumn {
   readonly type: ColumnType;
 }
 
+/** `MIRROR_SCHEMA_DRIFT`: `add` alone makes columns for new fields. */
+export type SchemaDrift = 'add' | 'freeze' | 'raw';
+
 export interface PlanInput {
   /** Fields without a column so far, with source texts of some of their values. */
   readonly values: ReadonlyMap<string, readonly string[]>;
@@ -85,8 +88,7 @@ export interface PlanInput {
   readonly waiting: readonly { readonly field: string; readonly type: ColumnType }[];
   /** Names of all columns that the table has, whoever made them. */
   readonly taken: ReadonlySet<string>;
-  /** `MIRROR_SCHEMA_DRIFT`. */
-  readonly drift: 'add' | 'raw';
+  readonly drift: SchemaDrift;
 }
 
 /**
@@ -106,7 +108,7 @@ export function planColumns(input: PlanInput): PlannedColumn[] {
   ];
   return wanted.flatMap(({ field, type }): PlannedColumn[] => {
     if (type === undefined) return [];
-    if (input.drift === 'raw' || taken.size >= MAX_COLUMNS) return [{ field, name: undefined, type }];
+    if (input.drift !== 'add' || taken.size >= MAX_COLUMNS) return [{ field, name: undefined, type }];
     const name = columnName(field, taken);
     taken.add(name);
     return [{ field, name, type }];

@@ -15,7 +15,7 @@ export interface ColumnRegistry {
   readonly seconds: readonly FieldColumn[];
   /** Every registered field. */
   readonly fields: ReadonlySet<string>;
-  /** Fields without a column so far: the table was full or locked, or MIRROR_SCHEMA_DRIFT is `raw`. */
+  /** Fields without a column so far: the table was full or locked, or MIRROR_SCHEMA_DRIFT is not `add`. */
   readonly waiting: readonly Pick<RegistryRow, 'field' | 'type'>[];
   /** `pg_class.relnatts`: rises with every column that anybody adds. */
   readonly version: number;

@@ -8,7 +8,7 @@ import {
   takeTurn,
 } from './follow-columns.ts';
 import { type ColumnRegistry, readRegistry } from './column-registry.ts';
-import { MAX_COLUMNS, planColumns, type PlannedColumn } from './column-plan.ts';
+import { MAX_COLUMNS, planColumns, type PlannedColumn, type SchemaDrift } from './column-plan.ts';
 import { type Table, dataTable } from '../table.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { quotedText } from '../../db/connection/quoted.ts';
@@ -23,13 +23,13 @@ const DUPLICATE_COLUMN = '42701';
 export class TableColumns {
   readonly #db: Db;
   readonly #table: Table;
-  readonly #drift: 'add' | 'raw';
+  readonly #drift: SchemaDrift;
   #registry: ColumnRegistry | undefined;
   #stale = false;
   #pagesToTry = 0;
   #pagesBetween = 1;
 
-  constructor(db: Db, table: Table, drift: 'add' | 'raw') {
+  constructor(db: Db, table: Table, drift: SchemaDrift) {
     this.#db = db;
     this.#table = table;
     this.#drift = drift;
@@ -53,7 +53,7 @@ export class TableColumns {
   /** Makes columns for `seen`. While others lock the table, it registers the fields, and they wait. */
   async add(seen: SeenFields): Promise<ColumnRegistry> {
     try {
-      await addColumns(this.#db, this.#table, seen, this.#drift);
+      await this.#db.transaction((trx) => addColumns(trx, this.#table, seen, this.#drift));
       this.#pagesBetween = 1;
     } catch (error) {
       if (![LOCK_NOT_AVAILABLE, DUPLICATE_COLUMN].includes(sqlState(error) ?? '')) throw error;
@@ -83,29 +83,37 @@ export type SeenFields = ReadonlyMap<string, readonly string[]>;
  * Makes columns for new fields and for those that wait for one, in one transaction between two pages: one ALTER of
  * the table and one of its history, the views upon them, the comments and the registry. Processes take turns, and
  * each finds what the one before it made. A column that somebody made by hand keeps its name.
+ * @param only of those that wait, this field alone
+ * @returns them; those without a name stay in `_raw`
  * @throws a database error 55P03 when the table stays locked: register the fields, go on, and try again later
  */
-async function addColumns(db: Db, table: Table, seen: SeenFields, drift: 'add' | 'raw'): Promise<void> {
-  await db.transaction(async (trx) => {
-    await takeTurn(trx);
-    const registry = await readRegistry(trx, table);
-    const unknown = new Map([...seen].filter(([field]) => !registry.fields.has(field)));
-    const waiting = drift === 'add' ? registry.waiting : [];
-    const planned = planColumns({ values: unknown, waiting, taken: registry.taken, drift });
-    const added = planned.filter(hasName);
-    if (added.length > 0) {
-      // The table comes first: a transaction that has read it finds the columns of both unchanged.
-      for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
-      await extendViews(trx, table);
-      await remakeFollowers(trx);
-      // Read again, now that the table is locked: a process that had no turn may have registered one of these fields
-      // since, and may have written rows without its column.
-      const waited = new Set((await readRegistry(trx, table)).waiting.map(({ field }) => field));
-      const late = added.map(({ field }) => field).filter((field) => waited.has(field));
-      await requestBackfill(trx, table, late);
-    }
-    await register(trx, table, planned);
-  });
+export async function addColumns(
+  trx: Db,
+  table: Table,
+  seen: SeenFields,
+  drift: SchemaDrift,
+  only?: string,
+): Promise<PlannedColumn[]> {
+  await takeTurn(trx);
+  const registry = await readRegistry(trx, table);
+  const unknown = new Map([...seen].filter(([field]) => !registry.fields.has(field)));
+  const all = drift === 'add' ? registry.waiting : [];
+  const waiting = all.filter(({ field }) => only === undefined || field === only);
+  const planned = planColumns({ values: unknown, waiting, taken: registry.taken, drift });
+  const added = planned.filter(hasName);
+  if (added.length > 0) {
+    // The table comes first: a transaction that has read it finds the columns of both unchanged.
+    for (const suffix of ['', '_history']) await alter(trx, dataTable(table, suffix), added);
+    await extendViews(trx, table);
+    await remakeFollowers(trx);
+    // Read again, now that the table is locked: a process that had no turn may have registered one of these fields
+    // since, and may have written rows without its column.
+    const waited = new Set((await readRegistry(trx, table)).waiting.map(({ field }) => field));
+    const late = added.map(({ field }) => field).filter((field) => waited.has(field));
+    await requestBackfill(trx, table, late);
+  }
+  await register(trx, table, planned);
+  return planned;
 }
 
 type NamedColumn = PlannedColumn & { readonly name: string };

@@ -35,6 +35,7 @@ export const PROBLEMS = {
   collection_failing: [AGAIN, '"research-mirror doctor" finds out why'],
   polls_late: ['they are made up as soon as the daemon comes to it', null],
   full_walks_late: ['they are made up as soon as the daemon comes to it', null],
+  fields_waiting: ['they stay in _raw, and everything else is mirrored', null],
   deletions_blocked: ['they are deleted as soon as fewer are missing, or the share falls within a day', null],
   deletions_refused: ['they are tried again with each full walk; all others go', null],
   rows_stale: [
@@ -58,7 +59,7 @@ export interface Problem {
   readonly what: string;
   /** When it began, ISO 8601, as far as it is known. */
   readonly since: string | null;
-  /** `42`, `42/lists`: accounts and collections; empty: the whole mirror. */
+  /** `42`, `42/lists`, `lists (…)`: accounts, their collections, one of all accounts; empty: the whole mirror. */
   readonly affects: readonly string[];
   readonly byItself: string;
   /** What mends it: a command or what to set. Null: `what` says it. */

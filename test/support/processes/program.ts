@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { builtProgram, NODE_COMPILE_CACHE } from './built-programs.ts';
+import { checkAnswer } from './json-answers.ts';
 import { ROOT } from '../rules/source-files.ts';
 
 /** What a user starts in a checkout. */
@@ -62,7 +63,17 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
   });
   const ended = new Promise<Outcome>((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+    child.once('close', (code, signal) => {
+      const [command = ''] = args;
+      // Every answer of every test, unless its reader left, or another program gave it.
+      const isWhole = stdout !== '' && child.stdout.readableEnded && options.script === undefined;
+      try {
+        if (isWhole && args.includes('--json')) checkAnswer(command, JSON.parse(stdout));
+        resolve({ code, signal, stdout, stderr });
+      } catch (error) {
+        reject(error);
+      }
+    });
   });
   return {
     child,

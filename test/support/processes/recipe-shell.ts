@@ -26,7 +26,11 @@ export async function openRecipeShell(fill: string, programs: readonly string[] 
   mkdirSync(bin);
   const npx = join(bin, 'npx');
   const words = [process.execPath, await builtProgram('main')].map((word) => `'${word}'`).join(' ');
-  writeFileSync(npx, `#!/bin/sh\n[ "$1" = research-mirror ] && shift && exec ${words} "$@"\n`);
+  writeFileSync(
+    npx,
+    `#!/bin/sh\nname=$1; shift\n[ "$name" = research-mirror ] && exec ${words} "$@"\n` +
+      `exec '${process.execPath}' "$(readlink -f "node_modules/.bin/$name")" "$@"\n`,
+  );
   chmodSync(npx, 0o755);
   const PATH = [bin, ...programs, process.env['PATH'] ?? ''].join(delimiter);
   const env = { PATH, HOME: folder.path, NODE_COMPILE_CACHE, DATABASE_URL: reader.url };

@@ -18,10 +18,16 @@ export async function recipes(): Promise<readonly Recipe[]> {
   });
 }
 
-/** The blocks for a shell below a heading of docs/recipes.md, in their order. @throws where there is no such heading */
-export async function shellRecipes(heading: string): Promise<readonly string[]> {
+/** The blocks in a language, such as `sh`, below a heading of docs/recipes.md, in their order. @throws where there is no such heading */
+export async function codeRecipes(heading: string, language: string): Promise<readonly string[]> {
   const text = await readFile(join(ROOT, 'docs', 'recipes.md'), 'utf8');
   const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`));
   if (section === undefined) throw new Error(`docs/recipes.md has no heading ${JSON.stringify(heading)}`);
-  return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+  const blocks = section.matchAll(/```(\w+)\n([\s\S]*?)```/g);
+  return [...blocks].flatMap(([, of, block = '']) => (of === language ? [block] : []));
+}
+
+/** Those for a shell. */
+export function shellRecipes(heading: string): Promise<readonly string[]> {
+  return codeRecipes(heading, 'sh');
 }
