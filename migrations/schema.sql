@@ -1658,6 +1658,7 @@ declare
   os_user constant text := nullif(current_setting('research_mirror.os_user', true), '');
   program constant text := nullif(current_setting('research_mirror.program', true), '');
   found_account bigint;
+  emptied constant text[] := (select i.emptied_operations from "mirror_sync".installation i);
   found_state text;
 begin
   -- "It will not be sent" must outlive a crash of the server.
@@ -1679,7 +1680,8 @@ begin
   if found_state = 'cancelled' then
     return true;
   end if;
-  update "mirror".submissions s set state = 'cancelled', done_at = moment
+  update "mirror".submissions s set state = 'cancelled', done_at = moment,
+    payload = case when s.operation = any (coalesce(emptied, '{}')) then '{}' else s.payload end
   where s._user_id = found_account and s.submission_id = cancel_submission.submission_id and s.state in ('queued', 'held');
   insert into "mirror".operator_log (_user_id, act, arguments, database_user, os_user, program)
   values (found_account, 'submissions cancel', jsonb_build_object('submission_id', cancel_submission.submission_id),
@@ -3156,6 +3158,9 @@ create table mirror_sync.installation (
   held_why text,
   nodes jsonb default '{}'::jsonb not null,
   change_floor bigint default 0 not null,
+  hash_key text,
+  privacy_told text,
+  emptied_operations text[],
   constraint installation_pkey PRIMARY KEY (singleton),
   constraint installation_singleton_check CHECK (singleton)
 );

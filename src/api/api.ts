@@ -1,6 +1,6 @@
 import { NotSent } from '../budget/budget.ts';
 import { type AnswerHeaders, readRateHeaders } from '../budget/rate-headers.ts';
-import type { KeyType } from '../model/collections.ts';
+import { COLLECTIONS, type KeyType } from '../model/collections.ts';
 import {
   AnswerTooLarge,
   MalformedAnswer,
@@ -16,7 +16,7 @@ import { attempt, type ApiContext, type ServiceRequest } from './attempt.ts';
 import { readObject, readPage, refuseFalseEnd, servedBy, type ObjectAnswer } from './envelope.ts';
 import { isAnswer } from './service-gate.ts';
 import { sendOnce, type OnceRequest, type RawAnswer } from './once.ts';
-import { quote, refusal, refuseOtherSuccess } from './refusal.ts';
+import { ownWords, quote, refusal, refuseOtherSuccess } from './refusal.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 
@@ -123,7 +123,11 @@ export interface ApiOptions extends ApiContext {
 type Read<T> = (text: string, headers: AnswerHeaders) => T;
 
 export function createApi(options: ApiOptions): Api {
-  const { transport, key, clock, random, scrub, known } = options;
+  const { transport, key, clock, random, scrub, known, privacy } = options;
+  const stored = (route: string, source: string): string => {
+    const name = COLLECTIONS.find((each) => each.route === route)?.name;
+    return name === undefined || privacy === undefined ? source : privacy.item(name, source);
+  };
 
   /** Makes one attempt; every failure of the service is a value. */
   const outcomeOf = async <T>(
@@ -150,7 +154,7 @@ export function createApi(options: ApiOptions): Api {
 
   const judge = <T>(what: string, answer: HttpAnswer, read: Read<T>): { readonly value: T } | Failure => {
     const { status, headers, text, bodyError } = answer;
-    const refused = refusal(what, answer, scrub, clock.now());
+    const refused = refusal(what, answer, scrub, clock.now(), privacy);
     if (refused !== undefined)
       return { error: refused, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
     try {
@@ -160,7 +164,7 @@ export function createApi(options: ApiOptions): Api {
     } catch (error) {
       const Kind = [TransportError, MalformedAnswer, AnswerTooLarge].find((kind) => error instanceof kind);
       if (Kind === undefined) throw error;
-      const words = quote(messageOf(error), scrub);
+      const words = quote(ownWords(messageOf(error), privacy), scrub);
       return { error: new Kind(`${what} was answered ${status}, but ${words}`), retryAfterMs: undefined };
     }
   };
@@ -178,17 +182,29 @@ export function createApi(options: ApiOptions): Api {
 
   return {
     page: (asked) => {
-      const { keyField, keyType } = asked;
-      const read = (text: string): Page => readPage(text, keyField, keyType);
+      const { keyField, keyType, route } = asked;
+      const read = (text: string): Page => {
+        const page = readPage(text, keyField, keyType);
+        if (privacy?.isOn !== true) return page;
+        return {
+          ...page,
+          items: page.items.map((item) => ({ ...item, source: stored(route, item.source) })),
+        };
+      };
       return request(asked, pagePath(asked), (text, headers) => {
-        const page = known?.read(text, `${keyField} ${keyType}`, read) ?? read(text);
+        const page =
+          known?.read(text, `${keyField} ${keyType}${privacy?.isOn === true ? ` ${route}` : ''}`, read) ??
+          read(text);
         const isWhole = asked.cursor === undefined && page.hasMore !== true;
         if (isWhole && page.items.length === 0) refuseFalseEnd(text, headers);
         return { ...page, served: servedBy(headers) };
       });
     },
     object: (asked) =>
-      request(asked, asked.path, (text, headers) => ({ ...readObject(text), served: servedBy(headers) })),
+      request(asked, asked.path, (text, headers) => {
+        const { source, fields } = readObject(text);
+        return { source: stored(asked.route, source), fields, served: servedBy(headers) };
+      }),
     once: (asked) => sendOnce(options, asked),
   };
 }

@@ -4,6 +4,7 @@ import { type Budget, NotSent } from '../budget/budget.ts';
 import type { Priority } from '../budget/priorities.ts';
 import { rateGroup } from '../budget/rate-groups.ts';
 import { TransportError } from '../model/errors.ts';
+import type { Privacy } from '../model/privacy.ts';
 import type { Passage, ServiceGate } from './service-gate.ts';
 import type { HttpAnswer, HttpRequest } from './transport.ts';
 
@@ -64,6 +65,8 @@ export interface ApiContext {
   /** Replaces secrets, this key among them: errors quote the service, and appear in tables and pages besides logs. */
   readonly scrub: (text: string) => string;
   readonly onExchange?: (exchange: Exchange) => void;
+  /** What is left of items, before anything else reads them. */
+  readonly privacy?: Privacy | undefined;
   /** Of the service: shut while it is down. */
   readonly gate?: Pick<ServiceGate, 'enter' | 'down'> | undefined;
   /** Whether a stop is waited for by somebody who goes on with the work; left out: no. */

@@ -44,7 +44,7 @@ export interface OnceContext extends ApiContext {
 export async function sendOnce(link: OnceContext, asked: OnceRequest): Promise<RawAnswer | undefined> {
   const what = `${asked.method} ${asked.path}`;
   const judge = (answer: HttpAnswer) => {
-    const error = refusal(what, answer, link.scrub, link.clock.now());
+    const error = refusal(what, answer, link.scrub, link.clock.now(), link.privacy);
     const bodyError = answer.bodyError && quote(answer.bodyError.message, link.scrub);
     return { outcome: { ...answer, bodyError, refusal: error }, error };
   };

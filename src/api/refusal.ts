@@ -2,6 +2,7 @@ import { type AnswerHeaders, pauseAfter, readRateHeaders } from '../budget/rate-
 import { type ClassifiedError } from '@research-mirror/runtime/errors';
 import { KeyRefused, MalformedAnswer, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
 import type { HttpAnswer } from './transport.ts';
+import type { Privacy } from '../model/privacy.ts';
 
 /** Longest text of the service in a message of ours. */
 const MAX_LENGTH = 200;
@@ -10,15 +11,17 @@ const MAX_LENGTH = 200;
  * What an answer that is no 2xx means, decided by its status alone. Undefined for a 2xx.
  * @param what the request, for the message: `GET /v1/lists/7`
  * @param now wall clock, milliseconds: for a Retry-After that is a date
+ * @param privacy where fields are not stored, the service's words are not quoted: they may repeat one's value
  */
 export function refusal(
   what: string,
   { status, headers, text }: Pick<HttpAnswer, 'status' | 'headers' | 'text'>,
   scrub: (text: string) => string,
   now: number,
+  privacy?: Pick<Privacy, 'isOn'>,
 ): ClassifiedError | undefined {
   if (status >= 200 && status < 300) return undefined;
-  const said = quote(serviceMessage(text), scrub);
+  const said = privacy?.isOn === true ? '' : quote(serviceMessage(text), scrub);
   const message = `${what} was answered ${status}${said === '' ? '' : `: ${said}`}`;
   if (status === 429) return new RateLimited(message, pauseAfter(readRateHeaders(headers, now)) / 1000);
   if (status >= 500 || status === 408 || status === 425) return new ServiceError(message, status);
@@ -82,6 +85,11 @@ function isNothing(value: unknown): boolean {
   if (typeof value === 'string') return value.trim() === '';
   if (typeof value !== 'object' || value === null) return !(value ?? false);
   return Object.keys(value).length === 0;
+}
+
+/** A message of ours without what it quotes of the service, where fields are not stored. */
+export function ownWords(message: string, privacy: Pick<Privacy, 'isOn'> | undefined): string {
+  return privacy?.isOn === true ? message.replace(/(?:: | is "|"[^"]*" is ).*$/s, '') : message;
 }
 
 /** The fields in which services explain errors, the clearest first. */

@@ -49,6 +49,14 @@ export function loadConfig(env: Environment, need: Need): Config {
     variables.problem('DATABASE_URL_DIRECT', problem);
   }
   refuseSharedPorts(variables, config, platform !== undefined);
+  if (variables.isSet('MIRROR_HASH_FIELDS') && !variables.isSet('MIRROR_HASH_KEY')) {
+    const problem = 'not set: the key under which MIRROR_HASH_FIELDS are hashed: openssl rand -hex 32';
+    variables.problem('MIRROR_HASH_KEY', problem);
+  }
+  if (config.hashFields.account.some((field) => /^(\*\*\.)?credits$/.test(field))) {
+    const problem = 'account.credits are counted (credits_daily, MIRROR_CREDITS_FLOOR) and can not be hashed';
+    variables.problem('MIRROR_HASH_FIELDS', problem);
+  }
   const { notify } = config;
   if (variables.isSet('MIRROR_NOTIFY_URL') && !variables.isSet('MIRROR_NOTIFY_SECRET')) {
     const problem = `not set: what signs messages to MIRROR_NOTIFY_URL: ${MAKE_SECRET}`;

@@ -132,7 +132,15 @@ export const SETTINGS = {
     means: '`collection.field,…` whose change alone is no change; setting it changes no row',
   }),
   excludeFields: setting('MIRROR_EXCLUDE_FIELDS', '', values.parseFields(false), {
-    means: '`collection.field,…` never stored, not in `_raw` either',
+    means:
+      '`collection.field,…`, or `collection.**.field` at any depth: never stored, not in `_raw`, events or ended submissions either ([privacy](operations.md#privacy))',
+  }),
+  hashFields: setting('MIRROR_HASH_FIELDS', '', values.parseFields(false), {
+    means: 'the same, stored as HMAC-SHA256 of the value ([privacy](operations.md#privacy))',
+  }),
+  hashKey: optional('MIRROR_HASH_KEY', 'required with the fields', values.parseHashKey, {
+    means: 'key of these hashes: 32 characters at least, always the same ones',
+    secret: 'text',
   }),
   submit: {
     enabled: setting('MIRROR_SUBMIT', 'on', values.parseSwitch, { means: '`off` refuses submissions' }),

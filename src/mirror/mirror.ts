@@ -6,6 +6,7 @@ import { COLLECTION_NAMES, type CollectionName, type Scope } from '../model/coll
 import type { SuspectChange } from '../model/absence.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { Fence } from '../model/fence.ts';
+import { Privacy, type PrivacySettings } from '../model/privacy.ts';
 import type { CollectionChange } from './scope/walk-end.ts';
 import { applyDeletions, type DeletionResult } from './deletion/apply-deletions.ts';
 import { backfill } from './columns/backfill.ts';
@@ -34,7 +35,10 @@ export interface MirrorOptions {
   /** `MIRROR_IGNORE_FIELDS`: fields whose change alone is no change. */
   readonly ignoreFields: Readonly<Record<CollectionName, readonly string[]>>;
   /** `MIRROR_EXCLUDE_FIELDS`: never stored. */
-  readonly excludeFields: Readonly<Record<CollectionName, readonly string[]>>;
+  readonly excludeFields: PrivacySettings['excludeFields'];
+  /** `MIRROR_HASH_FIELDS`: items come with their hashes. */
+  readonly hashFields?: PrivacySettings['hashFields'];
+  readonly hashKey?: PrivacySettings['hashKey'];
   /** `MIRROR_SETTLE`, milliseconds: least time between two observations that contradict a third. */
   readonly gracePeriodMs: number;
   /** `MIRROR_DELETES`. */
@@ -51,6 +55,20 @@ export interface WalkStop extends Pick<Decision, 'scope' | 'walkEnd'> {
   readonly collection?: CollectionChange;
 }
 
+/** What counts as content of a collection's items, and what is left of stored ones. */
+export function ruleOf(
+  name: CollectionName,
+  options: Pick<MirrorOptions, 'ignoreFields' | 'excludeFields' | 'hashFields' | 'hashKey'>,
+): ContentRule {
+  const privacy = new Privacy(options);
+  return contentRule(
+    options.ignoreFields[name],
+    options.excludeFields[name],
+    privacy.hashRule(name),
+    (source) => privacy.item(name, source, true),
+  );
+}
+
 /** The one path by which rows change (docs/design/writing-a-page.md, "One path"). */
 export class Mirror {
   readonly #db: Db;
@@ -63,10 +81,10 @@ export class Mirror {
   constructor(db: Db, options: MirrorOptions) {
     this.#db = db;
     this.#options = options;
-    const { ignoreFields, excludeFields, schemaDrift } = options;
+    const { schemaDrift } = options;
     const stateOf = (name: CollectionName) => {
       const table = tableOf(db.schema, name);
-      const rule = contentRule(ignoreFields[name], excludeFields[name]);
+      const rule = ruleOf(name, options);
       return { table, columns: new TableColumns(db, table, schemaDrift), rule };
     };
     this.#tables = new Map(COLLECTION_NAMES.map((name) => [name, stateOf(name)]));

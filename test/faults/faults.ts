@@ -119,7 +119,7 @@ export const FAULTS: readonly Fault[] = [
     invariant: 3,
     fault: 'rows that are the same by other rules of hashing become new versions',
     file: 'src/mirror/page/rehash.ts',
-    find: 'const isSame = item !== undefined && isSameContent(',
+    find: 'const isSame = isSameContent(',
     put: 'const isSame = item === null && isSameContent(',
     caughtIn: 'test/integration/mirror/page/rehash.test.ts',
     test: 'changes no row: they are hashed again in place, once',

@@ -14,6 +14,7 @@ import { knownKeys, rememberKey } from '../../db/accounts/api-keys.ts';
 import { createFirstPingStore, OwnerKnown } from '../../db/budget/first-ping-store.ts';
 import type { Db } from '../../db/connection/db.ts';
 import { AccountMoved, KeyRefused } from '../../model/errors.ts';
+import type { Privacy } from '../../model/privacy.ts';
 import type { KnownPages } from '../../model/known-pages.ts';
 
 /** What a key's client and budget are made of, besides the key. */
@@ -23,6 +24,7 @@ export interface ServiceLink {
   readonly gate?: ServiceGate;
   /** Of the process: what was read before, of any account. */
   readonly known?: KnownPages;
+  readonly privacy?: Privacy;
   readonly share: number;
   /** Whether somebody waits to take over what this process gives up; left out: nobody. */
   readonly isAwaited?: () => boolean;

@@ -207,7 +207,13 @@ export class Account {
     const { creditsFloor: floor, enabled } = config.submit;
     return submitter({
       source: this.source,
-      store: createSubmissionStore({ db, fence, collections: new Set(config.collections), only }),
+      store: createSubmissionStore({
+        db,
+        fence,
+        collections: new Set(config.collections),
+        only,
+        ...(link.privacy && { privacy: link.privacy }),
+      }),
       clock: link.clock,
       whyCreditsTooLow: async () =>
         floor === undefined ? undefined : whyCreditsTooLow(db, fence.userId, floor),
@@ -228,7 +234,8 @@ export class Account {
       userId: this.fence.userId,
       publicUrl,
       takeover,
-      service: (request) => askAboutWebhook(this.source, request, link.scrub),
+      service: (request) =>
+        askAboutWebhook(this.source, request, link.privacy?.isOn === true ? () => '' : link.scrub),
       store: webhookStore(db, this.fence, onChanged),
       clock: link.clock,
       log,

@@ -28,7 +28,7 @@ export async function waitingFields(
       (array_agg(c.field order by c.first_seen_at, c.field))[1:${NAMED}::int] as fields
     from ${db.table('_columns')} as c
     where c.column_name is null
-      and not ${JSON.stringify(excludeFields)}::jsonb -> c.collection @> to_jsonb(array[c.field])
+      and not ${JSON.stringify(excludeFields)}::jsonb -> c.collection ?| array[c.field, '**.' || c.field]
       and ${MAX_COLUMNS} > (
         select count(*) from pg_attribute as a
         where a.attrelid = to_regclass(format('%I.%I', ${db.schema}::text, c.collection))

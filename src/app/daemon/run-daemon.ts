@@ -17,6 +17,7 @@ import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
 import { COLLECTIONS } from '../../model/collections.ts';
+import { Privacy } from '../../model/privacy.ts';
 import { createMetrics, type KnownEndpoint, type Metrics } from '../../status/metrics.ts';
 import { createStatusServer, type Ready } from '../../status/server.ts';
 import type { SyncObserver } from '../../sync/reader/observer.ts';
@@ -313,6 +314,7 @@ function webhookListener(
     ...config.webhook,
     prefix: new URL(publicUrl).pathname.replace(/\/+$/, ''),
     accounts: receiving,
+    privacy: new Privacy(config),
     store: {
       async store(userId, event) {
         const outcome = await sink.store(userId, event).catch((error: unknown) => {

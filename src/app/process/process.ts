@@ -6,12 +6,14 @@ import { KnownPages } from '../../model/known-pages.ts';
 import { createTransport } from '../../api/transport.ts';
 import type { ServiceConfig } from '../../config/config.ts';
 import { createHeartbeat } from '../../db/ownership/heartbeat.ts';
+import { notePrivacy } from '../../db/installation/note-privacy.ts';
 import { openInstallation } from '../../db/installation/installation.ts';
 import { createNotifications } from '../../db/notify/notifications.ts';
 import { coalesced, wake } from '../../db/notify/wakeups.ts';
 import { wordsOfStep } from '../../db/ownership/clock-step.ts';
 import { OwnedAccounts } from '../../db/ownership/owned-accounts.ts';
 import { ownIdentity } from '../../db/ownership/process-identity.ts';
+import { Privacy } from '../../model/privacy.ts';
 import { LeaseLost } from '../../model/errors.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
@@ -90,6 +92,7 @@ export type MirrorProcess = Awaited<ReturnType<typeof createProcess>>;
 /** What a process that reads accounts consists of: the daemon, or a command's. `close` ends connections to the service. */
 export async function createProcess(options: ProcessOptions) {
   const { config, mirror, clock, log } = options;
+  await notePrivacy(mirror.db, config, new Date(clock.now()), log);
   const { publicUrl } = config.webhook;
   const identity = await ownIdentity();
   const processId = randomUUID();
@@ -173,6 +176,7 @@ export async function createProcess(options: ProcessOptions) {
         },
       },
       known: new KnownPages(),
+      privacy: new Privacy(config),
       gate: new ServiceGate(clock, Math.random, (news) => tellGate(log, news)),
       share: config.budgetShare,
       isAwaited: () => heartbeat.hasOthers(),

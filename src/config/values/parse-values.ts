@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { COLLECTION_NAMES, collection, type CollectionName } from '../../model/collections.ts';
+import { KEY_FIELDS } from '../../model/privacy.ts';
 import { InvalidValue, refuse, suggestion } from '../invalid.ts';
 import { Secret } from '../secret.ts';
 
@@ -113,7 +114,10 @@ export function parseCollections(text: string): readonly CollectionName[] {
   return COLLECTION_NAMES.filter((name) => names.includes(name));
 }
 
-/** Parses `collection.field,…`. @param keysToo whether key fields may be named: no row is stored without its key */
+/**
+ * Parses `collection.field,…` and, without `keysToo`, `collection.**.field`.
+ * @param keysToo whether key fields may be named: no row is stored without its key, no event finds one
+ */
 export function parseFields(keysToo: boolean) {
   return (text: string): Readonly<Record<CollectionName, readonly string[]>> => {
     const fields = forEachCollection<string[]>(() => []);
@@ -121,9 +125,10 @@ export function parseFields(keysToo: boolean) {
       const [, before = '', field = ''] =
         /^([^.]+)\.(.+)$/.exec(entry) ?? refuse(entry, 'is no collection.field');
       const name = parseCollection(before);
-      const found = collection(name);
-      if (!keysToo && found.kind === 'list' && found.keyField === field) {
-        throw new InvalidValue(`${entry} is the key of its rows and can't be left out`);
+      if (!keysToo && KEY_FIELDS.has(field.replace(/^\*\*\./, ''))) {
+        throw new InvalidValue(
+          `${entry} is a key, by which rows and events are found: it can't be left out or hashed`,
+        );
       }
       fields[name].push(field);
     }
@@ -179,6 +184,12 @@ export function parseSigningSecret(text: string): Secret {
   const { length } = Buffer.from(key, 'base64');
   if (length >= 24 && length <= 64) return new Secret(text);
   throw new InvalidValue(`is not whsec_ and 24 to 64 bytes in base64: ${MAKE_SECRET}`);
+}
+
+/** Parses the key of MIRROR_HASH_FIELDS: with a shorter one, values could be found by trying. */
+export function parseHashKey(text: string): Secret {
+  if (text.length >= 32) return new Secret(text);
+  throw new InvalidValue('is too short: at least 32 characters, such as of openssl rand -hex 32');
 }
 
 /** How to make one. */

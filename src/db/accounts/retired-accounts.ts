@@ -27,8 +27,12 @@ export function retireAccount(
       where _user_id = ${userId}::bigint`;
     const paused = trx.mirror.updateTable('_collections').set({ paused_at: now });
     await paused.where('_user_id', '=', userId).where('paused_at', 'is', null).execute();
-    const cancelled = trx.mirror.updateTable('submissions').set({ state: 'cancelled', done_at: now });
-    await cancelled.where('_user_id', '=', userId).where('state', 'in', ['queued', 'held']).execute();
+    const { rows } = await trx.sql<{ emptied: string[] | null }>`
+      select emptied_operations as emptied from ${trx.stateTable('installation')}`;
+    await trx.sql`
+      update ${trx.table('submissions')} set state = 'cancelled', done_at = ${now}::timestamptz,
+        payload = case when operation = any(${rows[0]?.emptied ?? []}::text[]) then '{}' else payload end
+      where _user_id = ${userId}::bigint and state in ('queued', 'held')`;
     if (state === 'retired' && !remove) return 'already';
     await logAct(trx, by, { act: 'accounts retire', userId, given: { removeData: remove } });
     return state === 'retired' ? 'already' : 'done';

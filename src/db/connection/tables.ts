@@ -121,6 +121,9 @@ export interface StateTables {
     held_why: OrNull<string>;
     nodes: Generated<Json>;
     change_floor: Generated<Bigint>;
+    hash_key: OrNull<string>;
+    privacy_told: OrNull<string>;
+    emptied_operations: OrNull<string[]>;
   };
   own_url: {
     _user_id: Bigint;

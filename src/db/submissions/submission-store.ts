@@ -13,6 +13,7 @@ import {
   type QueuedSubmission,
   type SubmissionStore,
 } from '../../model/submission.ts';
+import { NO_PRIVACY, type Privacy } from '../../model/privacy.ts';
 import { takeChangeIds } from '../ownership/change-ids.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { fenced } from '../ownership/fenced.ts';
@@ -38,13 +39,15 @@ export function createSubmissionStore(options: {
   readonly collections: ReadonlySet<CollectionName>;
   /** No other submission is sent; left out: all are. */
   readonly only?: string | undefined;
+  /** What is left of payloads and answers when a submission ends; left out: all. */
+  readonly privacy?: Privacy;
 }): SubmissionStore {
-  const { db, fence } = options;
+  const { db, fence, privacy = NO_PRIVACY } = options;
   const { userId } = fence;
   const submissions = db.table('submissions');
   // Claimed here and not finished: only these are finished, and none is claimed again, or an outcome that is written
   // twice would count for the next attempt.
-  const claimed = new Set<string>();
+  const claimed = new Map<string, ClaimedRow>();
   // Nobody knows whether the claim was committed; nothing was sent.
   const unconfirmed = new Set<string>();
 
@@ -111,24 +114,28 @@ export function createSubmissionStore(options: {
         throw error;
       }
       if (row === undefined) return undefined;
-      claimed.add(id);
+      claimed.set(id, row);
       return { ...row, sendBeforeMs: SEND_WITHIN };
     },
 
     async finish(id, outcome) {
-      if (!claimed.has(id)) throw new RangeError(`submission ${id} was not claimed here`);
-      const response = await responseOf(db, outcome);
+      const row = claimed.get(id);
+      if (row === undefined) throw new RangeError(`submission ${id} was not claimed here`);
+      const body = outcome.state === 'queued' ? undefined : outcome.body;
+      const { operation } = row;
+      const payload = privacy.payload(operation, row.payload);
+      const response = await responseOf(db, body && privacy.answer(operation, row.payload, body));
       await again(async (trx, now) => {
         // A late answer is better than `unknown`, which recover() has written. But what users may have seen as
         // unknown is never sent again.
         const from =
           outcome.state === 'accepted' || outcome.state === 'rejected' ? [SENDING, UNKNOWN] : [SENDING];
         const { numAffectedRows } = await trx.sql`
-          update ${submissions} set ${changes(outcome, response, now)}
+          update ${submissions} set ${changes(outcome, response, now)}${payload === row.payload || outcome.state === 'queued' ? sql`` : sql`, payload = ${payload}::text::jsonb`}
           where _user_id = ${userId} and submission_id = ${id} and state = any(${from}::text[])`;
         if (numAffectedRows === 0n) return;
         await leaveMark(trx);
-        const named = outcome.state === 'queued' ? [] : rowsOfAnswer(outcome.body ?? '');
+        const named = rowsOfAnswer(body ?? '');
         const rows = named.filter(({ collection }) => options.collections.has(collection));
         await addHints(trx, userId, rows, now);
       });
@@ -140,14 +147,22 @@ export function createSubmissionStore(options: {
         const bound = timeoutMs + MARGIN;
         // Spelt out, or the partial index of what is open is not used (fenced.ts).
         const left = sql`state = 'sending' and submission_id <> all(${[...inHand]}::bigint[])`;
-        const { numAffectedRows: gaveUp } = await trx.sql`
+        const { rows: gaveUp } = await trx.sql<Pick<ClaimedRow, 'id' | 'operation' | 'payload'>>`
           update ${submissions}
           set state = ${UNKNOWN}, done_at = ${now}::timestamptz,
             _conclusive_at = ${new Date(now.getTime() + LISTED_AFTER)}::timestamptz,
             error = 'the program that sent it ended before it had an answer: it may have taken effect'
           where _user_id = ${userId} and ${left}
-            and _send_before <= ${new Date(now.getTime() - bound)}::timestamptz`;
-        if (gaveUp !== 0n) await leaveMark(trx);
+            and _send_before <= ${new Date(now.getTime() - bound)}::timestamptz
+          returning submission_id as id, operation, payload::text as payload`;
+        if (gaveUp.length > 0) await leaveMark(trx);
+        for (const { id, operation, payload } of gaveUp) {
+          const left = privacy.payload(operation, payload);
+          if (left === payload) continue;
+          await trx.sql`
+            update ${submissions} set payload = ${left}::text::jsonb
+            where _user_id = ${userId} and submission_id = ${id}`;
+        }
         const { rows } = await trx.sql<{ next: Date | null }>`
           select min(_send_before) as next from ${submissions}
           where _user_id = ${userId} and ${left}`;
@@ -204,14 +219,14 @@ function shown(error: string | undefined): string | null {
 }
 
 /** The body as it can be stored. Asks first whether jsonb takes it, since a refusal would end the transaction. */
-async function responseOf(db: Db, outcome: SubmissionOutcome): Promise<StoredBody | undefined> {
-  if (outcome.state === 'queued' || outcome.body === undefined) return undefined;
-  const stored = storedBody(outcome.body);
+async function responseOf(db: Db, body: string | undefined): Promise<StoredBody | undefined> {
+  if (body === undefined) return undefined;
+  const stored = storedBody(body);
   try {
     await db.sql`select ${stored.raw}::text::jsonb is null`;
     return stored;
   } catch (error) {
     if (!isRefusedValue(error)) throw error;
-    return storedBody(outcome.body, false);
+    return storedBody(body, false);
   }
 }

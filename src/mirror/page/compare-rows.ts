@@ -19,7 +19,10 @@ import { columnExpression } from '../rows/write-rows.ts';
  * Fields of the collection: of `ignore` (MIRROR_IGNORE_FIELDS) the mirror may have older values, and none of `exclude`
  * (MIRROR_EXCLUDE_FIELDS).
  */
-export type StorageRules = Readonly<Record<'ignore' | 'exclude', ReadonlySet<string>>>;
+export interface StorageRules extends Readonly<Record<'ignore' | 'exclude', ReadonlySet<string>>> {
+  /** Left out: that of these two. */
+  readonly rule?: ContentRule;
+}
 
 /** A column, `_hash`, `_verbatim` or a field of `_raw` that is not what the item would make it. */
 export interface FieldDifference {
@@ -62,10 +65,9 @@ export async function compareItems(
   db: Db,
   scope: Scope,
   items: readonly Item[],
-  { ignore, exclude }: StorageRules,
+  { ignore, exclude, rule = contentRule(ignore, exclude) }: StorageRules,
 ): Promise<readonly UnequalItem[]> {
   const table = tableOf(db.schema, scope.collection);
-  const rule = contentRule(ignore, exclude);
   const page = sortPage(items, rule);
   // In this order: a column that is added in between is not compared, and an older one is known as not yet filled.
   const { columns } = await readRegistry(db, table);

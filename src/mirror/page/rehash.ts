@@ -4,6 +4,7 @@ import type { Scope } from '../../model/collections.ts';
 import { fieldSources, canonicalText } from '../../model/json/json-text.ts';
 import type { ChangedRow, StoredRow } from '../rows/classify.ts';
 import { type ColumnRegistry, StaleColumns, tableVersion } from '../columns/column-registry.ts';
+import { columnValue } from '../rows/column-value.ts';
 import type { FieldColumn } from '../rows/row-payload.ts';
 import { type ContentRule, isComparable } from '../rows/content-hash.ts';
 import { dataTable, hasKey, inScope, keyTypeName, type Table } from '../table.ts';
@@ -42,8 +43,10 @@ export async function rehashSame(
   const items = await storedItems(trx, table, scope, asked);
   const same = asked.flatMap((row) => {
     const item = items.get(row.key);
-    const isSame = item !== undefined && isSameContent(item, row.item.source, rule.leaveOut);
-    return isSame ? [{ row, purged: withoutFields(item, rule.exclude) }] : [];
+    if (item === undefined) return [];
+    const purged = stripped(item, rule);
+    const isSame = isSameContent(purged ?? item, row.item.source, rule.leaveOut);
+    return isSame ? [{ row, stored: item, purged }] : [];
   });
   const rehashed = same.filter(({ purged }) => purged === undefined);
   await writeHashes(
@@ -55,11 +58,14 @@ export async function rehashSame(
   // A column that is not known here would keep the field.
   const purges = rehashed.length < same.length;
   if (purges && (await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
-  const emptied = [...registry.columns, ...registry.seconds].filter(({ field, derived }) =>
-    (derived?.from ?? [field]).some((each) => rule.exclude.has(each)),
-  );
-  for (const { row, purged } of same) {
-    if (purged !== undefined) await writePurged(trx, table, scope, row, purged, emptied);
+  const columns = [...registry.columns, ...registry.seconds];
+  for (const { row, stored: item, purged } of same) {
+    if (purged === undefined) continue;
+    const [before, after] = [fieldSources(item.raw), fieldSources(purged.raw)];
+    const touched = columns.filter(({ field, derived }) =>
+      (derived?.from ?? [field]).some((each) => before.get(each) !== after.get(each)),
+    );
+    await writePurged(trx, table, scope, row, purged, touched);
   }
   return new Set(same.map(({ row }) => row));
 }
@@ -102,13 +108,11 @@ async function writePurged(
   scope: Scope,
   { key, hash }: ChangedRow,
   { raw, verbatim }: StoredItem,
-  emptied: readonly FieldColumn[],
+  touched: readonly FieldColumn[],
 ): Promise<void> {
   const type = keyTypeName(table);
   const fields = fieldSources(raw);
-  const values = emptied.map(
-    ({ name, derived }) => sql`, ${sql.id(name)} = ${derived?.value(fields) ?? null}`,
-  );
+  const values = touched.map((column) => sql`, ${sql.id(column.name)} = ${valueText(column, fields)}`);
   await trx.sql`
     update ${dataTable(table)} as t
     set _hash = decode(${hash}, 'hex'), _raw = ${raw}::text::jsonb, _verbatim = ${verbatim} ${sql.join(values, sql``)}
@@ -138,11 +142,22 @@ function isSameContent(stored: StoredItem, source: string, leaveOut: ReadonlySet
   return canonicalText(stored.raw, leaveOut, jsonbNumber) === canonicalText(raw, undefined, jsonbNumber);
 }
 
-/** The stored item without fields that are never stored now; undefined where it has none of them. */
-function withoutFields(stored: StoredItem, fields: ReadonlySet<string>): StoredItem | undefined {
-  if (fields.size === 0) return undefined;
+/** What the column gets of the fields, as text for it; null: NULL. */
+function valueText(
+  { derived, field, type }: FieldColumn,
+  fields: ReadonlyMap<string, string>,
+): string | null {
+  if (derived !== undefined) return derived.value(fields) ?? null;
+  const source = fields.get(field) ?? 'null';
+  const value = columnValue(type, source);
+  if (value.as !== 'stored' || source === 'null') return value.as === 'text' ? value.text : null;
+  return type !== 'jsonb' && source.startsWith('"') ? (JSON.parse(source) as string) : source;
+}
+
+/** What is left of the stored item now; undefined: all of it. */
+function stripped(stored: StoredItem, rule: ContentRule): StoredItem | undefined {
   const source = stored.verbatim ?? stored.raw;
-  const left = canonicalText(source, fields);
+  const left = canonicalText(rule.strip(source));
   if (left === canonicalText(source)) return undefined;
   const { raw, verbatim = null } = jsonbText(left);
   return { raw, verbatim };

@@ -12,16 +12,27 @@ export interface ContentRule {
   readonly leaveOut: ReadonlySet<string>;
   /** Those of them that are never stored. */
   readonly exclude: ReadonlySet<string>;
+  /** What is left of a stored item by this rule. */
+  readonly strip: (source: string) => string;
+  /** Which fields are hashed, under which key. */
+  readonly hashRule: string;
 }
 
 /** @param ignore MIRROR_IGNORE_FIELDS of the collection, as `exclude` has its MIRROR_EXCLUDE_FIELDS */
-export function contentRule(ignore: Iterable<string>, exclude: Iterable<string>): ContentRule {
+export function contentRule(
+  ignore: Iterable<string>,
+  exclude: Iterable<string>,
+  hashRule = '',
+  strip?: (source: string) => string,
+): ContentRule {
   const excluded = new Set(exclude);
   const leaveOut = new Set([...excluded, ...ignore]);
   return {
-    name: JSON.stringify([[...leaveOut].toSorted(), [...excluded].toSorted()]),
+    name: JSON.stringify([[...leaveOut].toSorted(), [...excluded].toSorted(), hashRule]),
     leaveOut,
     exclude: excluded,
+    strip: strip ?? ((source) => canonicalText(source, excluded)),
+    hashRule,
   };
 }
 
@@ -31,9 +42,9 @@ export function contentRule(ignore: Iterable<string>, exclude: Iterable<string>)
  * only ignored before, looks different and loses it.
  * @returns hexadecimal digits
  */
-export function contentHash(itemSource: string, { leaveOut, exclude }: ContentRule): string {
+export function contentHash(itemSource: string, { leaveOut, exclude, hashRule }: ContentRule): string {
   const never = exclude.size === 0 ? '' : JSON.stringify([...exclude].toSorted());
-  return hash('sha256', canonicalText(itemSource, leaveOut) + never, 'hex').slice(0, DIGITS);
+  return hash('sha256', canonicalText(itemSource, leaveOut) + never + hashRule, 'hex').slice(0, DIGITS);
 }
 
 /** Whether a stored hash (hexadecimal digits) is complete. Where somebody emptied it, the row is written again. */

@@ -2,7 +2,7 @@ import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-ea
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';
 import { rateGroup } from '../../budget/rate-groups.ts';
-import type { MirrorOptions } from '../../mirror/mirror.ts';
+import { ruleOf } from '../../mirror/mirror.ts';
 import { parentsWithRows, type Sample, sampleKeys } from '../../mirror/rows/live-rows.ts';
 import { readScope } from '../../mirror/scope/scope-store.ts';
 import {
@@ -22,7 +22,7 @@ import { MOST_LISTED, type ScopeVerification, verifyScope } from './verify-scope
 const LIST_WORKERS = 4;
 
 export interface AccountVerification extends Pick<ScopeVerification, 'context' | 'db' | 'signal'> {
-  readonly config: Pick<MirrorOptions, 'ignoreFields' | 'excludeFields'>;
+  readonly config: Parameters<typeof ruleOf>[1];
   readonly collections: readonly CollectionName[];
   /** Null: everything is compared. */
   readonly sample: Sample | null;
@@ -73,7 +73,11 @@ async function verifyCollection(
     onProgress({ userId, collection: name, items: tally.items, estimate: tally.estimate });
   };
   onPage([]);
-  const rules = { ignore: new Set(config.ignoreFields[name]), exclude: new Set(config.excludeFields[name]) };
+  const rules = {
+    ignore: new Set(config.ignoreFields[name]),
+    exclude: new Set(config.excludeFields[name]),
+    rule: ruleOf(name, config),
+  };
   const shared = { ...of, rules, tally, onPage, catchUp: catchUp && (() => catchUp(name)) };
   try {
     const scopes = await scopesOf(of, found, verify);

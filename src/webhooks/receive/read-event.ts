@@ -2,31 +2,42 @@ import { createHash } from 'node:crypto';
 import { rowsOfEvent } from '../../model/hint.ts';
 import { fieldSource } from '../../model/json/json-text.ts';
 import { readKey } from '../../model/key.ts';
+import type { Privacy } from '../../model/privacy.ts';
 import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
 
 /** Longest type, in characters: the service's have some twenty (specification 6). */
 const MAX_TYPE = 200;
 
 /**
- * Reads a verified delivery's body; the SHA-256 names an event without an `id` that can be a key.
+ * Reads a verified delivery's body, and leaves of it what may be stored; the SHA-256 of that names an event without an `id` that can be a key.
  * @returns undefined for a body that is not one JSON object
  */
-export function readEvent(body: Buffer): VerifiedEvent | undefined {
-  const source = objectText(body);
-  if (source === undefined) return undefined;
-  const id = readKey('text', fieldSource(source, 'id'));
-  const sentType = stringIn(source, 'type');
+export function readEvent(body: Buffer, privacy?: Privacy): VerifiedEvent | undefined {
+  const sent = objectText(body);
+  if (sent === undefined) return undefined;
+  const id = readKey('text', fieldSource(sent, 'id'));
+  const sentType = stringIn(sent, 'type');
   const type = sentType !== undefined && isPlain(sentType) ? sentType : undefined;
-  const data = fieldSource(source, 'data');
-  const dataSource = data === 'null' ? undefined : data;
+  const named = rowsOfEvent(type, dataIn(sent));
+  const source = privacy?.event(named, type, sent) ?? sent;
   return {
-    id: 'key' in id ? id.key : createHash('sha256').update(body).digest('hex'),
+    id:
+      'key' in id
+        ? id.key
+        : createHash('sha256')
+            .update(source === sent ? body : source)
+            .digest('hex'),
     type,
     createdAt: stringIn(source, 'created_at'),
-    dataSource,
-    rows: rowsOfEvent(type, dataSource),
+    dataSource: dataIn(source),
+    rows: named,
     source,
   };
+}
+
+function dataIn(envelope: string): string | undefined {
+  const data = fieldSource(envelope, 'data');
+  return data === 'null' ? undefined : data;
 }
 
 function objectText(body: Buffer): string | undefined {

@@ -8,6 +8,7 @@ import type { DeliveryResult } from '../../model/webhook/delivery-results.ts';
 import type { SchemeChoice } from '../../model/webhook/signature-scheme.ts';
 import type { EventSink } from '../../model/webhook/verified-event.ts';
 import type { ReceivingAccounts } from '../../model/webhook/webhook-secrets.ts';
+import type { Privacy } from '../../model/privacy.ts';
 import { claimsOf } from '../signature/signatures.ts';
 import { CanonicalForms, deliveryJudge } from './judge.ts';
 import { readEvent } from './read-event.ts';
@@ -18,6 +19,8 @@ export interface ReceiverOptions {
   readonly scheme: SchemeChoice;
   readonly accounts: ReceivingAccounts;
   readonly store: EventSink;
+  /** What is left of deliveries; left out: all. */
+  readonly privacy?: Privacy;
   readonly clock: Clock;
   readonly notes: Notes;
   /** A new event was stored; these rows may have changed. */
@@ -168,8 +171,8 @@ export class Receiver {
   }
 
   async #store(userId: string, body: Buffer, secret: string): Promise<ListenerAnswer> {
-    const { accounts, store, notes, onEvent } = this.#options;
-    const event = readEvent(body);
+    const { accounts, store, notes, onEvent, privacy } = this.#options;
+    const event = readEvent(body, privacy);
     if (event === undefined) {
       const line = `a delivery for account ${userId} was no JSON object, though its signature is right, and was refused`;
       notes.say('warn', `no object ${userId}`, line);

@@ -1,0 +1,198 @@
+import { createHmac, hash } from 'node:crypto';
+import { COLLECTION_NAMES, COLLECTIONS, type CollectionName } from './collections.ts';
+import type { HintedRow } from './hint.ts';
+import { canonicalText, fieldSources, sliceElements } from './json/json-text.ts';
+import { isJson } from './json/jsonb-text.ts';
+import { jsonbNumber } from './json/jsonb-number.ts';
+import type { OperationName } from './submission.ts';
+
+/** `MIRROR_EXCLUDE_FIELDS` or `MIRROR_HASH_FIELDS`: `field`, of the top level, or `**.field`, at any depth. */
+export type NamedFields = Readonly<Record<CollectionName, readonly string[]>>;
+
+export interface PrivacySettings {
+  readonly excludeFields: NamedFields;
+  readonly hashFields?: NamedFields | undefined;
+  readonly hashKey?: { reveal(): string } | undefined;
+}
+
+/** By which rows, events and operations are found: never left out, never hashed. */
+export const KEY_FIELDS: ReadonlySet<string> = new Set(
+  COLLECTIONS.flatMap((each) =>
+    each.kind === 'single' ? ['id', 'user_id'] : [each.keyField, each.parent?.column ?? 'id'],
+  ),
+);
+
+/** Collections whose fields an operation's payload and answer may have (docs/operations.md, "Privacy"). */
+export const COLLECTIONS_OF: Readonly<Record<OperationName, readonly CollectionName[]>> = {
+  research: ['research_jobs'],
+  sequence: ['research_jobs'],
+  bulk_research: ['bulk_research_jobs', 'research_jobs'],
+  list: ['lists', 'list_items'],
+  list_analyze: ['lists', 'list_items'],
+  // They make no row of their own.
+  enrich: COLLECTION_NAMES,
+  clay_enrich: COLLECTION_NAMES,
+};
+
+const ANY_DEPTH = '**.';
+/** Deeper than this, nothing is kept of a text whose fields are looked for at any depth. */
+const MOST_LEVELS = 500;
+const ENVELOPE = new Set(['id', 'type', 'created_at', 'data']);
+const HASHED = /^"[0-9a-f]{64}"$/;
+/** Shorter values are found in too many words. */
+const LEAST_QUOTED = 4;
+
+/** What is to become of fields, by name; undefined: they stay. */
+type Change = (name: string, level: number) => 'drop' | 'hash' | undefined;
+
+/** What is left of texts of the service, and of payloads, before they are stored or quoted. */
+export class Privacy {
+  readonly #settings: PrivacySettings;
+
+  constructor(settings: PrivacySettings) {
+    this.#settings = settings;
+  }
+
+  /** Fields are left out or hashed: what the service says in words is not quoted, since it may have them. */
+  get isOn(): boolean {
+    return COLLECTION_NAMES.some((name) => this.concerns([name]));
+  }
+
+  concerns(collections: readonly CollectionName[]): boolean {
+    return collections.some(
+      (name) => this.#fields('drop', name).length + this.#fields('hash', name).length > 0,
+    );
+  }
+
+  /** SHA-256 of the key; undefined: none. */
+  get keyFingerprint(): string | undefined {
+    const key = this.#settings.hashKey;
+    return key && hash('sha256', `key of hashes\n${key.reveal()}`, 'hex');
+  }
+
+  /** The same for rules that leave the same of each item; '' where no field is hashed. */
+  hashRule(collection: CollectionName): string {
+    const fields = this.#fields('hash', collection).toSorted();
+    return fields.length === 0 ? '' : JSON.stringify([fields, this.keyFingerprint]);
+  }
+
+  /** @param stored the text is of the database: what looks hashed is */
+  item(collection: CollectionName, source: string, stored = false): string {
+    if (!this.concerns([collection])) return source;
+    const named = this.#named([collection], false);
+    return this.#rewrite(source, named, stored);
+  }
+
+  /** @param rows those that the event names */
+  event(rows: readonly Pick<HintedRow, 'collection'>[], type: string | undefined, source: string): string {
+    const bulk = type?.startsWith('bulk') === true ? (['research_jobs'] as const) : [];
+    const collections =
+      rows.length === 0 ? COLLECTION_NAMES : [...rows.map((row) => row.collection), ...bulk];
+    if (!this.concerns(collections)) return source;
+    const named = this.#named(collections, true);
+    return this.#rewrite(source, (name, level) =>
+      level === 0 && ENVELOPE.has(name) ? undefined : named(name, level),
+    );
+  }
+
+  payload(operation: OperationName, source: string): string {
+    const collections = COLLECTIONS_OF[operation];
+    return this.concerns(collections) ? this.#rewrite(source, this.#named(collections, true)) : source;
+  }
+
+  /**
+   * What is left of an operation's answer: values of the payload's fields that are not stored are not quoted either.
+   * @returns undefined where nothing may be kept: what is no JSON may quote in any spelling
+   */
+  answer(operation: OperationName, payload: string, body: string): string | undefined {
+    const collections = COLLECTIONS_OF[operation];
+    if (!this.concerns(collections)) return body;
+    if (!isJson(body)) return undefined;
+    const values: string[] = [];
+    this.#rewrite(payload, this.#named(collections, true), false, (value) => values.push(...scalars(value)));
+    const quoted = [...new Set(values)].filter(({ length }) => length >= LEAST_QUOTED);
+    quoted.sort((a, b) => b.length - a.length);
+    const words = (text: string): string =>
+      quoted.reduce((left, value) => left.replaceAll(value, '***'), text);
+    return this.#rewrite(body, this.#named(collections, true), false, undefined, words);
+  }
+
+  #fields(kind: 'drop' | 'hash', name: CollectionName): readonly string[] {
+    const { excludeFields, hashFields } = this.#settings;
+    return (kind === 'drop' ? excludeFields : hashFields)?.[name] ?? [];
+  }
+
+  /** @param everywhere the fields of the top level at any depth, too */
+  #named(collections: readonly CollectionName[], everywhere: boolean): Change {
+    const top = new Map<string, 'drop' | 'hash'>();
+    const deep = new Map<string, 'drop' | 'hash'>();
+    for (const kind of ['hash', 'drop'] as const) {
+      for (const field of collections.flatMap((name) => this.#fields(kind, name))) {
+        const isDeep = field.startsWith(ANY_DEPTH);
+        const name = isDeep ? field.slice(ANY_DEPTH.length) : field;
+        (isDeep || everywhere ? deep : top).set(name, kind);
+      }
+    }
+    return (name, level) => {
+      const change = level === 0 ? top.get(name) : undefined;
+      return change === 'drop' ? change : (deep.get(name) ?? change);
+    };
+  }
+
+  #rewrite(
+    source: string,
+    named: Change,
+    stored = false,
+    onGone?: (value: string) => void,
+    words?: (text: string) => string,
+    level = 0,
+  ): string {
+    const text = source.trim();
+    const inner = (value: string): string => this.#rewrite(value, named, stored, onGone, words, level + 1);
+    const isObject = text.startsWith('{');
+    if (!isObject && !text.startsWith('[')) {
+      if (words === undefined || text === 'null') return text;
+      if (text.startsWith('"')) return JSON.stringify(words(JSON.parse(text) as string));
+      return words(text) === text ? text : 'null';
+    }
+    if (level > MOST_LEVELS) return 'null';
+    if (!isObject) return `[${sliceElements(text, []).map(inner).join(',')}]`;
+    const members = [...fieldSources(text)].flatMap(([name, value]) => {
+      const change = named(name, level);
+      if (change !== undefined) onGone?.(value);
+      if (change === 'drop') return [];
+      const spelt = JSON.stringify(words?.(name) ?? name);
+      if (change === undefined) return [`${spelt}:${inner(value)}`];
+      return [`${spelt}:${stored && HASHED.test(value) ? value : this.#hashed(value)}`];
+    });
+    const left = `{${members.join(',')}}`;
+    return level === 0 ? canonicalText(left) : left;
+  }
+
+  /**
+   * A string is hashed by its characters in UTF-8, anything else by its canonical JSON text with numbers as `jsonb`
+   * prints them; nothing else goes in, so equal values are equal in all tables. Null stays null.
+   */
+  #hashed(value: string): string {
+    if (value === 'null') return value;
+    const text = value.startsWith('"')
+      ? (JSON.parse(value) as string)
+      : canonicalText(value, undefined, jsonbNumber);
+    const key = this.#settings.hashKey;
+    if (key === undefined) throw new RangeError('fields are to be hashed without a key');
+    return `"${createHmac('sha256', key.reveal()).update(text).digest('hex')}"`;
+  }
+}
+
+/** Everything is stored. */
+export const NO_PRIVACY = new Privacy({
+  excludeFields: Object.fromEntries(COLLECTION_NAMES.map((name) => [name, []])) as unknown as NamedFields,
+});
+
+/** The values in a JSON text, as words: of strings their characters. */
+function scalars(source: string): string[] {
+  const text = source.trim();
+  if (text.startsWith('"')) return [JSON.parse(text) as string];
+  if (text.startsWith('{')) return [...fieldSources(text).values()].flatMap(scalars);
+  return text.startsWith('[') ? sliceElements(text, []).flatMap(scalars) : [text];
+}
