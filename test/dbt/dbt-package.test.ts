@@ -21,7 +21,7 @@ let dbt: DbtProject;
 
 beforeAll(async () => {
   system = await createFrozenSystem({
-    keys: 'first=1001,second=1002',
+    keys: 'first-key=1001,second-key=1002',
     jobs: 120,
     bulkJobs: 20,
     lists: 25,
@@ -48,7 +48,7 @@ afterAll(async () => {
 /** Mirrors both accounts, deletions included, as increment `nth` does. */
 async function mirror(nth: number): Promise<void> {
   const env: Environment = {
-    MIRROR_API_KEY: 'first,second',
+    MIRROR_API_KEY: 'first-key,second-key',
     MIRROR_SETTLE: '1s',
     MIRROR_DELETES: nth < HARD_FROM ? 'soft' : 'hard',
   };
