@@ -32,7 +32,12 @@ describe('an item', () => {
       (parsed(privacy.item(name, `{"email":${value}}`)) as { email: unknown }).email;
     expect(hashOf('"é@x.org"')).toBe(mac('é@x.org'));
     expect(hashOf(String.raw`"\u00e9@x.org"`, 'watchlist')).toBe(mac('é@x.org'));
-    expect([hashOf('1e2'), hashOf('100')]).toEqual([mac('100'), mac('100')]);
+    expect([hashOf('1e2'), hashOf('100'), hashOf('100.0'), hashOf('0.50')]).toEqual([
+      mac('100'),
+      mac('100'),
+      mac('100'),
+      mac('0.5'),
+    ]);
     expect(hashOf('{"b":[1],"a":true}')).toBe(mac('{"a":true,"b":[1]}'));
     expect(hashOf('null')).toBeNull();
   });
@@ -74,10 +79,26 @@ describe('an operation', () => {
       company: 'Acme',
       x: { email: mac('canary@two') },
     });
-    const said = '{"detail":"Acme: canary@two is taken, \\u0063anary one too","secret":5}';
-    expect(parsed(privacy.answer('research', payload, said))).toEqual({
-      detail: 'Acme: *** is taken, *** too',
-    });
+    const said = '{"detail":"Acme is taken","secret":5}';
+    expect(parsed(privacy.answer('research', payload, said))).toEqual({ detail: 'Acme is taken' });
+    // As it is, escaped in JSON within JSON, in a URL, in capitals, cut.
+    for (const quoted of [
+      'canary@two is taken',
+      '{\\"of\\":\\"CANARY one\\"}',
+      '?m=canary%40two',
+      'Canary@t…',
+      '\\u0063anary one',
+    ])
+      expect(
+        privacy.answer('research', payload, `{"job_id":7,"of":{"a":"${quoted}"},"id":"canary one"}`),
+      ).toBe('{"job_id":7}');
+    const flags = '{"x":{"secret":[true,null,12345],"a@b.example":1,"email":{"c@d.example":2}}}';
+    const answered = '{"job_id":12345,"success":true,"note":"a nullable true story"}';
+    expect(parsed(privacy.answer('research', flags, answered))).toEqual({ job_id: 12345 });
+    expect(parsed(privacy.answer('research', flags.replace('12345', '7'), answered))).toEqual(
+      parsed(answered),
+    );
+    expect(privacy.answer('research', flags.replace('12345', '7'), '{"note":"of c@d.example"}')).toBe('{}');
     expect(privacy.answer('research', payload, '<p>canary one</p>')).toBeUndefined();
     expect(privacy.answer('bulk_research', '{}', '<p>')).toBeUndefined();
     expect(new Privacy({ excludeFields: NONE }).answer('list', payload, said)).toBe(said);

@@ -39,8 +39,9 @@ const ANY_DEPTH = '**.';
 const MOST_LEVELS = 500;
 const ENVELOPE = new Set(['id', 'type', 'created_at', 'data']);
 const HASHED = /^"[0-9a-f]{64}"$/;
-/** Shorter values are found in too many words. */
+/** Letters and digits by which a value is told in an answer that may have cut it; shorter ones are in too many words. */
 const LEAST_QUOTED = 4;
+const MOST_QUOTED = 8;
 
 /** What is to become of fields, by name; undefined: they stay. */
 type Change = (name: string, level: number) => 'drop' | 'hash' | undefined;
@@ -101,20 +102,28 @@ export class Privacy {
   }
 
   /**
-   * What is left of an operation's answer: values of the payload's fields that are not stored are not quoted either.
-   * @returns undefined where nothing may be kept: what is no JSON may quote in any spelling
+   * What is left of an operation's answer. One that quotes a value of the payload that is not stored, whole or cut and in
+   * whatever spelling, keeps nothing but its keys.
+   * @returns undefined where nothing may be kept: what is no JSON may quote in any way
    */
   answer(operation: OperationName, payload: string, body: string): string | undefined {
     const collections = COLLECTIONS_OF[operation];
     if (!this.concerns(collections)) return body;
     if (!isJson(body)) return undefined;
-    const values: string[] = [];
-    this.#rewrite(payload, this.#named(collections, true), false, (value) => values.push(...scalars(value)));
-    const quoted = [...new Set(values)].filter(({ length }) => length >= LEAST_QUOTED);
-    quoted.sort((a, b) => b.length - a.length);
-    const words = (text: string): string =>
-      quoted.reduce((left, value) => left.replaceAll(value, '***'), text);
-    return this.#rewrite(body, this.#named(collections, true), false, undefined, words);
+    const gone: string[] = [];
+    const named = this.#named(collections, true);
+    this.#rewrite(payload, named, false, (value) => gone.push(...words(value)));
+    const begins = gone
+      .map((value) => plain(value).slice(0, MOST_QUOTED))
+      .filter(({ length }) => length >= LEAST_QUOTED);
+    const isQuoted = (text: string): boolean => begins.some((begin) => plain(text).includes(begin));
+    const left = this.#rewrite(body, named);
+    if (!isQuoted(left)) return left;
+    const keys = left.startsWith('{') ? [...fieldSources(left)] : [];
+    const kept = keys.filter(
+      ([name, value]) => KEY_FIELDS.has(name) && (/^-?\d+$/.test(value) || !isQuoted(value)),
+    );
+    return `{${kept.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
   }
 
   #fields(kind: 'drop' | 'hash', name: CollectionName): readonly string[] {
@@ -144,26 +153,20 @@ export class Privacy {
     named: Change,
     stored = false,
     onGone?: (value: string) => void,
-    words?: (text: string) => string,
     level = 0,
   ): string {
     const text = source.trim();
-    const inner = (value: string): string => this.#rewrite(value, named, stored, onGone, words, level + 1);
+    const inner = (value: string): string => this.#rewrite(value, named, stored, onGone, level + 1);
     const isObject = text.startsWith('{');
-    if (!isObject && !text.startsWith('[')) {
-      if (words === undefined || text === 'null') return text;
-      if (text.startsWith('"')) return JSON.stringify(words(JSON.parse(text) as string));
-      return words(text) === text ? text : 'null';
-    }
+    if (!isObject && !text.startsWith('[')) return text;
     if (level > MOST_LEVELS) return 'null';
     if (!isObject) return `[${sliceElements(text, []).map(inner).join(',')}]`;
     const members = [...fieldSources(text)].flatMap(([name, value]) => {
       const change = named(name, level);
       if (change !== undefined) onGone?.(value);
       if (change === 'drop') return [];
-      const spelt = JSON.stringify(words?.(name) ?? name);
-      if (change === undefined) return [`${spelt}:${inner(value)}`];
-      return [`${spelt}:${stored && HASHED.test(value) ? value : this.#hashed(value)}`];
+      if (change === undefined) return [`${JSON.stringify(name)}:${inner(value)}`];
+      return [`${JSON.stringify(name)}:${stored && HASHED.test(value) ? value : this.#hashed(value)}`];
     });
     const left = `{${members.join(',')}}`;
     return level === 0 ? canonicalText(left) : left;
@@ -171,13 +174,14 @@ export class Privacy {
 
   /**
    * A string is hashed by its characters in UTF-8, anything else by its canonical JSON text with numbers as `jsonb`
-   * prints them; nothing else goes in, so equal values are equal in all tables. Null stays null.
+   * prints them, without zeros at a fraction's end; nothing else goes in, so equal values are equal in all tables. Null
+   * stays null.
    */
   #hashed(value: string): string {
     if (value === 'null') return value;
     const text = value.startsWith('"')
       ? (JSON.parse(value) as string)
-      : canonicalText(value, undefined, jsonbNumber);
+      : canonicalText(value, undefined, (number) => shortest(jsonbNumber(number)));
     const key = this.#settings.hashKey;
     if (key === undefined) throw new RangeError('fields are to be hashed without a key');
     return `"${createHmac('sha256', key.reveal()).update(text).digest('hex')}"`;
@@ -189,10 +193,29 @@ export const NO_PRIVACY = new Privacy({
   excludeFields: Object.fromEntries(COLLECTION_NAMES.map((name) => [name, []])) as unknown as NamedFields,
 });
 
-/** The values in a JSON text, as words: of strings their characters. */
-function scalars(source: string): string[] {
+/** 1 for 1.0, as SQL compares them. */
+function shortest(number: string): string {
+  return number.includes('.') ? number.replace(/\.?0+$/, '') : number;
+}
+
+/** What can be quoted of a JSON value: its strings and numbers, and names that look like none of a field. */
+function words(source: string): string[] {
   const text = source.trim();
   if (text.startsWith('"')) return [JSON.parse(text) as string];
-  if (text.startsWith('{')) return [...fieldSources(text).values()].flatMap(scalars);
-  return text.startsWith('[') ? sliceElements(text, []).flatMap(scalars) : [text];
+  if (text.startsWith('{'))
+    return [...fieldSources(text)].flatMap(([name, value]) => [
+      ...(/^[A-Za-z_]*$/.test(name) ? [] : [name]),
+      ...words(value),
+    ]);
+  if (text.startsWith('[')) return sliceElements(text, []).flatMap(words);
+  return /^[-\d]/.test(text) ? [text] : [];
+}
+
+/** Letters and digits alone, in one case: the same of each spelling in JSON, in a URL, in a sentence. */
+function plain(text: string): string {
+  return text
+    .replaceAll(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)))
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '');
 }

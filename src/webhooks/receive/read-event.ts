@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { rowsOfEvent } from '../../model/hint.ts';
 import { fieldSource } from '../../model/json/json-text.ts';
 import { readKey } from '../../model/key.ts';
@@ -9,10 +9,11 @@ import type { VerifiedEvent } from '../../model/webhook/verified-event.ts';
 const MAX_TYPE = 200;
 
 /**
- * Reads a verified delivery's body, and leaves of it what may be stored; the SHA-256 of that names an event without an `id` that can be a key.
+ * Reads a verified delivery's body, and leaves of it what may be stored. An event without an `id` that can be a key is
+ * named by the body's SHA-256; where not all of it may be stored, under the delivery's secret: nobody finds it by trying.
  * @returns undefined for a body that is not one JSON object
  */
-export function readEvent(body: Buffer, privacy?: Privacy): VerifiedEvent | undefined {
+export function readEvent(body: Buffer, privacy?: Privacy, secret = ''): VerifiedEvent | undefined {
   const sent = objectText(body);
   if (sent === undefined) return undefined;
   const id = readKey('text', fieldSource(sent, 'id'));
@@ -24,9 +25,7 @@ export function readEvent(body: Buffer, privacy?: Privacy): VerifiedEvent | unde
     id:
       'key' in id
         ? id.key
-        : createHash('sha256')
-            .update(source === sent ? body : source)
-            .digest('hex'),
+        : (source === sent ? createHash('sha256') : createHmac('sha256', secret)).update(body).digest('hex'),
     type,
     createdAt: stringIn(source, 'created_at'),
     dataSource: dataIn(source),

@@ -172,7 +172,7 @@ export class Receiver {
 
   async #store(userId: string, body: Buffer, secret: string): Promise<ListenerAnswer> {
     const { accounts, store, notes, onEvent, privacy } = this.#options;
-    const event = readEvent(body, privacy);
+    const event = readEvent(body, privacy, secret);
     if (event === undefined) {
       const line = `a delivery for account ${userId} was no JSON object, though its signature is right, and was refused`;
       notes.say('warn', `no object ${userId}`, line);
