@@ -46,43 +46,33 @@ begin
   end loop;
 end $$;
 
--- Reason: the same function, which stores who called it, too.
-create or replace function "{schema}".cancel_submission(submission_id bigint) returns boolean
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-set standard_conforming_strings = on set array_nulls = on set transform_null_equals = off set quote_all_identifiers = off
-as $$
+-- Reason: the same function, which stores who called it, too; what is cancelled already is no act.
+do $do$
 declare
-  moment constant timestamptz := clock_timestamp();
-  caller constant text := session_user;
-  -- Set by the command.
-  os_user constant text := nullif(current_setting('research_mirror.os_user', true), '');
-  program constant text := nullif(current_setting('research_mirror.program', true), '');
-  found_account bigint;
-  found_state text;
+  definition text := pg_get_functiondef('"{schema}".cancel_submission(bigint)'::regprocedure);
+  change text[];
 begin
-  -- "It will not be sent" must outlive a crash of the server.
-  if current_setting('synchronous_commit') = 'off' then
-    perform set_config('synchronous_commit', 'on', true);
-  end if;
-  select s._user_id into found_account from "{schema}".submissions s where s.submission_id = cancel_submission.submission_id;
-  -- Its owner takes it by its state, too: whoever has the lock first has it.
-  select s.state into found_state from "{schema}".submissions s
-  where s._user_id = found_account and s.submission_id = cancel_submission.submission_id for update;
-  if found_state is null then
-    raise exception using errcode = 'RM017',
-      message = format('there is no submission %s', coalesce(cancel_submission.submission_id::text, 'NULL'));
-  end if;
-  if found_state not in ('queued', 'held', 'cancelled') then
-    raise exception using errcode = 'RM017',
-      message = format('submission %s is %s: only queued and held ones can be cancelled', cancel_submission.submission_id, found_state);
-  end if;
-  if found_state = 'cancelled' then
+  foreach change slice 1 in array array[
+    ['  found_account bigint;', '  caller constant text := session_user;
+  -- Set by the command.
+  os_user constant text := nullif(current_setting(''research_mirror.os_user'', true), '''');
+  program constant text := nullif(current_setting(''research_mirror.program'', true), '''');
+  found_account bigint;'],
+    ['  update "{schema}".submissions s set', '  if found_state = ''cancelled'' then
     return true;
   end if;
-  update "{schema}".submissions s set state = 'cancelled', done_at = moment
-  where s._user_id = found_account and s.submission_id = cancel_submission.submission_id and s.state in ('queued', 'held');
-  insert into "{schema}".operator_log (_user_id, act, arguments, database_user, os_user, program)
-  values (found_account, 'submissions cancel', jsonb_build_object('submission_id', cancel_submission.submission_id),
+  update "{schema}".submissions s set'],
+    ['  return true;
+end ', '  insert into "{schema}".operator_log (_user_id, act, arguments, database_user, os_user, program)
+  values (found_account, ''submissions cancel'', jsonb_build_object(''submission_id'', cancel_submission.submission_id),
     caller, os_user, program);
   return true;
-end $$;
+end ']]
+  loop
+    if strpos(definition, change[1]) = 0 then
+      raise exception 'cancel_submission is not the function that earlier migrations made';
+    end if;
+    definition := replace(definition, change[1], change[2]);
+  end loop;
+  execute definition;
+end $do$;
