@@ -59,22 +59,22 @@ export async function forgetRows(
     );
     beginChangeIds(trx, { now: BigInt(at.getTime()) * 1000n, floor: BigInt(floor), current, monotonic });
     const done: ForgottenRow[] = [];
+    const hashes: string[] = [];
     for (const { parent, key } of rows) {
       const scope = { userId, collection: list.name, parent };
       const already = (await forgottenAmong(trx, scope, [{ key }])).keys.has(key);
       const erased = await eraseRow(trx, list, scope, key, at);
       const unknown = !already && Object.values(erased).every((count) => count === 0);
       done.push({ parent, key, ...erased, already, unknown });
+      const hash = forgottenHash(scope, key);
+      if (!unknown) hashes.push(hash);
       if (already || unknown) continue;
       const changeId = (await takeChangeIds(trx, userId, 1)) + 1n;
       await trx.sql`
         insert into ${trx.table('forgotten')} (_user_id, collection, key_hash, _change_id, forgotten_at)
-        values (${userId}::bigint, ${list.name}, decode(${forgottenHash(scope, key)}, 'hex'),
+        values (${userId}::bigint, ${list.name}, decode(${hash}, 'hex'),
           ${String(changeId)}::bigint, ${at}::timestamptz)`;
     }
-    const hashes = done.flatMap((row) =>
-      row.unknown ? [] : [forgottenHash({ userId, collection: list.name, parent: row.parent }, row.key)],
-    );
     if (hashes.length > 0)
       await logAct(trx, by, { act: 'forget', userId, given: { table: list.name, hashes } });
     if (dryRun) await trx.raw('rollback to savepoint untouched');

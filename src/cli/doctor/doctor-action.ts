@@ -6,10 +6,10 @@ import type { Config } from '../../config/config.ts';
 import { InvalidConfig } from '../../config/invalid.ts';
 import { loadConfig } from '../../config/load.ts';
 import { readDsn } from '../../db/connection/dsn.ts';
+import { readUserId } from '../steps/given.ts';
 import { workOptions } from '../steps/work-options.ts';
 import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
 import type { Shell } from '../terminal/shell.ts';
-import { readKey } from '../../model/key.ts';
 import { printable } from '../terminal/text-table.ts';
 
 /** Of a name in Postgres. */
@@ -96,8 +96,7 @@ function readerOf(reader: string, account: string): Readonly<Record<string, stri
   const bytes = Buffer.byteLength(reader);
   if (bytes < 1 || bytes > MOST_NAME_BYTES || reader.includes('\0'))
     throw new UsageError(`a login's name has 1 to ${MOST_NAME_BYTES} bytes`);
-  if (!('key' in readKey('bigint', account))) throw new UsageError(`no user_id: ${printable(account)}`);
-  return { reader, account };
+  return { reader, account: readUserId(account, '--account: ') };
 }
 
 /** A script for psql, below the variables that it needs. */

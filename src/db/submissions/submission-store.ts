@@ -123,7 +123,8 @@ export function createSubmissionStore(options: {
       if (row === undefined) throw new RangeError(`submission ${id} was not claimed here`);
       const body = outcome.state === 'queued' ? undefined : outcome.body;
       const { operation } = row;
-      const payload = privacy.payload(operation, row.payload);
+      const payload = outcome.state === 'queued' ? row.payload : privacy.payload(operation, row.payload);
+      const emptied = payload === row.payload ? sql`` : sql`, payload = ${payload}::text::jsonb`;
       const response = await responseOf(db, body && privacy.answer(operation, row.payload, body));
       await again(async (trx, now) => {
         // A late answer is better than `unknown`, which recover() has written. But what users may have seen as
@@ -131,7 +132,7 @@ export function createSubmissionStore(options: {
         const from =
           outcome.state === 'accepted' || outcome.state === 'rejected' ? [SENDING, UNKNOWN] : [SENDING];
         const { numAffectedRows } = await trx.sql`
-          update ${submissions} set ${changes(outcome, response, now)}${payload === row.payload || outcome.state === 'queued' ? sql`` : sql`, payload = ${payload}::text::jsonb`}
+          update ${submissions} set ${changes(outcome, response, now)}${emptied}
           where _user_id = ${userId} and submission_id = ${id} and state = any(${from}::text[])`;
         if (numAffectedRows === 0n) return;
         await leaveMark(trx);
