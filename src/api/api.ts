@@ -192,9 +192,7 @@ export function createApi(options: ApiOptions): Api {
         };
       };
       return request(asked, pagePath(asked), (text, headers) => {
-        const page =
-          known?.read(text, `${keyField} ${keyType}${privacy?.isOn === true ? ` ${route}` : ''}`, read) ??
-          read(text);
+        const page = known?.read(text, route, read) ?? read(text);
         const isWhole = asked.cursor === undefined && page.hasMore !== true;
         if (isWhole && page.items.length === 0) refuseFalseEnd(text, headers);
         return { ...page, served: servedBy(headers) };

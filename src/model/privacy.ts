@@ -49,20 +49,24 @@ type Change = (name: string, level: number) => 'drop' | 'hash' | undefined;
 /** What is left of texts of the service, and of payloads, before they are stored or quoted. */
 export class Privacy {
   readonly #settings: PrivacySettings;
+  /** Of the collections that have such fields. */
+  readonly #ofItems: ReadonlyMap<CollectionName, Change>;
 
   constructor(settings: PrivacySettings) {
     this.#settings = settings;
+    const concerned = COLLECTION_NAMES.filter(
+      (name) => this.#fields('drop', name).length + this.#fields('hash', name).length > 0,
+    );
+    this.#ofItems = new Map(concerned.map((name) => [name, this.#named([name], false)]));
   }
 
   /** Fields are left out or hashed: what the service says in words is not quoted, since it may have them. */
   get isOn(): boolean {
-    return COLLECTION_NAMES.some((name) => this.concerns([name]));
+    return this.#ofItems.size > 0;
   }
 
   concerns(collections: readonly CollectionName[]): boolean {
-    return collections.some(
-      (name) => this.#fields('drop', name).length + this.#fields('hash', name).length > 0,
-    );
+    return collections.some((name) => this.#ofItems.has(name));
   }
 
   /** SHA-256 of the key; undefined: none. */
@@ -79,9 +83,8 @@ export class Privacy {
 
   /** @param stored the text is of the database: what looks hashed is */
   item(collection: CollectionName, source: string, stored = false): string {
-    if (!this.concerns([collection])) return source;
-    const named = this.#named([collection], false);
-    return this.#rewrite(source, named, stored);
+    const named = this.#ofItems.get(collection);
+    return named === undefined ? source : this.#rewrite(source, named, stored);
   }
 
   /** @param rows those that the event names */

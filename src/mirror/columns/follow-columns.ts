@@ -2,7 +2,7 @@ import type { Db } from '../../db/connection/db.ts';
 import { COLLECTION_NAMES } from '../../model/collections.ts';
 import { type Table, tableOf } from '../table.ts';
 import { versionsView, liveView } from '../views/table-views.ts';
-import { extendView, giveViewColumns } from '../views/extend-view.ts';
+import { extendView } from '../views/extend-view.ts';
 import { sqlState } from '../../db/connection/sql-state.ts';
 
 /** How long processes that change columns wait for each other. */
@@ -60,8 +60,16 @@ export async function extendViews(trx: Db, table: Table): Promise<void> {
 export async function arrangeLiveViews(db: Db): Promise<void> {
   for (const name of COLLECTION_NAMES) {
     const table = tableOf(db.schema, name);
-    await unlessLocked(db, async (trx) => extendView(trx, table, await liveView(trx, table)));
+    await unlessLocked(db, async (trx) => {
+      await extendView(trx, table, await liveView(trx, table));
+      await giveViewColumns(trx);
+    });
   }
+}
+
+/** Gives who may read a view and not its tables the columns that it names now: it reads with its reader's rights. */
+async function giveViewColumns(trx: Db): Promise<void> {
+  await trx.sql`select ${trx.stateTable('give_view_columns')}()`;
 }
 
 async function unlessLocked(db: Db, change: (trx: Db) => Promise<void>): Promise<void> {

@@ -40,12 +40,6 @@ export async function extendView(trx: Db, table: Table, view: TableView): Promis
   if (added.length === 0) return;
   if (!isAnew) await create([...before, ...added]);
   await describe(trx, table, view, added);
-  await giveViewColumns(trx);
-}
-
-/** Gives who may read a view and not its tables the columns that it names now: it reads with its reader's rights. */
-export async function giveViewColumns(trx: Db): Promise<void> {
-  await trx.sql`select ${trx.stateTable('give_view_columns')}()`;
 }
 
 /** A view as it stands. */
