@@ -2,6 +2,7 @@ import { commandService } from '../../commands/commands.ts';
 import type { ServiceConfig, Config } from '../../config/config.ts';
 import { NEVER } from '../../config/values/parse-cron.ts';
 import type { Db } from '../../db/connection/db.ts';
+import { isDatabaseDown } from '../../db/connection/sql-state.ts';
 import { createEventSink } from '../../db/events/event-store.ts';
 import { receivingAccounts } from '../../db/webhook/receiving-accounts.ts';
 import { createWebhookServer } from '../../webhooks/receive/webhook-server.ts';
@@ -248,9 +249,10 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       );
       options.onReady?.({ statusUrl: server.url() });
       // Only now: it asks eight things of each view, one after the other, and nothing waits for it.
-      arranged = arrangeLiveViews(mirror.db).catch((error: unknown) =>
-        log.warn(`the order of columns in views: ${messageOf(error)}`),
-      );
+      // Where the database is away, the heartbeat warns, and the next start arranges them.
+      arranged = arrangeLiveViews(mirror.db).catch((error: unknown) => {
+        if (!isDatabaseDown(error)) log.warn(`the order of columns in views: ${messageOf(error)}`);
+      });
       await firstEnd(started, signal);
     } finally {
       // Side by side: each may wait for a request that was sent, and a stop has 8 s for all of them.
