@@ -4,7 +4,7 @@
 export const YOUNG_HEAP = '--max-semi-space-size=4';
 /**
  * The old one may grow by this part over what is in use. Both together take 80 MB off the peak of a first load
- * (bench/README.md). Once it has loaded, the program sets what suits its work (src/app/process/process.ts).
+ * (bench/README.md). Once it has loaded, the program sets what suits its work (src/account/process.ts).
  */
 export const OLD_HEAP = '--heap-growing-percent=80';
 /**

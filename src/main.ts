@@ -1,6 +1,5 @@
-import { EXIT, failureText, OutputClosed } from './cli/terminal/exit-code.ts';
-import { interrupts } from './cli/terminal/interrupts.ts';
-import { wholeOutput, type Terminal } from './cli/terminal/shell.ts';
+import { EXIT, failureText, interrupts, OutputClosed } from './terminal/exit-code.ts';
+import { wholeOutput, type Terminal } from './terminal/shell.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
 import { Stopped } from '@research-mirror/runtime/service';

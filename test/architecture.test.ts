@@ -2,58 +2,90 @@ import { describe, expect, it } from 'vitest';
 import { sourceFiles, type SourceFile } from './support/rules/source-files.ts';
 
 /**
- * The tree is the diagram: who may import whom, and why. Everyone in src may import model, everyone the workspace
- * runtime. A folder or workspace that is missing here fails the test: say in one line what may live there, then add it.
+ * The folders of `src`, in order: each may import what stands before it, and only what it names here. Every folder may
+ * import `model` and the workspace `runtime`. A folder that is missing here fails the test: say in one line what lives
+ * there, then add it.
  */
-const MAY_IMPORT: Record<string, { folders: readonly string[]; why: string }> = {
-  model: { folders: [], why: 'the shared words are pure and know nobody' },
-  runtime: { folders: [], why: 'no domain words: it could serve any daemon' },
-  config: { folders: [], why: 'environment is read once, before anything else exists' },
-  budget: { folders: [], why: 'it declares the store it needs; db implements it, app joins them' },
-  api: { folders: ['budget'], why: 'no request without a reserved slot' },
-  walk: { folders: [], why: 'algorithms: data in, decision out; readers and writers never meet' },
-  db: { folders: ['budget'], why: 'implements the store that budget declares; knows no collection' },
-  mirror: { folders: ['db'], why: 'makes a page true in Postgres; knows no HTTP and no walk' },
+const SLICES: Readonly<Record<string, { readonly imports: readonly string[]; readonly why: string }>> = {
+  model: { imports: [], why: 'the shared words are pure' },
+  config: { imports: [], why: 'the environment is read once, before anything else exists' },
+  postgres: { imports: ['config', 'embedded-postgres'], why: 'it knows no collection and no request' },
+  service: { imports: ['postgres'], why: 'it sends requests within the budget; only the budget is stored' },
+  walk: { imports: [], why: 'algorithms: data in, decision out; they know neither Postgres nor HTTP' },
+  mirror: { imports: ['postgres'], why: 'it makes a page true in Postgres, and knows no HTTP and no walk' },
+  events: {
+    imports: ['config', 'postgres', 'service', 'mirror'],
+    why: 'an edge: it stores what is delivered',
+  },
+  submissions: { imports: ['postgres', 'service', 'mirror'], why: 'an edge: it sends what is queued' },
   sync: {
-    folders: ['api', 'budget', 'schedule', 'walk', 'mirror', 'db'],
-    why: 'the one joint of reading and writing',
+    imports: ['config', 'postgres', 'service', 'walk', 'mirror'],
+    why: 'it joins reading and writing, and knows no loop',
   },
-  commands: { folders: ['db'], why: 'requests that a command leaves for the daemon, in Postgres' },
-  schedule: { folders: ['config'], why: 'pure: cron lines and moments in, next runs out' },
-  webhooks: {
-    folders: [],
-    why: 'an edge: what it stores and knows it gets as functions; db implements them',
+  account: {
+    imports: ['config', 'postgres', 'service', 'mirror', 'events', 'submissions', 'sync'],
+    why: 'it runs accounts; surfaces and commands stand on it',
   },
-  status: { folders: [], why: 'an edge: it shows what app gives it' },
-  submit: { folders: ['api', 'budget'], why: 'an edge: it sends what a store that app gives it has queued' },
-  sandbox: { folders: [], why: 'the emulated service must not share the code that it tests' },
-  'embedded-postgres': { folders: [], why: 'it starts a server, and knows nothing of what is in it' },
-  cli: {
-    folders: ['app', 'config', 'sandbox', 'embedded-postgres', 'db'],
-    why: 'an edge: words of the command line to calls of app; its small commands ask the database themselves',
+  terminal: { imports: ['config', 'postgres', 'embedded-postgres'], why: 'what all commands print and read' },
+  status: {
+    imports: ['config', 'postgres', 'service', 'mirror', 'events', 'sync', 'account', 'terminal'],
+    why: 'it shows, and changes nothing',
   },
-  app: {
-    folders: [
+  operate: {
+    imports: [
       'config',
-      'budget',
-      'api',
-      'walk',
-      'db',
-      'mirror',
-      'sync',
-      'commands',
-      'schedule',
-      'status',
-      'webhooks',
-      'submit',
       'embedded-postgres',
+      'postgres',
+      'service',
+      'walk',
+      'mirror',
+      'events',
+      'submissions',
+      'sync',
+      'account',
+      'terminal',
+      'status',
     ],
-    why: 'the composition root joins everything but the command line and the sandbox',
+    why: 'one file or two for a command; the daemon is composed of other parts',
   },
-  main: { folders: ['cli'], why: 'argv, signals, exit code' },
+  daemon: {
+    imports: [
+      'config',
+      'postgres',
+      'service',
+      'mirror',
+      'events',
+      'submissions',
+      'sync',
+      'account',
+      'status',
+      'operate',
+    ],
+    why: 'it composes the daemon, and knows no command line',
+  },
+  cli: {
+    imports: [
+      'config',
+      'postgres',
+      'sandbox',
+      'embedded-postgres',
+      'account',
+      'terminal',
+      'status',
+      'operate',
+      'daemon',
+    ],
+    why: 'the list of commands, and the demo',
+  },
+  main: { imports: ['terminal', 'cli'], why: 'argv, signals, exit code' },
 };
 
-const WORKSPACES = new Set(['runtime', 'sandbox', 'embedded-postgres']);
+const PACKAGES: typeof SLICES = {
+  runtime: { imports: [], why: 'no domain words: it could serve any daemon' },
+  sandbox: { imports: [], why: 'the emulated service must not share the code that it tests' },
+  'embedded-postgres': { imports: [], why: 'it starts a server, and knows nothing of what is in it' },
+};
+
 /** Files of a folder at most, its tests not counted, and tests at most: what a reader takes in at a glance. */
 const MOST_FILES = 25;
 
@@ -64,17 +96,22 @@ const files = [...sourceFiles('src'), ...sourceFiles('packages')];
 const production = files.filter(({ path }) => !path.endsWith('.test.ts') && !path.includes('/testing/'));
 
 describe('the architecture', () => {
-  it('lets each folder import only what its place in the data’s way allows', () => {
+  it('lets each folder import only what stands before it', () => {
+    const order = Object.keys(SLICES);
+    for (const [name, { imports }] of Object.entries(SLICES)) {
+      const upward = imports.filter((each) => each in SLICES && order.indexOf(each) >= order.indexOf(name));
+      expect(upward, `${name} stands before`).toEqual([]);
+    }
     const wrong = production.flatMap((file) => {
       const from = folderOf(file.path);
-      const rule = MAY_IMPORT[from];
+      const rule = SLICES[from] ?? PACKAGES[from];
       if (rule === undefined) return [`${file.path}: folder ${from} is not in the diagram`];
       return file.imports
         .filter((path) => /^(src|packages)\//.test(path))
         .filter((path) => {
           const to = folderOf(path);
-          const shared = to === 'runtime' || (to === 'model' && !WORKSPACES.has(from));
-          return to !== from && !shared && !rule.folders.includes(to);
+          const shared = to === 'runtime' || (to === 'model' && from in SLICES);
+          return to !== from && !shared && !rule.imports.includes(to);
         })
         .map((path) => `${file.path} imports ${path}: ${from} may not (${rule.why})`);
     });
@@ -99,14 +136,14 @@ describe('the architecture', () => {
     expect(process.map((file) => file.path)).toEqual([]);
   });
 
-  it('keeps pg in db, HTTP clients in api, p-queue in budget, node-cron in schedule', () => {
+  it('gives each library of the outside one home', () => {
     const homes: Record<string, RegExp> = {
-      pg: /^(src\/db|packages\/embedded-postgres\/src)\//,
-      undici: /^src\/api\//,
-      'p-queue': /^src\/budget\//,
-      'node-cron': /^src\/(schedule|config)\//,
+      pg: /^(src\/(postgres|operate)|packages\/embedded-postgres\/src)\//,
+      undici: /^src\/(service\/|daemon\/notify-receiver)/,
+      'p-queue': /^src\/service\//,
+      'node-cron': /^src\/(config|sync\/schedule)/,
       '@prometheus-io/client': /^src\/status\//,
-      commander: /^src\/cli\//,
+      commander: /^src\/(cli|terminal)\//,
     };
     const strays = production.flatMap((file) =>
       file.imports
@@ -144,7 +181,7 @@ describe('the architecture', () => {
   });
 });
 
-/** `src/walk/kinds/poll.ts` → `walk`; `src/main.ts` → `main`. */
+/** `src/walk/poll.ts` → `walk`; `src/main.ts` → `main`. */
 function folderOf(path: string): string {
   return (path.split('/')[1] ?? '').replace(/\.ts$/, '');
 }

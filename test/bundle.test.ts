@@ -37,7 +37,7 @@ function loadedWith(...modules: readonly string[]): ReadonlySet<string> {
 
 /** What is loaded before it is known which command is meant; for help and version nothing else. */
 const BASE = ['src/main.ts', 'src/cli/run.ts'];
-const command = (path: string): ReadonlySet<string> => loadedWith(...BASE, `src/cli/${path}-action.ts`);
+const command = (path: string): ReadonlySet<string> => loadedWith(...BASE, `src/${path}.ts`);
 const packagesIn = (modules: ReadonlySet<string>): string[] =>
   [...modules].filter((name) => !/^(src|packages)\/|\0/.test(name)).toSorted();
 
@@ -46,32 +46,36 @@ describe('what a command loads', () => {
     const loaded = loadedWith(...BASE);
     expect(packagesIn(loaded)).toEqual(['commander', 'leven']);
     const work =
-      /-action\.ts$|^src\/(api|budget|db|mirror|status|submit|sync|walk|webhooks)\/|^src\/app\/(?!program-files)/;
+      /^src\/(postgres|service|walk|mirror|events|submissions|sync|account|status|operate|daemon)\/|^src\/cli\/(demo|sandbox|start|migrate)/;
     expect([...loaded].filter((path) => work.test(path))).toEqual([]);
   });
 
   it('has neither an HTTP client nor a server, nor what models and metrics need, for status and sql', () => {
-    for (const path of ['status/status', 'sql/sql']) {
+    for (const path of ['status/status', 'operate/sql']) {
       expect(packagesIn(command(path))).toEqual(expect.arrayContaining(['kysely', 'pg']));
       expect(packagesIn(command(path))).not.toEqual(expect.arrayContaining([expect.stringMatching(FOREIGN)]));
     }
-    expect([...command('status/status')].filter((path) => /^src\/(api|sync|walk)\//.test(path))).toEqual([]);
+    expect(
+      [...command('status/status')].filter((path) =>
+        /^src\/(service\/(api|attempt|transport)|walk\/|sync\/(?!schedule))/.test(path),
+      ),
+    ).toEqual([]);
   });
 
   it('has an HTTP client but no server for sync, and a server of its own for start', () => {
-    expect(command('sync/sync')).toContain('undici');
-    expect(packagesIn(command('sync/sync'))).not.toEqual(
+    expect(command('operate/sync')).toContain('undici');
+    expect(packagesIn(command('operate/sync'))).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^(@prometheus-io|zod|@modelcontextprotocol)/)]),
     );
-    expect([...command('daemon/start')]).toContain('src/status/server.ts');
+    expect([...command('cli/start')]).toContain('src/status/server.ts');
   });
 
   it('has the emulated service for demo and sandbox only, and the protocol of models for mcp only', () => {
     const serves = 'packages/sandbox/src/start-sandbox.ts';
-    expect(command('demo/sandbox')).toContain(serves);
-    expect(command('daemon/start')).not.toContain(serves);
-    expect(command('mcp/mcp')).toContain('zod');
-    expect(command('daemon/start')).not.toContain('zod');
+    expect(command('cli/sandbox')).toContain(serves);
+    expect(command('cli/start')).not.toContain(serves);
+    expect(command('operate/mcp')).toContain('zod');
+    expect(command('cli/start')).not.toContain('zod');
   });
 });
 
@@ -88,7 +92,7 @@ describe('what a program has in memory once it is loaded', () => {
   }
 
   it('is neither Node’s own undici, which is 19 MB, nor HTTP/2, TLS or SQLite, until they are used', async () => {
-    const loaded = await builtinsOf('src/cli/daemon/start-action.ts');
+    const loaded = await builtinsOf('src/cli/start.ts');
     expect(loaded).toContain('NativeModule http');
     for (const dear of ['internal/deps/undici/undici', 'http2', 'tls', 'sqlite']) {
       expect(loaded).not.toContain(`NativeModule ${dear}`);

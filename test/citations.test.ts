@@ -7,7 +7,7 @@ const FOLDERS = ['src', 'test', 'bench', 'build', 'bin', 'docs', 'packages', 'do
 const TEXT = /\.(?:ts|js|md|sql|ya?ml|sh|json)$/;
 
 /** They are never edited once they have landed: what their comments cite stays as it was then. */
-const LANDED = /^migrations\/(?:000\d|001[0-24]|002[146])_/;
+const LANDED = /^migrations\/00(?:[0-2]\d|3[0-8])_/;
 
 /** All text of the repository, by path. A test needs no git: a checkout may have come as an archive. */
 function allText(): Map<string, string> {

@@ -18,7 +18,7 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'test/integration/invariants/walks.test.ts': ['leaves nothing of that page to the next walk'],
   },
   'Only proven pages count': {
-    'src/api/envelope.test.ts': [
+    'src/service/envelope.test.ts': [
       'never takes a part of an answer for a page',
       'answers anything at all with a page',
     ],
@@ -35,39 +35,38 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   'Never backwards.': {
     'test/integration/invariants/walks.test.ts': ['take turns: one request at a time, none superseded'],
     'test/integration/mirror/page/write-page.test.ts': ['is not applied after a later observation'],
-    'src/sync/scope/scope-session.test.ts': ['has one request under way at most'],
+    'src/sync/scope-session.test.ts': ['has one request under way at most'],
   },
   'No deletion without proof': {
     'test/integration/invariants/deletions.property.test.ts': ['whatever pages say: two proofs'],
   },
   'No request without a reserved slot': {
-    'src/budget/stored-slots.test.ts': [
+    'src/service/stored-slots.test.ts': [
       'is committed before the request is sent',
       'of a killed process counts until',
     ],
-    'test/integration/db/budget/budget-store.test.ts': ['gives a new process what the last one reserved'],
+    'test/integration/service/budget-store.test.ts': ['gives a new process what the last one reserved'],
   },
   'A verified delivery is never lost': {
-    'test/integration/webhooks/receiver.test.ts': [
-      'that is away lets deliveries come again',
-      'delivers twice',
-    ],
-    'test/integration/db/connection/durable-commit.test.ts': ['an event that is answered'],
+    'test/integration/events/receiver.test.ts': ['that is away lets deliveries come again', 'delivers twice'],
+    'test/integration/postgres/durable-commit.test.ts': ['an event that is answered'],
   },
   'A POST operation is sent at most once': {
-    'test/integration/submit/submission-claims.test.ts': ['is had by one of many that try it at once'],
-    'test/integration/submit/submission-outcomes.test.ts': ['is left alone until its request must be over'],
-    'test/integration/db/installation/held-submissions.test.ts': [
+    'test/integration/submissions/submission-claims.test.ts': ['is had by one of many that try it at once'],
+    'test/integration/submissions/submission-outcomes.test.ts': [
+      'is left alone until its request must be over',
+    ],
+    'test/integration/postgres/installation/held-submissions.test.ts': [
       'a hold takes what is queued and nothing else',
     ],
-    'src/submit/submitter.property.test.ts': ['is sent at most once, in time, within the limits'],
+    'src/submissions/submitter.property.test.ts': ['is sent at most once, in time, within the limits'],
   },
   'One writer per account': {
     'test/integration/invariants/one-writer.test.ts': ['writes nothing more of it: %s'],
     'test/integration/invariants/takeover.test.ts': ['goes to one of two processes'],
   },
   'Nothing is lost in translation.': {
-    'src/model/json/json-text.test.ts': ['keeps every digit and spelling'],
+    'src/model/json-text.test.ts': ['keeps every digit and spelling'],
     'test/integration/mirror/quarantine/quarantine.test.ts': [
       'tries again what Postgres refused for its text',
     ],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PROBLEM_CAUSES } from '../src/model/status/problem.ts';
+import { PROBLEM_CAUSES } from '../src/status/problem.ts';
 import { ALERT_TESTS_FILE, alerts, dashboard } from './support/rules/monitoring.ts';
 import { ROOT } from './support/rules/source-files.ts';
 

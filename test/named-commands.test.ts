@@ -1,4 +1,4 @@
-import { REMOVED_COMMANDS } from '../src/cli/removed-commands.ts';
+import { REMOVED_COMMANDS } from '../src/cli/run.ts';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';

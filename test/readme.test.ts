@@ -8,7 +8,7 @@ import { makeFolder, runProgram, type Outcome } from './support/processes/progra
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { splitStatements } from '../src/db/migrations/run-migrations.ts';
+import { splitStatements } from '../src/postgres/run-migrations.ts';
 import { ASKED, LIVE_ROWS } from './browser/first-look-data.ts';
 import {
   blocksOf,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { withVersions } from '../build/versions-table.ts';
-import { lacking, LOOKED_UP, PINNED, SECURITY_RELEASES } from '../src/app/releases.ts';
+import { lacking, LOOKED_UP, PINNED, SECURITY_RELEASES } from '../src/operate/check.ts';
 import { ROOT } from './support/rules/source-files.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -52,7 +52,7 @@ describe('what is known of the runtimes', () => {
 
   it('was looked up since the newest release of this program: read the two pages again before the next one', () => {
     const released = /^## \S+ – (\d{4}-\d{2}-\d{2})$/m.exec(read('CHANGELOG.md'))?.[1] ?? '';
-    expect(LOOKED_UP >= released, `${LOOKED_UP} is before ${released}: src/app/releases.ts`).toBe(true);
+    expect(LOOKED_UP >= released, `${LOOKED_UP} is before ${released}: src/operate/check.ts`).toBe(true);
     for (const { on } of Object.values(SECURITY_RELEASES).flat()) expect(on <= LOOKED_UP).toBe(true);
   });
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { allSql, sqlIn, violations } from './support/rules/sql-rules.ts';
-import { readMigrations, splitStatements } from '../src/db/migrations/run-migrations.ts';
+import { readMigrations, splitStatements } from '../src/postgres/run-migrations.ts';
 import { ROOT } from './support/rules/source-files.ts';
 
 /** From this number on an older program may run beside the newer one: nothing that it uses goes or changes its meaning. */

@@ -13,10 +13,10 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { runDistribute } from '../../src/app/distribute/run-distribute.ts';
-import { MIGRATIONS, programVersion } from '../../src/app/program-files.ts';
-import { type Database, openDatabase } from '../../src/db/connection/database.ts';
-import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
+import { runDistribute } from '../../src/operate/distribute.ts';
+import { MIGRATIONS, programVersion } from '../../src/config/program.ts';
+import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../src/postgres/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { makeCluster } from '../../test/support/databases/distributed-database.ts';
 import { MirroredAccount } from '../../test/support/mirror/mirrored-account.ts';

@@ -10,7 +10,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { COPIED_TABLES } from '../../src/db/copy/copied-tables.ts';
+import { COPIED_TABLES } from '../../src/postgres/citus.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { startMachineServer } from '../../test/support/postgres/machine-postgres.ts';
 import { startProgram } from '../../test/support/processes/program.ts';

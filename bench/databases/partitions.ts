@@ -6,9 +6,9 @@
  *     node bench/databases/partitions.ts [--versions 1000000] [--months 24] [--postgres URL]
  */
 import type pg from 'pg';
-import { openDatabase } from '../../src/db/connection/database.ts';
-import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
-import { MIGRATIONS, programVersion } from '../../src/app/program-files.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../src/postgres/run-migrations.ts';
+import { MIGRATIONS, programVersion } from '../../src/config/program.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { readFlags } from '../support/flags.ts';
 import { median, print, printMachine, printTable } from '../support/report.ts';

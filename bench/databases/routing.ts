@@ -10,11 +10,10 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { MIGRATIONS, programVersion } from '../../src/app/program-files.ts';
-import { runDistribute } from '../../src/app/distribute/run-distribute.ts';
-import { openDatabase } from '../../src/db/connection/database.ts';
-import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
-import { splitStatements } from '../../src/db/migrations/run-migrations.ts';
+import { MIGRATIONS, programVersion } from '../../src/config/program.ts';
+import { runDistribute } from '../../src/operate/distribute.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
+import { migrate, MIGRATION_BOUNDS, splitStatements } from '../../src/postgres/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { makeCluster } from '../../test/support/databases/distributed-database.ts';
 import { startProgram } from '../../test/support/processes/program.ts';

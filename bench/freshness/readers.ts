@@ -1,4 +1,4 @@
-import { earlyPollAfter } from '../../src/sync/account/early-runs.ts';
+import { earlyPollAfter } from '../../src/sync/early-runs.ts';
 import { LINE_MS, type Shape, type ShapeScope } from './shapes.ts';
 import type { Reader } from './simulate.ts';
 

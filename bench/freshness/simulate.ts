@@ -1,4 +1,4 @@
-import { HintBucket } from '../../src/sync/hints/hint-rules.ts';
+import { HintBucket } from '../../src/sync/hints.ts';
 import { mean } from '../support/report.ts';
 import type { History, Shape } from './shapes.ts';
 

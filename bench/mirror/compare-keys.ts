@@ -7,9 +7,9 @@
  *     node bench/mirror/compare-keys.ts [--rows 1000000] [--postgres URL]
  */
 import { keyStore } from '@research-mirror/runtime/kept-keys';
-import { openDatabase } from '../../src/db/connection/database.ts';
-import { liveKeysMissing } from '../../src/mirror/rows/live-rows.ts';
-import { driftOf } from '../../src/mirror/rows/counters.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
+import { liveKeysMissing } from '../../src/mirror/live-rows.ts';
+import { driftOf } from '../../src/mirror/counters.ts';
 import { migrateTo } from '../../test/support/databases/migrated-database.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, median, printMachine, printTable } from '../support/report.ts';

@@ -8,10 +8,10 @@
  *     node bench/mirror/latest-changes.ts [--jobs 400000] [--plans 0] [--postgres URL]
  */
 import { type QueryResult, sql } from 'kysely';
-import { Db } from '../../src/db/connection/db.ts';
-import { openDatabase } from '../../src/db/connection/database.ts';
-import { readSuspects } from '../../src/app/status/deletions.ts';
-import { latestRows } from '../../src/mirror/lookup/search-mirror.ts';
+import { Db } from '../../src/postgres/db.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
+import { readSuspects } from '../../src/status/waiting.ts';
+import { latestRows } from '../../src/status/lookup-store.ts';
 import { migrateTo } from '../../test/support/databases/migrated-database.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, median, print, printMachine, printTable } from '../support/report.ts';

@@ -5,13 +5,13 @@
  *     node bench/mirror/page-cost.ts [--pages 40] [--rounds 5]
  */
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
-import { readPage } from '../../src/api/envelope.ts';
-import { newFields } from '../../src/mirror/page/write-changed.ts';
-import { columnType } from '../../src/mirror/columns/column-plan.ts';
-import { type ColumnRegistry, domainColumn } from '../../src/mirror/columns/column-registry.ts';
-import { contentHash, contentRule } from '../../src/mirror/rows/content-hash.ts';
-import { type FieldColumn, payloadText, rowContent } from '../../src/mirror/rows/row-payload.ts';
-import { fieldSources } from '../../src/model/json/json-text.ts';
+import { readPage } from '../../src/service/envelope.ts';
+import { newFields } from '../../src/mirror/write-changed.ts';
+import { columnType } from '../../src/mirror/column-plan.ts';
+import { type ColumnRegistry, domainColumn } from '../../src/mirror/column-registry.ts';
+import { contentHash, contentRule } from '../../src/mirror/classify.ts';
+import { type FieldColumn, payloadText, rowContent } from '../../src/mirror/write-rows.ts';
+import { fieldSources } from '../../src/model/json-text.ts';
 import { KnownPages } from '../../src/model/known-pages.ts';
 import type { Item } from '../../src/model/page.ts';
 import { readFlags } from '../support/flags.ts';

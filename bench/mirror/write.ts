@@ -1,4 +1,4 @@
-import type { Db } from '../../src/db/connection/db.ts';
+import type { Db } from '../../src/postgres/db.ts';
 /**
  * What a page costs to write (docs/design/writing-a-page.md, "Write"): first load, unchanged reload, and a reload in which 1 % of the rows changed,
  * against the naive ways, in one run. Ours are written as pages of a full walk in trusted order: each proves what its
@@ -19,18 +19,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { programVersion } from '../../src/app/program-files.ts';
-import { openDatabase } from '../../src/db/connection/database.ts';
+import { programVersion } from '../../src/config/program.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { migrate, MIGRATION_BOUNDS } from '../../src/db/migrations/run-migrations.ts';
-import { contentHash, contentRule } from '../../src/mirror/rows/content-hash.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../src/postgres/run-migrations.ts';
+import { contentHash, contentRule } from '../../src/mirror/classify.ts';
 import { Mirror } from '../../src/mirror/mirror.ts';
-import { openScope } from '../../src/mirror/scope/scope-store.ts';
+import { openScope } from '../../src/mirror/scope-store.ts';
 import type { Scope } from '../../src/model/collections.ts';
-import { fieldSource, sliceElements } from '../../src/model/json/json-text.ts';
+import { fieldSource, sliceElements } from '../../src/model/json-text.ts';
 import { readKey } from '../../src/model/key.ts';
-import type { Item } from '../../src/model/page.ts';
-import { stateOf } from '../../src/model/row-state.ts';
+import { type Item, stateOf } from '../../src/model/page.ts';
 import { noFields } from '../../test/support/mirror/mirrored-account.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 

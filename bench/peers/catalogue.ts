@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ARENAS, OLD_HEAP, YOUNG_HEAP } from '../../bin/heap.js';
 import { ROOT } from '../../test/support/rules/source-files.ts';
-import { programVersion } from '../../src/app/program-files.ts';
+import { programVersion } from '../../src/config/program.ts';
 import { npmPackages, pythonPackages } from './packages.ts';
 import type { Order, Peer } from './peer.ts';
 

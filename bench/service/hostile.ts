@@ -1,6 +1,6 @@
 /**
  * Items of a megabyte each, in every collection at once, against the daemon under a limited heap: pages just under the
- * greatest body that is held (src/api/transport.ts), and pages of 500 such items, which have to be asked for in parts.
+ * greatest body that is held (src/service/transport.ts), and pages of 500 such items, which have to be asked for in parts.
  * Then the mirror is compared with the sandbox's truth, item by item, by Postgres.
  *
  *     node bench/service/hostile.ts [--jobs 500] [--lists 3] [--items 60] [--heap 256] [--postgres URL]
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type pg from 'pg';
-import { TRANSPORT_LIMITS } from '../../src/api/transport.ts';
+import { TRANSPORT_LIMITS } from '../../src/service/transport.ts';
 import { COLLECTIONS, type ListCollection } from '../../src/model/collections.ts';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';

@@ -1,5 +1,5 @@
 import { cpus, loadavg, totalmem } from 'node:os';
-import { formatTable } from '../../src/cli/terminal/text-table.ts';
+import { formatTable } from '../../src/terminal/text-table.ts';
 
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);

@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SyncReport } from '../../src/app/sync/run-sync.ts';
+import type { SyncReport } from '../../src/account/pass.ts';
 import { ARENAS, OLD_HEAP, YOUNG_HEAP } from '../../bin/heap.js';
 import { type ProgramOptions, startProgram } from '../../test/support/processes/program.ts';
 import type { TestSandbox } from '@research-mirror/sandbox/testing/sandbox';

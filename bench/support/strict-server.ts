@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { Budget } from '../../src/budget/budget.ts';
-import { PRIORITY } from '../../src/budget/priorities.ts';
+import { Budget } from '../../src/service/budget.ts';
+import { PRIORITY } from '../../src/service/rate-groups.ts';
 import { slidingLog } from '../../test/support/budget/limiters.ts';
 import { MemoryBudgetStore } from '../../test/support/budget/memory-budget-store.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
-import { REMOVED_COMMANDS } from './removed-commands.ts';
-import { runCommandLine } from './run.ts';
+import { REMOVED_COMMANDS, runCommandLine } from './run.ts';
 
 async function ended(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   let out = '';

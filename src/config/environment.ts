@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { messageOf } from '@research-mirror/runtime/message';
-import { InvalidValue, suggestion } from './invalid.ts';
+import { InvalidValue, splitList, suggestion } from './parse-values.ts';
 import { ALL_SETTINGS, type Read, STANDARD_VARIABLES, VARIABLES, type Variable } from './settings.ts';
-import { splitList } from './values/parse-values.ts';
 
 /** Names to values, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;

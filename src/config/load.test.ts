@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
-import { InvalidConfig } from './invalid.ts';
+import { InvalidConfig } from './parse-values.ts';
 import { loadConfig } from './load.ts';
 
 const MIRROR_API_URL = 'https://api.example.com';

@@ -1,13 +1,12 @@
 import type { Config, DatabaseConfig, ServiceConfig } from './config.ts';
 import { textOf, type Environment, Variables } from './environment.ts';
-import { InvalidConfig } from './invalid.ts';
+import { InvalidConfig, MAKE_SECRET } from './parse-values.ts';
 import { Secret } from './secret.ts';
 import { SETTINGS, valuesOf } from './settings.ts';
-import { MAKE_SECRET } from './values/parse-values.ts';
-import { unkept } from './values/urls.ts';
+import { unkept } from './urls.ts';
 
 /** `service`: the command talks to the service, so its address and a key are required. */
-export type Need = 'service' | 'database';
+type Need = 'service' | 'database';
 
 /** What commands that talk to the service need. */
 const REQUIRED = {

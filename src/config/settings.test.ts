@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { withSettings } from '../../build/settings-table.ts';
-import { InvalidConfig } from './invalid.ts';
+import { InvalidConfig } from './parse-values.ts';
 import { loadConfig } from './load.ts';
 import { VARIABLES } from './settings.ts';
 

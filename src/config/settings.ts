@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
-import { SIGNATURE_SCHEMES } from '../model/webhook/signature-scheme.ts';
-import { parseCronLine } from './values/parse-cron.ts';
-import { parseDatabaseUrl, parseNotifyUrl, parsePublicUrl, parseServiceUrl } from './values/urls.ts';
-import * as values from './values/parse-values.ts';
-import { parseChoice } from './values/parse-values.ts';
+import { SIGNATURE_SCHEMES } from './parse-values.ts';
+import { parseCronLine } from './parse-cron.ts';
+import { parseDatabaseUrl, parseNotifyUrl, parsePublicUrl, parseServiceUrl } from './urls.ts';
+import * as values from './parse-values.ts';
+import { parseChoice } from './parse-values.ts';
 
 /** What documents and the scrubbing of output have to know about an environment variable. */
 export interface Variable {
@@ -21,7 +21,7 @@ type Parse<T> = (text: string) => T;
 /** Parses a variable's text; gives `otherwise` where there is none, or a wrong one. */
 export type Read = <T>(name: string, parse: Parse<T>, otherwise: T) => T;
 
-export interface Setting<T = unknown> extends Variable {
+interface Setting<T = unknown> extends Variable {
   /** Its own name first; then those that replace it for one collection. */
   readonly names: readonly [string, ...string[]];
   readonly valueBy: (read: Read) => T;

@@ -1,28 +1,26 @@
-import type { Db } from '../db/connection/db.ts';
-import { fenced } from '../db/ownership/fenced.ts';
-import type { Operator } from '../db/roles/operator-log.ts';
-import { sqlState } from '../db/connection/sql-state.ts';
+import type { Db } from '../postgres/db.ts';
+import { type Fence, fenced } from '../postgres/fenced.ts';
+import type { Operator } from '../postgres/operator-log.ts';
+import { sqlState } from '../postgres/sql-state.ts';
 import { COLLECTION_NAMES, type CollectionName, type Scope } from '../model/collections.ts';
 import type { SuspectChange } from '../model/absence.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
-import type { Fence } from '../model/fence.ts';
 import { Privacy, type PrivacySettings } from '../model/privacy.ts';
-import type { CollectionChange } from './scope/walk-end.ts';
-import { applyDeletions, type DeletionResult } from './deletion/apply-deletions.ts';
-import { backfill } from './columns/backfill.ts';
-import { sortPage } from './rows/classify.ts';
-import { contentHash, type ContentRule, contentRule } from './rows/content-hash.ts';
-import { logWalk, saveCollection } from './scope/log-walk.ts';
+import type { CollectionChange } from '../model/sync-events.ts';
+import { applyDeletions, type DeletionResult } from './apply-deletions.ts';
+import { backfill } from './backfill.ts';
+import { contentHash, type ContentRule, contentRule, sortPage } from './classify.ts';
+import { logWalk, saveCollection } from './sync-log.ts';
 import type { Decision, PageResult, PageWrite } from './page-write.ts';
-import { recordSuspects } from './deletion/suspect-store.ts';
-import { saveScope } from './scope/scope-row.ts';
-import type { SchemaDrift } from './columns/column-plan.ts';
-import { StaleColumns } from './columns/column-registry.ts';
-import { TableColumns } from './columns/table-columns.ts';
+import { recordSuspects } from './suspect-store.ts';
+import { saveScope } from './scope-store.ts';
+import type { SchemaDrift } from './column-plan.ts';
+import { StaleColumns } from './column-registry.ts';
+import { TableColumns } from './table-columns.ts';
 import { type Table, tableOf } from './table.ts';
-import { mayBeItems } from './quarantine/write-carefully.ts';
-import { NewFields } from './page/write-changed.ts';
-import { type PageBefore, readBefore, writePage } from './page/write-page.ts';
+import { mayBeItems } from './write-carefully.ts';
+import { NewFields } from './write-changed.ts';
+import { type PageBefore, readBefore, writePage } from './write-page.ts';
 
 /** New fields, columns changed by others, and refused values each cost one more attempt; more is a defect. */
 const MAX_ATTEMPTS = 8;
@@ -50,7 +48,7 @@ export interface MirrorOptions {
 }
 
 /** What is stored without a page. */
-export interface WalkStop extends Pick<Decision, 'scope' | 'walkEnd'> {
+interface WalkStop extends Pick<Decision, 'scope' | 'walkEnd'> {
   /** Changes of the collection's freshness, besides those of `walkEnd`. */
   readonly collection?: CollectionChange;
 }

@@ -1,4 +1,5 @@
-import type { KeyType } from './collections.ts';
+import { hash } from 'node:crypto';
+import type { KeyType, Scope } from './collections.ts';
 
 /**
  * Keys are strings of the service's own spelling. Their order:
@@ -61,4 +62,15 @@ export function readKey(keyType: KeyType, source: string | undefined): KeyReadin
     return { problem: 'has a cursor ID with U+0000 or a lone surrogate' };
   }
   return { key: text };
+}
+
+/**
+ * By what a row that was forgotten is known again: SHA-256 of the table's name, a colon, and the row's `_key`, as SQL
+ * can compute it (docs/recipes.md); hexadecimal. Who does not know the key learns it from the hash only by trying
+ * keys.
+ * @param key '' for the list itself whose items the scope's are
+ */
+export function forgottenHash({ userId, collection, parent }: Scope, key: string): string {
+  const row = [userId, parent, key].filter((part) => part !== '').join(':');
+  return hash('sha256', `${collection}:${row}`, 'hex');
 }

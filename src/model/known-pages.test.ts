@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readPage } from '../api/envelope.ts';
+import { readPage } from '../service/envelope.ts';
 import { KnownPages } from './known-pages.ts';
 import type { Page } from './page.ts';
 

@@ -1,9 +1,8 @@
 import { createHmac, hash } from 'node:crypto';
 import { COLLECTION_NAMES, COLLECTIONS, type CollectionName } from './collections.ts';
 import type { HintedRow } from './hint.ts';
-import { canonicalText, fieldSources, sliceElements } from './json/json-text.ts';
-import { isJson } from './json/jsonb-text.ts';
-import { jsonbNumber } from './json/jsonb-number.ts';
+import { canonicalText, fieldSources, sliceElements } from './json-text.ts';
+import { isJson, jsonbNumber } from './jsonb.ts';
 import type { OperationName } from './submission.ts';
 
 /** `MIRROR_EXCLUDE_FIELDS` or `MIRROR_HASH_FIELDS`: `field`, of the top level, or `**.field`, at any depth. */

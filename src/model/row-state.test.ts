@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { stateClass } from './row-state.ts';
+import { stateClass } from './page.ts';
 
 it.each([
   ['finished', ['completed', 'DONE', ' Partial-Failure', 'partialFailure', 'partial failure', 'Analyzed']],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isLoopbackName, isLoopbackHostHeader, tokenCheck } from './access.ts';
+import { isLoopbackName, isLoopbackHostHeader, tokenCheck } from './reply.ts';
 
 const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
 

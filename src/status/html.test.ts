@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { html, raw } from './html.ts';
+import { html, raw } from './reply.ts';
 
 it('escapes what could end a text or an attribute', () => {
   const evil = `<img src=x onerror='alert(1)'>"&amp;`;

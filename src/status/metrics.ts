@@ -9,7 +9,7 @@ import {
 } from '@prometheus-io/client';
 import { GAUGE_COLUMNS } from '../model/collection-columns.ts';
 import { COLLECTION_NAMES } from '../model/collections.ts';
-import { DELIVERY_RESULTS, type DeliveryResult } from '../model/webhook/delivery-results.ts';
+import { DELIVERY_RESULTS, type DeliveryResult } from '../events/receiver.ts';
 import { OPERATION_NAMES, type OperationName, type SubmissionOutcome } from '../model/submission.ts';
 import {
   type DeletionsJudged,
@@ -19,8 +19,8 @@ import {
   type WalkEnded,
 } from '../model/sync-events.ts';
 import type * as Errors from '../model/errors.ts';
-import { PROBLEM_CAUSES } from '../model/status/problem.ts';
-import { KEY_STATES, type StatusReport } from '../model/status/status-report.ts';
+import { PROBLEM_CAUSES } from './problem.ts';
+import { KEY_STATES, type StatusReport } from './status-report.ts';
 
 export interface KnownEndpoint {
   /** The path with `{id}` for IDs. */

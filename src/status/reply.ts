@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { HttpReply } from '@research-mirror/runtime/http-listener';
-import type { Html } from './html.ts';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface PageQuestion {
   /** As it was sent, without query: decoding it would make a part's slash a new part. */
@@ -50,4 +49,87 @@ export function htmlReply(page: (nonce: string) => Html, status = 200): HttpRepl
   return reply('text/html; charset=UTF-8', String(page(nonce)), status, {
     'content-security-policy': policy,
   });
+}
+
+/** HTML that is shown as it is. */
+export class Html {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
+/** What the tag takes: text is escaped; lists are joined; null and undefined show nothing. */
+type Part = string | number | Html | readonly Part[] | null | undefined;
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Takes text for HTML: it must be our own. */
+export function raw(text: string): Html {
+  return new Html(text);
+}
+
+/** A template tag: HTML with every value escaped, also between the quotes of an attribute. */
+export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(texts.reduce((before, text, n) => `${before}${shown(parts[n - 1])}${text}`));
+}
+
+function shown(part: Part): string {
+  if (part === undefined || part === null) return '';
+  if (typeof part === 'string') return part.replaceAll(/[&<>"']/g, (sign) => ESCAPES[sign] ?? '');
+  if (typeof part === 'number' || part instanceof Html) return String(part);
+  return part.map(shown).join('');
+}
+
+/** True for addresses that only this machine can reach. @param host as configured: a name or an address */
+export function isLoopbackName(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+  return (
+    name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)
+  );
+}
+
+/**
+ * True when a request's `Host` names this machine's loopback. A stranger's page can point its own name at 127.0.0.1
+ * and read the answers (DNS rebinding), but `Host` then has that name. Any port will do: ports may be forwarded.
+ */
+export function isLoopbackHostHeader(host: string | undefined): boolean {
+  if (host === undefined || !URL.canParse(`http://${host}`)) return false;
+  return isLoopbackName(new URL(`http://${host}`).hostname);
+}
+
+/**
+ * Makes the check of an `Authorization` header: `Bearer <token>`, or `Basic` with the token as password and any
+ * user. Takes the same time for every wrong token.
+ */
+export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
+  const expected = sha256(token);
+  return (authorization) => {
+    const given = tokenIn(authorization ?? '');
+    return given !== undefined && timingSafeEqual(sha256(given), expected);
+  };
+}
+
+function tokenIn(authorization: string): string | undefined {
+  const [, scheme, value] = /^(Bearer|Basic) +(\S+) *$/i.exec(authorization) ?? [];
+  if (scheme === undefined || value === undefined) return undefined;
+  if (scheme.toLowerCase() === 'bearer') return value;
+  const pair = Buffer.from(value, 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  return colon === -1 ? undefined : pair.slice(colon + 1);
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

@@ -6,17 +6,23 @@ import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Notes } from '@research-mirror/runtime/notes';
 import type { Service } from '@research-mirror/runtime/service';
-import type { Found } from '../model/lookup/lookup.ts';
-import type { StatusReport } from '../model/status/status-report.ts';
-import { listenProblem } from '../model/webhook/listen-problem.ts';
-import { isLoopbackHostHeader, isLoopbackName, tokenCheck } from './access.ts';
-import { raw } from './html.ts';
-import { lookupRoute, type Lookups } from './lookup/lookup-routes.ts';
+import type { Found } from './lookup.ts';
+import type { StatusReport } from './status-report.ts';
+import { listenProblem } from '../events/webhook-server.ts';
+import {
+  htmlReply,
+  isLoopbackHostHeader,
+  isLoopbackName,
+  jsonReply,
+  type PageQuestion,
+  raw,
+  reply,
+  tokenCheck,
+} from './reply.ts';
+import { lookupRoute, type Lookups } from './lookup-routes.ts';
 import type { Metrics } from './metrics.ts';
-import { rootOf } from './page/account-parts.ts';
-import { statusPage } from './page/status-page.ts';
-import { reportView, wholeAccount } from './page/view.ts';
-import { htmlReply, jsonReply, type PageQuestion, reply } from './reply.ts';
+import { rootOf } from './page-parts.ts';
+import { reportView, statusPage, wholeAccount } from './status-page.ts';
 
 /** Whether the database is migrated and can be written. */
 export type Ready = { readonly ok: true } | { readonly ok: false; readonly why: string };

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { page as pageOf, range, refused } from '../../test/support/walks/walk-steps.ts';
 import { checkpoint, resumeFull } from './checkpoint.ts';
-import { beginFull } from './kinds/full.ts';
-import { newMemory } from './memory/memory.ts';
+import { beginFull } from './full.ts';
+import { newMemory } from './memory.ts';
 import { step } from './step.ts';
 import type { WalkAnswer, FullWalk, Step } from './walk.ts';
 

@@ -1,7 +1,7 @@
-import { goOn } from './ladder.ts';
-import type { ScopeMemory } from './memory/memory.ts';
-import { newReading, type Reading } from './reading.ts';
-import type { FullWalk, Step } from './walk.ts';
+import { type ScopeMemory, usableDirection } from './memory.ts';
+import { afterTooLarge, itemsOfFullPage, limitToAsk, lowerLimit } from './page-limit.ts';
+import { AT_TOP, type Keyless, newReading, type Position, type Reading } from './reading.ts';
+import type { Ask, End, FullWalk, Step, Walk } from './walk.ts';
 
 /**
  * A full walk's state as stored with every page. It leaves out what follows from the rest: its size (some 150 bytes)
@@ -62,4 +62,132 @@ export function resumeFull(memory: ScopeMemory, stored: Checkpoint): Step<FullWa
 
 function onward(began: number, recent: readonly string[]): Reading {
   return { ...newReading(began), cursor: recent.at(-1) ?? null };
+}
+
+/** Stored rows to go back when the row before the cursor fails, too: more than a deletion takes at once. */
+const FAR = 1000;
+const MAX_RESTARTS = 2;
+
+/** Goes on with what the walk has to ask next. */
+export function goOn<W extends Walk>(walk: W, memory: ScopeMemory): Step<W> {
+  return { walk, memory, ask: askFor(walk, memory) };
+}
+
+export function endWith<W extends Walk>(
+  walk: W,
+  memory: ScopeMemory,
+  outcome: Exclude<End['outcome'], 'failed'>,
+): Step<W> {
+  return { walk, memory, ask: { type: 'end', outcome } };
+}
+
+function askFor(reading: Reading, memory: ScopeMemory): Ask {
+  const direction = usableDirection(memory);
+  if (reading.seek > 0 && reading.cursor !== null && direction !== null) {
+    return { type: 'predecessor', of: reading.cursor, nth: reading.seek, direction };
+  }
+  const page = { type: 'page', cursor: reading.cursor, limit: limitOf(reading, memory) } as const;
+  return isLeast(reading.keyless) ? { ...page, large: true } : page;
+}
+
+/** The items without a usable key, and one more: with fewer the walk would not move. */
+function isLeast(keyless: Keyless | null): boolean {
+  return keyless !== null && keyless.ask === keyless.items + 1;
+}
+
+export function limitOf(reading: Reading, memory: ScopeMemory): number | null {
+  const accepted = acceptedLimit(reading, memory);
+  const limit = limitToAsk(memory.limit, accepted, reading.keyless?.ask);
+  const few = fewToAsk(reading);
+  return limit !== null && few !== undefined && few < limit ? few : limit;
+}
+
+/**
+ * Items of a first page that is to be small; undefined: it is not. A cursor of the service's own may count in pages:
+ * it goes on with the limit that it was made with.
+ */
+function fewToAsk({ few, pages, token, rung, keyless, trying }: Reading): number | undefined {
+  const isPlain = rung === 0 && keyless === null && trying === undefined;
+  return typeof few === 'number' && isPlain && (pages === 0 || token) ? few : undefined;
+}
+
+/** The page is asked for with fewer items than it might have. */
+export function isFew(reading: Reading, memory: ScopeMemory): boolean {
+  const few = fewToAsk(reading);
+  return few !== undefined && limitOf(reading, memory) === few;
+}
+
+/** The greatest limit that the service accepts, as far as known; null: the parameter is left out. */
+export function acceptedLimit(reading: Reading, memory: ScopeMemory): number | null {
+  return reading.trying === undefined ? memory.limit.value : reading.trying;
+}
+
+/**
+ * One step back on the cursor ladder (docs/design/walks.md, "The ladder"): from an offered cursor to the one before
+ * it; then to the previous five keys, unless the service refuses those; then to what came before them: the top, or a
+ * stored row. Null when the ladder is used up.
+ * @param refused the service refused the cursor: an offered one may have expired, and so may the one before it
+ */
+export function stepBack(asked: Reading, memory: ScopeMemory, refused: boolean): Position | null {
+  const { cursor, recent, token, first, back, seek } = asked;
+  if (cursor === null) return null;
+  const here = { cursor, token, back, seek, rung: asked.rung, again: null, keyless: null };
+  const noIds = memory.cursors === 'offered-only';
+  if (back !== undefined && here.rung === 0 && (noIds || !refused)) {
+    return { ...here, rung: 1, cursor: back, token: back !== null };
+  }
+  if (noIds) return null;
+  const last = recent.at(-1);
+  if (token && last !== undefined) return { ...here, cursor: last, token: false };
+  const rung = here.rung + 1;
+  const earlier = recent.at(-1 - rung);
+  if (earlier !== undefined) return { ...here, rung, cursor: earlier };
+  const oldest = recent[0];
+  if (oldest !== undefined && oldest === first && rung === recent.length) {
+    return { ...here, rung, cursor: null, token: false };
+  }
+  if (usableDirection(memory) === null || token) return null;
+  if (oldest !== undefined) {
+    return rung === recent.length ? { ...here, rung, cursor: oldest, seek: 1 } : null;
+  }
+  return rung <= 2 ? { ...here, rung, seek: rung === 1 ? 1 : FAR } : null;
+}
+
+/** Begins again from the top; null after two restarts. */
+export function fromTop<R extends Reading>(reading: R): R | null {
+  if (reading.restarts >= MAX_RESTARTS) return null;
+  return { ...reading, ...AT_TOP, restarts: reading.restarts + 1 };
+}
+
+/** Where the service may have refused `limit`: the reading with the next lower one; else null. */
+export function withLowerLimit<R extends Reading>(reading: R, memory: ScopeMemory, status: number): R | null {
+  if (status !== 400 && status !== 422) return null;
+  if (reading.cursor !== null && memory.limit.proven) return null;
+  const accepted = acceptedLimit(reading, memory);
+  if (limitOf(reading, memory) !== accepted) return null;
+  const lower = lowerLimit(accepted);
+  return lower === undefined ? null : { ...reading, trying: lower };
+}
+
+/** After a small page without a usable key: twice as many items are asked for. Null: it was not small. */
+export function withMoreItems(reading: Reading, memory: ScopeMemory, items: number): Keyless | null {
+  const asked = limitOf(reading, memory);
+  const full = itemsOfFullPage(acceptedLimit(reading, memory));
+  const isSmall = memory.limit.fits !== null && itemsOfFullPage(asked) < full;
+  return isSmall && items > (reading.keyless?.items ?? 0) ? { items, ask: Math.min(2 * items, full) } : null;
+}
+
+/** After a page that was too large: the memory with which fewer items are asked for; null: it was a single item. */
+export function withFewerItems(reading: Reading, memory: ScopeMemory): ScopeMemory | null {
+  const limit = afterTooLarge(memory.limit, limitOf(reading, memory));
+  return limit === undefined ? null : { ...memory, limit };
+}
+
+/** Ends a walk that can't go on: says which page, and why. */
+export function giveUp<W extends Walk>(walk: W, memory: ScopeMemory, why: string, status?: number): Step<W> {
+  const place = walk.cursor === null ? 'from the top' : `after ${JSON.stringify(walk.cursor)}`;
+  const restarts = walk.restarts === 0 ? '' : `, begun again ${walk.restarts} times`;
+  const reason = `page ${walk.pages + 1} (${place}${restarts}) ${why}`;
+  const end = { type: 'end', outcome: 'failed', reason } as const;
+  return { walk, memory, ask: status === undefined ? end : { ...end, status } };
 }

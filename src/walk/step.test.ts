@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { usableMemory, page, refused, asks, range } from '../../test/support/walks/walk-steps.ts';
-import { beginConfirm, beginRefresh } from './kinds/refresh.ts';
-import { beginFull } from './kinds/full.ts';
-import { newMemory, noteWritten, type ScopeMemory } from './memory/memory.ts';
-import { beginPoll } from './kinds/poll.ts';
+import { beginConfirm, beginRefresh } from './refresh.ts';
+import { beginFull } from './full.ts';
+import { newMemory, noteWritten, type ScopeMemory } from './memory.ts';
+import { beginPoll } from './poll.ts';
 import { step } from './step.ts';
 import type { WalkAnswer, Step } from './walk.ts';
 

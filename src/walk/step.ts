@@ -1,10 +1,10 @@
-import { stepConfirm, refreshAfter, stepRefresh } from './kinds/refresh.ts';
-import { fullFromTop, stepFull, withFullBegun } from './kinds/full.ts';
-import type { ScopeMemory } from './memory/memory.ts';
+import { stepConfirm, refreshAfter, stepRefresh } from './refresh.ts';
+import { fullFromTop, stepFull, withFullBegun } from './full.ts';
+import type { ScopeMemory } from './memory.ts';
 import { NOWHERE, takePage, type WalkedPage } from './take-page.ts';
-import { pollFromTop, stepPoll } from './kinds/poll.ts';
-import { giveUp, goOn, isFew, withFewerItems, withLowerLimit } from './ladder.ts';
-import { proofFor } from './absence/proof.ts';
+import { pollFromTop, stepPoll } from './poll.ts';
+import { giveUp, goOn, isFew, withFewerItems, withLowerLimit } from './checkpoint.ts';
+import { proofFor } from './proof.ts';
 import type { Keyless } from './reading.ts';
 import type { WalkAnswer, Step, Walk } from './walk.ts';
 

@@ -1,4 +1,4 @@
-import type { ScopeMemory } from './memory/memory.ts';
+import type { ScopeMemory } from './memory.ts';
 import type { AbsenceProof } from '../model/absence.ts';
 import type { PagePlace } from '../model/page.ts';
 import type { Reading } from './reading.ts';

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { AccountStatus, StatusReport } from '../../src/model/status/status-report.ts';
+import type { AccountStatus, StatusReport } from '../../src/status/status-report.ts';
 import type { StatusServer } from '../../src/status/server.ts';
 import { type Browser, isBrowserTested, startBrowser } from '../support/processes/browser.ts';
 import { sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';

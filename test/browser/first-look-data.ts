@@ -1,8 +1,7 @@
-import { judge } from '../../src/app/status/problems.ts';
+import { judge } from '../../src/status/problems.ts';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
-import type { RowAddress } from '../../src/model/lookup/lookup.ts';
-import type { Found } from '../../src/model/lookup/lookup.ts';
-import type { StatusReport } from '../../src/model/status/status-report.ts';
+import type { Found, RowAddress } from '../../src/status/lookup.ts';
+import type { StatusReport } from '../../src/status/status-report.ts';
 import {
   before,
   NO_SUBMISSIONS,

@@ -1,9 +1,9 @@
-import { type SuspectedRows, waitingDeletions } from '../../src/app/status/deletions.ts';
-import { judge } from '../../src/app/status/problems.ts';
+import { type SuspectedRows, waitingDeletions } from '../../src/status/waiting.ts';
+import { judge } from '../../src/status/problems.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
 import { SERVICE_DOWN } from '../../src/model/errors.ts';
-import type { Found } from '../../src/model/lookup/lookup.ts';
-import type { AccountStatus, StatusReport } from '../../src/model/status/status-report.ts';
+import type { Found } from '../../src/status/lookup.ts';
+import type { AccountStatus, StatusReport } from '../../src/status/status-report.ts';
 import {
   before,
   sampleAccount,

@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import type { Found } from '../../src/model/lookup/lookup.ts';
-import type { StatusReport } from '../../src/model/status/status-report.ts';
+import type { Found } from '../../src/status/lookup.ts';
+import type { StatusReport } from '../../src/status/status-report.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { sampleLookups } from '../support/processes/sample-lookups.ts';
-import type { Lookups } from '../../src/status/lookup/lookup-routes.ts';
+import type { Lookups } from '../../src/status/lookup-routes.ts';
 import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
 import { sampleReport } from '../support/processes/status-report.ts';
 import { LATEST_ROWS, PAGE_STATES, PATHS } from './page-states.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openInstallation } from '../../src/db/installation/installation.ts';
+import { openInstallation } from '../../src/postgres/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { openTestDatabase, databaseForEach } from '../support/databases/migrated-database.ts';
 import { copyTo, rowsOf } from '../support/mirror/copied-mirror.ts';

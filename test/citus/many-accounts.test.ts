@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { dueWork } from '../../src/db/due-work.ts';
-import { newestRows, searchMirror } from '../../src/mirror/lookup/search-mirror.ts';
-import { OwnedAccounts } from '../../src/db/ownership/owned-accounts.ts';
-import { readRow } from '../../src/mirror/lookup/read-row.ts';
+import { dueWork } from '../../src/daemon/work-finder.ts';
+import { newestRows, readRow, searchMirror } from '../../src/status/lookup-store.ts';
+import { OwnedAccounts } from '../../src/postgres/lease.ts';
 import { testDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DistributeReport } from '../../src/app/distribute/run-distribute.ts';
-import { KEEPING } from '../../src/cli/definitions/keeping.ts';
-import { MIRRORING } from '../../src/cli/definitions/mirroring.ts';
+import type { DistributeReport } from '../../src/operate/distribute.ts';
+import { KEEPING } from '../../src/cli/keeping.ts';
+import { MIRRORING } from '../../src/cli/mirroring.ts';
 import { createEmptyDatabase } from '../support/databases/migrated-database.ts';
 import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
 import { checkAnswer, SCHEMAS } from '../support/processes/json-answers.ts';

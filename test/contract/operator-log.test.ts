@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { programVersion } from '../../src/app/program-files.ts';
-import { forgottenHash } from '../../src/model/forgotten-key.ts';
+import { programVersion } from '../../src/config/program.ts';
+import { forgottenHash } from '../../src/model/key.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 import { mirrorCommands } from '../support/mirror/mirror-commands.ts';
 import { runProgram } from '../support/processes/program.ts';

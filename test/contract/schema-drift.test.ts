@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { StatusReport } from '../../src/model/status/status-report.ts';
+import type { StatusReport } from '../../src/status/status-report.ts';
 import { lines } from '../support/mirror/lines.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
 import { mirrorCommands } from '../support/mirror/mirror-commands.ts';

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { SANDBOX_SWITCHES } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { SANDBOX_SWITCHES, type SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { createTestAccount, type TestAccount } from '../support/sync/read-account.ts';
 

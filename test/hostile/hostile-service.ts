@@ -1,7 +1,7 @@
-import { createTransport } from '../../src/api/transport.ts';
-import type { Account } from '../../src/app/accounts/account.ts';
+import { createTransport } from '../../src/service/transport.ts';
+import type { Account } from '../../src/account/account.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { ensureAccount } from '../../src/db/ownership/lease.ts';
+import { ensureAccount } from '../../src/postgres/lease.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
 import { KeyRefused } from '../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';

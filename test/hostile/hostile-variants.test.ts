@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import {
   EVENT_SWITCHES,
   isLive,
   SANDBOX_SWITCHES,
+  type SandboxOptions,
   SWITCH_NAMES,
 } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { HOSTILE_KINDS } from '@research-mirror/sandbox/world/hostile';
 import { testDatabase } from '../support/databases/migrated-database.ts';
-import { startHostileService } from './hostile-service.ts';
-import type { HostileAccount, HostileService } from './hostile-service.ts';
+import { type HostileAccount, type HostileService, startHostileService } from './hostile-service.ts';
 import { hostileDifferences } from './hostile-truth.ts';
 
 // Each switch of the sandbox, each of its values once, against the mirror as the daemon composes it: what the
@@ -33,7 +32,7 @@ const ELSEWHERE: Readonly<Partial<Record<SwitchName, string>>> = {
   ),
   ...each(
     ['retryAfter', 'countRefused'],
-    'rate-limiter.test.ts; budget: rate-headers.test.ts, create-budget.test.ts',
+    'rate-limiter.test.ts; budget: rate-headers.test.ts, budget.test.ts',
   ),
   ...each(
     ['memory', 'ageDays', 'overlap', 'jobCredits'],

@@ -1,6 +1,6 @@
 import { checkpoint } from '../../src/walk/checkpoint.ts';
-import { FIRST_LIMIT } from '../../src/walk/memory/page-limit.ts';
-import { newMemory, type ScopeMemory } from '../../src/walk/memory/memory.ts';
+import { FIRST_LIMIT } from '../../src/walk/page-limit.ts';
+import { newMemory, type ScopeMemory } from '../../src/walk/memory.ts';
 import { firstList, possibleOperations, type ListVariant } from './list-model.ts';
 import { beginNext, READING, READING_ON, request } from './reading.ts';
 import { liveKeys, newWorld, operate, told, type Deletion, type Stage, type World } from './world.ts';

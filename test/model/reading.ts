@@ -1,13 +1,13 @@
 import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { NO_SUSPECTS, type AbsenceProof } from '../../src/model/absence.ts';
-import { beginConfirm } from '../../src/walk/kinds/refresh.ts';
-import { judgePage } from '../../src/walk/absence/suspects.ts';
-import { beginFull, hasReadThrough } from '../../src/walk/kinds/full.ts';
+import { beginConfirm } from '../../src/walk/refresh.ts';
+import { judgePage } from '../../src/walk/proof.ts';
+import { beginFull, hasReadThrough } from '../../src/walk/full.ts';
 import { resumeFull } from '../../src/walk/checkpoint.ts';
-import { noteWritten, orderGrade, type ScopeMemory } from '../../src/walk/memory/memory.ts';
-import { compareInList } from '../../src/walk/memory/order.ts';
-import { judgePair, WalkSequence, type WholeWalk } from '../../src/walk/memory/pair.ts';
-import { beginPoll } from '../../src/walk/kinds/poll.ts';
+import { noteWritten, orderGrade, type ScopeMemory } from '../../src/walk/memory.ts';
+import { compareInList } from '../../src/walk/order.ts';
+import { judgePair, WalkSequence, type WholeWalk } from '../../src/walk/pair.ts';
+import { beginPoll } from '../../src/walk/poll.ts';
 import { step } from '../../src/walk/step.ts';
 import type { End, Step, Walk } from '../../src/walk/walk.ts';
 import { changed, deleteProven, sighted } from './suspects.ts';
@@ -74,7 +74,7 @@ export function request(variant: ListVariant, world: World): World {
   return goOn(next, { ...stepped, memory: noted, ask }, read, trusted);
 }
 
-/** Whether what an interrupted walk had read was read again, and nothing can be missing unnoticed (src/sync/walk-run/read-scope.ts). */
+/** Whether what an interrupted walk had read was read again, and nothing can be missing unnoticed (src/sync/read-scope.ts). */
 function isEnough(world: World, { walk, memory, ask }: Step, keys: readonly string[]): [World, boolean] {
   const { interrupted, mirror } = world;
   if (interrupted === undefined || walk.kind !== 'full') return [world, false];

@@ -1,6 +1,6 @@
 import type { SuspectedDeletion } from '../../src/model/absence.ts';
 import type { Checkpoint } from '../../src/walk/checkpoint.ts';
-import type { ScopeMemory } from '../../src/walk/memory/memory.ts';
+import type { ScopeMemory } from '../../src/walk/memory.ts';
 import type { Ask, Walk } from '../../src/walk/walk.ts';
 import {
   afterOperation,

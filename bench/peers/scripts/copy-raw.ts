@@ -1,6 +1,5 @@
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Writable } from 'node:stream';
 import pg from 'pg';
 import { ASKED, foreign, jobPages } from './service-pages.ts';
 

@@ -1,6 +1,5 @@
 import { isFaketimeTested, withOwnClock } from '../../support/clocks/stepping-clock.ts';
-import type { Attack } from '../support/attack.ts';
-import { noFindings } from '../support/attack.ts';
+import { type Attack, noFindings } from '../support/attack.ts';
 import { withOrigin } from '../failovers/origin.ts';
 import { playGames } from '../support/play-games.ts';
 import { playClocks } from './play-clocks.ts';

@@ -1,4 +1,4 @@
-import { type Scheme, SIGNATURE_SCHEMES } from '../../../src/model/webhook/signature-scheme.ts';
+import { type Scheme, SIGNATURE_SCHEMES } from '../../../src/config/parse-values.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts';
 import { DaemonLives } from '../real/daemon-lives.ts';

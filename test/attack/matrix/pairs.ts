@@ -1,5 +1,8 @@
-import { SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
-import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import {
+  SANDBOX_SWITCHES,
+  type SandboxOptions,
+  SWITCH_NAMES,
+} from '@research-mirror/sandbox/switches/sandbox-switches';
 import { Draw } from '../support/draw.ts';
 import { drawGame, type Game, type Variant, VARIANTS } from '../walks/game/game.ts';
 

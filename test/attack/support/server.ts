@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { openDatabase, type Database } from '../../../src/db/connection/database.ts';
+import { openDatabase, type Database } from '../../../src/postgres/database.ts';
 import { distributeMirror, hasCitus } from '../../support/databases/distributed-database.ts';
 import { migrateTo } from '../../support/databases/migrated-database.ts';
 import { ask, openPool } from '../../support/postgres/on-connection.ts';

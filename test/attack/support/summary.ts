@@ -1,4 +1,4 @@
-import { formatTable } from '../../../src/cli/terminal/text-table.ts';
+import { formatTable } from '../../../src/terminal/text-table.ts';
 import type { AttackReport } from './attack.ts';
 import { FINDING_KINDS } from './findings.ts';
 

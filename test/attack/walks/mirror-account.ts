@@ -1,11 +1,11 @@
-import { createTransport, type HttpAnswer, type Transport } from '../../../src/api/transport.ts';
-import type { Account } from '../../../src/app/accounts/account.ts';
+import { createTransport, type HttpAnswer, type Transport } from '../../../src/service/transport.ts';
+import type { Account } from '../../../src/account/account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import type { Database } from '../../../src/db/connection/database.ts';
-import { ensureAccount } from '../../../src/db/ownership/lease.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { ensureAccount } from '../../../src/postgres/lease.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import type { SyncObserver } from '../../../src/sync/reader/observer.ts';
+import type { SyncObserver } from '../../../src/sync/reading-context.ts';
 import { AnswerLog } from './source/answer-log.ts';
 import type { Source } from './source/source.ts';
 import { quietParts, takeAndOpen } from '../../support/sync/quiet-parts.ts';

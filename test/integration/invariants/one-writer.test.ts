@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBudgetStore } from '../../../src/db/budget/budget-store.ts';
-import { releaseAccount } from '../../../src/db/ownership/lease.ts';
-import { pruneLog } from '../../../src/mirror/scope/log-walk.ts';
+import { createBudgetStore } from '../../../src/service/budget-store.ts';
+import { releaseAccount } from '../../../src/postgres/lease.ts';
+import { pruneLog } from '../../../src/mirror/sync-log.ts';
 import { NO_SUSPECTS } from '../../../src/model/absence.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
-import type { Fence } from '../../../src/model/fence.ts';
-import { NO_TOTALS } from '../../../src/sync/walk-run/walk-totals.ts';
+import type { Fence } from '../../../src/postgres/fenced.ts';
+import { NO_TOTALS } from '../../../src/sync/walk-result.ts';
 import { itemsOf } from '../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../support/mirror/search-everything.ts';
 import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';

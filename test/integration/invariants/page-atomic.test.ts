@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { recordFreed } from '../../../src/db/budget/budget-store.ts';
+import { recordFreed } from '../../../src/service/budget-store.ts';
 import { NO_SUSPECTS } from '../../../src/model/absence.ts';
-import { NO_TOTALS } from '../../../src/sync/walk-run/walk-totals.ts';
+import { NO_TOTALS } from '../../../src/sync/walk-result.ts';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../support/mirror/search-everything.ts';

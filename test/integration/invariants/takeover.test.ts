@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { takeAccount, type TakeResult } from '../../../src/db/ownership/lease.ts';
-import type { ProcessIdentity } from '../../../src/db/ownership/process-identity.ts';
+import { takeAccount, type TakeResult } from '../../../src/postgres/lease.ts';
+import type { ProcessIdentity } from '../../../src/postgres/heartbeat.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
 import { sessionsWaiting } from '../../support/postgres/sessions-waiting.ts';

@@ -1,8 +1,7 @@
-import { type AnswerMeta, Budget, NotSent } from '../../../src/budget/budget.ts';
-import type { BudgetEvent } from '../../../src/budget/key.ts';
-import { PRIORITY } from '../../../src/budget/priorities.ts';
-import type { BudgetStore } from '../../../src/budget/store.ts';
-import type { RateGroup } from '../../../src/budget/rate-groups.ts';
+import { type AnswerMeta, Budget, NotSent } from '../../../src/service/budget.ts';
+import type { BudgetEvent } from '../../../src/service/key-budget.ts';
+import { PRIORITY, type RateGroup } from '../../../src/service/rate-groups.ts';
+import type { BudgetStore } from '../../../src/service/slot-store.ts';
 import type { Random } from '@research-mirror/runtime/clock';
 import type { Limiter, Verdict } from './limiters.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';

@@ -1,7 +1,7 @@
-import type { AnswerHeaders } from '../../../src/budget/rate-headers.ts';
-import { type AnswerMeta, Budget, type BudgetRequest } from '../../../src/budget/budget.ts';
-import type { BudgetEvent } from '../../../src/budget/key.ts';
-import { PRIORITY } from '../../../src/budget/priorities.ts';
+import type { AnswerHeaders } from '../../../src/service/rate-headers.ts';
+import { type AnswerMeta, Budget, type BudgetRequest } from '../../../src/service/budget.ts';
+import type { BudgetEvent } from '../../../src/service/key-budget.ts';
+import { PRIORITY } from '../../../src/service/rate-groups.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 

@@ -1,4 +1,4 @@
-import type { RateGroup } from '../../../src/budget/rate-groups.ts';
+import type { RateGroup } from '../../../src/service/rate-groups.ts';
 import { requestCounter, WINDOW_MS } from '@research-mirror/sandbox/limits/request-counter';
 
 /**

@@ -5,7 +5,7 @@ import type {
   LoadedBlock,
   LoadedBudget,
   NewBlock,
-} from '../../../src/budget/store.ts';
+} from '../../../src/service/slot-store.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 
 /** A budget's rows in memory: what survives a crash in tests. One key; the store's clock is the wall clock. */

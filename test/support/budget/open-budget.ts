@@ -1,4 +1,4 @@
-import type { Budget, BudgetRequest } from '../../../src/budget/budget.ts';
+import type { Budget, BudgetRequest } from '../../../src/service/budget.ts';
 
 /** A budget without limits that remembers which slots were asked for: for tests that are not about limits. */
 export function openBudget(): Pick<Budget, 'run'> & { readonly asked: readonly BudgetRequest[] } {

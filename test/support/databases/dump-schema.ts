@@ -1,11 +1,11 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { programVersion } from '../../../src/app/program-files.ts';
-import { openDatabase } from '../../../src/db/connection/database.ts';
+import { programVersion } from '../../../src/config/program.ts';
+import { openDatabase } from '../../../src/postgres/database.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { presentParts } from '../../../src/db/inspection/inspection.ts';
-import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
+import { presentParts } from '../../../src/postgres/inspection.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { dumpSchema } from './schema-dump.ts';
 import { tableTypes, TYPE_FILE } from './table-types.ts';
@@ -46,7 +46,7 @@ try {
   const dump = head + (await dumpSchema(database.db));
   await writeFile(join(migrations, 'schema.sql'), dump);
   const sources = sourceFiles('src').map(({ text }) => text);
-  await writeFile(join(ROOT, 'src/db/connection', TYPE_FILE), tableTypes(dump, sources));
+  await writeFile(join(ROOT, 'src/postgres', TYPE_FILE), tableTypes(dump, sources));
   await writeFile(join(migrations, 'objects.txt'), `${(await presentParts(database.db)).join('\n')}\n`);
   await database.close();
 } finally {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach } from 'vitest';
-import type { Database } from '../../../src/db/connection/database.ts';
-import type { Hold } from '../../../src/db/installation/hold.ts';
-import { openInstallation, type InstallationOptions } from '../../../src/db/installation/installation.ts';
-import { createSubmissionStore } from '../../../src/db/submissions/submission-store.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import type { Hold } from '../../../src/postgres/hold.ts';
+import { openInstallation, type InstallationOptions } from '../../../src/postgres/installation.ts';
+import { createSubmissionStore } from '../../../src/submissions/submission-store.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { databaseForEach, openTestDatabase } from './migrated-database.ts';
 

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest';
-import { programVersion } from '../../../src/app/program-files.ts';
+import { programVersion } from '../../../src/config/program.ts';
 import {
   openDatabase,
   type Database,
   type DatabaseOptions,
   type TransactionBounds,
-} from '../../../src/db/connection/database.ts';
-import { migrate, MIGRATION_BOUNDS } from '../../../src/db/migrations/run-migrations.ts';
+} from '../../../src/postgres/database.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { distributeTo } from './distributed-database.ts';
 import { copyTestDatabase, createTestDatabase, type TestDatabase } from '../postgres/postgres.ts';

@@ -1,4 +1,4 @@
-import type { Db } from '../../../src/db/connection/db.ts';
+import type { Db } from '../../../src/postgres/db.ts';
 
 /**
  * The two schemas of a mirror as SQL text, read from the catalogue (the embedded server brings no pg_dump): tables

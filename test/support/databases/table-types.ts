@@ -1,4 +1,4 @@
-/** File of src/db/connection. */
+/** File of src/postgres. */
 export const TYPE_FILE = 'tables.ts';
 
 /** The interface of each schema, and the field of `Db` by which queries are built on it. */
@@ -7,7 +7,7 @@ const SCHEMAS = [
   { schema: 'mirror_sync', field: 'state', name: 'StateTables', of: "the daemon's own state" },
 ] as const;
 
-/** `Bigint` and `Json` are of src/db/connection/column-types.ts. */
+/** `Bigint` and `Json` are of src/postgres/column-types.ts. */
 const TYPES: Readonly<Record<string, string>> = {
   bigint: 'Bigint',
   numeric: 'Bigint',

@@ -1,5 +1,5 @@
 import { beforeAll } from 'vitest';
-import { openHistory } from '../../../src/mirror/history/retention.ts';
+import { openHistory } from '../../../src/mirror/history.ts';
 import { type MigratedDatabase, testDatabase } from '../databases/migrated-database.ts';
 import { MirroredAccount } from './mirrored-account.ts';
 

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
-import { copyMirror, type CopyReport } from '../../../src/app/copy/copy-mirror.ts';
-import type { Db } from '../../../src/db/connection/db.ts';
-import { COPIED_TABLES, type CopiedTable } from '../../../src/db/copy/copied-tables.ts';
-import { copiedName } from '../../../src/db/copy/copied-columns.ts';
+import { copiedName, copyMirror, type CopyReport } from '../../../src/operate/copy.ts';
+import type { Db } from '../../../src/postgres/db.ts';
+import { COPIED_TABLES, type CopiedTable } from '../../../src/postgres/citus.ts';
 
 const PROGRAM = 'research-mirror tests';
 

@@ -1,5 +1,5 @@
 import type { QueryResult } from 'kysely';
-import { Db } from '../../../src/db/connection/db.ts';
+import { Db } from '../../../src/postgres/db.ts';
 
 /** What happens in between: `once`, at the first such moment, or each time. */
 interface Between {

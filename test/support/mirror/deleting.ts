@@ -1,6 +1,6 @@
 import type { AbsenceProof } from '../../../src/model/absence.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { DeletionResult } from '../../../src/mirror/deletion/apply-deletions.ts';
+import type { DeletionResult } from '../../../src/mirror/apply-deletions.ts';
 import type { MirroredAccount } from './mirrored-account.ts';
 
 export const SNAPSHOT: AbsenceProof = { kind: 'snapshot' };

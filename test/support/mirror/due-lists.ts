@@ -1,5 +1,5 @@
-import type { Db } from '../../../src/db/connection/db.ts';
-import { type DueScopesQuery, dueScopes } from '../../../src/mirror/scope/scope-store.ts';
+import type { Db } from '../../../src/postgres/db.ts';
+import { type DueScopesQuery, dueScopes } from '../../../src/mirror/scope-store.ts';
 
 /** Lists whose items are to be read, in their order, as a pass that takes all asks for them. */
 export async function dueLists(

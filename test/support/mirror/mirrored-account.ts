@@ -6,17 +6,16 @@ import {
   collection,
   COLLECTION_NAMES,
 } from '../../../src/model/collections.ts';
-import type { Fence } from '../../../src/model/fence.ts';
-import { stateOf } from '../../../src/model/row-state.ts';
-import { fieldSource, sliceElements } from '../../../src/model/json/json-text.ts';
+import type { Fence } from '../../../src/postgres/fenced.ts';
+import { type Item, type Page, stateOf } from '../../../src/model/page.ts';
+import { fieldSource, sliceElements } from '../../../src/model/json-text.ts';
 import { readKey } from '../../../src/model/key.ts';
-import type { Item, Page } from '../../../src/model/page.ts';
-import { judgePage } from '../../../src/walk/absence/suspects.ts';
-import type { DeletionResult } from '../../../src/mirror/deletion/apply-deletions.ts';
+import { judgePage } from '../../../src/walk/proof.ts';
+import type { DeletionResult } from '../../../src/mirror/apply-deletions.ts';
 import { Mirror, type MirrorOptions } from '../../../src/mirror/mirror.ts';
 import type { PageResult, PageWrite } from '../../../src/mirror/page-write.ts';
-import { openScope, type StoredScope } from '../../../src/mirror/scope/scope-store.ts';
-import { suspectsOf } from '../../../src/mirror/deletion/suspect-store.ts';
+import { openScope, type StoredScope } from '../../../src/mirror/scope-store.ts';
+import { suspectsOf } from '../../../src/mirror/suspect-store.ts';
 import type { SuspectedDeletion, AbsenceProof } from '../../../src/model/absence.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
 import { OPERATOR } from './operator.ts';

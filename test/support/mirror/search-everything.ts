@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../../../src/db/connection/db.ts';
-import { quotedName } from '../../../src/db/connection/quoted.ts';
+import { type Db, quotedName } from '../../../src/postgres/db.ts';
 
 /** Every row of every table of both schemas whose text contains `needle`: `mirror.lists: {…}`. */
 export async function rowsWith(db: Db, needle: string): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { systemClock } from '@research-mirror/runtime/clock';
-import { setColumnType, type TriedType } from '../../../src/app/columns/set-column-type.ts';
-import type { Db } from '../../../src/db/connection/db.ts';
+import { setColumnType, type TriedType } from '../../../src/operate/set-column-type.ts';
+import type { Db } from '../../../src/postgres/db.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { OPERATOR } from './operator.ts';
 

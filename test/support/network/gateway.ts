@@ -1,5 +1,4 @@
-import { request, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** Answers this instead of asking the service; undefined: asks it. `nothing`: the request is never answered. */

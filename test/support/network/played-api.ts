@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { createApi, type ApiOptions, type Exchange, type PageRequest } from '../../../src/api/api.ts';
-import type { TransportLimits } from '../../../src/api/transport.ts';
-import { PRIORITY } from '../../../src/budget/priorities.ts';
+import { createApi, type ApiOptions, type Exchange, type PageRequest } from '../../../src/service/api.ts';
+import type { TransportLimits } from '../../../src/service/transport.ts';
+import { PRIORITY } from '../../../src/service/rate-groups.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { openBudget } from '../budget/open-budget.ts';
 import { KEY, transports } from './transports.ts';

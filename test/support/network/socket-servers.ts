@@ -2,8 +2,13 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach } from 'vitest';
-import { createTransport, type HttpAnswer, type HttpRequest } from '../../../src/api/transport.ts';
-import type { Transport, TransportOptions } from '../../../src/api/transport.ts';
+import {
+  createTransport,
+  type HttpAnswer,
+  type HttpRequest,
+  type Transport,
+  type TransportOptions,
+} from '../../../src/service/transport.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 
 /** Servers that tests play below HTTP, and requests to them. To be called once in a test file: all are closed after each test. */

@@ -5,7 +5,7 @@ import {
   type HttpAnswer,
   type Transport,
   type TransportOptions,
-} from '../../../src/api/transport.ts';
+} from '../../../src/service/transport.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/loopback-server';
 

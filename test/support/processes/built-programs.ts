@@ -49,7 +49,7 @@ async function build(): Promise<string> {
 function hashOfSources(): string {
   const hash = createHash('sha256');
   const beside = ['package-lock.json', 'build/bundle.ts', ENTRIES['sandbox-process']];
-  const page = ['page.css', 'lookup.css', 'page.js'].map((name) => `src/status/page/${name}`);
+  const page = ['page.css', 'lookup.css', 'page.js'].map((name) => `src/status/${name}`);
   const files = [
     ...[...sourceFiles('src'), ...sourceFiles('packages')].filter(({ path }) => !path.endsWith('.test.ts')),
     ...[...beside, ...page].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),

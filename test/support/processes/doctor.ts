@@ -1,4 +1,4 @@
-import type { CheckState, NamedFinding } from '../../../src/app/doctor/check.ts';
+import type { CheckState, NamedFinding } from '../../../src/operate/check.ts';
 import { present, type Environment } from './system.ts';
 import { runProgram, type Outcome } from './program.ts';
 import { ask } from '../postgres/on-connection.ts';
@@ -28,7 +28,7 @@ export async function examine({ cwd, env }: DoctorSetting): Promise<Examination>
 export function readExamination({ code, stdout, stderr }: Outcome): Examination {
   if (!stdout.startsWith('{')) throw new Error(`doctor ended with ${code}: ${stdout}${stderr}`);
   const told = JSON.parse(stdout) as { checks: NamedFinding[] };
-  // What tests run on falls behind with each release of Node and PostgreSQL: src/app/releases.test.ts judges that.
+  // What tests run on falls behind with each release of Node and PostgreSQL: src/operate/releases.test.ts judges that.
   const checks = told.checks.map((each) =>
     each.found.includes(LACKING) ? { ...each, state: 'ok' as const } : each,
   );

@@ -1,5 +1,5 @@
-import type { RowStory } from '../../../src/model/lookup/lookup.ts';
-import type { Lookups } from '../../../src/status/lookup/lookup-routes.ts';
+import type { RowStory } from '../../../src/status/lookup.ts';
+import type { Lookups } from '../../../src/status/lookup-routes.ts';
 import { AT, before } from './status-report.ts';
 
 /** Lookups that find nothing; tests change what they are about. */

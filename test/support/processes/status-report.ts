@@ -1,14 +1,14 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
-import type { Problem } from '../../../src/model/status/problem.ts';
+import type { Problem } from '../../../src/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { Found } from '../../../src/model/lookup/lookup.ts';
+import type { Found } from '../../../src/status/lookup.ts';
 import type {
   AccountStatus,
   CollectionStatus,
   StatusReport,
   SubmissionCounts,
   WebhookStatus,
-} from '../../../src/model/status/status-report.ts';
+} from '../../../src/status/status-report.ts';
 
 /** Moment at which sample reports are made. */
 export const AT = '2026-03-01T12:00:00.000Z';

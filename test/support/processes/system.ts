@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import type { SyncReport } from '../../../src/app/sync/run-sync.ts';
+import type { SyncReport } from '../../../src/account/pass.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createMigratedTestDatabase } from '../databases/migrated-database.ts';
 import { openPool } from '../postgres/on-connection.ts';

@@ -1,5 +1,5 @@
-import { failureLog } from '../../../src/app/failure-log.ts';
-import { createProcess, type MirrorProcess } from '../../../src/app/process/process.ts';
+import { failureLog } from '../../../src/account/failure-log.ts';
+import { createProcess, type MirrorProcess } from '../../../src/account/process.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import type { TestAccount } from '../sync/read-account.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROOT } from './source-files.ts';
-import { splitStatements } from '../../../src/db/migrations/run-migrations.ts';
+import { splitStatements } from '../../../src/postgres/run-migrations.ts';
 
 export interface Recipe {
   readonly heading: string;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { splitStatements } from '../../../src/db/migrations/run-migrations.ts';
+import { splitStatements } from '../../../src/postgres/run-migrations.ts';
 import { ROOT, sourceFiles } from './source-files.ts';
 
 /**
@@ -111,7 +111,7 @@ export function violations(all: readonly SqlText[]): string[] {
 
 /** A statement (or part of one) as it stands in a migration, in a template of the `sql` tag, or as a chain of Kysely's calls. */
 interface SqlText {
-  /** `src/db/ownership/lease.ts:47` */
+  /** `src/postgres/lease.ts:47` */
   readonly place: string;
   readonly kind: 'migration' | 'template' | 'chain';
   /** In lower case, without comments; of a template with its interpolations as they are written. */

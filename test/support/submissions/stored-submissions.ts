@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { beforeAll, beforeEach } from 'vitest';
-import type { Db } from '../../../src/db/connection/db.ts';
-import { openInstallation } from '../../../src/db/installation/installation.ts';
-import { createSubmissionStore } from '../../../src/db/submissions/submission-store.ts';
+import type { Db } from '../../../src/postgres/db.ts';
+import { openInstallation } from '../../../src/postgres/installation.ts';
+import { createSubmissionStore } from '../../../src/submissions/submission-store.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { Fence } from '../../../src/model/fence.ts';
+import type { Fence } from '../../../src/postgres/fenced.ts';
 import type { SubmissionStore } from '../../../src/model/submission.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { type MigratedDatabase, testDatabase } from '../databases/migrated-database.ts';

@@ -1,7 +1,7 @@
-import { sendOnce, type OnceRequest } from '../../../src/api/once.ts';
-import type { HttpAnswer, HttpRequest } from '../../../src/api/transport.ts';
-import { Budget } from '../../../src/budget/budget.ts';
-import { defaultLimit, RATE_GROUPS, rateGroup, type RateGroup } from '../../../src/budget/rate-groups.ts';
+import { sendOnce, type OnceRequest } from '../../../src/service/once.ts';
+import type { HttpAnswer, HttpRequest } from '../../../src/service/transport.ts';
+import { Budget } from '../../../src/service/budget.ts';
+import { defaultLimit, RATE_GROUPS, rateGroup, type RateGroup } from '../../../src/service/rate-groups.ts';
 import { KeyRefused, LeaseLost, TransportError } from '../../../src/model/errors.ts';
 import {
   type ClaimedSubmission,
@@ -15,7 +15,7 @@ import {
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Stopped } from '@research-mirror/runtime/service';
-import { submitter, type SubmitterOptions } from '../../../src/submit/submitter.ts';
+import { submitter, type SubmitterOptions } from '../../../src/submissions/submitter.ts';
 import { type Limiter, slidingLog } from '../budget/limiters.ts';
 import { MemoryBudgetStore } from '../budget/memory-budget-store.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { sqlState } from '../../../src/db/connection/sql-state.ts';
+import { sqlState } from '../../../src/postgres/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { createLoginRole, type LoginRole } from '../postgres/login-role.ts';
 import { testDatabase } from '../databases/migrated-database.ts';

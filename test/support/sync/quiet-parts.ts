@@ -1,16 +1,15 @@
 import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { createLogger } from '@research-mirror/runtime/logger';
-import type { Transport } from '../../../src/api/transport.ts';
-import { createSchedule } from '../../../src/schedule/next-runs.ts';
-import { Account, type ProcessContext } from '../../../src/app/accounts/account.ts';
-import { failureLog } from '../../../src/app/failure-log.ts';
+import type { Transport } from '../../../src/service/transport.ts';
+import { createSchedule } from '../../../src/sync/schedule.ts';
+import { Account, type ProcessContext } from '../../../src/account/account.ts';
+import { failureLog } from '../../../src/account/failure-log.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
-import type { Db } from '../../../src/db/connection/db.ts';
-import { takeAccount } from '../../../src/db/ownership/lease.ts';
-import { OwnedAccounts } from '../../../src/db/ownership/owned-accounts.ts';
-import { ownIdentity } from '../../../src/db/ownership/process-identity.ts';
-import { readingStarts } from '../../../src/sync/loops/reading-starts.ts';
+import type { Db } from '../../../src/postgres/db.ts';
+import { OwnedAccounts, takeAccount } from '../../../src/postgres/lease.ts';
+import { ownIdentity } from '../../../src/postgres/heartbeat.ts';
+import { readingStarts } from '../../../src/account/loops.ts';
 
 export const SILENT_LOG = createLogger(
   { write: () => {} },

@@ -1,7 +1,7 @@
 import { checkpoint, resumeFull } from '../../../src/walk/checkpoint.ts';
-import { beginFull } from '../../../src/walk/kinds/full.ts';
-import { newMemory, noteWritten, orderGrade, type ScopeMemory } from '../../../src/walk/memory/memory.ts';
-import { beginPoll } from '../../../src/walk/kinds/poll.ts';
+import { beginFull } from '../../../src/walk/full.ts';
+import { newMemory, noteWritten, orderGrade, type ScopeMemory } from '../../../src/walk/memory.ts';
+import { beginPoll } from '../../../src/walk/poll.ts';
 import { step } from '../../../src/walk/step.ts';
 import type { WalkAnswer, Ask, End, FullWalk, PollWalk, Step, Walk } from '../../../src/walk/walk.ts';
 

@@ -1,4 +1,4 @@
-import type { ScopeMemory } from '../../../src/walk/memory/memory.ts';
+import type { ScopeMemory } from '../../../src/walk/memory.ts';
 import { step } from '../../../src/walk/step.ts';
 import type { WalkAnswer, Step } from '../../../src/walk/walk.ts';
 import { WalkClient } from './walk-client.ts';

@@ -1,8 +1,8 @@
-import type { Db } from '../../../src/db/connection/db.ts';
+import type { Db } from '../../../src/postgres/db.ts';
 import { sql } from 'kysely';
 import { beforeEach } from 'vitest';
-import { storeEvent } from '../../../src/db/events/event-store.ts';
-import type { Fence } from '../../../src/model/fence.ts';
+import { storeEvent } from '../../../src/events/event-store.ts';
+import type { Fence } from '../../../src/postgres/fenced.ts';
 import { type MigratedDatabase, testDatabase } from '../databases/migrated-database.ts';
 import { MirroredAccount } from '../mirror/mirrored-account.ts';
 import { eventOf } from './signing.ts';

@@ -1,5 +1,5 @@
-import type { EventSink, VerifiedEvent } from '../../../src/model/webhook/verified-event.ts';
-import type { ReceivingAccounts, StoredSecrets } from '../../../src/model/webhook/webhook-secrets.ts';
+import type { EventSink, VerifiedEvent } from '../../../src/events/read-event.ts';
+import type { ReceivingAccounts, StoredSecrets } from '../../../src/events/registration.ts';
 import { SECRET } from './signing.ts';
 
 /** Secrets that have been there for long. */

@@ -1,17 +1,14 @@
 import { sql } from 'kysely';
 import { afterEach } from 'vitest';
-import { createApi } from '../../../src/api/api.ts';
-import { createTransport, type Transport } from '../../../src/api/transport.ts';
-import { PRIORITY } from '../../../src/budget/priorities.ts';
-import {
-  receivingAccounts,
-  type ReceivingAccountsOptions,
-} from '../../../src/db/webhook/receiving-accounts.ts';
-import { webhookStore } from '../../../src/db/webhook/webhook-store.ts';
-import type { Fence } from '../../../src/model/fence.ts';
+import { createApi } from '../../../src/service/api.ts';
+import { createTransport, type Transport } from '../../../src/service/transport.ts';
+import { PRIORITY } from '../../../src/service/rate-groups.ts';
+import { receivingAccounts, type ReceivingAccountsOptions } from '../../../src/events/receiving-accounts.ts';
+import { webhookStore } from '../../../src/events/webhook-store.ts';
+import type { Fence } from '../../../src/postgres/fenced.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
-import { registrar, type RegistrarOptions } from '../../../src/webhooks/registration/registrar.ts';
+import { registrar, type RegistrarOptions } from '../../../src/events/registrar.ts';
 import { type MigratedDatabase, testDatabase } from '../databases/migrated-database.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { openBudget } from '../budget/open-budget.ts';

@@ -4,12 +4,12 @@ import {
   type RegistrationStore,
   type Seen,
   MISMATCHES,
-} from '../../../src/model/webhook/registration.ts';
+} from '../../../src/events/registration.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
-import { REPLACED_MS } from '../../../src/webhooks/receive/judge.ts';
-import { type RegistrarOptions, registrar } from '../../../src/webhooks/registration/registrar.ts';
-import { sameUrl } from '../../../src/webhooks/registration/remedies.ts';
+import { REPLACED_MS } from '../../../src/events/judge.ts';
+import { type RegistrarOptions, registrar } from '../../../src/events/registrar.ts';
+import { sameUrl } from '../../../src/events/decisions.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
 export const PUBLIC_URL = 'https://mirror.example.com';

@@ -1,7 +1,6 @@
 import { signatureHeaders } from '@research-mirror/sandbox/events/signature';
-import type { Scheme } from '../../../src/model/webhook/signature-scheme.ts';
-import type { VerifiedEvent } from '../../../src/model/webhook/verified-event.ts';
-import { readEvent } from '../../../src/webhooks/receive/read-event.ts';
+import type { Scheme } from '../../../src/config/parse-values.ts';
+import { readEvent, type VerifiedEvent } from '../../../src/events/read-event.ts';
 
 /** A secret as the specification describes it: a hex string. */
 export const SECRET = '5f2c9a3b8d1e4f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8';

@@ -5,7 +5,7 @@ import {
   createWebhookServer,
   type WebhookServer,
   type WebhookServerOptions,
-} from '../../../src/webhooks/receive/webhook-server.ts';
+} from '../../../src/events/webhook-server.ts';
 import { MemoryAccounts, MemorySink, storedSecrets } from './receiving-accounts.ts';
 import { envelope, SECRET, signedHeaders } from './signing.ts';
 

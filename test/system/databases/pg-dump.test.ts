@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { LEFT_BEHIND } from '../../../src/db/copy/copied-tables.ts';
+import { LEFT_BEHIND } from '../../../src/postgres/citus.ts';
 import { openTestDatabase } from '../../support/databases/migrated-database.ts';
 import { rowsOf } from '../../support/mirror/copied-mirror.ts';
 import { rowsWith } from '../../support/mirror/search-everything.ts';

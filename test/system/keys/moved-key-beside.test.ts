@@ -1,4 +1,4 @@
-import type { Problem } from '../../../src/model/status/problem.ts';
+import type { Problem } from '../../../src/status/problem.ts';
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createGateway } from '../../support/network/gateway.ts';
-import type { StatusReport } from '../../../src/model/status/status-report.ts';
+import type { StatusReport } from '../../../src/status/status-report.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 
 const KEY = 'sandbox-key-Zr8_a';

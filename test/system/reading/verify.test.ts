@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import type { VerifyReport } from '../../../src/app/verify/run-verify.ts';
-import type { VerifiedCollection } from '../../../src/sync/verify/report.ts';
+import type { VerifyReport } from '../../../src/operate/verify-account.ts';
+import type { VerifiedCollection } from '../../../src/operate/verify-scope.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { rowVersions } from '../../support/mirror/mirror-truth.ts';
 import { createFrozenSystem, type System } from '../../support/processes/system.ts';

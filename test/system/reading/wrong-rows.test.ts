@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
-import type { StatusReport } from '../../../src/model/status/status-report.ts';
+import type { StatusReport } from '../../../src/status/status-report.ts';
 import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 /** Rows that somebody, or the database itself, made wrong: no command calls that equal, complete or healthy. */

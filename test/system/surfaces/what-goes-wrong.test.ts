@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import type { StatusReport } from '../../../src/model/status/status-report.ts';
+import type { StatusReport } from '../../../src/status/status-report.ts';
 import { createGateway, type Gateway } from '../../support/network/gateway.ts';
 import { type Address, createAddress } from '../../support/network/address.ts';
 import { readExamination } from '../../support/processes/doctor.ts';

@@ -1,5 +1,5 @@
 import { collection, COLLECTIONS } from '../../../../src/model/collections.ts';
-import { fieldSource, sliceElements } from '../../../../src/model/json/json-text.ts';
+import { fieldSource, sliceElements } from '../../../../src/model/json-text.ts';
 import type { SourceScope } from './truth-log.ts';
 
 /** One request of a list that was answered with a page. Moments are milliseconds of this machine's clock. */

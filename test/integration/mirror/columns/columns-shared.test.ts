@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { registerOnly } from '../../../../src/mirror/columns/table-columns.ts';
+import { registerOnly } from '../../../../src/mirror/table-columns.ts';
 import { tableOf } from '../../../../src/mirror/table.ts';
 import { inOwnDatabase } from '../../../support/databases/migrated-database.ts';
 import { DbWhere } from '../../../support/mirror/db-where.ts';

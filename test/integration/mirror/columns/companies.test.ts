@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
+import { compareItems } from '../../../../src/operate/compare-rows.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import { createMigratedDatabase, databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { itemsOf, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { arrangeLiveViews } from '../../../../src/mirror/columns/follow-columns.ts';
+import { arrangeLiveViews } from '../../../../src/mirror/table-columns.ts';
 import { createMigratedDatabase, databaseForEach } from '../../../support/databases/migrated-database.ts';
 import { lines } from '../../../support/mirror/lines.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
-import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
+import { Superseded } from '../../../../src/mirror/scope-store.ts';
 import { deleteAllBut, itemsWith, proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { lines } from '../../../support/mirror/lines.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { forgetRows, rememberRows, type Forgetting } from '../../../../src/app/forget/forget-rows.ts';
-import { storeEvent } from '../../../../src/db/events/event-store.ts';
-import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
+import { forgetRows, rememberRows, type Forgetting } from '../../../../src/operate/forget-rows.ts';
+import { storeEvent } from '../../../../src/events/event-store.ts';
+import { compareItems } from '../../../../src/operate/compare-rows.ts';
 import { collection, type ListCollection } from '../../../../src/model/collections.ts';
 import { LeaseLost } from '../../../../src/model/errors.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';

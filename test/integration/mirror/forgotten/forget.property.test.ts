@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { forgetRows } from '../../../../src/app/forget/forget-rows.ts';
-import { storeEvent } from '../../../../src/db/events/event-store.ts';
+import { forgetRows } from '../../../../src/operate/forget-rows.ts';
+import { storeEvent } from '../../../../src/events/event-store.ts';
 import { collection, type CollectionName } from '../../../../src/model/collections.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { runs } from '../../../support/effort.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { sqlState } from '../../../../src/db/connection/sql-state.ts';
-import { followColumns } from '../../../../src/mirror/columns/follow-columns.ts';
-import { openHistory } from '../../../../src/mirror/history/retention.ts';
+import { sqlState } from '../../../../src/postgres/sql-state.ts';
+import { followColumns } from '../../../../src/mirror/table-columns.ts';
+import { openHistory } from '../../../../src/mirror/history.ts';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
 import { lines } from '../../../support/mirror/lines.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { openHistory } from '../../../../src/mirror/history/retention.ts';
+import { openHistory } from '../../../../src/mirror/history.ts';
 import { runs } from '../../../support/effort.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { pruneHistory } from '../../../../src/mirror/history/retention.ts';
+import { pruneHistory } from '../../../../src/mirror/history.ts';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 

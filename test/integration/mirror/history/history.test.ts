@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fenced } from '../../../../src/db/ownership/fenced.ts';
-import { archiveRows, historyColumns } from '../../../../src/mirror/history/archive.ts';
+import { fenced } from '../../../../src/postgres/fenced.ts';
+import { archiveRows, historyColumns } from '../../../../src/mirror/history.ts';
 import { tableOf } from '../../../../src/mirror/table.ts';
 import { lines } from '../../../support/mirror/lines.ts';
 import { changeId, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';

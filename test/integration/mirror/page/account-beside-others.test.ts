@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
-import { nthNewest, predecessor } from '../../../../src/mirror/page/known-rows.ts';
-import { liveAmong } from '../../../../src/mirror/rows/live-rows.ts';
+import { compareItems } from '../../../../src/operate/compare-rows.ts';
+import { nthNewest, predecessor } from '../../../../src/mirror/known-rows.ts';
+import { liveAmong } from '../../../../src/mirror/live-rows.ts';
 import { createMigratedDatabase, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { deleteAllBut, jobs } from '../../../support/mirror/deleting.ts';
 import { itemsOf, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';

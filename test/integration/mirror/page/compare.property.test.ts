@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import {
-  compareItems,
-  type StorageRules,
-  type UnequalItem,
-} from '../../../../src/mirror/page/compare-rows.ts';
+import { compareItems, type StorageRules, type UnequalItem } from '../../../../src/operate/compare-rows.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import { changeId, itemsOf, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 import { runs } from '../../../support/effort.ts';

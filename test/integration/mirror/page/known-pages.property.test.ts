@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readPage } from '../../../../src/api/envelope.ts';
+import { readPage } from '../../../../src/service/envelope.ts';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import type { AbsenceProof } from '../../../../src/model/absence.ts';
 import { KnownPages } from '../../../../src/model/known-pages.ts';

@@ -9,8 +9,8 @@ import {
   predecessor,
   predecessorQuery,
   unfinishedRows,
-} from '../../../../src/mirror/page/known-rows.ts';
-import { sampleKeys } from '../../../../src/mirror/rows/live-rows.ts';
+} from '../../../../src/mirror/known-rows.ts';
+import { sampleKeys } from '../../../../src/mirror/live-rows.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 

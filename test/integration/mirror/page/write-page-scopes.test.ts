@@ -1,10 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PageWrite } from '../../../../src/mirror/page-write.ts';
-import {
-  type CollectionChange,
-  NO_WALK_TOTALS,
-  type WalkEnd,
-} from '../../../../src/mirror/scope/walk-end.ts';
+import { type CollectionChange, NO_WALK_TOTALS, type WalkEnd } from '../../../../src/model/sync-events.ts';
 import { lines } from '../../../support/mirror/lines.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';

@@ -1,7 +1,7 @@
-import { Db } from '../../../../src/db/connection/db.ts';
+import { Db } from '../../../../src/postgres/db.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseWentBack } from '../../../../src/model/errors.ts';
-import { Superseded } from '../../../../src/mirror/scope/scope-row.ts';
+import { Superseded } from '../../../../src/mirror/scope-store.ts';
 import { proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
 import { changeId, itemsOf, MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';

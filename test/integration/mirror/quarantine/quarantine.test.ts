@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PageWrite } from '../../../../src/mirror/page-write.ts';
-import { quarantinedTexts } from '../../../../src/cli/quarantine-action.ts';
-import { itemHash, KEPT } from '../../../../src/mirror/quarantine/update-quarantine.ts';
+import { quarantinedTexts } from '../../../../src/operate/quarantine.ts';
+import { itemHash, KEPT } from '../../../../src/mirror/quarantine.ts';
 import { lines } from '../../../support/mirror/lines.ts';
 import { type MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';

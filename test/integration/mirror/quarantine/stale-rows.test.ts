@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareItems } from '../../../../src/mirror/page/compare-rows.ts';
+import { compareItems } from '../../../../src/operate/compare-rows.ts';
 import type { CollectionName } from '../../../../src/model/collections.ts';
 import { deleteAllBut } from '../../../support/mirror/deleting.ts';
 import { lines } from '../../../support/mirror/lines.ts';

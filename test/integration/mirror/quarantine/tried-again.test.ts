@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { readPage } from '../../../../src/api/envelope.ts';
+import { readPage } from '../../../../src/service/envelope.ts';
 import type { ItemOutcome } from '../../../../src/mirror/page-write.ts';
 import { KnownPages } from '../../../../src/model/known-pages.ts';
 import type { Page } from '../../../../src/model/page.ts';

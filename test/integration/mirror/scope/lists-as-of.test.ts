@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { leastOfScopes } from '../../../../src/mirror/scope/complete-as-of.ts';
+import { leastOfScopes } from '../../../../src/mirror/scope-store.ts';
 import { itemsWith, proveAbsent } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';

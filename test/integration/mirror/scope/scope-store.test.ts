@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DueScopesQuery, openScope, readScope } from '../../../../src/mirror/scope/scope-store.ts';
+import { type DueScopesQuery, openScope, readScope } from '../../../../src/mirror/scope-store.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 import { dueLists } from '../../../support/mirror/due-lists.ts';

@@ -1,0 +1,165 @@
+import { ask, type CommandHandler } from './commands.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import { createFleetStore, DAEMON, livingHolder } from '../postgres/lease.ts';
+import { type Operator, operatorOn } from '../postgres/operator-log.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { KeyRefused, LeaseLost } from '../model/errors.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { Stopped } from '@research-mirror/runtime/service';
+import type { AccountRunner } from './account-runner.ts';
+import { findAccounts, type UnknownKey } from './account-keys.ts';
+import type { Account, ProcessContext } from './account.ts';
+import { AccountHeld, withAccount } from './with-account.ts';
+import type { WorkOptions } from '../postgres/open-mirror.ts';
+import { asProcess } from './process.ts';
+
+/** What a command is asked for: JSON of its row. */
+export interface Asked {
+  readonly collections: readonly CollectionName[];
+}
+
+/** What its row has besides, in JSON: whose accounts, and who asked. Rows of 0.2 do not say who. */
+interface Row {
+  readonly userIds: readonly string[];
+  readonly askedBy?: Operator;
+}
+
+const UNKNOWN: Operator = { databaseUser: null, osUser: null, program: null };
+
+/** What is reported while a command works. */
+export interface CollectionProgress {
+  readonly userId: string;
+  readonly collection: CollectionName;
+}
+
+/** A command that works account by account, in the process that owns the account. */
+export interface AccountCommand<A extends Asked, T, P extends CollectionProgress> {
+  /** `verify`: kind of its rows, and what others see of its process. */
+  readonly name: string;
+  /** Says that it was not done for a collection. */
+  readonly notDone: (userId: string, collection: CollectionName, why: string) => T;
+  readonly work: (account: Account, asked: A, run: CommandRun<P>) => Promise<T[]>;
+}
+
+/** What the work on an account is given. */
+export interface CommandRun<P> {
+  readonly context: ProcessContext;
+  readonly askedBy: Operator;
+  /** The account's own loops go on beside it: the process is a daemon. */
+  readonly isDaemon: boolean;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: P) => void;
+}
+
+/** A refused key, or a lease that is lost or another's, stops that account only. @returns a handler that throws other errors */
+function orNotDone<A extends Asked, T, P extends CollectionProgress>(
+  { notDone }: AccountCommand<A, T, P>,
+  { collections }: A,
+  userId: string,
+) {
+  return (error: unknown): T[] => {
+    if (!(error instanceof KeyRefused || error instanceof LeaseLost)) throw error;
+    return collections.map((name) => notDone(userId, name, messageOf(error)));
+  };
+}
+
+/** Carries the command out in a daemon, for the accounts of its row: one, or those of an older version's row. */
+export function commandHandler<A extends Asked, T, P extends CollectionProgress>(
+  command: AccountCommand<A, T, P>,
+  context: ProcessContext,
+  runners: () => readonly AccountRunner[],
+): CommandHandler {
+  return async (given, { signal, report }) => {
+    const asked = given as A & Row;
+    const { askedBy = UNKNOWN } = asked;
+    const states = new Map<string, P>();
+    const onProgress = (each: P): void => {
+      states.set(`${each.userId}/${each.collection}`, each);
+      report([...states.values()]);
+    };
+    const workOn = async (userId: string): Promise<T[]> => {
+      const account = runners()
+        .find((runner) => runner.userId === userId)
+        ?.current();
+      if (account === undefined) throw new LeaseLost('the daemon does not hold the account at the moment');
+      try {
+        return await command.work(account, asked, { context, askedBy, isDaemon: true, signal, onProgress });
+      } catch (error) {
+        // The account's loops find it out at once, too: they stop, and ask until a key is good.
+        if (error instanceof KeyRefused)
+          for (const name of context.config.collections) account.service.pollDue(name);
+        throw error;
+      }
+    };
+    const all = asked.userIds.map((userId) => workOn(userId).catch(orNotDone(command, asked, userId)));
+    return (await Promise.all(all)).flat();
+  };
+}
+
+export interface RunOptions<P> extends WorkOptions {
+  readonly onProgress: (progress: P) => void;
+}
+
+/**
+ * Does the command for every account of the configured keys: this process takes those that no daemon owns, and leaves
+ * a row for each of the others. When one fails the others are withdrawn.
+ * @returns what was done, and the keys whose account is not known: the service refused them, or did not answer
+ * @throws what keeps all of it from being done; the signal's reason when it is aborted
+ */
+export async function runCommand<A extends Asked, T, P extends CollectionProgress>(
+  config: ServiceConfig,
+  { onProgress, ...options }: RunOptions<P>,
+  command: AccountCommand<A, T, P>,
+  asked: A,
+): Promise<{ readonly results: readonly T[]; readonly unknownKeys: readonly UnknownKey[] }> {
+  return asProcess(config, command.name, options, async ({ context }) => {
+    // Past the line for a connection, which the accounts of this process may fill.
+    const { urgentDb: db, processId, identity, link } = context;
+    const askedBy = await operatorOn(db);
+    const { accounts, unknownKeys } = await findAccounts(context, options.signal);
+    const failed = new AbortController();
+    const signal = AbortSignal.any([options.signal, failed.signal]);
+    const leave = async (userIds: readonly string[], to: string): Promise<T[]> => {
+      const rows = userIds.map((userId) => ({ ...asked, userIds: [userId], askedBy }) satisfies Row);
+      const results = await ask(db, rows, {
+        kind: command.name,
+        to,
+        onProgress: (progress) => {
+          for (const each of progress as P[]) onProgress(each);
+        },
+        lives: async () => (await livingHolder(db, to, identity)) !== undefined,
+        clock: link.clock,
+        signal,
+      });
+      return (results as T[][]).flat();
+    };
+    const take = async (userId: string): Promise<T[]> => {
+      const keys = accounts.get(userId) ?? [];
+      try {
+        return await withAccount(context, { userId, keys, signal }, (account) =>
+          command.work(account, asked, { context, askedBy, isDaemon: false, signal, onProgress }),
+        );
+      } catch (error) {
+        if (!(error instanceof AccountHeld && error.by.command === DAEMON)) throw error;
+        return leave([userId], error.by.processId);
+      }
+    };
+    const { living, accounts: rows } = await createFleetStore(db, processId, identity).look();
+    const byDaemon = Map.groupBy(accounts.keys(), (userId) => {
+      const owner = living.find((each) => each.processId === rows.get(userId)?.owner);
+      return owner?.command === DAEMON ? owner.processId : '';
+    });
+    const parts = Array.from(byDaemon, ([daemon, userIds]) =>
+      daemon === ''
+        ? userIds.map((userId) => take(userId).catch(orNotDone(command, asked, userId)))
+        : [leave(userIds, daemon)],
+    ).flat();
+    try {
+      return { results: (await Promise.all(parts)).flat(), unknownKeys };
+    } catch (error) {
+      failed.abort(new Stopped('the command'));
+      await Promise.allSettled(parts);
+      throw error;
+    }
+  });
+}

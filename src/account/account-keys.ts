@@ -1,0 +1,145 @@
+import { messageOf } from '@research-mirror/runtime/message';
+import type { Clock, Random } from '@research-mirror/runtime/clock';
+import { askKeyOwner, createApi, type Exchange } from '../service/api.ts';
+import type { ServiceGate } from '../service/service-gate.ts';
+import type { Transport } from '../service/transport.ts';
+import { Budget } from '../service/budget.ts';
+import type { BudgetEvent } from '../service/key-budget.ts';
+import type { BudgetStore } from '../service/slot-store.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import { hashOfKey, type Secret } from '../config/secret.ts';
+import { knownKeys, otherService, rememberKey, storedOrigin } from '../postgres/accounts.ts';
+import { createFirstPingStore, OwnerKnown } from '../service/budget-store.ts';
+import type { Db } from '../postgres/db.ts';
+import { AccountMoved, KeyRefused } from '../model/errors.ts';
+import type { Privacy } from '../model/privacy.ts';
+import type { KnownPages } from '../model/known-pages.ts';
+
+/** What a key's client and budget are made of, besides the key. */
+export interface ServiceLink {
+  readonly transport: Transport;
+  /** Of the service: one for all keys. */
+  readonly gate?: ServiceGate;
+  /** Of the process: what was read before, of any account. */
+  readonly known?: KnownPages;
+  readonly privacy?: Privacy;
+  readonly share: number;
+  /** Whether somebody waits to take over what this process gives up; left out: nobody. */
+  readonly isAwaited?: () => boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly scrub: (text: string) => string;
+  readonly onExchange: (exchange: Exchange) => void;
+  readonly onBudgetEvent: (keyHash: string, event: BudgetEvent) => void;
+}
+
+/** Configured keys, where they are stored, and how they are used. */
+interface KeyContext {
+  readonly db: Db;
+  readonly link: ServiceLink;
+  readonly config: Pick<ServiceConfig, 'service'>;
+}
+
+/** Makes the key's client and its budget, which starts from what is stored. */
+export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore) {
+  const keyHash = hashOfKey(key);
+  const budget = new Budget({
+    ...link,
+    keyHash,
+    store,
+    loaded: await store.load(keyHash),
+    onEvent: (event) => link.onBudgetEvent(keyHash, event),
+  });
+  return { keyHash, api: createApi({ ...link, key: key.reveal(), budget }), budget };
+}
+
+/** The keys by owner, as far as earlier runs stored it, and those whose owner has to be asked for. */
+export async function sortKeys(db: Db, keys: readonly Secret[]) {
+  const known = new Map(
+    (await knownKeys(db, keys.map(hashOfKey))).map(({ keyHash, userId }) => [keyHash, userId]),
+  );
+  const byOwner = Map.groupBy(keys, (key) => known.get(hashOfKey(key)) ?? '');
+  const unknown = byOwner.get('') ?? [];
+  byOwner.delete('');
+  return { byOwner, unknown };
+}
+
+/**
+ * Asks the service whose the key is, unless another process has just found out, and stores the answer. The ping's slot
+ * is stored under the key. Whoever takes the account reads the key's budget again, since another process may have used
+ * it until then.
+ * @returns the account
+ * @throws KeyRefused, and what requests throw
+ */
+export async function askOwner(
+  { db, link }: Omit<KeyContext, 'config'>,
+  key: Secret,
+  stop: AbortSignal,
+): Promise<string> {
+  const { keyHash, budget, api } = await linkKey(link, key, createFirstPingStore(db));
+  try {
+    const userId = await askKeyOwner(api, { signal: new AbortController().signal, stop });
+    await rememberKey(db, keyHash, { userId });
+    return userId;
+  } catch (error) {
+    if (error instanceof OwnerKnown) return error.userId;
+    if (error instanceof KeyRefused) await rememberKey(db, keyHash, { error: messageOf(error) });
+    throw error;
+  } finally {
+    budget.close(new Error('the owner of the key was asked'));
+  }
+}
+
+export interface UnknownKey {
+  /** As logs name it: the beginning of its hash. */
+  readonly key: string;
+  readonly error: string;
+}
+
+/**
+ * The accounts of the configured keys, and the keys whose owner is not known. One that is refused, or can't be asked
+ * for, delays no other.
+ * @throws the first key's error, when no account is known at all; the signal's reason
+ */
+export async function findAccounts(context: KeyContext, signal: AbortSignal) {
+  const { byOwner: accounts, unknown } = await sortKeys(context.db, context.config.service.keys);
+  const unknownKeys: UnknownKey[] = [];
+  let first: unknown;
+  for (const key of unknown) {
+    try {
+      const userId = await askOwner(context, key, signal);
+      accounts.set(userId, [...(accounts.get(userId) ?? []), key]);
+    } catch (error) {
+      signal.throwIfAborted();
+      first ??= error;
+      unknownKeys.push({ key: hashOfKey(key).slice(0, 8), error: messageOf(error) });
+    }
+  }
+  if (accounts.size === 0) throw first;
+  return { accounts, unknownKeys };
+}
+
+/** Nothing may be asked or written for an account: another service, or another account, has its keys. */
+export class AccountUnservable extends AccountMoved {}
+
+/**
+ * Leaves out keys that answered for another account. It is asked before anything else is done for an account: no
+ * request may go to a service from which the account was not mirrored.
+ * @param keys of the account, as far as known
+ * @throws AccountUnservable
+ */
+export async function servableKeys(
+  { db, config }: Omit<KeyContext, 'link'>,
+  userId: string,
+  keys: readonly Secret[],
+): Promise<readonly Secret[]> {
+  const { url } = config.service;
+  const origin = (await storedOrigin(db, userId)) ?? url;
+  if (origin !== url) throw new AccountUnservable(otherService(userId, origin, url));
+  const known = await knownKeys(db, keys.map(hashOfKey));
+  const moved = new Map(known.map((each) => [each.keyHash, each.moved]));
+  const left = keys.filter((key) => moved.get(hashOfKey(key)) === undefined);
+  const why = [...moved.values()].find((each) => each !== undefined);
+  if (why !== undefined && left.length === 0) throw new AccountUnservable(why);
+  return left;
+}

@@ -1,0 +1,189 @@
+import { childrenOf, type CollectionName } from '../model/collections.ts';
+import { AccountMoved, KeyRefused, LeaseLost, refusesKey } from '../model/errors.ts';
+import type { Clock, Random } from '@research-mirror/runtime/clock';
+import { isStopped, type Service, service } from '@research-mirror/runtime/service';
+import type { AccountReader } from '../sync/account-reader.ts';
+import type { ReadOutcome } from '../sync/walk-result.ts';
+import {
+  type CollectionLoops,
+  collectionLoops,
+  type ReadingLoop,
+  ReadingLoops,
+  type ReadingStarts,
+} from './loops.ts';
+
+export interface AccountServiceOptions {
+  readonly reader: AccountReader;
+  readonly collections: readonly CollectionName[];
+  /** Work between walks: filling new columns, storing freed slots, forgetting old log rows. */
+  readonly tidy: (signal: AbortSignal) => Promise<void>;
+  /** Asks whether the keys are good again. @throws KeyRefused while they are not */
+  readonly ping: (signal: AbortSignal) => Promise<void>;
+  /** The account's keys are refused, or good again. */
+  readonly onState: (state: 'active' | 'stopped', reason: Error | undefined) => Promise<void>;
+  readonly onFailure: (what: string, error: Error) => void;
+  /**
+   * Whether other processes live, which may have a good key: a refused one then ends the account's service. Left out:
+   * there are none.
+   */
+  readonly hasOthers?: () => boolean;
+  /** More loops that run and end with the account's own; default none. */
+  readonly companions?: readonly Companion[];
+  /** Shared with other accounts of the process; left out: readings begin at once. */
+  readonly starts?: ReadingStarts;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * Runs until the signal aborts. A refused key ends it like all loops of the account, and the ping begins it again.
+ * @throws KeyRefused, LeaseLost; any other error ends the account's service, AccountMoved among them
+ */
+export type Companion = (signal: AbortSignal, follow: Follow) => Promise<never>;
+
+/** Has done what a reading asks for: second readings of suspects, full walks. */
+export type Follow = (outcome: Pick<ReadOutcome, 'suspects' | 'fullWalks'>) => void;
+
+/** The running account: what its schedule, its commands and its hints ring. */
+export interface AccountService extends Service {
+  pollDue(name: CollectionName): void;
+  /**
+   * The run of that moment is due. Call it again and again until the next run is another: it begins the run at once,
+   * or after one that is under way, and begins it again where it came to nothing.
+   */
+  runDue(name: CollectionName, what: 'poll' | 'full', moment: Date): void;
+}
+
+const TIDY_MS = 5_000;
+/** How often (ms) to look whether other processes live, while a key is refused. */
+const OTHERS_MS = 1_000;
+/** A run that is still due this long (ms) after it was begun is begun again, unless it is under way. */
+const BEGIN_AGAIN_MS = { poll: 60_000, full: 300_000 };
+
+/** Keeps one account mirrored until it is stopped, or until it is somebody else's. */
+export function accountService(options: AccountServiceOptions): AccountService {
+  const { reader, clock } = options;
+  const follow: Follow = ({ suspects, fullWalks }) => {
+    for (const name of suspects) ring(name, 'suspects');
+    for (const name of fullWalks) ring(name, 'full');
+  };
+  const loops = new ReadingLoops({
+    clock,
+    random: options.random,
+    starts: options.starts,
+    onOutcome: follow,
+    onFailure: options.onFailure,
+  });
+  const loopsOf = new Map(
+    options.collections.map((name) => {
+      const ringChildren = (): void => {
+        for (const child of childrenOf(name)) ring(child.name, 'due');
+      };
+      return [name, collectionLoops(name, reader, clock, loops, ringChildren)];
+    }),
+  );
+  const ring = (name: CollectionName, which: keyof CollectionLoops): void =>
+    loopsOf.get(name)?.[which].ring();
+
+  /** Runs that were begun: for which moment, and when. */
+  const begun = new Map<ReadingLoop, { readonly moment: number; readonly at: number }>();
+
+  const runDue: AccountService['runDue'] = (name, what, moment) => {
+    const loop = loopsOf.get(name)?.[what];
+    if (loop === undefined || loop.state !== 'rests') return;
+    const last = begun.get(loop);
+    const now = clock.monotonic();
+    if (last?.moment === moment.getTime() && now - last.at < BEGIN_AGAIN_MS[what]) return;
+    begun.set(loop, { moment: moment.getTime(), at: now });
+    loop.ring();
+  };
+
+  const tidyLoop = async (signal: AbortSignal): Promise<never> => {
+    for (;;) {
+      try {
+        await options.tidy(signal);
+      } catch (error) {
+        if (signal.aborted || error instanceof LeaseLost || error instanceof KeyRefused) throw error;
+        options.onFailure('tidying', error as Error);
+      }
+      await clock.sleep(TIDY_MS, signal);
+    }
+  };
+
+  const beside = [
+    ...(options.companions ?? []).map((run) => (signal: AbortSignal) => run(signal, follow)),
+    tidyLoop,
+  ];
+
+  /** @throws the refusal, as soon as other processes live */
+  const waitAlone = async (ms: number, refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
+    const until = clock.monotonic() + ms;
+    for (;;) {
+      if (options.hasOthers?.() === true) throw refusal;
+      const leftMs = until - clock.monotonic();
+      if (leftMs <= 0) return;
+      await clock.sleep(Math.min(OTHERS_MS, leftMs), signal);
+    }
+  };
+
+  /** Waits until a key is good again. @throws the refusal, where another process may have a good one */
+  const untilGood = async (refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
+    await options.onState('stopped', refusal);
+    for (let tries = 0; ; tries += 1) {
+      await waitAlone(refusedKeyWait(tries), refusal, signal);
+      try {
+        await options.ping(signal);
+      } catch (error) {
+        const isFinal = error instanceof LeaseLost || error instanceof AccountMoved;
+        if (signal.aborted || isStopped(error) || isFinal) throw error;
+        if (!(error instanceof KeyRefused)) options.onFailure('ping', error as Error);
+        continue;
+      }
+      // Where this can't be stored the service ends, and the account is soon opened again: sooner than the next ping.
+      await options.onState('active', undefined);
+      return;
+    }
+  };
+
+  /** As at a start: nothing is under way. */
+  const ringAll = (): void => {
+    begun.clear();
+    for (const name of options.collections) {
+      ring(name, 'poll');
+      // Suspects of the last run.
+      ring(name, 'suspects');
+    }
+  };
+
+  const running = service(`account ${reader.userId}`, async ({ signal, ready }) => {
+    ringAll();
+    ready();
+    for (;;) {
+      try {
+        await loops.run(signal, beside);
+      } catch (error) {
+        if (signal.aborted || !refusesKey(error)) throw error;
+        await untilGood(error, signal);
+        ringAll();
+      }
+    }
+  });
+
+  return {
+    ...running,
+    pollDue: (name) => ring(name, 'poll'),
+    runDue,
+  };
+}
+
+/**
+ * How long (ms) a refused key is left alone before each ping (docs/design/ownership.md, "Refused keys"); the last one
+ * repeats.
+ */
+const WAITS_MS = [30_000, 60_000, 300_000] as const;
+const LONGEST_WAIT_MS = 900_000;
+
+/** @param refusals how often it was refused before this time @returns milliseconds */
+export function refusedKeyWait(refusals: number): number {
+  return WAITS_MS[refusals] ?? LONGEST_WAIT_MS;
+}

@@ -1,0 +1,219 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+import type { ServiceConfig } from '../config/config.ts';
+import { collection, COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
+import { refusesKey } from '../model/errors.ts';
+import type { WalkTotals } from '../model/sync-events.ts';
+import type { Operator } from '../postgres/operator-log.ts';
+import { failureMessage } from '../postgres/sql-state.ts';
+import type { AccountReader } from '../sync/account-reader.ts';
+import type { Standing } from '../sync/account-store.ts';
+import type { SyncObserver } from '../sync/reading-context.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from '../sync/walk-result.ts';
+import { type AccountCommand, type CommandRun, runCommand, type RunOptions } from './account-command.ts';
+import type { UnknownKey } from './account-keys.ts';
+import type { Account } from './account.ts';
+
+interface AccountPassOptions {
+  readonly collections: readonly CollectionName[];
+  readonly full: boolean;
+  /** Who lifts the brake of deletions; with `full` only. */
+  readonly acceptDeletions: Operator | false;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** What one pass did of one collection. */
+export interface CollectionPass extends WalkTotals, Omit<Standing, 'completeAsOf'> {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  readonly milliseconds: number;
+  /** Why it was not read to its end; null: it was. */
+  readonly error: string | null;
+  /** Rows that a full walk found missing, without a second proof. */
+  readonly unproven: number;
+  /** As of when everything, deletions included, is mirrored (ISO 8601); null: of no moment yet. */
+  readonly completeAsOf: string | null;
+  /**
+   * Whether `completeAsOf` is at least the pass's beginning less MIRROR_SETTLE, by which replicas may lag; null: the
+   * collection was not read, but rows of it were deleted with those of another one.
+   */
+  readonly complete: boolean | null;
+}
+
+/**
+ * Reads the collections of one account once, side by side. Parents of chosen collections are read, too, and before
+ * them: the items of a list that is not known yet can't be read.
+ * @throws LeaseLost, KeyRefused; the signal's reason
+ */
+export async function passOver(
+  reader: AccountReader,
+  options: AccountPassOptions,
+): Promise<CollectionPass[]> {
+  const { clock, signal } = options;
+  const collections = withParents(options.collections);
+  const neededFrom = reader.completeFromNow();
+  const what = options.full ? 'full' : 'current';
+  const accept = options.full && options.acceptDeletions;
+  const read = async (name: CollectionName): Promise<CollectionPass & Pick<ReadTotals, 'along'>> => {
+    const begin = clock.monotonic();
+    const { totals, error, unproven } = await reader.read(name, { what, signal, accept });
+    const milliseconds = Math.round(clock.monotonic() - begin);
+    const message = error === undefined ? null : failureMessage(error);
+    return { ...noPass(reader.userId, name, message), ...totals, milliseconds, unproven };
+  };
+  const readAll = async (names: readonly CollectionName[]): Promise<Awaited<ReturnType<typeof read>>[]> => {
+    const ended = await Promise.allSettled(names.map(read));
+    const rejected = ended.find((each) => each.status === 'rejected');
+    if (rejected !== undefined) throw rejected.reason;
+    return ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  };
+  const parents = await readAll(collections.filter((name) => parentOf(name) === undefined));
+  signal.throwIfAborted();
+  const reads = [...parents, ...(await readAll(collections.filter((name) => parentOf(name) !== undefined)))];
+  await reader.proveComplete(signal);
+  // Rows that were deleted along with another collection's count for their own, even if that was not read.
+  const { along } = reads.reduce((sum, each) => addTotals(sum, { along: each.along }), NO_TOTALS);
+  const unread = [...along.keys()].filter((name) => !collections.includes(name));
+  const passes = [...reads, ...unread.map((name) => ({ ...noPass(reader.userId, name, null), along }))];
+  // Asked when all are read: the deletion of a list deletes its items, too.
+  return Promise.all(
+    passes.map(async (each) => {
+      const { along: _, ...pass } = each;
+      const { completeAsOf, ...standing } = await reader.standingOf(pass.collection);
+      const deleted = pass.deleted + (along.get(pass.collection) ?? 0);
+      const isRead = collections.includes(pass.collection);
+      const complete = isRead ? completeAsOf !== undefined && completeAsOf >= neededFrom : null;
+      return { ...pass, ...standing, deleted, completeAsOf: completeAsOf?.toISOString() ?? null, complete };
+    }),
+  );
+}
+
+function parentOf(name: CollectionName): CollectionName | undefined {
+  const found = collection(name);
+  return found.kind === 'list' ? found.parent?.collection : undefined;
+}
+
+function withParents(names: readonly CollectionName[]): readonly CollectionName[] {
+  const wanted = new Set([...names, ...names.map(parentOf)]);
+  return COLLECTION_NAMES.filter((name) => wanted.has(name));
+}
+
+/** A pass that did not take place. @param error why; null: nobody asked for it */
+function noPass(userId: string, collection: CollectionName, error: string | null): CollectionPass {
+  const { along: _, ...sums } = NO_TOTALS;
+  const pass = { userId, collection, ...sums, milliseconds: 0, error, unproven: 0 };
+  return { ...pass, liveRows: 0, held: 0, refused: 0, stale: 0, completeAsOf: null, complete: null };
+}
+
+/** What has been read of one collection of one account so far; sums. */
+export interface PassProgress {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  readonly pages: number;
+  readonly items: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+  /** Rows that are read again when the grace period is over, and for how long (ms) they wait; null: none wait. */
+  readonly doubts: { readonly rows: number; readonly milliseconds: number } | null;
+}
+
+/** An observer that sums up pages by account and collection, and reports each new sum. */
+export function sumUp(onProgress: (progress: PassProgress) => void): SyncObserver {
+  const sums = new Map<string, PassProgress>();
+  const add = (
+    { userId, collection }: Pick<PassProgress, 'userId' | 'collection'>,
+    more: (before: PassProgress) => Partial<PassProgress>,
+  ): void => {
+    const name = `${userId}/${collection}`;
+    const before = sums.get(name) ?? { ...NOTHING, userId, collection };
+    const sum = { ...before, ...more(before) };
+    sums.set(name, sum);
+    onProgress(sum);
+  };
+  return {
+    pageWritten: ({ scope, items, inserted, updated }) =>
+      add(scope, (before) => ({
+        pages: before.pages + 1,
+        items: before.items + items,
+        inserted: before.inserted + inserted,
+        updated: before.updated + updated,
+        doubts: null,
+      })),
+    suspectsWait: ({ userId, collection, rows, milliseconds }) =>
+      add({ userId, collection }, () => ({ doubts: { rows, milliseconds } })),
+    deletionsJudged: ({ scope, deleted }) =>
+      add(scope, (before) => ({ deleted: before.deleted + deleted, doubts: null })),
+  };
+}
+
+const NOTHING = { pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, doubts: null } as const;
+
+interface SyncAsked extends Pick<AccountPassOptions, 'collections' | 'full'> {
+  readonly acceptDeletions: boolean;
+}
+
+export interface SyncReport {
+  readonly collections: readonly CollectionPass[];
+  readonly unknownKeys: readonly UnknownKey[];
+  /** Requests sent to read the collections, pings apart, and how many of them were answered with 429. */
+  readonly requests: number;
+  readonly rateLimited: number;
+}
+
+export const SYNC: AccountCommand<SyncAsked, CollectionPass, PassProgress> = {
+  name: 'sync',
+  notDone: noPass,
+  work: syncAccount,
+};
+
+/**
+ * One pass over the collections: by the daemon that owns the accounts, or else by this process.
+ * @throws what keeps all of it from being read; the signal's reason when it is aborted (what was committed is kept)
+ */
+export async function runSync(
+  config: ServiceConfig,
+  options: RunOptions<PassProgress>,
+  asked: SyncAsked,
+): Promise<SyncReport> {
+  const { results, unknownKeys } = await runCommand(config, options, SYNC, asked);
+  return {
+    collections: results,
+    unknownKeys,
+    requests: results.reduce((sum, each) => sum + each.requests, 0),
+    rateLimited: results.reduce((sum, each) => sum + each.rateLimited, 0),
+  };
+}
+
+async function syncAccount(
+  { reader, mirror, store, fence }: Account,
+  asked: SyncAsked,
+  { context: { observers, clock }, askedBy, isDaemon, signal, onProgress }: CommandRun<PassProgress>,
+): Promise<CollectionPass[]> {
+  const sum = sumUp((each) => {
+    if (each.userId === fence.userId) onProgress(each);
+  });
+  const observer: SyncObserver = {
+    ...sum,
+    // The daemon's own polls go on beside a full pass: what they read does not count.
+    pageWritten: (page) => {
+      if (!isDaemon || !asked.full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
+    },
+  };
+  observers.push(observer);
+  try {
+    const acceptDeletions = asked.acceptDeletions && askedBy;
+    const passes = await passOver(reader, { ...asked, acceptDeletions, signal, clock });
+    // Late columns are filled before the command hears that it is done.
+    while (await mirror.backfill(fence)) signal.throwIfAborted();
+    if (!isDaemon) await store.saveState('active', null);
+    return passes;
+  } catch (error) {
+    // In a daemon, the account's loops find it out and store it.
+    if (!isDaemon && refusesKey(error)) await store.saveState('stopped', messageOf(error));
+    throw error;
+  } finally {
+    observers.splice(observers.indexOf(observer), 1);
+  }
+}

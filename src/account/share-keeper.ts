@@ -1,0 +1,228 @@
+import type { Doorbell } from '@research-mirror/runtime/doorbell';
+import { countOf } from '@research-mirror/runtime/figures';
+import type { Logger } from '@research-mirror/runtime/logger';
+import { type Service, service } from '@research-mirror/runtime/service';
+import { hash } from 'node:crypto';
+import type { FleetStore, SeenFleet } from '../postgres/lease.ts';
+import type { ProcessContext } from './account.ts';
+import type { FailureLog } from './failure-log.ts';
+import { ownedBy } from './with-account.ts';
+
+/** An account of this daemon's keys, as the sharing sees it. */
+export interface SharedAccount {
+  readonly userId: string;
+  /**
+   * - `unable`: this daemon can do nothing for it, and leaves it to others
+   * - `waits`: for its turn
+   * - `busy`: being opened, or closed
+   * - `works`: this daemon owns it, and reads it
+   */
+  standing(): 'unable' | 'waits' | 'busy' | 'works';
+  /** It is its turn. */
+  take(): void;
+  /** Ends the work on it and releases it, so that another daemon takes it. */
+  giveUp(): void;
+}
+
+/** Between two looks (ms), where nothing wakes this daemon and no heartbeat runs out. */
+const LOOK_MS = 4_000;
+/** The same while accounts change hands; accounts that are being given up at once, at most. */
+const ROUND_MS = 1_000;
+const MOST_GIVEN_UP = 16;
+/** The same while an account without an owner is another daemon's: who looked at another moment may think otherwise. */
+const LEFT_MS = 250;
+/** Rings (ms) after a look are answered together. */
+const COALESCE_MS = 100;
+/** A heartbeat has run out for certain (ms) after its time. */
+const RUN_OUT_MS = 20;
+/**
+ * After an outage every living process beats again within that time (ms): a heartbeat, and a margin. Until then nobody
+ * is taken for dead: else the first daemon that is back takes the accounts of all others.
+ */
+const PATIENCE_MS = 6_000;
+
+/**
+ * Takes the accounts that are this daemon's (`shareOut`) and free, and gives up those that are another's. A daemon
+ * that saw something older tries in vain to take an account (lease.ts), or leaves it for one more look. A daemon that is
+ * alone asks nothing as long as it owns all its accounts.
+ * @param bell rung when an account here, or another daemon, may have changed
+ */
+export function shareKeeper(
+  context: Pick<ProcessContext, 'processId' | 'hasOthers' | 'interruptedAt' | 'clock'>,
+  log: Pick<Logger, 'info'>,
+  failures: Pick<FailureLog, 'failed'>,
+  store: FleetStore,
+  accounts: () => readonly SharedAccount[],
+  bell: Doorbell,
+): Service {
+  const { processId: self, clock } = context;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let share = '';
+  let wasShared = false;
+  /** Why accounts that wait can't be had, and how many looks in a row found that. */
+  let unavailable = new Map<string, { readonly why: string; readonly looks: number }>();
+
+  /** Tells once why accounts can't be had, at the second look: a process that is stopping is gone by then. */
+  const tellUnavailable = (waiting: readonly SharedAccount[], { living, accounts }: SeenFleet): void => {
+    const before = unavailable;
+    unavailable = new Map();
+    for (const { userId } of waiting) {
+      const row = accounts.get(userId);
+      const owner = living.find(({ processId }) => processId === row?.owner);
+      const isTaken = owner !== undefined && owner.serves === undefined;
+      if (!isTaken && row?.retired !== true) continue;
+      const why = isTaken
+        ? ownedBy(userId, owner)
+        : `account ${userId} is retired; MIRROR_API_KEY has a key of it, which is not used`;
+      const known = before.get(userId);
+      const looks = known?.why === why ? known.looks + 1 : 1;
+      unavailable.set(userId, { why, looks });
+      if (looks === 2) log.info(why);
+    }
+  };
+
+  const tellShare = (own: number, of: number, daemons: number): void => {
+    const as = daemons > 1 ? `one of ${daemons} daemons` : 'the only daemon';
+    const next = `shares out: ${own} of ${countOf(of, 'account')}, as ${as}`;
+    // A daemon that was alone from the start shares nothing.
+    if (next !== share && (daemons > 1 || wasShared)) log.info(next);
+    share = next;
+    wasShared = daemons > 1;
+  };
+
+  /** @returns milliseconds until the next look */
+  const look = async (): Promise<number> => {
+    const able = accounts().filter((each) => each.standing() !== 'unable');
+    const waiting = able.filter((each) => each.standing() === 'waits');
+    if (!context.hasOthers() && waiting.length === 0) return LOOK_MS;
+    const seen = await store.look();
+    const own = seen.living.find(({ processId }) => processId === self);
+    const serves = new Set(able.map(({ userId }) => userId));
+    if (own?.serves === undefined || serves.symmetricDifference(own.serves).size > 0) {
+      await store.offer(serves);
+      if (context.hasOthers()) await store.wakeOthers();
+    }
+    tellUnavailable(waiting, seen);
+
+    const missedAt = Math.max(failedAt, context.interruptedAt());
+    const isPatient = clock.monotonic() - missedAt < PATIENCE_MS;
+    const alive = new Set(seen.living.map(({ processId }) => processId));
+    const owners = new Map<string, string | undefined>();
+    for (const { userId, owner, retired } of seen.accounts.values())
+      if (!retired) owners.set(userId, owner !== null && (isPatient || alive.has(owner)) ? owner : undefined);
+    // Another version may share out by another rule: what its daemons own is left alone, as with commands. Where this
+    // one's row was removed, or the database went back, it is alone until the next heartbeat makes the row again.
+    const me = { id: self, serves, prompt: true };
+    const daemons = seen.living.flatMap(({ processId, version, serves: offered, prompt }) => {
+      if (processId === self) return [me];
+      const isPeer = offered !== undefined && version === own?.version;
+      return isPeer ? [{ id: processId, serves: offered, prompt }] : [];
+    });
+    if (own === undefined) daemons.push(me);
+    const targets = shareOut(owners, daemons);
+
+    let isLeft = false;
+    let isMoving = false;
+    let givenUp = 0;
+    for (const account of able) {
+      const target = targets.get(account.userId);
+      const owner = owners.get(account.userId);
+      if (target === self) {
+        // Also its own that it does not work on, as after a failure.
+        if ((owner !== undefined && owner !== self) || account.standing() !== 'waits') continue;
+        account.take();
+        isMoving = true;
+      } else if (target !== undefined && owner === undefined) isLeft = true;
+      else if (target !== undefined && owner === self) {
+        isMoving = true;
+        // Those that are being closed count, too.
+        givenUp += 1;
+        if (givenUp <= MOST_GIVEN_UP && account.standing() === 'works') account.giveUp();
+      }
+    }
+    tellShare([...targets.values()].filter((target) => target === self).length, serves.size, daemons.length);
+    if (isLeft) return LEFT_MS;
+    if (isMoving || isPatient) return ROUND_MS;
+    const leftMs = seen.living.filter((each) => each !== own).map((each) => Math.max(0, each.leftMs));
+    return Math.min(LOOK_MS, ...leftMs.map((ms) => ms + RUN_OUT_MS));
+  };
+
+  return service('sharing', async ({ signal, ready }) => {
+    ready();
+    try {
+      for (;;) {
+        let waitMs = ROUND_MS;
+        try {
+          waitMs = await look();
+        } catch (error) {
+          failures.failed('sharing', 'sharing accounts out', error);
+          failedAt = clock.monotonic();
+        }
+        await clock.sleep(Math.min(COALESCE_MS, waitMs), signal);
+        await bell.heardWithin(waitMs, clock, signal);
+      }
+    } finally {
+      // Before its accounts are released: nobody leaves them to this daemon then.
+      await store.withdraw().catch(() => {});
+      await store.wakeOthers();
+    }
+  });
+}
+
+/** A daemon that takes part in the sharing. */
+export interface FleetDaemon {
+  readonly id: string;
+  /** User IDs of the accounts that it has a good key of. */
+  readonly serves: ReadonlySet<string>;
+  /** Its last heartbeat is so fresh that it takes at once what it is given. */
+  readonly prompt: boolean;
+}
+
+/**
+ * Which daemon is to own which account: rendezvous hashing with bounded loads. Accounts that the same daemons serve are
+ * a group; groups with the fewest daemons come first. As many places as a group has accounts are given out, each to the
+ * daemon with the fewest so far, the oldest first. One account after the other then goes to the daemon with the highest
+ * hash among those that have a place left. So where all have the same keys, each of d daemons has ⌊n/d⌋ or ⌈n/d⌉ of n.
+ *
+ * Who owns an account now changes nothing, so all daemons come to the same, and nothing flaps. One exception: a daemon
+ * whose heartbeat is late is given nothing, and keeps what it has.
+ * @param owners of all accounts, by user ID; undefined: no living process owns it
+ * @param daemons the oldest first
+ * @returns daemon by user ID; left out: accounts of late daemons, and those that no prompt daemon serves
+ */
+export function shareOut(
+  owners: ReadonlyMap<string, string | undefined>,
+  daemons: readonly FleetDaemon[],
+): ReadonlyMap<string, string> {
+  const late = new Set(daemons.filter(({ prompt }) => !prompt).map(({ id }) => id));
+  const groups = Map.groupBy([...owners.keys()].toSorted(), (userId) =>
+    daemons
+      .filter(({ serves }) => serves.has(userId))
+      .map(({ id }) => id)
+      .join(),
+  );
+  const targets = new Map<string, string>();
+  const loads = new Map(daemons.map(({ id }) => [id, 0]));
+  const load = (id: string): number => loads.get(id) ?? 0;
+  const named = [...groups].map(([ids, group]) => ({ ids: ids.split(','), group }));
+  for (const { ids, group: all } of named.toSorted((a, b) => a.ids.length - b.ids.length)) {
+    const servers = ids.filter((id) => id !== '' && !late.has(id));
+    if (servers.length === 0) continue;
+    const group = all.filter((userId) => !late.has(owners.get(userId) ?? ''));
+    const places = new Map<string, number>();
+    for (const _ of group) {
+      const least = servers.reduce((best, id) => (load(id) < load(best) ? id : best));
+      loads.set(least, load(least) + 1);
+      places.set(least, (places.get(least) ?? 0) + 1);
+    }
+    for (const userId of group) {
+      const choices = [...places]
+        .filter(([, left]) => left > 0)
+        .map(([id, left]) => ({ id, left, weight: hash('sha256', `${id} ${userId}`) }));
+      const choice = choices.reduce((best, next) => (next.weight > best.weight ? next : best));
+      places.set(choice.id, choice.left - 1);
+      targets.set(userId, choice.id);
+    }
+  }
+  return targets;
+}

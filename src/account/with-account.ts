@@ -1,0 +1,133 @@
+import type { Secret } from '../config/secret.ts';
+import { databaseTime } from '../postgres/db.ts';
+import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../postgres/lease.ts';
+import type { Fence } from '../postgres/fenced.ts';
+import { Account, type ProcessContext } from './account.ts';
+import { servableKeys } from './account-keys.ts';
+import { openInstallation } from '../postgres/installation.ts';
+import { recordRecovery } from '../postgres/hold.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { DatabaseWentBack, LeaseLost } from '../model/errors.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+
+/** Wait (ms) before another attempt to store it. */
+const AGAIN_MS = 1_000;
+
+/**
+ * Does work on an account that this process owns. If it finds that the database went back, that is stored before
+ * anything else: whoever opens an account then reads it again. The attempt is repeated until the database takes it,
+ * since nobody else may have noticed.
+ * @throws what `task` throws; the signal's reason
+ */
+async function notingRecovery<T>(
+  { db, link: { clock }, log }: Pick<ProcessContext, 'db' | 'link' | 'log'>,
+  fence: Fence,
+  signal: AbortSignal,
+  task: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    if (!(error instanceof DatabaseWentBack)) throw error;
+    for (;;) {
+      try {
+        if (error.by === 'commits') await recordRecovery(db, fence, error);
+        // A new timeline is compared with the stored one: of several processes that see it, one stores it.
+        else await openInstallation({ db, host: undefined, clock }, signal);
+        throw error;
+      } catch (cause) {
+        if (!(cause instanceof DatabaseUnavailable)) throw cause;
+        log.warn(`account ${fence.userId}: ${messageOf(error)}; this is not stored yet: ${messageOf(cause)}`);
+        await clock.sleep(AGAIN_MS, signal);
+      }
+    }
+  }
+}
+
+type Owner = Pick<ProcessContext, 'urgentDb' | 'processId' | 'identity'>;
+
+/** A living process owns the account: nothing was done. */
+export class AccountHeld extends LeaseLost {
+  readonly by: Holder;
+  constructor(userId: string, by: Holder) {
+    super(ownedBy(userId, by));
+    this.by = by;
+  }
+}
+
+interface UsedAccount {
+  readonly userId: string;
+  readonly keys: readonly Secret[];
+  readonly signal: AbortSignal;
+  /** Takes the account; left out: tries once. */
+  readonly take?: () => Promise<Fence>;
+  /** Ends the work, since the account is not this process's any more, or has to be opened again. */
+  readonly end?: () => void;
+  /** Called when the work has ended, before the account is closed. */
+  readonly beforeClose?: () => void;
+}
+
+/**
+ * Takes the account, opens it, does `work` and closes it.
+ * @throws AccountRetired, AccountHeld, AccountUnservable; errors of `work`
+ */
+export async function withAccount<T>(
+  context: ProcessContext,
+  { userId, keys, signal, take = () => takeFor(context, userId), end, beforeClose }: UsedAccount,
+  work: (account: Account) => Promise<T>,
+): Promise<T> {
+  await ensureAccount(context.db, userId, await databaseTime(context.db));
+  await servableKeys(context, userId, keys);
+  const fence = await take();
+  const noting = <R>(task: () => Promise<R>): Promise<R> => notingRecovery(context, fence, signal, task);
+  // At once: it may stand in line for longer than the heartbeat leaves accounts that nobody works on.
+  context.owned.add(fence, end);
+  let account: Account;
+  try {
+    // Anew: it may have waited for its turn for days, and a key may be another account's since.
+    const good = await servableKeys(context, userId, keys);
+    account = await noting(() => context.starts.begin(() => Account.open(context, fence, good), signal));
+  } catch (error) {
+    context.owned.remove(fence);
+    // Where the database is away, it becomes a stray, which a heartbeat gives up.
+    await releaseAccount(context.urgentDb, fence).catch(() => {});
+    await context.onReleased();
+    throw error;
+  }
+  try {
+    return await noting(() => work(account));
+  } finally {
+    beforeClose?.();
+    await account.close();
+  }
+}
+
+/**
+ * Does `work` under the account's lease, without opening the account.
+ * @throws AccountRetired, AccountHeld; errors of `work`
+ */
+export async function withLease<T>(
+  owner: Owner,
+  userId: string,
+  work: (fence: Fence) => Promise<T>,
+): Promise<T> {
+  const fence = await takeFor(owner, userId);
+  try {
+    return await work(fence);
+  } finally {
+    await releaseAccount(owner.urgentDb, fence);
+  }
+}
+
+/** @throws AccountRetired, AccountHeld */
+export async function takeFor({ urgentDb, processId, identity }: Owner, userId: string): Promise<Fence> {
+  const taken = await takeAccount(urgentDb, userId, processId, identity);
+  if (taken.state === 'owned') throw new AccountHeld(userId, taken.by);
+  return taken.fence;
+}
+
+/** That another process owns the account, for people. */
+export function ownedBy(userId: string, { command, pid, here }: Holder): string {
+  const where = here ? `process ${pid}` : `process ${pid} on another machine`;
+  return `account ${userId} is held by "research-mirror ${command}" (${where})`;
+}

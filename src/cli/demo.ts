@@ -1,0 +1,234 @@
+import { runDaemon } from '../daemon/run-daemon.ts';
+import type { PassProgress } from '../account/pass.ts';
+import type { Config, ServiceConfig } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { isStopped } from '@research-mirror/runtime/service';
+import { type Sandbox, startSandbox } from '@research-mirror/sandbox/start-sandbox';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { isPortFree } from '@research-mirror/embedded-postgres/ports';
+import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { readOrCreate } from '@research-mirror/runtime/read-or-create';
+import { DEMO_KEY, demoConfig, keptPort, portOf, SERVICE_PORT, unreadable } from '../terminal/demo-folder.ts';
+import { demoFolder, workOptions } from '../terminal/open-mirror.ts';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { Progress } from '../terminal/progress.ts';
+import { shortPath, type Shell } from '../terminal/shell.ts';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+// What is prepared in the demo, so that its features show: an item that can't be mirrored, a list that is deleted once
+// it was mirrored.
+
+/** Name of a file in the demo's folder: the list that was deleted there. */
+const DELETED_LIST = 'deleted-list';
+
+/** Postgres has no such number: the entry goes to quarantine. */
+const UNSTORABLE = '{"object":"watch_entry","id":"demo-unstorable","name":"Unstorable Ltd","score":1e200000}';
+
+/** Deletes a list at the service, the first time that the demo has mirrored its lists. */
+async function deleteOneList(controlUrl: string, folder: string): Promise<void> {
+  if (existsSync(join(folder, DELETED_LIST))) return;
+  const answer = await fetch(`${controlUrl}/truth?collection=lists`);
+  const [first = ''] = (await answer.text()).split('\n');
+  const { list_id: id } = JSON.parse(first) as { list_id: number };
+  await writeFile(join(folder, DELETED_LIST), `${id}\n`);
+  await mutate(controlUrl, { op: 'delete', collection: 'lists', id: String(id) });
+}
+
+async function mutate(controlUrl: string, mutation: Readonly<Record<string, string>>): Promise<void> {
+  const answer = await fetch(`${controlUrl}/mutations`, { method: 'POST', body: JSON.stringify([mutation]) });
+  await answer.arrayBuffer();
+}
+
+export async function demoAction(shell: Shell): Promise<ExitCode> {
+  const config = loadConfig(shell.env, 'database');
+  const folder = demoFolder(config);
+  const progress = new Progress(shell);
+  try {
+    const sandbox = await startDemoService(folder, shell);
+    if (sandbox === undefined) {
+      progress.say(`a demo runs here already:\n${await addressLines(folder)}\n`);
+      return EXIT.DONE;
+    }
+    try {
+      // The service remembers it at the next start, and refuses to have it twice.
+      const item = { collection: 'watchlist', id: 'demo-unstorable', source: UNSTORABLE };
+      await mutate(sandbox.controlUrl, { op: 'insert', ...item });
+      await runDemo(shell, await ofDemo(config, folder, sandbox), sandbox, progress);
+    } finally {
+      await sandbox.stop();
+    }
+  } catch (error) {
+    if (!isStopped(error)) throw error;
+  } finally {
+    progress.end();
+  }
+  return EXIT.DONE;
+}
+
+async function runDemo(
+  shell: Shell,
+  config: ServiceConfig,
+  sandbox: Sandbox,
+  progress: Progress,
+): Promise<void> {
+  const sums = new Map<string, PassProgress>();
+  let listsMirrored = false;
+  // A killed demo has the account for a moment yet, an older version's for as long as it runs: until then nothing new
+  // is shown, which must not look like a defect.
+  if ((await embeddedState(config.dataDir)) === 'running') {
+    progress.say(
+      "the demo's database runs already (another command uses it, or a demo was killed): " +
+        'mirroring goes on as soon as nobody else does it',
+    );
+  }
+  const lines = await addressLines(config.dataDir);
+  progress.say(`starting: emulated service, embedded Postgres in ${shortPath(config.dataDir)}, daemon …`);
+  await runDaemon(config, {
+    ...workOptions(shell, config),
+    onReady: () => progress.say(welcome(lines, config.dataDir)),
+    onProgress: (each) => {
+      sums.set(each.collection, each);
+      progress.show(progressLine([...sums.values()]));
+      if (each.collection !== 'list_items' || listsMirrored) return;
+      listsMirrored = true;
+      deleteOneList(sandbox.controlUrl, config.dataDir).catch(() => {});
+    },
+  });
+}
+
+async function ofDemo(config: Config, folder: string, sandbox: Sandbox): Promise<ServiceConfig> {
+  const webhookPort = await keptPort(folder, 'webhook-port');
+  return {
+    ...demoConfig(config, folder, sandbox.url),
+    http: { ...config.http, host: '127.0.0.1', port: await keptPort(folder, 'page-port') },
+    // The emulated service runs beside it: loopback is as public as need be.
+    webhook: {
+      ...config.webhook,
+      publicUrl: `http://127.0.0.1:${webhookPort}`,
+      host: '127.0.0.1',
+      port: webhookPort,
+    },
+  };
+}
+
+async function addressLines(folder: string): Promise<string> {
+  const at = async (name: Parameters<typeof portOf>[1]): Promise<string> =>
+    `http://127.0.0.1:${await portOf(folder, name)}`;
+  return [
+    '',
+    `  status page        ${await at('page-port')}/`,
+    `  emulated service   ${await at(SERVICE_PORT)} (key ${DEMO_KEY}), control API ${await at('control-port')}`,
+  ].join('\n');
+}
+
+function welcome(addresses: string, dataDir: string): string {
+  return [
+    addresses,
+    '',
+    '  Look at the mirror from another terminal, in this folder:',
+    '    npx research-mirror sql "select status, count(*) from research_jobs_live group by status"',
+    '    npx research-mirror status',
+    '    npx research-mirror events',
+    '    npx research-mirror verify research_jobs watchlist    (some seconds; all of it: some minutes)',
+    '',
+    '  Prepared in it: a service that is two weeks old, an item that can’t be mirrored (quarantine), and a list that the',
+    '  service deletes once it is mirrored',
+    '  (sql "select list_id, _deleted_at from lists"; two minutes).',
+    '',
+    `  Ctrl-C ends it; the next demo goes on with its data, or anew once ${shortPath(dataDir)} is removed.`,
+    '',
+  ].join('\n');
+}
+
+function progressLine(sums: readonly PassProgress[]): string {
+  const rows = sums.reduce((sum, { inserted }) => sum + inserted, 0);
+  const changes = sums.reduce((sum, { updated }) => sum + updated, 0);
+  const parts = sums.flatMap(({ collection, inserted }) =>
+    inserted > 0 ? [`${collection} ${formatCount(inserted)}`] : [],
+  );
+  const which = parts.length === 0 ? '' : ` (${parts.join(' · ')})`;
+  return `mirrored: ${countOf(rows, 'new row')}${which}, ${countOf(changes, 'change')}`;
+}
+
+const DEMO_USER = 1001;
+
+/** A service that has been used for two weeks, by people who research companies that are on their lists. */
+const WORLD: Partial<SandboxOptions> = {
+  ageDays: 14,
+  overlap: 0.5,
+  jobCredits: 1,
+  newJobsPerMinute: 3,
+  newBulkJobsPerMinute: 0.05,
+  newListsPerMinute: 0.02,
+  newListItemsPerMinute: 3,
+  newWatchEntriesPerMinute: 0.1,
+  scoreChangesPerMinute: 3,
+  failedShare: 0.08,
+  retriedShare: 0.25,
+  stuckShare: 0.005,
+};
+
+/** What listens on the port and says nothing for so long is no demo, milliseconds. */
+const PATIENCE = 10_000;
+
+/**
+ * Starts the demo's emulated service: the same one at each start, as to its world, what was asked of it, and where it
+ * is. Another world would change every row of the mirror, one without our webhook looks as if another program had
+ * removed it, and at another address it would be refused as another service. All is kept beside the database.
+ * @returns undefined where another demo of this folder runs
+ * @throws Unusable where something else has the port
+ */
+async function startDemoService(folder: string, shell: Shell): Promise<Sandbox | undefined> {
+  await ensureWritableFolder(folder);
+  if (existsSync(join(folder, 'epoch'))) {
+    throw new Unusable(`${shortPath(folder)} is of research-mirror 0.1: begin anew by removing it`);
+  }
+  const world = await worldOf(folder, shell);
+  const port = await portOf(folder, SERVICE_PORT);
+  if (!(await isPortFree(port))) {
+    if (await isDemo(port, shell.signal)) return undefined;
+    throw new Unusable(
+      `something else uses port ${port}, at which the demo's mirror knows its service (${shortPath(join(folder, SERVICE_PORT))}): ` +
+        `stop what uses it, or begin anew by removing the folder ${shortPath(folder)}`,
+    );
+  }
+  // Looked for only now: while another demo runs, this port of it is taken, too.
+  const controlPort = await keptPort(folder, 'control-port');
+  const keys = `${DEMO_KEY}=${DEMO_USER}`;
+  const memory = join(folder, 'service-memory');
+  return startSandbox({ ...world, port, controlPort, keys, memory }, shell.clock);
+}
+
+const WORLD_FILE = 'world.json';
+
+/** As the first start made it. */
+async function worldOf(folder: string, shell: Shell): Promise<Partial<SandboxOptions>> {
+  const world = await readOrCreate(join(folder, WORLD_FILE), () =>
+    JSON.stringify({ ...WORLD, epoch: new Date(shell.clock.now()).toISOString() }),
+  );
+  try {
+    return JSON.parse(world) as Partial<SandboxOptions>;
+  } catch {
+    throw unreadable(folder, WORLD_FILE, 'JSON');
+  }
+}
+
+/** Whether a demo's service answers there. It is asked once: each request counts in the rate limit of its account. */
+async function isDemo(port: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/ping`, {
+      headers: { authorization: `Bearer ${DEMO_KEY}` },
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
+    });
+    return ((await response.json()) as { user_id?: unknown } | null)?.user_id === DEMO_USER;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { InvalidConfig } from '../config/parse-values.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { parseEnv } from 'node:util';
+import { type Environment, readTextFile, secretsOf } from '../config/environment.ts';
+import type { Shell } from '../terminal/shell.ts';
+
+/**
+ * What `.env` in the folder `cwd` adds to the environment: names that the environment does not set itself.
+ * No such file is no problem; one that can't be read is.
+ */
+export function dotEnvAdditions(env: Environment, path = '.env'): Record<string, string> {
+  let text: string;
+  try {
+    text = readTextFile(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return {};
+    throw new InvalidConfig([`.env: can't be read: ${messageOf(error)}`]);
+  }
+  const slips = linesWithoutMeaning(text);
+  if (slips.length > 0) {
+    throw new InvalidConfig([
+      `.env: line ${slips.join(', ')} says nothing (NAME=value, or a comment after #)`,
+    ]);
+  }
+  const variables = Object.entries(parseEnv(text));
+  const strange = variables.map(([name]) => name).filter((name) => !/^[\x21-\x7e]+$/.test(name));
+  if (strange.length > 0) {
+    const names = strange.map((name) => JSON.stringify(name).slice(0, 80)).join(', ');
+    throw new InvalidConfig([
+      `.env: no variable is called ${names}: write NAME=value, the name in plain letters, digits and _`,
+    ]);
+  }
+  const additions: Record<string, string> = {};
+  for (const [name, value] of variables) {
+    if (value !== undefined && env[name] === undefined) additions[name] = value;
+  }
+  return additions;
+}
+
+/**
+ * Numbers of lines that set nothing, which would be passed over silently: "MIRROR_API_KEY abc". Values in quotes
+ * may go over several lines.
+ */
+function linesWithoutMeaning(text: string): number[] {
+  const outside = text.replaceAll(QUOTED, (value) => `=${value.replaceAll(/[^\n]/g, '')}`);
+  return outside
+    .split('\n')
+    .flatMap((line, index) => (/^\s*(#.*)?$|=/.test(line.replace('\r', '')) ? [] : [index + 1]));
+}
+
+const QUOTED = /=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)/g;
+
+/**
+ * What comes before every command's work: `.env` is added, for libraries too (`PG*`, `HTTPS_PROXY`), and what of it all
+ * is secret is kept out of every text. Node reads NODE_EXTRA_CA_CERTS only when it starts: one that comes from `.env` is
+ * made good here.
+ * @param env `process.env`, which is changed
+ * @throws InvalidConfig
+ */
+export function readEnvironment({ env, scrubber }: Shell): void {
+  const additions = dotEnvAdditions(env);
+  Object.assign(env, additions);
+  scrubber.hide(...secretsOf(env));
+  const certificates = additions['NODE_EXTRA_CA_CERTS'];
+  if (certificates === undefined || certificates === '') return;
+  try {
+    setDefaultCACertificates([...getCACertificates('default'), readFileSync(certificates, 'utf8')]);
+  } catch (error) {
+    throw new InvalidConfig([`NODE_EXTRA_CA_CERTS: can't be used: ${messageOf(error)}`]);
+  }
+}

@@ -1,0 +1,21 @@
+import { runDaemon } from '../daemon/run-daemon.ts';
+import { loadConfig } from '../config/load.ts';
+import { isStopped } from '@research-mirror/runtime/service';
+import { workOptions } from '../terminal/open-mirror.ts';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { terminalOf, type Shell } from '../terminal/shell.ts';
+
+export async function startAction(shell: Shell): Promise<ExitCode> {
+  const config = loadConfig(shell.env, 'service');
+  try {
+    shell.signal.throwIfAborted();
+    await runDaemon(config, {
+      ...workOptions(shell, config, shell.out, 'info'),
+      toTerminal: terminalOf(shell),
+    });
+  } catch (error) {
+    // Interrupted while it was still starting: that, too, is a clean stop.
+    if (!isStopped(error)) throw error;
+  }
+  return EXIT.DONE;
+}

@@ -1,0 +1,258 @@
+import { ClassifiedError } from '@research-mirror/runtime/errors';
+import leven from 'leven';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { collection, COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
+import { KEY_FIELDS } from '../model/privacy.ts';
+import { Secret } from './secret.ts';
+
+// Parsers of single values. They throw InvalidValue, which says what is legal.
+
+function matching(pattern: RegExp, why: string): (text: string) => string {
+  return (text) => (pattern.test(text) ? text : refuse(text, why));
+}
+
+export function parseChoice<const T extends string>(choices: readonly T[]): (text: string) => T {
+  return (text) =>
+    choices.find((choice) => choice === text.toLowerCase()) ??
+    refuse(text, `is none of ${choices.join(', ')}`);
+}
+
+export function parseSwitch(text: string): boolean {
+  return parseChoice(['on', 'off'])(text) === 'on';
+}
+
+export function parseInteger(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= least && value <= most
+      ? value
+      : refuse(text, `is no whole number from ${least} to ${most}`);
+  };
+}
+
+/** 0 takes a free port. */
+export const parsePort = parseInteger(0, 65_535);
+
+export function parseShare(text: string): number {
+  const value = /^(\d+(\.\d*)?|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
+  return value > 0 && value <= 1 ? value : refuse(text, 'is no share: over 0, up to 1, such as 0.8');
+}
+
+const UNITS = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
+
+/** A hundred years. A longer duration is a slip of the keyboard, and dates would overflow. */
+const LONGEST_MS = 36_525 * UNITS.d;
+
+/** Parses a duration such as `60s`, `1.5h` or `400d` into milliseconds. @param least the shortest one that is legal */
+export function parseDuration(least: string): (text: string) => number {
+  return (text) => {
+    const ms = milliseconds(text);
+    if (ms < milliseconds(least)) refuse(text, `is too short: at least ${least}`);
+    return ms <= LONGEST_MS ? ms : refuse(text, 'is too long: at most 36525d');
+  };
+}
+
+function milliseconds(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text);
+  if (match === null) refuse(text, 'is no duration: a number and a unit, such as 60s, 15m, 12h or 400d');
+  return Math.round(Number(match[1]) * UNITS[match[2] as keyof typeof UNITS]);
+}
+
+/** Keeps the text: credits are decimal, and no digit may be lost. */
+export const parseAmount = matching(/^\d+(\.\d+)?$/, 'is no amount, such as 100 or 12.50');
+
+/** `forMs` undefined: superseded versions are kept for ever. */
+export type History = { readonly kept: false } | { readonly kept: true; readonly forMs: number | undefined };
+
+/** Parses `on`, `off`, or how long superseded versions are kept: an hour at least. */
+export function parseHistory(text: string): History {
+  const choice = text.toLowerCase();
+  if (choice === 'on') return { kept: true, forMs: undefined };
+  if (choice === 'off') return { kept: false };
+  if (!/^\d/.test(text)) return refuse(text, 'is none of on, off, and no duration such as 400d');
+  return { kept: true, forMs: parseDuration('1h')(text) };
+}
+
+/** Keeps the name short: `<schema>_sync` and names made of it must stay within Postgres's 63 bytes. */
+export function parseSchema(text: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,39}$/.test(text)) {
+    refuse(text, 'is no schema name: a small letter or _, then up to 39 small letters, digits or _');
+  }
+  if (text.startsWith('pg_') || text === 'information_schema') refuse(text, 'is reserved by Postgres');
+  return text;
+}
+
+/** Gives the absolute path of a folder that has the programs of a PostgreSQL server. */
+export function parsePostgresFolder(text: string): string {
+  const folder = resolve(text);
+  const missing = ['postgres', 'initdb'].find((name) => !existsSync(join(folder, name)));
+  if (missing === undefined) return folder;
+  throw new InvalidValue(
+    `${folder} has no ${missing}: name the folder of a PostgreSQL server's programs, such as /usr/lib/postgresql/18/bin`,
+  );
+}
+
+export function parseHost(text: string): string {
+  if (/^[A-Za-z0-9._:%[\]-]+$/.test(text)) return text.replace(/^\[(.*)\]$/, '$1');
+  return refuse(text, 'is no host name or address to listen on');
+}
+
+/** A field name of HTTP, RFC 9110 section 5.1. */
+export const parseHeaderName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is no name of an HTTP header');
+
+/** Gives the catalogue's order, without repetitions. A collection can't be read without its parent. */
+export function parseCollections(text: string): readonly CollectionName[] {
+  if (text === 'all') return COLLECTION_NAMES;
+  const names = splitList(text).map(parseCollection);
+  for (const name of names) {
+    const entry = collection(name);
+    const parent = entry.kind === 'list' ? entry.parent?.collection : undefined;
+    if (parent !== undefined && !names.includes(parent)) {
+      throw new InvalidValue(`${name} needs ${parent} too: its paths are found there`);
+    }
+  }
+  return COLLECTION_NAMES.filter((name) => names.includes(name));
+}
+
+/**
+ * Parses `collection.field,…` and, without `keysToo`, `collection.**.field`.
+ * @param keysToo whether key fields may be named: no row is stored without its key, no event finds one
+ */
+export function parseFields(keysToo: boolean) {
+  return (text: string): Readonly<Record<CollectionName, readonly string[]>> => {
+    const fields = forEachCollection<string[]>(() => []);
+    for (const entry of splitList(text)) {
+      const [, before = '', field = ''] =
+        /^([^.]+)\.(.+)$/.exec(entry) ?? refuse(entry, 'is no collection.field');
+      const name = parseCollection(before);
+      if (!keysToo && KEY_FIELDS.has(field.replace(/^\*\*\./, ''))) {
+        throw new InvalidValue(
+          `${entry} is a key, by which rows and events are found: it can't be left out or hashed`,
+        );
+      }
+      fields[name].push(field);
+    }
+    return fields;
+  };
+}
+
+/** A record with an entry for every collection. */
+export function forEachCollection<T>(make: (name: CollectionName) => T): Readonly<Record<CollectionName, T>> {
+  return Object.fromEntries(COLLECTION_NAMES.map((name) => [name, make(name)])) as Record<CollectionName, T>;
+}
+
+function parseCollection(name: string): CollectionName {
+  const found = COLLECTION_NAMES.find((match) => match === name);
+  if (found !== undefined) return found;
+  throw new InvalidValue(
+    `there is no collection ${JSON.stringify(name)}${suggestion(name, COLLECTION_NAMES)}: ${COLLECTION_NAMES.join(', ')}`,
+  );
+}
+
+/** Splits at commas and line breaks; empty parts don't count. */
+export function splitList(text: string): string[] {
+  return text
+    .split(/[,\r\n]/)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** Parses one key, or several separated by commas or line breaks. Messages quote no key. */
+export function parseKeys(text: string): readonly Secret[] {
+  const keys = [...new Set(splitList(text))];
+  if (keys.length === 0) throw new InvalidValue('holds no key');
+  return keys.map((key, index) => {
+    const which = keys.length === 1 ? 'the key' : `key ${index + 1} of ${keys.length}`;
+    if (/^bearer\s/i.test(key)) {
+      throw new InvalidValue(`${which} begins with the word Bearer: only the key itself`);
+    }
+    if (/^(["']).*\1$/.test(key)) throw new InvalidValue(`${which} stands in quotes: leave them out`);
+    return headerSecret(key, `${which} `);
+  });
+}
+
+/** Parses the token that the status page, the API and the metrics ask for. A shorter one can be guessed. */
+export function parseToken(text: string): Secret {
+  if (text.length < 16) throw new InvalidValue('is too short: at least 16 characters');
+  return headerSecret(text, '');
+}
+
+/** Parses a secret of Standard Webhooks. */
+export function parseSigningSecret(text: string): Secret {
+  const [, key = ''] =
+    /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(text) ?? [];
+  const { length } = Buffer.from(key, 'base64');
+  if (length >= 24 && length <= 64) return new Secret(text);
+  throw new InvalidValue(`is not whsec_ and 24 to 64 bytes in base64: ${MAKE_SECRET}`);
+}
+
+/** Parses the key of MIRROR_HASH_FIELDS: with a shorter one, values could be found by trying. */
+export function parseHashKey(text: string): Secret {
+  if (text.length >= 32) return new Secret(text);
+  throw new InvalidValue('is too short: at least 32 characters, such as of openssl rand -hex 32');
+}
+
+/** How to make one. */
+export const MAKE_SECRET = 'echo whsec_$(openssl rand -base64 32)';
+
+function headerSecret(text: string, which: string): Secret {
+  if (/^[\x21-\x7e]+$/.test(text)) return new Secret(text);
+  throw new InvalidValue(`${which}has blanks or other characters that an HTTP header can't carry`);
+}
+
+/** Says why a value is not legal. The variable's name and a colon come before it. Never quotes a secret. */
+export class InvalidValue extends Error {
+  override readonly name = 'InvalidValue';
+}
+
+/** @throws InvalidValue that quotes the text, which is no secret */
+export function refuse(text: string, why: string): never {
+  throw new InvalidValue(`${JSON.stringify(text)} ${why}`);
+}
+
+/** The environment can't be used. Lists every problem; each begins with a variable's name. */
+export class InvalidConfig extends ClassifiedError {
+  readonly remedy = 'stop';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `the configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n` +
+        problems.map((problem) => `  ${problem}`).join('\n'),
+    );
+    this.problems = problems;
+  }
+}
+
+/** ` (did you mean X?)` for the one of the words nearest to `name`, or '' where none is near. */
+export function suggestion(name: string, words: readonly string[]): string {
+  const [near] = words
+    .map((word) => ({ word, distance: leven(name, word) }))
+    .filter(({ word, distance }) => distance <= Math.max(2, Math.floor(word.length / 4)))
+    .toSorted((a, b) => a.distance - b.distance);
+  return near === undefined ? '' : ` (did you mean ${near.word}?)`;
+}
+
+/**
+ * How a delivery may be signed: the specification leaves it open (section 6; `auto`: whatever is seen). Always
+ * HMAC-SHA-256, with the registration's secret as text or hex-decoded:
+ * - `hex`, `sha256-hex`, `base64`: the raw body; the header is `<hex>`, `sha256=<hex>` or `<base64>`
+ * - `timestamped`: `<t>.<body>`; the header is `t=<seconds>,v1=<hex>`, with several `v1` while a secret is rotated
+ * - `standard-webhooks`: `<webhook-id>.<webhook-timestamp>.<body>`; `webhook-signature: v1,<base64>`
+ * - `canonical-json`: the body's JSON with sorted fields, compact, non-ASCII escaped; the header as for the raw body
+ */
+export const SIGNATURE_SCHEMES = [
+  'auto',
+  'hex',
+  'sha256-hex',
+  'base64',
+  'timestamped',
+  'standard-webhooks',
+  'canonical-json',
+] as const;
+
+/** What MIRROR_WEBHOOK_SCHEME says. */
+export type SchemeChoice = (typeof SIGNATURE_SCHEMES)[number];
+
+export type Scheme = Exclude<SchemeChoice, 'auto'>;

@@ -1,0 +1,360 @@
+import { commandService } from '../account/commands.ts';
+import type { ServiceConfig, Config } from '../config/config.ts';
+import { NEVER } from '../config/parse-cron.ts';
+import type { Db } from '../postgres/db.ts';
+import { isDatabaseDown } from '../postgres/sql-state.ts';
+import { createEventSink } from '../events/event-store.ts';
+import { receivingAccounts } from '../events/receiving-accounts.ts';
+import { createWebhookServer } from '../events/webhook-server.ts';
+import { endpointHost } from '../postgres/fingerprint.ts';
+import { createInstallation } from '../postgres/installation.ts';
+import { createWakeups } from '../postgres/notifications.ts';
+import { DAEMON } from '../postgres/lease.ts';
+import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { countOf, formatSpan } from '@research-mirror/runtime/figures';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { messageOf } from '@research-mirror/runtime/message';
+import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
+import { COLLECTIONS } from '../model/collections.ts';
+import { Privacy } from '../model/privacy.ts';
+import { createMetrics, type KnownEndpoint, type Metrics } from '../status/metrics.ts';
+import { createStatusServer, type Ready } from '../status/server.ts';
+import type { SyncObserver } from '../sync/reading-context.ts';
+import type { AccountRunner } from '../account/account-runner.ts';
+import type { ProcessContext } from '../account/account.ts';
+import { accountsService, type AccountsService } from '../account/accounts-service.ts';
+import { arrangeLiveViews } from '../mirror/table-columns.ts';
+import { latestRows, newestRows, readRow, searchMirror } from '../status/lookup-store.ts';
+import { failureLog, logObserver } from '../account/failure-log.ts';
+import { commandHandler } from '../account/account-command.ts';
+import {
+  leftMigrations,
+  type OpenMirror,
+  openMirrorPatiently,
+  type WorkOptions,
+} from '../postgres/open-mirror.ts';
+import { type PassProgress, sumUp, SYNC } from '../account/pass.ts';
+import { pauseKeeper } from './pause-keeper.ts';
+import { createProcess } from '../account/process.ts';
+import { programVersion } from '../config/program.ts';
+import { readiness, WriteHealth } from '../status/readiness.ts';
+import { readWorkload, statusReport, type Workload } from '../status/collect-status.ts';
+import { statusToken } from './status-token.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { createNotifyReceiver } from './notify-receiver.ts';
+import { createProblemStore } from './problem-store.ts';
+import { notifier, type NotifierOptions } from './notifier.ts';
+import { problemLog } from './problem-log.ts';
+import { VERIFY } from '../operate/verify-account.ts';
+import { startDueWork, startWaitingWork, workFinder } from './work-finder.ts';
+import type { Exchange } from '../service/api.ts';
+import { rateGroup } from '../service/rate-groups.ts';
+import { OPERATIONS } from '../submissions/send-submission.ts';
+import { WEBHOOK_ENDPOINTS } from '../events/service-calls.ts';
+import type { AccountService } from '../account/account-service.ts';
+
+/** Every endpoint that the daemon may ask: their counters are there before the first request. */
+const KNOWN_ENDPOINTS: readonly KnownEndpoint[] = [
+  ...['/v1/ping', ...COLLECTIONS.map(({ route }) => route)].map((route) =>
+    endpointOf({ method: 'GET', route }),
+  ),
+  ...WEBHOOK_ENDPOINTS.map(endpointOf),
+  ...Object.values(OPERATIONS).map(({ route }) => endpointOf({ method: 'POST', route })),
+];
+
+/** The route of a request, and the rate limit in which it counts. */
+function endpointOf({ method, route }: Pick<Exchange, 'method' | 'route'>): KnownEndpoint {
+  return { route, group: rateGroup(method, route) };
+}
+
+interface DaemonOptions extends WorkOptions {
+  readonly onProgress?: (progress: PassProgress) => void;
+  /** Shows a line to a person, which the log must not have; left out: there is no terminal. */
+  readonly toTerminal?: ((line: string) => void) | undefined;
+  /** Called once, when the daemon mirrors and serves its page. */
+  readonly onReady?: (address: { readonly statusUrl: string }) => void;
+}
+
+/** A report is as good (ms) for the next one that looks for problems. */
+const LOOK_AGAIN_MS = 10_000;
+
+/** How often (ms) the report's dearer part is read, however many look on. */
+const WORKLOAD_EVERY_MS = 60_000;
+
+/**
+ * Runs the daemon until the signal aborts; resolves after a clean stop.
+ * @throws what keeps it from running: Unusable, or a defect
+ */
+export async function runDaemon(config: ServiceConfig, options: DaemonOptions): Promise<void> {
+  const { signal, log, hide, scrub, onProgress } = options;
+  const clock = systemClock;
+  const outside = { signal, log, hide, scrub, clock, command: DAEMON };
+  const version = programVersion();
+  const metrics = createMetrics(version, KNOWN_ENDPOINTS);
+  const begun = clock.monotonic();
+  const tellStop = (): void =>
+    log.info(
+      `research-mirror ${version} stops after ${formatSpan(clock.monotonic() - begun)}, and finishes the pages in hand: ${whatIsMirrored(config)}`,
+    );
+  signal.addEventListener('abort', tellStop, { once: true });
+  let mirror: OpenMirror | undefined;
+  let accounts: AccountsService | undefined;
+  let ownsUntil = (): number => -Infinity;
+  let workload: (() => Promise<Workload>) | undefined;
+  let arranged: Promise<void> | undefined;
+  const writes = new WriteHealth(log);
+  const unreachedYet = 'the database is not reached or not migrated yet';
+  let unreached = unreachedYet;
+  const ready = async (): Promise<Ready> =>
+    mirror === undefined
+      ? { ok: false, why: unreached }
+      : readiness(mirror.db, writes, clock.monotonic() - ownsUntil());
+
+  const report = async (): Promise<StatusReport> => {
+    if (mirror === undefined) throw new Error(unreached);
+    const { db, words } = mirror;
+    // That it is starting is no problem.
+    const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
+    const unready = now?.ok === false ? now.why : undefined;
+    const read = (): Promise<Workload> => readWorkload(db, config);
+    workload ??= askedAtMost(clock, read, () => WORKLOAD_EVERY_MS, Infinity);
+    return statusReport({ config, db, words, accounts, workload: await workload(), unready });
+  };
+
+  const lookUp = async <T>(work: (db: Db) => Promise<T>): Promise<T> => {
+    if (mirror === undefined) throw new DatabaseUnavailable(unreached);
+    return work(mirror.viewersDb);
+  };
+
+  // The page comes first: while the database can't be reached, it says why.
+  const server = createStatusServer({
+    host: config.http.host,
+    port: config.http.port,
+    token: await statusToken(config, hide, log, options.toTerminal),
+    metrics,
+    clock,
+    log,
+    ready,
+    status: report,
+    latestRows: (userId) => lookUp((db) => latestRows(db, userId)),
+    lookups: {
+      search: (query) => lookUp((db) => searchMirror(db, query)),
+      rows: (filter) => lookUp((db) => newestRows(db, filter)),
+      row: (address) => lookUp((db) => readRow(db, address)),
+    },
+  });
+  await server.start();
+  const looked = askedAtMost(clock, report, () => LOOK_AGAIN_MS);
+  // Before the database is there: that it is not is to be told, too.
+  const tellers = problemTellers(config, {
+    report: async () => (mirror === undefined && unreached === unreachedYet ? undefined : looked()),
+    store: () => mirror && createProblemStore(mirror.db),
+    scrub,
+    clock,
+    log,
+  });
+  const started: Service[] = [server, ...tellers];
+  try {
+    await startAll(tellers);
+    mirror = await openMirrorPatiently(config, {
+      ...outside,
+      onFailure: (error) => {
+        unreached = `${unreachedYet}: ${scrub(messageOf(error))}`;
+      },
+    });
+    const failures = failureLog(log, clock, 'daemon', (error) => writes.refused('page', error));
+    const observers: SyncObserver[] = [logObserver(log, failures), metrics, writes.observer];
+    if (onProgress !== undefined) observers.push(sumUp(onProgress));
+    const running = await createProcess({
+      ...outside,
+      config,
+      mirror,
+      failures,
+      onExchange: (exchange) => metrics.requestEnded({ ...exchange, ...endpointOf(exchange) }),
+      onSubmission: ({ operation, state }) => metrics.submissionDone(operation, state),
+      onRegistered: (userId) => pollAfterRegistration(config, accounts?.runners() ?? [], userId),
+      onBeat: (error) => {
+        if (error === undefined) writes.wentThrough('heartbeat');
+        else writes.refused('heartbeat', error);
+      },
+      observers,
+    });
+    const { heartbeat, notifications, context } = running;
+    ownsUntil = () => heartbeat.ownsUntil();
+    const work = new Doorbell();
+    accounts = accountsService(context, config.service.keys, () => work.ring());
+    const runners = (): readonly AccountRunner[] => accounts?.runners() ?? [];
+    const { publicUrl } = config.webhook;
+    const listener =
+      publicUrl === undefined ? [] : [webhookListener(publicUrl, context, mirror, accounts, metrics, writes)];
+    const installation = createInstallation({
+      db: mirror.db,
+      host: endpointHost(mirror.direct.url, mirror.direct.variables),
+      submit: config.submit,
+      clock,
+      log,
+    });
+    const commands = new Doorbell();
+    // Stopped behind the workers, which need them to their end.
+    const carriers = [heartbeat, notifications, installation];
+    const workers = [
+      ...listener,
+      accounts,
+      pauseKeeper(context, accounts),
+      writes.trials(mirror.db, clock),
+      leftMigrations(config, mirror, outside),
+      problemLog(looked, clock, log),
+      workFinder(
+        () => startDueWork(context, runners()),
+        () => startWaitingWork(context, runners()),
+        work,
+        clock,
+        (error) => failures.failed('work', 'looking for work', error),
+      ),
+      createWakeups({
+        connection: mirror.direct,
+        schema: config.schema,
+        clock,
+        log,
+        onWake: (isRung) => {
+          commands.ring();
+          // Where nobody can ring, it looks each second by itself, and only now and then for all that is due.
+          if (isRung) work.ring();
+          accounts?.lookAround();
+        },
+      }),
+      commandService({
+        db: mirror.db,
+        processId: heartbeat.processId,
+        bell: commands,
+        handlers: {
+          [SYNC.name]: commandHandler(SYNC, context, runners),
+          [VERIFY.name]: commandHandler(VERIFY, context, runners),
+        },
+        clock,
+        onFailure: (error) => failures.failed('commands', 'commands', error),
+      }),
+    ];
+    try {
+      await startAll([...carriers, ...workers]);
+      started.push(...carriers, ...workers);
+      log.info(
+        { url: server.url(), collections: config.collections },
+        `research-mirror ${version} is mirroring into ${mirror.words}: ${whatIsMirrored(config)}; status page ${server.url()}`,
+      );
+      options.onReady?.({ statusUrl: server.url() });
+      // Only now: it asks eight things of each view, one after the other, and nothing waits for it.
+      // Where the database is away, the heartbeat warns, and the next start arranges them.
+      arranged = arrangeLiveViews(mirror.db).catch((error: unknown) => {
+        if (!isDatabaseDown(error)) log.warn(`the order of columns in views: ${messageOf(error)}`);
+      });
+      await firstEnd(started, signal);
+    } finally {
+      // Side by side: each may wait for a request that was sent, and a stop has 8 s for all of them.
+      await Promise.all(workers.map((each) => each.stop()));
+      await stopAll(carriers);
+      await running.close();
+    }
+  } finally {
+    await stopAll([...tellers, server]);
+    await arranged;
+    await mirror?.close();
+  }
+}
+
+function whatIsMirrored({ service, collections }: ServiceConfig): string {
+  const all = collections.length === COLLECTIONS.length ? 'all collections' : collections.join(', ');
+  return `${all} of ${countOf(service.keys.length, 'API key')} at ${service.url}`;
+}
+
+/** What tells people of problems: none without MIRROR_NOTIFY_URL. */
+function problemTellers(
+  config: ServiceConfig,
+  given: Omit<NotifierOptions, 'receiver' | 'secret' | 'mirror'>,
+): Service[] {
+  const { url, secret, allowPrivate } = config.notify;
+  if (url === undefined || secret === undefined) return [];
+  const version = programVersion();
+  const userAgent = `research-mirror/${version}`;
+  const receiver = createNotifyReceiver({ url: url.reveal(), allowPrivate, userAgent, proxy: config.proxy });
+  const mirror = { schema: config.schema, service: config.service.url, version };
+  given.log.info(`problems are told to ${receiver.host}`);
+  return [notifier({ ...given, receiver, secret, mirror })];
+}
+
+/** Connections for deliveries: each delivery needs one for some milliseconds, and has to be answered in a second. */
+const DELIVERY_CONNECTIONS = 4;
+
+/** The listener for deliveries. */
+function webhookListener(
+  publicUrl: string,
+  { config, hide, log, link: { clock } }: ProcessContext,
+  mirror: OpenMirror,
+  accounts: AccountsService,
+  metrics: Metrics,
+  writes: WriteHealth,
+) {
+  const db = mirror.beside(DELIVERY_CONNECTIONS);
+  const sink = createEventSink(db, config.collections, clock);
+  const bellsOf = (userId: string) =>
+    accounts
+      .runners()
+      .find((runner) => runner.userId === userId)
+      ?.current()?.bells;
+  const receiving = receivingAccounts({
+    db,
+    clock,
+    allPinged: () => accounts.allKnown(),
+    hide,
+  });
+  return createWebhookServer({
+    ...config.webhook,
+    prefix: new URL(publicUrl).pathname.replace(/\/+$/, ''),
+    accounts: receiving,
+    privacy: new Privacy(config),
+    store: {
+      async store(userId, event) {
+        const outcome = await sink.store(userId, event).catch((error: unknown) => {
+          writes.refused('delivery', error);
+          throw error;
+        });
+        if (outcome === 'stored') writes.wentThrough('delivery');
+        metrics.deliveryJudged(outcome, event.type);
+        return outcome;
+      },
+    },
+    clock,
+    log,
+    onEvent: (userId) => bellsOf(userId)?.hints.ring(),
+    onAnswer: ({ refused }) => {
+      if (refused !== undefined) metrics.deliveryJudged(refused);
+    },
+  });
+}
+
+/** Waits for the stop, or until a service ends by itself. @throws that service's error */
+async function firstEnd(services: readonly Service[], signal: AbortSignal): Promise<void> {
+  const error = await Promise.race([untilAborted(signal), ...services.map((each) => each.ended)]);
+  if (error !== undefined && !signal.aborted) throw error;
+}
+
+/**
+ * Polls an account after its webhook was registered. No event announced what changed between the last poll and the
+ * registration, and users of events set cron lines that run seldom. Collections with the cron line `never` are left
+ * out.
+ */
+export function pollAfterRegistration(
+  { collections, cron }: Pick<Config, 'collections' | 'cron'>,
+  accounts: readonly {
+    readonly userId: string;
+    current(): { readonly service: Pick<AccountService, 'pollDue'> } | undefined;
+  }[],
+  userId: string,
+): void {
+  const account = accounts.find((each) => each.userId === userId)?.current();
+  for (const name of collections) {
+    if (cron.poll[name] !== NEVER) account?.service.pollDue(name);
+  }
+}

@@ -1,0 +1,69 @@
+import { isTlsProblem, networkProblem } from '../service/transport.ts';
+import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+
+/** Nobody has account 0. `/healthz` would prove less: a proxy may answer it itself, or pass on deliveries only. */
+const LISTENER_PATH = '/webhooks/0';
+/** What the daemon's listener answers there to a GET. */
+export const LISTENER_ANSWER = 'deliveries are posted\n';
+/** Of a stranger's answer no more is read than that. */
+const MOST_BYTES = 200;
+/** How long (ms) a daemon waits for the answer, and how long one answer counts for all its accounts. */
+const BOUND_MS = 5_000;
+const COUNTS_MS = 60_000;
+
+/**
+ * Whether MIRROR_PUBLIC_URL leads to the listener for deliveries, seen from here: the service may come another way.
+ * @param place host and port of the listener
+ * @param expected what the listener answers
+ * @returns what answers in its place, and the remedy; undefined: it does
+ */
+export async function whyAstray(publicUrl: string, place: string, expected: string, signal: AbortSignal) {
+  const { host } = new URL(publicUrl);
+  let answered: string;
+  try {
+    const headers = { 'cache-control': 'no-cache' };
+    const response = await fetch(`${publicUrl}${LISTENER_PATH}`, { signal, redirect: 'manual', headers });
+    if ((await beginningOf(response)) === expected) return undefined;
+    answered = `${LISTENER_PATH} ${response.status}`;
+  } catch (error) {
+    const problem = networkProblem(error, host, false);
+    return {
+      found: `MIRROR_PUBLIC_URL: ${messageOf(problem)}`,
+      remedy: isTlsProblem(problem.code)
+        ? 'the service delivers only to a certificate that it trusts: get one of a public authority (and name its own in NODE_EXTRA_CA_CERTS where the service trusts it)'
+        : `mend MIRROR_PUBLIC_URL, or the proxy or tunnel there, which leads to ${place}`,
+    };
+  }
+  return {
+    found: `MIRROR_PUBLIC_URL (${host}) does not lead to ${place}: something else answers (${answered})`,
+    remedy:
+      'let the proxy or tunnel pass /webhooks/ on; in nginx: ' +
+      `location /webhooks/ { proxy_pass http://${place}; proxy_request_buffering on; client_max_body_size 1m; }`,
+  };
+}
+
+/** @returns for the accounts of a process, which have one public URL: why deliveries go astray, with the remedy */
+export function astrayKept(
+  publicUrl: string,
+  place: string,
+  clock: Pick<Clock, 'monotonic'>,
+): () => Promise<string | undefined> {
+  const ask = async (): Promise<string | undefined> => {
+    const astray = await whyAstray(publicUrl, place, LISTENER_ANSWER, AbortSignal.timeout(BOUND_MS));
+    return astray && `${astray.found}; ${astray.remedy}`;
+  };
+  return askedAtMost(clock, ask, () => COUNTS_MS);
+}
+
+async function beginningOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > MOST_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString();
+}

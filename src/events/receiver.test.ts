@@ -1,0 +1,199 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { MemoryAccounts, MemorySink, storedSecrets } from '../../test/support/webhooks/receiving-accounts.ts';
+import { envelope, SECRET, signedHeaders } from '../../test/support/webhooks/signing.ts';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import type { HintedRow } from '../model/hint.ts';
+import type { Scheme } from '../config/parse-values.ts';
+import { Notes } from '@research-mirror/runtime/notes';
+import { Receiver } from './receiver.ts';
+
+let clock: VirtualClock;
+let accounts: MemoryAccounts;
+let sink: MemorySink;
+let lines: string[];
+let hinted: (readonly [string, readonly HintedRow[]])[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  accounts = new MemoryAccounts();
+  accounts.known.set('42', storedSecrets());
+  sink = new MemorySink();
+  lines = [];
+  hinted = [];
+});
+
+function receiver(header = 'X-Service-Signature'): Receiver {
+  return new Receiver({
+    header,
+    scheme: 'auto',
+    accounts,
+    store: sink,
+    clock,
+    notes: new Notes(clock, { info: (line) => lines.push(line), warn: (line) => lines.push(line) }),
+    onEvent: (userId, rows) => hinted.push([userId, rows]),
+  });
+}
+
+interface Sent {
+  readonly userId?: string;
+  readonly body?: string;
+  readonly scheme?: Scheme;
+  readonly secret?: string;
+  readonly headers?: Record<string, string>;
+  /** Signed so long ago. */
+  readonly ago?: number;
+}
+
+async function deliver(sent: Sent = {}, to = receiver()): Promise<number> {
+  const { userId = '42', body = envelope('evt_1'), scheme = 'hex', secret = SECRET, ago = 0 } = sent;
+  const headers = sent.headers ?? signedHeaders(scheme, secret, body, clock.now() - ago);
+  return (await to.receive({ userId, headers, body: Buffer.from(body) })).status;
+}
+
+describe('a delivery', () => {
+  it('is stored, then answered; what it names is hinted, and the success is noted', async () => {
+    expect(await deliver()).toBe(200);
+    expect(sink.events.get('42/evt_1')).toMatchObject({ type: 'research.completed' });
+    expect(accounts.calls).toEqual(['42: current']);
+    expect(hinted).toEqual([['42', [{ collection: 'research_jobs', parent: '', key: '7' }]]]);
+  });
+
+  it('that is known already is answered 200, and hints nothing', async () => {
+    const to = receiver();
+    expect([await deliver({}, to), await deliver({}, to)]).toEqual([200, 200]);
+    expect(hinted).toHaveLength(1);
+  });
+
+  it('is not answered before it is stored', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    sink.until = promise;
+    let answered = false;
+    const answer = deliver().finally(() => {
+      answered = true;
+    });
+    await clock.advance(60_000);
+    expect(answered).toBe(false);
+    resolve();
+    expect(await answer).toBe(200);
+  });
+
+  it('whose signature is wrong is answered 400 and not stored', async () => {
+    expect(await deliver({ secret: 'wrong' })).toBe(400);
+    expect(sink.events.size).toBe(0);
+    expect(accounts.calls).toEqual(['42: mismatch']);
+  });
+
+  it('for nobody is answered 404, and 503 before any account is known', async () => {
+    expect(await deliver({ userId: '43' })).toBe(404);
+    accounts.pinged = false;
+    expect(await deliver({ userId: '43' })).toBe(503);
+    expect(sink.events.size).toBe(0);
+  });
+
+  it('for another account than the one that signed it is refused', async () => {
+    accounts.known.set('43', storedSecrets({ current: { secret: 'other', since: new Date(0) } }));
+    expect(await deliver({ userId: '43' })).toBe(400);
+  });
+
+  it('signed with a secret that another process has just stored is taken', async () => {
+    const now = new Date(clock.now());
+    accounts.fresh.set('42', storedSecrets({ current: { secret: 'new', since: now }, now }));
+    expect(await deliver({ secret: 'new' })).toBe(200);
+    expect(await deliver({ secret: 'newer' })).toBe(503);
+    expect(accounts.calls).toEqual(['42: current']);
+  });
+
+  it('that was signed hours ago is stored where it is new, and refused after a day', async () => {
+    const sent = { scheme: 'timestamped', ago: 20 * 3_600_000 } as const;
+    expect([await deliver(sent), await deliver(sent)]).toEqual([200, 200]);
+    expect(await deliver({ ...sent, ago: 25 * 3_600_000 })).toBe(400);
+    expect(sink.events.size).toBe(1);
+    expect(lines.filter((line) => line.includes('clock'))).toHaveLength(1);
+  });
+
+  it('that verifies and is no JSON object is refused, and no wrong signature is counted', async () => {
+    const headers = signedHeaders('hex', SECRET, 'hello', clock.now());
+    const answer = await receiver().receive({ userId: '42', headers, body: Buffer.from('hello') });
+    const body = 'the body is no JSON object\n';
+    expect(answer).toMatchObject({ status: 400, body, refused: 'bad_request' });
+    expect([sink.events.size, accounts.calls]).toEqual([0, []]);
+    expect(lines).toEqual([expect.stringContaining('no JSON object, though its signature is right')]);
+  });
+
+  it('whose signature was overheard, of a moment and a body, proves nothing of both as one body', async () => {
+    const body = envelope('evt_overheard');
+    const overheard = signedHeaders('timestamped', SECRET, body, clock.now())['x-service-signature'] ?? '';
+    const [, moment = '', mac = ''] = /^t=(\d+),v1=(.*)$/.exec(overheard) ?? [];
+    const headers = { 'x-service-signature': mac };
+    const answer = await receiver().receive({
+      userId: '42',
+      headers,
+      body: Buffer.from(`${moment}.${body}`),
+    });
+    expect([moment === '', answer.status, answer.refused]).toEqual([false, 400, 'bad_request']);
+    expect(sink.events.size).toBe(0);
+  });
+
+  const away = () => Promise.reject(new DatabaseUnavailable('the database is away'));
+
+  it('that can not be stored now is answered 503', async () => {
+    sink.until = away();
+    expect(await deliver()).toBe(503);
+    expect(accounts.calls).toEqual([]);
+    expect(lines).toEqual(["deliveries can't be judged or stored now: the database is away"]);
+  });
+
+  it.each([
+    ['503 where the accounts can not be asked', 'secretsOf', 503],
+    ['200 though its success could not be noted', 'verified', 200],
+  ] as const)('is answered %s', async (_, fails, status) => {
+    accounts[fails] = away;
+    expect(await deliver()).toBe(status);
+  });
+
+  it('that carries no signature is refused, and counts nothing, also while no secret is known', async () => {
+    expect(await deliver({ headers: {} })).toBe(400);
+    accounts.known.set('42', storedSecrets({ current: undefined, state: 'registering' }));
+    expect(await deliver({ headers: {} })).toBe(400);
+    expect(accounts.calls).toEqual([]);
+  });
+});
+
+it('a flood of forgeries is logged once a minute', async () => {
+  const to = receiver();
+  for (let second = 0; second < 3; second += 1) {
+    for (let time = 0; time < 100; time += 1) await deliver({ secret: 'wrong' }, to);
+    await clock.advance(1_000);
+  }
+  expect(lines).toHaveLength(1);
+});
+
+it('names the header that a signature may be in instead', async () => {
+  const headers = signedHeaders('hex', SECRET, envelope('evt_1'), 0);
+  expect(await deliver({ headers }, receiver('X-Other'))).toBe(400);
+  expect(lines[0]).toContain('it has a header x-service-signature: MIRROR_WEBHOOK_HEADER?');
+});
+
+const FORM = 'in X-Service-Signature of an unknown form, which begins with "sha1="';
+it.each([
+  ['x-service-signature', `sha1=${'a'.repeat(40)}`, FORM],
+  ['x-service-signature', `sha512=${'a'.repeat(128)}`, 'begins with "sha512="'],
+  ['x-service-signature', `hmac-sha256=${'a'.repeat(64)}`, 'begins with "hmac-sha256="'],
+  ['x-service-signature', `v1=${'a'.repeat(64)}`, 'begins with "v1="'],
+  ['x-service-signature', 'a'.repeat(40), 'of an unknown form, and was refused'],
+  ['webhook-signature', 'v1a,abc', 'in webhook-signature of an unknown form'],
+])('says that a signature in %s has an unknown form: %s', async (name, value, line) => {
+  expect(await deliver({ headers: { [name]: value } })).toBe(400);
+  expect(lines[0]).toContain(line);
+  expect(lines[0]).not.toMatch(/aaaa|MIRROR_WEBHOOK_HEADER|no signature/);
+});
+
+it('says nothing of a delivery’s content, signature or secret', async () => {
+  const to = receiver();
+  await deliver({}, to);
+  await deliver({ secret: 'wrong' }, to);
+  await deliver({ headers: {} }, to);
+  await deliver({ scheme: 'timestamped', ago: 90_000_000 }, to);
+  expect(lines.join('\n')).not.toMatch(/evt_1|research|example|[0-9a-f]{16}/);
+});

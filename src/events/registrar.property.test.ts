@@ -1,0 +1,179 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  HOUR,
+  MINUTE,
+  OURS,
+  RegistrationWorld,
+  type RegisterFault,
+  type Takeover,
+  THEIRS,
+  type WebhookManners,
+} from '../../test/support/webhooks/registration-world.ts';
+import { runs } from '../../test/support/effort.ts';
+
+const FAILABLE = ['research', 'bulk', 'list'].map((family) => `${family}.failed`);
+const DONE = ['watchlist.change_detected', 'research.completed', 'list.analyzed', 'bulk.completed'];
+const ALL_TYPES = [...FAILABLE, ...DONE, 'something.new'];
+
+const NONE = [
+  { status: 200, text: 'null' },
+  { status: 200, text: '{}' },
+  { status: 404, text: '{"message":"none"}' },
+  { status: 204, text: '' },
+  { status: 200, text: '{"object":"list","data":[],"has_more":false}' },
+];
+
+const manners: fc.Arbitrary<WebhookManners> = fc.record({
+  none: fc.constantFrom(...NONE),
+  spell: fc.constantFrom<WebhookManners['spell'][]>(
+    (url) => url,
+    (url) => `${url}/`,
+    (url) => url.replace('mirror.example.com', 'MIRROR.example.com:443'),
+    // A spelling that nobody expects: known by the registration's answer alone.
+    (url) => `${url}?via=hooks`,
+  ),
+  types: fc.constantFrom<WebhookManners['types'][]>(null, ALL_TYPES, ALL_TYPES.toReversed(), [], ['*']),
+  lateMs: fc.constantFrom(0, 0, 1_000, 60_000),
+});
+
+const STATUSES = [400, 402, 404, 405, 429, 500] as const;
+const LOST = ['lost-done', 'lost-undone', 'not-sent', 'no-secret', 'garbage'] as const;
+const fault = fc.constantFrom<RegisterFault[]>('none', ...LOST, ...STATUSES);
+
+type Happening = (world: RegistrationWorld) => unknown;
+
+const HAPPENINGS = {
+  intrude: ({ service }) => service.intrude(THEIRS),
+  rotate: ({ service }) => service.rotate(),
+  'second deployment': ({ service }) => service.intrude(OURS),
+  remove: ({ service }) => (service.webhook = undefined),
+  'switch off': ({ service: { webhook } }) => webhook !== undefined && (webhook.active = false),
+  kill: async (world) => {
+    world.kill();
+    await world.clock.advance(1_000);
+    world.start();
+  },
+  hold: async ({ store, clock }) => {
+    store.onHold = true;
+    await clock.advance(20 * MINUTE);
+    store.onHold = false;
+  },
+  database: ({ store }) => (store.failNext = new Error('the database is away')),
+} satisfies Record<string, Happening>;
+
+type Event = keyof typeof HAPPENINGS | Partial<Pick<RegistrationWorld['service'], 'faults' | 'getFaults'>>;
+
+const event: fc.Arbitrary<Event> = fc.oneof(
+  fc.constantFrom(...(Object.keys(HAPPENINGS) as (keyof typeof HAPPENINGS)[])),
+  fc.record({ faults: fc.array(fault, { minLength: 1, maxLength: 4 }) }),
+  fc.record({ getFaults: fc.array(fc.constantFrom(500, 405, 400), { minLength: 1, maxLength: 3 }) }),
+);
+
+/** What happens, each followed by so many seconds; then the service is well. */
+async function happen(
+  world: RegistrationWorld,
+  events: readonly (readonly [Event, number])[],
+): Promise<void> {
+  for (const [each, seconds] of events) {
+    if (typeof each === 'string') await HAPPENINGS[each](world);
+    else Object.assign(world.service, structuredClone(each));
+    await world.clock.advance(seconds * 1_000);
+  }
+  Object.assign(world.service, { faults: [], getFaults: [] });
+}
+
+it('the registration of a webhook is made once in a quiet world, however the service shows it', async () => {
+  await fc.assert(
+    fc.asyncProperty(manners, fc.constantFrom<Takeover[]>('if-empty', 'always'), async (each, takeover) => {
+      const world = new RegistrationWorld(each, takeover);
+      await world.clock.advance(6 * HOUR);
+      world.kill();
+      expect(world.isRegistered()).toBe(true);
+      expect(world.service.count('POST')).toBe(1);
+      expect(world.service.count('GET')).toBeLessThanOrEqual(7);
+      expect(world.broken).toEqual([]);
+    }),
+    { numRuns: runs(8, 40) },
+  );
+});
+
+it('the registration of a webhook ends registered with the right secret whatever has happened, and breaks no rule on the way', async () => {
+  const happenings = fc.array(fc.tuple(event, fc.integer({ min: 10, max: 2 * 60 * 60 })), { maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(manners, happenings, async (each, events) => {
+      const world = new RegistrationWorld(each, 'always');
+      await happen(world, events);
+      const before = world.service.count('POST');
+      // The longest bound: a refusal, or mismatches, are followed by another request after an hour.
+      await world.clock.advance(HOUR + 30 * MINUTE);
+      if (world.store.registration.state === 'stopped') {
+        // Then somebody has to look into it and to restart.
+        await world.clock.advance(HOUR);
+        world.kill();
+        world.start();
+        await world.clock.advance(HOUR + 30 * MINUTE);
+      }
+      world.kill();
+      expect(world.ended).toBeUndefined();
+      expect(world.broken).toEqual([]);
+      expect(world.store.registration).toMatchObject({ state: 'registered', error: null });
+      expect(world.isRegistered()).toBe(true);
+      expect(world.service.count('POST') - before).toBeLessThanOrEqual(4);
+      expect(world.store.row).toMatchObject({ url: each.spell(OURS) });
+      const secrets = JSON.stringify(world.store.row).match(/secret-\d/);
+      expect(secrets).toBeNull();
+    }),
+    { numRuns: runs(12, 60) },
+  );
+});
+
+it('the registration of a webhook never touches what is somebody else’s, unless told to', async () => {
+  const happenings = fc.array(fc.tuple(event, fc.integer({ min: 10, max: 60 * 60 })), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      // What takes effect late can't be seen in time.
+      manners.map((each) => ({ ...each, lateMs: 0 })),
+      fc.constantFrom<Takeover[]>('never', 'if-empty'),
+      happenings,
+      async (each, takeover, events) => {
+        const world = new RegistrationWorld(each, takeover);
+        await happen(world, events);
+        world.service.intrude(THEIRS);
+        await world.clock.advance(3 * HOUR);
+        world.kill();
+        expect(world.service.webhook?.url).toBe(THEIRS);
+        expect(world.store.registration.state).toBe('foreign');
+        expect(world.store.registration.error).toContain('other.example.com,');
+        expect(world.broken).toEqual([]);
+      },
+    ),
+    { numRuns: runs(8, 40) },
+  );
+});
+
+it('the registration of a webhook is made again within eight minutes after it was removed, where something changes each minute', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      manners.map((each) => ({ ...each, lateMs: 0 })),
+      fc.integer({ min: 5 * 60, max: 2 * 60 * 60 }),
+      async (each, seconds) => {
+        const world = new RegistrationWorld(each);
+        await world.clock.advance(seconds * 1_000);
+        world.service.webhook = undefined;
+        await world.clock.advance(8 * MINUTE);
+        world.kill();
+        expect(world.isRegistered()).toBe(true);
+        expect(world.service.count('POST')).toBe(2);
+        expect(world.warned).toEqual([
+          'account 1001: our webhook was removed or changed at the service: it is registered again',
+        ]);
+        expect(world.broken).toEqual([]);
+      },
+    ),
+    { numRuns: runs(10, 60) },
+  );
+});

@@ -1,0 +1,161 @@
+import type { Db } from '../postgres/db.ts';
+import { sql, type RawBuilder } from 'kysely';
+import { type Fence, fenced } from '../postgres/fenced.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { readRegistry } from './column-registry.ts';
+import { countConflicts } from './counters.ts';
+import { tableOf, dataTable, keyColumns, type Table } from './table.ts';
+import { fieldSources } from '../model/json-text.ts';
+import { columnExpression, type FieldColumn, otherValues } from './write-rows.ts';
+
+/** A column to fill: rows first, up to `until`, then versions in history. */
+interface Task {
+  readonly collection: CollectionName;
+  readonly field: string;
+  /** The change ID of the last one that was filled. */
+  readonly doneThrough: string;
+  readonly until: string;
+  /** Rows are all filled. */
+  readonly inHistory: boolean;
+}
+
+/**
+ * Fills one batch of the account's first task. Rows come in the order of their change IDs. So a crash costs one
+ * batch, rows that changed since drop out by themselves (they were written with the column), and rows deleted since
+ * come last. Then come the versions that were archived before the column was there. One that is archived meanwhile is
+ * of a filled row.
+ * @returns true while there is more to fill
+ */
+export async function backfill(db: Db, fence: Fence): Promise<boolean> {
+  const { userId } = fence;
+  // Programs of before filled versions by the time of their end, and kept their place by it: history begins again.
+  const { rows: tasks } = await db.sql<Task>`
+    select collection, field, case when history_through > '-infinity' then 0 else done_through end as "doneThrough",
+      until, history_through is not null as "inHistory"
+    from ${db.stateTable('backfill')}
+    where _user_id = ${userId}::bigint order by collection, field limit 1`;
+  const [task] = tasks;
+  if (task === undefined) return false;
+  const { collection, field, doneThrough, until, inHistory } = task;
+  const table = tableOf(db.schema, collection);
+  // Read again: what this process knows may be older than the task.
+  const registry = await readRegistry(db, table);
+  const column = registry.columns.find((each) => each.field === field);
+  const isArchived = column !== undefined && registry.archived.includes(column.name);
+  await fenced(db, fence, async (trx, now) => {
+    // A deletion gives its row a later change ID and no value: its ID does not show whether it came with the column.
+    const which =
+      inHistory || column === undefined
+        ? sql`true`
+        : sql`(t._change_id <= ${until}::bigint or t._deleted_at is not null and t.${sql.id(column.name)} is null)`;
+    const rest = { suffix: inHistory ? '_history' : '', after: doneThrough, which, most: BATCH } as const;
+    const filled = column && (await fillBatch(trx, table, userId, rest, column));
+    // What was written since was counted then.
+    const isDue = ({ id }: { readonly id: string }): boolean => inHistory || BigInt(id) <= BigInt(until);
+    const conflicts = filled?.unfit.filter(isDue).length ?? 0;
+    if (conflicts > 0) {
+      await countConflicts(trx, { userId, collection, parent: '' }, new Map([[field, conflicts]]), now);
+    }
+    const goesOn = filled !== undefined || (!inHistory && isArchived);
+    const ofTask = sql`collection = ${collection} and field = ${field}`;
+    const through = inHistory || filled === undefined ? sql`'-infinity'::timestamptz` : sql`null`;
+    await (goesOn
+      ? trx.sql`update ${trx.stateTable('backfill')}
+          set done_through = ${filled?.last ?? '0'}::bigint, history_through = ${through}
+          where _user_id = ${userId}::bigint and ${ofTask}`
+      : trx.sql`delete from ${trx.stateTable('backfill')} where _user_id = ${userId}::bigint and ${ofTask}`);
+  });
+  return true;
+}
+
+/** Rows of one batch, so that it stays within the fence's time bounds. */
+export const BATCH = 500;
+
+/** The next rows of the table or of its history whose column is to be filled, in the order of their change IDs. */
+export interface RowsToFill {
+  readonly suffix: '' | '_history';
+  /** The batch before ended with this change ID. */
+  readonly after: string;
+  /** Which of them: a condition on `t`. */
+  readonly which: RawBuilder<unknown>;
+  /** How many in a batch. */
+  readonly most: number;
+  /** They are only read. */
+  readonly dry?: boolean;
+}
+
+/** A batch that was filled, or read. */
+export interface FilledBatch {
+  /** The last change ID: decimal digits of a bigint. */
+  readonly last: string;
+  /** How many have the field, with another value than null. */
+  readonly values: number;
+  readonly unfit: readonly UnfitValue[];
+}
+
+/** A value that does not fit the column. */
+export interface UnfitValue {
+  /** `_change_id` of its row. */
+  readonly id: string;
+  /** Columns of the key after `_user_id`, joined by colons. */
+  readonly key: string;
+  /** JSON text. */
+  readonly value: string;
+  /** The column had a value in its place. */
+  readonly filled: boolean;
+}
+
+/**
+ * Fills a column of the next rows from `_raw`, by what writes a page: no change of a row. What is in the column and
+ * has no value in `_raw` is emptied.
+ * @returns undefined when there was nothing left
+ */
+export async function fillBatch(
+  trx: Db,
+  table: Table,
+  userId: string,
+  rest: RowsToFill,
+  column: FieldColumn,
+): Promise<FilledBatch | undefined> {
+  // concat_ws leaves nulls out; the account's own row has no further key.
+  const further = keyColumns(table).slice(1);
+  const key = sql.join([sql`null::text`, ...further.map((name) => sql`t.${sql.id(name)}`)]);
+  const data = dataTable(table, rest.suffix);
+  const { rows } = await trx.sql<{ id: string; key: string; item: string; filled: boolean }>`
+    select t._change_id as id, concat_ws(':', ${key}) as key, ${neededOf(column)} as item,
+      t.${sql.id(column.name)} is not null as filled
+    from ${data} as t
+    where t._user_id = ${userId}::bigint and t._change_id > ${rest.after}::bigint and ${rest.which}
+    order by t._change_id limit ${rest.most}`;
+  const last = rows.at(-1)?.id;
+  if (last === undefined) return undefined;
+  const unfit: UnfitValue[] = [];
+  let values = 0;
+  const filling = rows.flatMap(({ id, key, item, filled }) => {
+    const fields = fieldSources(item);
+    const value = column.derived === undefined ? fields.get(column.field) : column.derived.value(fields);
+    const isEmpty = value === undefined || value === 'null';
+    if (!isEmpty) values += 1;
+    if (isEmpty && !filled) return [];
+    const { others, conflicts } = otherValues(fields, table.name, [column]);
+    if (conflicts.length > 0) unfit.push({ id, key, value: value ?? '', filled });
+    const only =
+      isEmpty || column.derived !== undefined ? '{}' : `{${JSON.stringify(column.field)}:${value}}`;
+    return [`{"c":${id},"r":${only}${others === undefined ? '' : `,"o":${others}`}}`];
+  });
+  if (filling.length > 0 && rest.dry !== true) {
+    await trx.sql`
+      update ${data} as t set ${sql.id(column.name)} = ${columnExpression(column)}
+      from jsonb_to_recordset(${`[${filling.join(',')}]`}::text::jsonb) as x (c bigint, o jsonb, r jsonb)
+      where t._user_id = ${userId}::bigint and t._change_id > ${rest.after}::bigint
+        and t._change_id <= ${last}::bigint and t._change_id = x.c`;
+  }
+  return { last, values, unfit };
+}
+
+/** Of the item as text: all that the column's value comes from. Items may have megabytes. */
+function neededOf({ field, derived }: FieldColumn): RawBuilder<unknown> {
+  return derived === undefined
+    ? sql`jsonb_build_object(${field}::text, t._raw -> ${field}::text)::text`
+    : sql`t._raw::text`;
+}

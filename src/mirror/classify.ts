@@ -1,0 +1,168 @@
+import { hash } from 'node:crypto';
+import { canonicalText } from '../model/json-text.ts';
+import type { Item } from '../model/page.ts';
+import { type BadItem, type ItemOutcome, NO_OUTCOMES, type PageCounts } from './page-write.ts';
+
+/** An item that can be stored, and what it is to the mirror. */
+export interface KeyedItem {
+  /** Its place in the page. */
+  readonly index: number;
+  readonly key: string;
+  /** Content hash, hexadecimal digits. */
+  readonly hash: string;
+  readonly item: Item;
+}
+
+/** A page's items by what is known of them without a lookup. */
+export interface SortedPage {
+  /** One for each key, in the page's order: of duplicates the last one. */
+  readonly keyed: readonly KeyedItem[];
+  readonly duplicates: readonly number[];
+  readonly bad: readonly BadItem[];
+}
+
+/** What is stored under a key. */
+export interface StoredRow {
+  readonly hash: string;
+  /** Undefined for a live row. */
+  readonly deletedAt: Date | undefined;
+}
+
+export interface ChangedRow extends KeyedItem {
+  readonly change: 'inserted' | 'updated' | 'undeleted';
+}
+
+/**
+ * Sorts a page's items by key before anything is looked up.
+ * @param hashes the items' content hashes, where they are known
+ */
+export function sortPage(items: readonly Item[], rule: ContentRule, hashes?: readonly string[]): SortedPage {
+  const lastOf = new Map<string, number>();
+  const bad: BadItem[] = [];
+  for (const [index, item] of items.entries()) {
+    if (item.key === undefined) bad.push({ index, item, reason: item.problem ?? 'has no cursor ID' });
+    else lastOf.set(item.key, index);
+  }
+  const keyed: KeyedItem[] = [];
+  const duplicates: number[] = [];
+  for (const [index, item] of items.entries()) {
+    if (item.key === undefined) continue;
+    if (lastOf.get(item.key) === index) {
+      keyed.push({ index, key: item.key, hash: hashes?.[index] ?? contentHash(item.source, rule), item });
+    } else duplicates.push(index);
+  }
+  return { keyed, duplicates, bad };
+}
+
+/** A page without the rows that were forgotten, and where these are in it. */
+export function withoutForgotten(
+  page: SortedPage,
+  items: readonly Item[],
+  keys: ReadonlySet<string>,
+): { readonly page: SortedPage; readonly forgotten: readonly number[] } {
+  const isKept = (index: number): boolean => !keys.has(items[index]?.key ?? '');
+  return {
+    page: {
+      keyed: page.keyed.filter(({ index }) => isKept(index)),
+      duplicates: page.duplicates.filter(isKept),
+      bad: page.bad.filter(({ index }) => isKept(index)),
+    },
+    forgotten: [...items.keys()].filter((index) => !isKept(index)),
+  };
+}
+
+/** What differs from the stored rows, in the page's order. */
+export function changedRows(
+  keyed: readonly KeyedItem[],
+  stored: ReadonlyMap<string, StoredRow>,
+): ChangedRow[] {
+  return keyed.flatMap((row): ChangedRow[] => {
+    const known = stored.get(row.key);
+    if (known === undefined) return [{ ...row, change: 'inserted' }];
+    if (known.deletedAt !== undefined) return [{ ...row, change: 'undeleted' }];
+    return known.hash === row.hash ? [] : [{ ...row, change: 'updated' as const }];
+  });
+}
+
+/** One outcome for each item of a page of `length` items. */
+export function outcomesOf(
+  length: number,
+  page: SortedPage,
+  written: readonly ChangedRow[],
+  deferred: readonly ChangedRow[],
+  refused: readonly BadItem[],
+  forgotten: readonly number[],
+): ItemOutcome[] {
+  const outcomes = Array.from({ length }, (): ItemOutcome => 'unchanged');
+  for (const index of page.duplicates) outcomes[index] = 'duplicate';
+  for (const { index } of page.bad) outcomes[index] = 'quarantined';
+  for (const { index, change } of written) outcomes[index] = change;
+  for (const { index } of deferred) outcomes[index] = 'deferred';
+  for (const { index } of refused) outcomes[index] = 'quarantined';
+  for (const index of forgotten) outcomes[index] = 'forgotten';
+  return outcomes;
+}
+
+/** The content hash of each item of a page of `length` items; undefined for one that can't be mirrored. */
+export function hashesOf(length: number, page: SortedPage): (string | undefined)[] {
+  const hashes = Array.from({ length }, (): string | undefined => undefined);
+  for (const { index, hash } of page.keyed) hashes[index] = hash;
+  return hashes;
+}
+
+export function countOutcomes(outcomes: readonly ItemOutcome[]): PageCounts {
+  const counts = { ...NO_OUTCOMES };
+  for (const outcome of outcomes) counts[outcome] += 1;
+  return counts;
+}
+
+/** Hexadecimal digits of a content hash: 128 bits of SHA-256. */
+const DIGITS = 32;
+
+/** Which fields of a collection's items count as their content. */
+export interface ContentRule {
+  /** The same for rules that hash every item alike, and only for those. */
+  readonly name: string;
+  /** Fields that do not count: ignored, or never stored. */
+  readonly leaveOut: ReadonlySet<string>;
+  /** Those of them that are never stored. */
+  readonly exclude: ReadonlySet<string>;
+  /** What is left of a stored item by this rule. */
+  readonly strip: (source: string) => string;
+  /** Which fields are hashed, under which key. */
+  readonly hashRule: string;
+}
+
+/** @param ignore MIRROR_IGNORE_FIELDS of the collection, as `exclude` has its MIRROR_EXCLUDE_FIELDS */
+export function contentRule(
+  ignore: Iterable<string>,
+  exclude: Iterable<string>,
+  hashRule = '',
+  strip?: (source: string) => string,
+): ContentRule {
+  const excluded = new Set(exclude);
+  const leaveOut = new Set([...excluded, ...ignore]);
+  return {
+    name: JSON.stringify([[...leaveOut].toSorted(), [...excluded].toSorted(), hashRule]),
+    leaveOut,
+    exclude: excluded,
+    strip: strip ?? ((source) => canonicalText(source, excluded)),
+    hashRule,
+  };
+}
+
+/**
+ * Hash of an item's content, stored in `_hash`: an unchanged row has the same (docs/design/writing-a-page.md,
+ * "Hash"). The names of fields that are never stored go into it. So a row that still has such a field, because it was
+ * only ignored before, looks different and loses it.
+ * @returns hexadecimal digits
+ */
+export function contentHash(itemSource: string, { leaveOut, exclude, hashRule }: ContentRule): string {
+  const never = exclude.size === 0 ? '' : JSON.stringify([...exclude].toSorted());
+  return hash('sha256', canonicalText(itemSource, leaveOut) + never + hashRule, 'hex').slice(0, DIGITS);
+}
+
+/** Whether a stored hash (hexadecimal digits) is complete. Where somebody emptied it, the row is written again. */
+export function isComparable(hash: string): boolean {
+  return hash.length === DIGITS;
+}

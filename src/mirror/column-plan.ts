@@ -1,0 +1,232 @@
+import { hash } from 'node:crypto';
+import { isPlainMoment, timestampText } from '../model/timestamp-text.ts';
+
+/** PostgreSQL silently cuts longer names. */
+const MAX_NAME_BYTES = 63;
+const SUFFIX_DIGITS = 6;
+
+/**
+ * PostgreSQL's reserved words of both kinds, and its system columns. They can't be column names without quotes, or
+ * mean something else then (`user` is the session's user).
+ */
+const RESERVED = new Set(
+  (
+    'all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate ' +
+    'collation column concurrently constraint create cross current_catalog current_date current_role ' +
+    'current_schema current_time current_timestamp current_user default deferrable desc distinct do else end ' +
+    'except false fetch for foreign freeze from full grant group having ilike in initially inner intersect into ' +
+    'is isnull join lateral leading left like limit localtime localtimestamp natural not notnull null offset on ' +
+    'only or order outer overlaps placing primary references returning right select session_user similar some ' +
+    'symmetric system_user table tablesample then to trailing true union unique user using variadic verbose ' +
+    'when where window with ' +
+    'tableoid cmax xmax cmin xmin ctid'
+  ).split(' '),
+);
+
+/**
+ * The column for a field: its name in snake_case. A name that is taken, begins with an underscore as the mirror's own
+ * do, is reserved, empty, too long or not a plain identifier gets a suffix that depends on the field alone.
+ * @param taken names of the present columns
+ */
+export function columnName(field: string, taken: ReadonlySet<string>): string {
+  const snake = snakeCase(field);
+  const plain = snake.replace(/^_+/, '');
+  const bare =
+    plain === snake &&
+    /^\p{L}/u.test(plain) &&
+    !RESERVED.has(plain) &&
+    Buffer.byteLength(plain) <= MAX_NAME_BYTES &&
+    !taken.has(plain);
+  if (bare) return plain;
+  const digits = hash('sha256', field, 'hex');
+  const stem = /^\p{L}/u.test(plain) ? plain : plain === '' ? 'field' : `field_${plain}`;
+  for (let length = SUFFIX_DIGITS; length < digits.length; length += 1) {
+    const suffix = `_${digits.slice(0, length)}`;
+    const name = cut(stem, MAX_NAME_BYTES - suffix.length) + suffix;
+    if (!taken.has(name)) return name;
+  }
+  throw new RangeError(`no free column name for the field ${JSON.stringify(field)}`);
+}
+
+/** `companyURL` → `company_url`, `HTMLBody 2` → `html_body_2`, `größe` stays; a leading underscore stays. */
+function snakeCase(field: string): string {
+  return field
+    .normalize('NFC')
+    .replaceAll(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1_$2')
+    .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1_$2')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '_')
+    .replace(/_$/, '');
+}
+
+/** The longest beginning of whole characters within `bytes`. */
+function cut(text: string, bytes: number): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
+}
+
+/** Bytes of the longest field name that gets a column; longer ones stay in `_raw`, unregistered. */
+const MAX_FIELD_BYTES = 1024;
+
+/** Most columns of a table; further fields stay in `_raw`. PostgreSQL's limit is 1600, dropped ones included. */
+export const MAX_COLUMNS = 300;
+
+/** A field of a collection and its column; `name` undefined: the field stays in `_raw` only. */
+export interface PlannedColumn {
+  readonly field: string;
+  readonly name: string | undefined;
+  readonly type: ColumnType;
+}
+
+/** `MIRROR_SCHEMA_DRIFT`: `add` alone makes columns for new fields. */
+export type SchemaDrift = 'add' | 'freeze' | 'raw';
+
+export interface PlanInput {
+  /** Fields without a column so far, with source texts of some of their values. */
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  /** Fields registered earlier that have no column so far: they come first. */
+  readonly waiting: readonly { readonly field: string; readonly type: ColumnType }[];
+  /** Names of all columns that the table has, whoever made them. */
+  readonly taken: ReadonlySet<string>;
+  readonly drift: SchemaDrift;
+}
+
+/**
+ * Columns for new fields (docs/design/writing-a-page.md, "Columns"). A field that had only nulls is left out: these
+ * show no type. Fields whose names are plain column names choose first, then the others by name.
+ */
+export function planColumns(input: PlanInput): PlannedColumn[] {
+  const taken = new Set(input.taken);
+  const fields = [...input.values.keys()].filter(storableName).sort();
+  const plain = (field: string): boolean => columnName(field, new Set()) === field;
+  const wanted = [
+    ...input.waiting,
+    ...[...fields.filter(plain), ...fields.filter((field) => !plain(field))].map((field) => ({
+      field,
+      type: columnType(field, input.values.get(field) ?? []),
+    })),
+  ];
+  return wanted.flatMap(({ field, type }): PlannedColumn[] => {
+    if (type === undefined) return [];
+    if (input.drift !== 'add' || taken.size >= MAX_COLUMNS) return [{ field, name: undefined, type }];
+    const name = columnName(field, taken);
+    taken.add(name);
+    return [{ field, name, type }];
+  });
+}
+
+/**
+ * Whether a field of this name can have a column. PostgreSQL's text has neither U+0000 nor lone surrogates, and
+ * `_raw` has U+FFFD in their place: with a name like that, a column could get another field's value.
+ */
+export function storableName(field: string): boolean {
+  return !/[\0\ufffd]/.test(field) && field.isWellFormed() && Buffer.byteLength(field) <= MAX_FIELD_BYTES;
+}
+
+const INTEGER_NAME = /^(?:id|.*_id|.*_count)$/;
+/** Names of fields that hold moments, as the whole column name or its last words. */
+const TIME_NAME =
+  /(?:^|_)(?:at|on|ts|time|timestamp|date|datetime|since|until|created|updated|modified|changed|deleted|started|finished|completed|ended|expires|expiry|last_seen)$/;
+
+/** The column type (docs/tables.md, "Columns for fields") for a field's values, by their most frequent kind; undefined while all are null. */
+export function columnType(field: string, sources: readonly string[]): ColumnType | undefined {
+  const byKind = Map.groupBy(sources, valueKind);
+  byKind.delete('null');
+  const [kind, values = []] = [...byKind].toSorted(([, a], [, b]) => b.length - a.length)[0] ?? [];
+  const snake = columnName(field, new Set());
+  if (kind === 'string') {
+    const moments = values.map((source) => timestampText(JSON.parse(source) as string));
+    return TIME_NAME.test(snake) && !moments.includes(undefined) ? 'timestamptz' : 'text';
+  }
+  if (kind === 'number') {
+    return INTEGER_NAME.test(snake) && !values.map(integerText).includes(undefined) ? 'bigint' : 'numeric';
+  }
+  if (kind === 'boolean') return 'boolean';
+  return kind === 'structure' ? 'jsonb' : undefined;
+}
+
+/** Types of the columns that fields become (docs/tables.md, "Columns for fields"). */
+export const COLUMN_TYPES = ['text', 'timestamptz', 'numeric', 'bigint', 'boolean', 'jsonb'] as const;
+export type ColumnType = (typeof COLUMN_TYPES)[number];
+
+type ValueKind = 'string' | 'number' | 'boolean' | 'null' | 'structure';
+
+/** What a JSON value is, by the first character of its source text. */
+export function valueKind(source: string): ValueKind {
+  switch (source.charAt(0)) {
+    case '"':
+      return 'string';
+    case '{':
+    case '[':
+      return 'structure';
+    case 't':
+    case 'f':
+      return 'boolean';
+    case 'n':
+      return 'null';
+    default:
+      return 'number';
+  }
+}
+
+/** What the column gets: the value as `_raw` has it, another text, or nothing. */
+export type ColumnValue =
+  | { readonly as: 'stored' }
+  | { readonly as: 'text'; readonly text: string }
+  /** It does not fit: NULL in the column, counted, whole in `_raw`. */
+  | { readonly as: 'conflict' };
+
+const STORED: ColumnValue = { as: 'stored' };
+const CONFLICT: ColumnValue = { as: 'conflict' };
+
+/** The kind of value that a column takes; jsonb takes all. */
+const KIND_OF: Record<Exclude<ColumnType, 'jsonb'>, ValueKind> = {
+  text: 'string',
+  timestamptz: 'string',
+  numeric: 'number',
+  bigint: 'number',
+  boolean: 'boolean',
+};
+
+function asText(text: string | undefined): ColumnValue {
+  return text === undefined ? CONFLICT : { as: 'text', text };
+}
+
+/** Fits a value, given as its JSON text, into a column without losing a digit. */
+export function columnValue(type: ColumnType, source: string): ColumnValue {
+  const kind = valueKind(source);
+  if (kind === 'null' || type === 'jsonb') return STORED;
+  if (kind !== KIND_OF[type]) return CONFLICT;
+  if (type === 'bigint' && PLAIN_INTEGER.test(source)) return STORED;
+  if (type === 'timestamptz' && isPlainMoment(source)) return STORED;
+  if (type === 'bigint') return asText(integerText(source));
+  if (type === 'timestamptz') return asText(timestampText(JSON.parse(source) as string));
+  return STORED;
+}
+
+/** An integer as `integerText` spells it, with fewer digits than 64 bits may have. */
+const PLAIN_INTEGER = /^(?:0|[1-9]\d{0,17})$/;
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+/** Digits that a 64-bit integer has at most. */
+const INT8_DIGITS = 19;
+const INT8_MIN = -(2n ** 63n);
+const INT8_MAX = 2n ** 63n - 1n;
+
+/**
+ * The integer that a JSON number is, however it is spelled: `100`, `100.0`, `1e2`. Only the value counts, since jsonb
+ * keeps no exponents, and a column that is filled later, from `_raw`, must get the same.
+ * @returns undefined where it is not an integer or needs over 64 bits
+ */
+export function integerText(source: string): string | undefined {
+  const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(source) ?? [];
+  if (sign === undefined) return undefined;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  if (digits === '') return '0';
+  let end = digits.length;
+  while (digits.charAt(end - 1) === '0') end -= 1;
+  // Zeros between the last digit that is not 0 and the decimal point.
+  const zeros = Number(exponent) - fraction.length + (digits.length - end);
+  if (zeros < 0 || end + zeros > INT8_DIGITS) return undefined;
+  const integer = BigInt(`${sign}${digits.slice(0, end)}${'0'.repeat(zeros)}`);
+  return integer < INT8_MIN || integer > INT8_MAX ? undefined : integer.toString();
+}

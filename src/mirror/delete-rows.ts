@@ -1,0 +1,361 @@
+import { type RawBuilder, sql } from 'kysely';
+import {
+  childrenOf,
+  type CollectionName,
+  type ListCollection,
+  parentsOf,
+  type Scope,
+} from '../model/collections.ts';
+import { takeChangeIds } from '../postgres/change-ids.ts';
+import type { Db } from '../postgres/db.ts';
+import type { Operator } from '../postgres/operator-log.ts';
+import { countRows, hasParent } from './counters.ts';
+import { archiveRows, historyColumns } from './history.ts';
+import { forgetUnfinished, MAX_MISSING } from './live-rows.ts';
+import type { ChangedTable } from './page-write.ts';
+import { releaseItems } from './quarantine.ts';
+import { saveScope } from './scope-store.ts';
+import { countSuspects, forgetSuspects } from './suspect-store.ts';
+import {
+  behind,
+  dataTable,
+  hasKey,
+  inScope,
+  keyColumn,
+  keyTypeName,
+  ofScope,
+  placeOrder,
+  tableOf,
+} from './table.ts';
+
+/** Deletions that the brake never blocks: small collections lose a good part of their rows every day. */
+export const FREE_ROWS = 10;
+/** Share of a collection's rows that may be deleted within a day. */
+export const FREE_SHARE = 0.2;
+
+const HOUR_MS = 3_600_000;
+/** The last 24 hours are counted in begun hours: up to one more. */
+const BEGUN_HOURS = 25;
+
+/** What the brake judges by: one collection of an account, over all its scopes, at one moment. */
+interface DeletionVolume {
+  /** Suspected deletions, proven or not; the items of suspected lists, too. */
+  readonly suspected: number;
+  /** Rows deleted within the last day. */
+  readonly deleted: number;
+  readonly live: number;
+}
+
+type AccountCollection = Pick<Scope, 'userId' | 'collection'>;
+
+/**
+ * Whether a person has to look at the deletions first: more than 10 rows, and more than 20 % of what there was, are
+ * suspected or were deleted within a day (docs/design/deletions.md, "Brake"). That is how a service looks that loses
+ * its data or answers for another account, and a user who clears up: then `--accept-deletions` allows them.
+ */
+export function brakeBlocks({ suspected, deleted, live }: DeletionVolume): boolean {
+  const volume = suspected + deleted;
+  return volume > FREE_ROWS && volume > FREE_SHARE * (live + deleted);
+}
+
+/** Whether the brake blocks a collection's deletions, for its own volume or that of the items that go with them. */
+export async function isBlocked(trx: Db, lists: AccountCollection, at: Date): Promise<boolean> {
+  const { userId, collection } = lists;
+  const suspected = sql`
+    select count(*) from ${trx.stateTable('candidate')} as c
+    where c._user_id = ${userId}::bigint and c.collection = ${collection} and ${counts(at)}`;
+  if (brakeBlocks(await volumeOf(trx, lists, at, suspected))) return true;
+  for (const { name } of childrenOf(collection)) {
+    const items = { userId, collection: name };
+    if (brakeBlocks(await volumeOf(trx, items, at, suspectedItems(trx, items, collection, at)))) return true;
+  }
+  return false;
+}
+
+/** What Postgres refuses to delete was let through, and stays: like what was deleted, it counts for a day. */
+function counts(at: Date): RawBuilder<boolean> {
+  return sql`c.kind <> 'returned' and (c.refused_at is null or c.proven_at > ${dayBefore(at)})`;
+}
+
+/** The number of items that are suspected themselves, or would go with a suspected list. */
+function suspectedItems(
+  trx: Db,
+  { userId, collection }: AccountCollection,
+  parents: CollectionName,
+  at: Date,
+): RawBuilder<unknown> {
+  const lists = sql`
+    select p.key from ${trx.stateTable('candidate')} as p
+    where p._user_id = ${userId}::bigint and p.collection = ${parents} and p.kind <> 'returned'`;
+  return sql`
+    (select count(*) from ${trx.stateTable('candidate')} as c
+     where c._user_id = ${userId}::bigint and c.collection = ${collection} and ${counts(at)}
+       and c.parent not in (${lists}))
+    + (select coalesce(sum(s.live_rows), 0) from ${trx.stateTable('scope')} as s
+       where s._user_id = ${userId}::bigint and s.collection = ${collection} and s.parent in (${lists}))`;
+}
+
+async function volumeOf(
+  trx: Db,
+  { userId, collection }: AccountCollection,
+  at: Date,
+  suspected: RawBuilder<unknown>,
+): Promise<DeletionVolume> {
+  const { rows } = await trx.sql<Record<keyof DeletionVolume, string>>`
+    select (${suspected}) as suspected,
+      (select coalesce(sum(d.deleted), 0) from ${trx.stateTable('deletions')} as d
+       where d._user_id = ${userId}::bigint and d.collection = ${collection} and d.hour > ${dayBefore(at)}) as deleted,
+      (select coalesce(sum(c.live_rows), 0) from ${trx.table('_collections')} as c
+       where c._user_id = ${userId}::bigint and c.collection = ${collection}) as live`;
+  const [row] = rows;
+  return { suspected: Number(row?.suspected), deleted: Number(row?.deleted), live: Number(row?.live) };
+}
+
+/** Counts rows that were deleted towards the volume of the next day. */
+async function addDeletions(
+  trx: Db,
+  { userId, collection }: AccountCollection,
+  at: Date,
+  deleted: number,
+): Promise<void> {
+  const hour = new Date(Math.floor(at.getTime() / HOUR_MS) * HOUR_MS);
+  await trx.sql`
+    delete from ${trx.stateTable('deletions')}
+    where _user_id = ${userId}::bigint and collection = ${collection} and hour <= ${dayBefore(at)}`;
+  await trx.sql`
+    insert into ${trx.stateTable('deletions')} as d (_user_id, collection, hour, deleted)
+    values (${userId}::bigint, ${collection}, ${hour}::timestamptz, ${deleted}::bigint)
+    on conflict (_user_id, collection, hour) do update set deleted = d.deleted + excluded.deleted`;
+}
+
+/** What was deleted so far does not count any more: a person accepted it. */
+export async function clearDeletions(trx: Db, { userId, collection }: AccountCollection): Promise<void> {
+  await trx.sql`
+    delete from ${trx.stateTable('deletions')}
+    where _user_id = ${userId}::bigint and collection = ${collection}`;
+}
+
+function dayBefore(at: Date): Date {
+  return new Date(at.getTime() - BEGUN_HOURS * HOUR_MS);
+}
+
+/** What was deleted of a scope with its parent. */
+export interface DeletedScope {
+  readonly scope: Scope;
+  readonly deleted: number;
+  readonly changed: ChangedTable | undefined;
+  /** No row of it is left. */
+  readonly whole: boolean;
+}
+
+/** Items of one list after which its transaction ends (docs/design/deletions.md, "Lists and their items"). */
+const MOST_AT_ONCE = 50_000;
+
+/**
+ * Deletes what belongs to a row that is being deleted: a list's items, all in this transaction unless they are very
+ * many. With the last of them goes whatever is stored of their scope: a list that comes back is read from its
+ * beginning.
+ * @param key of the row, which belongs to the scope given
+ */
+export async function deleteChildren(
+  trx: Db,
+  { userId, collection }: Scope,
+  key: string,
+  deletion: Deletion,
+): Promise<DeletedScope[]> {
+  const deleted: DeletedScope[] = [];
+  for (const { name } of childrenOf(collection)) {
+    const scope: Scope = { userId, collection: name, parent: key };
+    const part = await deleteAll(trx, scope, deletion);
+    deleted.push(part);
+    if (!part.whole) continue;
+    await forgetSuspects(trx, scope, 'all');
+    await releaseItems(trx, scope, 'all');
+    await closeScope(trx, scope, deletion.at);
+  }
+  return deleted;
+}
+
+/**
+ * Suspects live items of lists that there are not: somebody undeleted or added them. Nothing is read of such a list, so
+ * full walks of the lists are the proofs: one lacked it before, and one that began later lacks it still.
+ */
+export async function suspectItemsOfNoList(
+  trx: Db,
+  userId: string,
+  lists: ListCollection,
+  at: Date,
+): Promise<void> {
+  const { name } = lists;
+  const table = tableOf(trx.schema, name);
+  const parents = parentsOf(lists);
+  const { numAffectedRows: proven } = await trx.sql`
+    update ${trx.stateTable('candidate')} as c set proven_at = ${at}::timestamptz
+    where c._user_id = ${userId}::bigint and c.collection = ${name} and c.proven_at is null
+      and c.at <= (
+        select k.complete_as_of from ${trx.table('_collections')} as k
+        where k._user_id = ${userId}::bigint and k.collection = ${parents.collection})
+      and c.parent in (
+        select s.parent from ${trx.stateTable('scope')} as s
+        where s._user_id = ${userId}::bigint and s.collection = ${name} and s.gone_at is not null)`;
+  const { numAffectedRows: added } = await trx.sql`
+    insert into ${trx.stateTable('candidate')} (_user_id, collection, parent, key, kind, obs, at)
+    select a._user_id, ${name}, s.parent, t.key, 'snapshot', s.last_obs, ${at}::timestamptz
+    from ${trx.stateTable('account')} as a
+    join ${trx.stateTable('scope')} as s on s._user_id = a._user_id and s.collection = ${name}
+    cross join lateral (
+      select ${keyColumn(table)}::text as key from ${dataTable(table)} as t
+      where t._user_id = a._user_id and t.${sql.id(parents.column)} = s.parent::bigint and t._deleted_at is null
+      offset 0) as t
+    where a._user_id = ${userId}::bigint and s.gone_at is not null and s.live_rows > 0
+      and not ${hasParent(trx, name, 's')}
+    limit ${MAX_MISSING}
+    on conflict (_user_id, collection, parent, key) do nothing`;
+  await countSuspects(
+    trx,
+    { userId, collection: name, parent: '' },
+    Number(added ?? 0n),
+    Number(proven ?? 0n),
+  );
+}
+
+async function deleteAll(trx: Db, scope: Scope, deletion: Deletion): Promise<DeletedScope> {
+  let deleted = 0;
+  let changed: ChangedTable | undefined;
+  let after: string | undefined;
+  for (;;) {
+    const rows = fitting(await rowsToDeleteAfter(trx, scope, after));
+    if (rows.length === 0) return { scope, deleted, changed, whole: true };
+    if (deleted >= MOST_AT_ONCE) return { scope, deleted, changed, whole: false };
+    changed = await deleteRows(trx, scope, rows, deletion);
+    deleted += rows.length;
+    after = rows.at(-1)?.key;
+  }
+}
+
+/** More observations than any walk makes. */
+const BEYOND_ANY_WALK = 1_000_000;
+
+/**
+ * Lets nothing be read or written of the scope until its parent is back; then the scope is new. A walk that began
+ * before may go on then, with rows that are deleted: it finds itself superseded.
+ */
+async function closeScope(trx: Db, scope: Scope, at: Date): Promise<void> {
+  await trx.sql`
+    update ${trx.stateTable('scope')} as s
+    set gone_at = ${at}::timestamptz, memory = '{}', due_at = null, last_read_at = null, polled_at = null,
+      full_at = null, complete_as_of = null, last_error = null, last_error_at = null, failures = 0, full_walk = null,
+      last_obs = s.last_obs + ${BEYOND_ANY_WALK}::bigint
+    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`;
+  await trx.sql`
+    delete from ${trx.stateTable('unsettled')} as u
+    where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)}`;
+}
+
+/** Rows deleted by one statement at most, so that it stays within its time bound. */
+export const MAX_ROWS = 2_000;
+/** Bytes of their items at most: what is archived is written. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** How rows are deleted. */
+export interface Deletion {
+  /** Marked (`_deleted_at`), or removed. */
+  readonly hard: boolean;
+  /** The last version is kept. */
+  readonly history: boolean;
+  /** Who has accepted it: it does not count against the next ones. */
+  readonly accepted: Operator | false;
+  /** The database's clock in this transaction. */
+  readonly at: Date;
+}
+
+/** Postgres deleted fewer rows than it was told to. */
+export class NotDeleted extends Error {}
+
+/** A live row that is to be deleted. */
+export interface RowToDelete {
+  readonly key: string;
+  /** Size of its item, as stored. */
+  readonly bytes: number;
+}
+
+/** Which of these keys are live, in key order. */
+export async function rowsToDelete(trx: Db, scope: Scope, keys: readonly string[]): Promise<RowToDelete[]> {
+  const table = tableOf(trx.schema, scope.collection);
+  const { rows } = await trx.sql<RowToDelete>`
+    select ${keyColumn(table)}::text as key, t.bytes
+    from unnest(${[...keys]}::${keyTypeName(table)}[]) as k (key)
+    cross join lateral (
+      select ${keyColumn(table)}, pg_column_size(t._raw) as bytes from ${dataTable(table)} as t
+      where ${inScope(table, scope)} and ${keyColumn(table)} = k.key and t._deleted_at is null offset 0) as t
+    order by ${placeOrder(table, 'up')}`;
+  return rows;
+}
+
+/** The live rows behind `after` in key order (undefined: from the first one), as many as one statement may delete. */
+async function rowsToDeleteAfter(trx: Db, scope: Scope, after?: string): Promise<RowToDelete[]> {
+  const table = tableOf(trx.schema, scope.collection);
+  const { rows } = await trx.sql<RowToDelete>`
+    select ${keyColumn(table)}::text as key, pg_column_size(t._raw) as bytes from ${dataTable(table)} as t
+    where ${inScope(table, scope)} and ${behind(table, after)} and t._deleted_at is null
+    order by ${placeOrder(table, 'up')} limit ${MAX_ROWS}`;
+  return rows;
+}
+
+/** The first rows that one statement may delete: one at least. */
+export function fitting(rows: readonly RowToDelete[]): readonly RowToDelete[] {
+  let bytes = 0;
+  const end = rows.findIndex((row) => (bytes += row.bytes) > MAX_BYTES);
+  return end === -1 ? rows.slice(0, MAX_ROWS) : rows.slice(0, Math.min(MAX_ROWS, Math.max(1, end)));
+}
+
+/**
+ * Deletes live rows of a scope in a fenced transaction, with what is stored about them elsewhere: counters,
+ * unfinished rows, quarantined items. Their last version is archived first.
+ * @returns what a reader of the watermark sees; undefined where there was nothing to delete
+ */
+export async function deleteRows(
+  trx: Db,
+  scope: Scope,
+  rows: readonly RowToDelete[],
+  { hard, history, accepted, at }: Deletion,
+): Promise<ChangedTable | undefined> {
+  if (rows.length === 0) return undefined;
+  const table = tableOf(trx.schema, scope.collection);
+  const keys = rows.map(({ key }) => key);
+  const before = await takeChangeIds(trx, scope.userId, keys.length);
+  const changeIds = keys.map((_, index) => before + BigInt(index) + 1n);
+  if (history) {
+    const columns = await historyColumns(trx, table);
+    await archiveRows(trx, table, scope, keys, at, 'delete', columns, hard ? changeIds : undefined);
+  }
+  // The database's clock may step back: a version ends no earlier than it began (history.ts).
+  const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
+  // Each is looked up by its key: joined, the rows of the scope may be compared with all keys, one by one.
+  const found = sql`(
+    select k.change_id, t.place
+    from unnest(${keys}::${keyTypeName(table)}[], ${changeIds.map(String)}::bigint[]) as k (key, change_id)
+    cross join lateral (
+      select t.ctid as place from ${dataTable(table)} as t
+      where ${inScope(table, scope)} and ${hasKey(table)} and t._deleted_at is null offset 0) as t) as x`;
+  const { numAffectedRows } = hard
+    ? await trx.sql`
+        delete from ${dataTable(table)} as t using ${found}
+        where t._user_id = ${scope.userId}::bigint and t.ctid = x.place`
+    : await trx.sql`
+        update ${dataTable(table)} as t
+        set _deleted_at = ${moment}, _changed_at = ${moment}, _change_id = x.change_id from ${found}
+        where t._user_id = ${scope.userId}::bigint and t.ctid = x.place`;
+  const deleted = Number(numAffectedRows ?? 0n);
+  if (deleted !== keys.length) {
+    throw new NotDeleted(
+      `${table.name}: ${keys.length} rows were to be deleted, ${deleted} were: a trigger or a rule keeps the others`,
+    );
+  }
+  await countRows(trx, scope, -deleted, hard ? 0 : deleted);
+  await saveScope(trx, scope, {}, undefined, -deleted, at);
+  if (accepted === false) await addDeletions(trx, scope, at, deleted);
+  await forgetUnfinished(trx, scope, keys);
+  await releaseItems(trx, scope, keys);
+  return { table: table.name, userId: scope.userId, changeId: String(changeIds.at(-1)) };
+}

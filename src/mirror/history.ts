@@ -1,0 +1,132 @@
+import { sql } from 'kysely';
+import { COLLECTION_NAMES, type CollectionName, type Scope } from '../model/collections.ts';
+import type { Db } from '../postgres/db.ts';
+import { type Fence, fenced } from '../postgres/fenced.ts';
+import { dataTable, hasKey, inParent, keyTypeName, relation, type Table, tableOf } from './table.ts';
+
+/**
+ * Copies rows into `<table>_history` as they are. Call it right before the statement that writes or removes them, as
+ * a statement of its own (docs/design/sql.md, "Rule 3"). The primary key contains `_change_id`: no version is there
+ * twice.
+ *
+ * A version is valid from its `_changed_at` up to the next one's, half-open. The database's clock may step back. So
+ * `_valid_to` is never before `_valid_from`, and whoever supersedes a version by a row that stays sets `_changed_at =
+ * greatest(at, _changed_at)`: versions never overlap.
+ * @param keys of live rows, each once; `['']` for an endpoint that answers one object
+ * @param at the database's clock in this transaction: `_valid_to`
+ * @param columns what is copied: `historyColumns`, or `archived` of a registry that is not stale
+ * @param changeIds one for each key, in place of the archived version's `_change_id`: given where the row itself is removed
+ *   (MIRROR_DELETES=hard), so that a reader of the watermark sees the deletion in `_history`
+ * @throws Error when not exactly the rows of `keys` are there, live
+ */
+export async function archiveRows(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  keys: readonly string[],
+  at: Date,
+  op: 'update' | 'delete',
+  columns: readonly string[],
+  changeIds?: readonly bigint[],
+): Promise<void> {
+  if (keys.length === 0) return;
+  const names = columns.map((name) => sql.id(name));
+  const values = columns.map((name) =>
+    name === '_change_id' && changeIds !== undefined ? sql`k.change_id` : sql`t.${sql.id(name)}`,
+  );
+  const ids = changeIds?.map(String) ?? keys.map(() => null);
+  const result = await trx.sql`
+    insert into ${dataTable(table, '_history')} (${sql.join(names)}, _valid_from, _valid_to, _op)
+    select ${sql.join(values)}, t._changed_at, greatest(${at}::timestamptz, t._changed_at), ${op}
+    from unnest(${[...keys]}::${keyTypeName(table)}[], ${ids}::bigint[]) as k (key, change_id)
+    cross join lateral (
+      select t.* from ${dataTable(table)} as t
+      where t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)} and ${hasKey(table)}
+        and t._deleted_at is null offset 0) as t`;
+  const archived = Number(result.numAffectedRows ?? 0n);
+  if (archived !== keys.length) {
+    throw new Error(`${table.name}: ${keys.length} versions were to be archived, ${archived} were there`);
+  }
+}
+
+/**
+ * Columns that the table and its history have in common, by name and type: what is copied. A column that somebody
+ * dropped, changed or made in one of the two alone is left out. In a transaction that has read the table they stay
+ * the same: columns are added to both under the table's lock.
+ */
+export async function historyColumns(db: Db, table: Table): Promise<string[]> {
+  const { rows } = await db.sql<{ name: string }>`
+    select a.attname as name from pg_attribute a
+      join pg_attribute h on h.attrelid = ${relation(table, '_history')} and h.attname = a.attname
+        and h.atttypid = a.atttypid and h.atttypmod = a.atttypmod
+    where a.attrelid = ${relation(table)} and a.attnum > 0 and not a.attisdropped
+      and h.attnum > 0 and not h.attisdropped and h.attgenerated = ''
+    order by a.attnum`;
+  return rows.map(({ name }) => name);
+}
+
+/**
+ * Notes since when each of the account's collections is mirrored, and since when every superseded version of it is
+ * kept: `<table>_as_of` answers from then on. To be called before the account's first page.
+ * A collection whose beginning is not known counts as mirrored always: then `as_of` refuses rather than guesses.
+ * @param kept MIRROR_HISTORY is on for this process
+ */
+export async function openHistory(
+  db: Db,
+  fence: Fence,
+  collections: readonly CollectionName[],
+  kept: boolean,
+): Promise<void> {
+  await fenced(db, fence, async (trx, now) => {
+    const since = kept ? sql`${now}::timestamptz` : sql`null::timestamptz`;
+    await trx.sql`
+      insert into ${trx.table('_collections')} as c (_user_id, collection, mirrored_from, history_from)
+      select a._user_id, x.collection, ${now}::timestamptz, ${since}
+      from ${trx.stateTable('account')} as a cross join unnest(${[...collections]}::text[]) as x (collection)
+      where a._user_id = ${fence.userId}::bigint
+      on conflict (_user_id, collection) do update
+      set mirrored_from = coalesce(c.mirrored_from, '-infinity'),
+        history_from = case when ${kept} then coalesce(c.history_from, excluded.history_from) end
+      where c.mirrored_from is null or (c.history_from is not null) <> ${kept}`;
+  });
+}
+
+/** Versions removed in one transaction, so that it stays short. */
+const BATCH = 5_000;
+
+/**
+ * Removes the account's versions that were superseded more than `keepMs` ago (MIRROR_HISTORY=400d), a batch at a
+ * time. First `history_from` moves: no reader is told that the history of a moment is complete while some of it is
+ * gone.
+ * @param signal ends it after the batch in hand; the next call goes on
+ */
+export async function pruneHistory(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
+  const before = await fenced(db, fence, async (trx, now) => {
+    const moment = new Date(now.getTime() - keepMs);
+    await trx.sql`
+      update ${trx.table('_collections')} set history_from = ${moment}::timestamptz
+      where _user_id = ${fence.userId}::bigint and history_from < ${moment}::timestamptz`;
+    return moment;
+  });
+  for (const name of COLLECTION_NAMES) {
+    while (!signal.aborted && (await pruneBatch(db, fence, tableOf(db.schema, name), before)));
+  }
+}
+
+/** @returns true while there may be more to remove */
+async function pruneBatch(db: Db, fence: Fence, table: Table, before: Date): Promise<boolean> {
+  return fenced(db, fence, async (trx) => {
+    const old = sql`_valid_to <= ${before}::timestamptz`;
+    // As text: a Date has no microseconds.
+    const { rows } = await trx.sql<{ moment: string; id: string }>`
+      select _valid_to::text as moment, _change_id as id from ${dataTable(table, '_history')}
+      where _user_id = ${fence.userId}::bigint and ${old}
+      order by _valid_to, _change_id offset ${BATCH - 1} limit 1`;
+    const [last] = rows;
+    const some = last && sql`(_valid_to, _change_id) <= (${last.moment}::timestamptz, ${last.id}::bigint)`;
+    await trx.sql`
+      delete from ${dataTable(table, '_history')}
+      where _user_id = ${fence.userId}::bigint and ${some ?? old}`;
+    return last !== undefined;
+  });
+}

@@ -1,0 +1,197 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { MissingRow } from '../model/absence.ts';
+import type { CollectionName, Scope } from '../model/collections.ts';
+import { latestMoment } from '../model/timestamp-text.ts';
+import { unlessAhead } from '../postgres/clock-step.ts';
+import { allSent, type Db } from '../postgres/db.ts';
+import { readAccount } from '../postgres/fenced.ts';
+import type { ChangedRow } from './classify.ts';
+import {
+  behind,
+  dataTable,
+  hasKey,
+  inScope,
+  keyColumn,
+  keyTypeName,
+  ofScope,
+  placeOrder,
+  tableOf,
+} from './table.ts';
+
+/** A row that is mirrored and not deleted. */
+interface LiveRow {
+  readonly key: string;
+  /** `_change_id`. */
+  readonly changeId: string;
+  /** When it was inserted, changed or undeleted last. */
+  readonly changedAt: Date;
+}
+
+/** Rows read by one statement. */
+const BATCH = 10_000;
+
+const CHANGED_AT = unlessAhead(sql`t._changed_at`);
+
+/** The scope's live rows, batch by batch in key order. */
+export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly LiveRow[]> {
+  const table = tableOf(db.schema, scope.collection);
+  let last: string | undefined;
+  for (;;) {
+    const rows = await readAccount(
+      db,
+      scope.userId,
+      sql<LiveRow>`
+      select ${keyColumn(table)}::text as key, t._change_id as "changeId", ${CHANGED_AT} as "changedAt"
+      from ${dataTable(table)} as t
+      where ${inScope(table, scope)} and ${behind(table, last)} and t._deleted_at is null
+      order by ${placeOrder(table, 'up')} limit ${BATCH}`,
+    );
+    if (rows.length > 0) yield rows;
+    if (rows.length < BATCH) return;
+    last = rows.at(-1)?.key;
+  }
+}
+
+/** Those of `keys` whose rows are live. */
+export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): Promise<LiveRow[]> {
+  const table = tableOf(db.schema, scope.collection);
+  const live: LiveRow[] = [];
+  for (let start = 0; start < keys.length; start += BATCH) {
+    const rows = await readAccount(
+      db,
+      scope.userId,
+      sql<LiveRow>`
+      select k.key::text as key, t.* from unnest(${keys.slice(start, start + BATCH)}::${keyTypeName(table)}[]) as k (key)
+      cross join lateral (
+        select t._change_id as "changeId", ${CHANGED_AT} as "changedAt" from ${dataTable(table)} as t
+        where ${inScope(table, scope)} and ${hasKey(table)} and t._deleted_at is null offset 0) as t`,
+    );
+    live.push(...rows);
+  }
+  return live;
+}
+
+/**
+ * The parents that have live rows: one look into the index for each, since of many rows reading all takes longer than a
+ * statement may. @throws RangeError for a collection without parents
+ */
+export async function parentsWithRows(db: Db, userId: string, collection: CollectionName): Promise<string[]> {
+  const table = tableOf(db.schema, collection);
+  if (table.parent === undefined) throw new RangeError(`${table.name} has no parent`);
+  const parent = sql`t.${sql.id(table.parent.column)}`;
+  const next = (beyond: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+    select ${parent} from ${dataTable(table)} as t
+    where t._user_id = ${userId}::bigint and t._deleted_at is null ${beyond} order by ${parent} limit 1`;
+  const rows = await readAccount(
+    db,
+    userId,
+    sql<{ parent: string }>`
+    with recursive p (parent) as (
+      (${next(sql``)}) union all select (${next(sql`and ${parent} > p.parent`)}) from p where p.parent is not null)
+    select p.parent::text as parent from p where p.parent is not null`,
+  );
+  return rows.map((row) => row.parent);
+}
+
+/** Rows of a collection that are chosen at random: by the same `seed`, an integer, the same ones. JSON. */
+export interface Sample {
+  readonly rows: number;
+  readonly seed: number;
+}
+
+/** Keys of a sample of live rows, by parent: '' outside lists. Reads all rows of the account in the table. */
+export async function sampleKeys(
+  db: Db,
+  userId: string,
+  collection: CollectionName,
+  { rows: size, seed }: Sample,
+): Promise<Map<string, string[]>> {
+  const table = tableOf(db.schema, collection);
+  const parent = table.parent === undefined ? sql`''` : sql`t.${sql.id(table.parent.column)}::text`;
+  const key = sql`${keyColumn(table)}::text`;
+  const { rows } = await db.sql<{ parent: string; keys: string[] }>`
+    select s.parent, array_agg(s.key) as keys from (
+      select ${parent} as parent, ${key} as key from ${dataTable(table)} as t
+      where t._user_id = ${userId}::bigint and t._deleted_at is null
+      order by hashtextextended(${parent} || ' ' || ${key}, ${seed}::bigint) limit ${size}) as s
+    group by s.parent`;
+  return new Map(rows.map(({ parent: list, keys }) => [list, keys]));
+}
+
+/**
+ * Missing rows that one observation reports at most, the first in key order, so that memory stays bounded. The next
+ * observation reports the rest: until then these are not suspected.
+ */
+export const MAX_MISSING = 200_000;
+
+/**
+ * Live rows of the scope that a whole walk did not see, in key order, at most `MAX_MISSING`. It reads the scope's
+ * keys a batch at a time (a million: bench/mirror/compare-keys.ts).
+ */
+export async function liveKeysMissing(
+  db: Db,
+  scope: Scope,
+  seen: (key: string) => boolean,
+): Promise<MissingRow[]> {
+  const missing: MissingRow[] = [];
+  for await (const rows of liveRows(db, scope)) {
+    for (const { key, changedAt } of rows) {
+      if (!seen(key)) missing.push({ key, changedAt: changedAt.getTime() });
+      if (missing.length >= MAX_MISSING) return missing;
+    }
+  }
+  return missing;
+}
+
+/**
+ * Records which rows may still change, in a table of their own. It takes changed rows alone: a state can't change
+ * without its row.
+ * @param at the moment of the change: an unfinished row cools from then on
+ */
+export async function recordUnfinished(
+  trx: Db,
+  scope: Scope,
+  rows: readonly ChangedRow[],
+  at: Date,
+): Promise<void> {
+  const finished = rows.filter(({ change, item }) => change !== 'inserted' && item.state === 'finished');
+  const warm = rows.filter(({ item }) => item.state !== 'finished');
+  await allSent(
+    finished.length === 0 ? undefined : forgetUnfinished(trx, scope, keysOf(finished)),
+    warm.length === 0 ? undefined : keepWarm(trx, scope, warm, at),
+  );
+}
+
+function keysOf(rows: readonly ChangedRow[]): string[] {
+  return rows.map(({ key }) => key);
+}
+
+async function keepWarm(trx: Db, scope: Scope, warm: readonly ChangedRow[], at: Date): Promise<void> {
+  await trx.sql`
+    insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
+    select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
+    from ${trx.stateTable('account')} as a
+    cross join unnest(${keysOf(warm)}::text[],
+      ${warm.map((each) => warmSince(each, at).toISOString())}::timestamptz[],
+      ${warm.map(({ item }) => item.state === 'failed')}::boolean[]) as x (key, since, failed)
+    where a._user_id = ${scope.userId}::bigint
+    on conflict (_user_id, collection, parent, key) do update
+    set since = excluded.since, finished = excluded.finished`;
+}
+
+/**
+ * When the row begins to cool. A row that had failed before it came here: at the latest moment that it names itself.
+ * Otherwise polls would read all failures of years again for an hour after the first load. An open row: when it came,
+ * since no moment of its past says when it will change.
+ */
+function warmSince({ change, item }: ChangedRow, at: Date): Date {
+  const latest = item.state === 'failed' && change === 'inserted' ? latestMoment(item.source) : undefined;
+  return latest === undefined ? at : new Date(Math.min(latest, at.getTime()));
+}
+
+/** Removes rows that are finished, or deleted: these do not change any more. */
+export async function forgetUnfinished(trx: Db, scope: Scope, keys: readonly string[]): Promise<void> {
+  await trx.sql`
+    delete from ${trx.stateTable('unsettled')} as u
+    where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)} and u.key = any(${[...keys]}::text[])`;
+}

@@ -1,0 +1,227 @@
+import type { Db } from '../postgres/db.ts';
+import { hash } from 'node:crypto';
+import { type RawBuilder, sql } from 'kysely';
+import type { Scope } from '../model/collections.ts';
+import { canonicalText } from '../model/json-text.ts';
+import {
+  type BadItem,
+  type PageWrite,
+  placesOn,
+  planQuarantine,
+  type QuarantinedRow,
+  type SeenItem,
+  type Unseen,
+} from './page-write.ts';
+import { ofScope } from './table.ts';
+
+/** Most texts that are kept of one collection of an account, and their bytes. The largest item that is read fits. */
+export const KEPT = { items: 1_000, bytes: 64 * 1024 * 1024 };
+
+/** An item that comes into quarantine, or is there without its text. */
+interface Arrival {
+  readonly item: SeenItem;
+  readonly text: string;
+  readonly since: Date;
+  /** It has a row already. */
+  readonly known: boolean;
+}
+
+/** Writes the items' rows: with their texts while the collection has room for them, then without. */
+async function insertItems(trx: Db, scope: Scope, arrivals: readonly Arrival[], at: Date): Promise<void> {
+  if (arrivals.length === 0) return;
+  const room = await roomFor(trx, scope);
+  const rows = arrivals.flatMap(({ item, text, since, known }) => {
+    const bytes = Buffer.byteLength(text);
+    const kept = room.items > 0 && bytes <= room.bytes;
+    if (kept) {
+      room.items -= 1;
+      room.bytes -= bytes;
+    }
+    return kept || !known ? [{ ...item, item: kept ? text : '', since, bytes, kept }] : [];
+  });
+  if (rows.length === 0) return;
+  await trx.sql`
+    insert into ${trx.table('quarantine')} as q
+      (_user_id, collection, parent, item_hash, item, key, place, reason, bytes, kept, first_seen_at, last_seen_at)
+    select ${scope.userId}::bigint, ${scope.collection}, ${scope.parent}, decode(x.hash, 'hex'), x.item, x.key, x.place,
+      x.reason, x.bytes, x.kept, x.since, ${at}::timestamptz
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as x
+      (hash text, item text, key text, place text, reason text, bytes bigint, kept boolean, since timestamptz)
+    on conflict (_user_id, collection, parent, item_hash) do update
+    set item = excluded.item, kept = excluded.kept, bytes = excluded.bytes`;
+}
+
+/** How many texts the collection may still keep, and how many bytes. */
+async function roomFor(trx: Db, { userId, collection }: Scope): Promise<{ items: number; bytes: number }> {
+  const { rows } = await trx.sql<{ items: string; bytes: string }>`
+    select count(*) as items, coalesce(sum(coalesce(q.bytes, octet_length(q.item))), 0) as bytes
+    from ${trx.table('quarantine')} as q
+    where q._user_id = ${userId}::bigint and q.collection = ${collection} and q.kept`;
+  return {
+    items: KEPT.items - Number(rows[0]?.items ?? 0),
+    bytes: KEPT.bytes - Number(rows[0]?.bytes ?? 0),
+  };
+}
+
+/** Hash by which an item is quarantined once: SHA-256 of its text, hexadecimal. */
+export function itemHash(source: string): string {
+  return hash('sha256', source, 'hex');
+}
+
+/**
+ * The item's text as it is kept: verbatim, without the fields that are never stored. `printable` changes nothing
+ * here, to be safe: JSON source text has U+0000 only as an escape, and a decoded body is well-formed.
+ */
+export function storableText(source: string, exclude: ReadonlySet<string>): string {
+  return printable(exclude.size === 0 ? source : canonicalText(source, exclude));
+}
+
+/** What a page shows about items that can't be mirrored. */
+interface PageQuality extends Pick<PageWrite, 'items' | 'where'> {
+  readonly bad: readonly BadItem[];
+  /** Keys of its items that are mirrored now, unchanged ones too. */
+  readonly good: readonly string[];
+  /** Fields that are never stored. */
+  readonly exclude: ReadonlySet<string>;
+  /** When the page's request was sent. */
+  readonly at: Date;
+  readonly gracePeriodMs: number;
+  /** The scope has items in quarantine. */
+  readonly some: boolean;
+}
+
+/**
+ * Keeps items that can't be mirrored, with the reason, one row for each (page-write.ts). It removes those that the page
+ * shows to be mirrored, changed or gone: quarantine has the newest that is known.
+ * @returns hashes of the page's items in quarantine
+ */
+export async function updateQuarantine(
+  trx: Db,
+  scope: Scope,
+  quality: PageQuality,
+): Promise<readonly string[]> {
+  const { items, bad, good, where, exclude, at, gracePeriodMs, some } = quality;
+  if (bad.length === 0 && !some) return [];
+  const { places, shown } = placesOn(items, where);
+  const texts = new Map<string, string>();
+  const seen = new Map<string, SeenItem>();
+  for (const { index, item, reason } of bad) {
+    const text = storableText(item.source, exclude);
+    const key = item.key === undefined ? null : printable(item.key);
+    const place = key === null ? (places[index] ?? null) : null;
+    const badItem: SeenItem = { hash: itemHash(text), key, place, reason };
+    // Of several texts under one key the last one counts, as with rows.
+    seen.set(key ?? badItem.hash, badItem);
+    texts.set(badItem.hash, text);
+  }
+  const page = {
+    seen: [...new Map([...seen.values()].map((each) => [each.hash, each])).values()],
+    good: new Set(good),
+    shown,
+    at: at.getTime(),
+    gracePeriodMs,
+  };
+  const stored = some ? await storedItems(trx, scope, page) : [];
+  const plan = planQuarantine(page, stored);
+  if (plan.remove.length > 0) await release(trx, scope, sql`q.item_hash = any(${bytes(plan.remove)})`);
+  await stamp(trx, scope, plan.stamp, at);
+  const unkept = new Map(stored.filter(({ kept }) => !kept).map((row) => [row.hash, row]));
+  const again = [...plan.same, ...plan.stamp].flatMap((item): Arrival[] => {
+    const row = unkept.get(item.hash);
+    return row === undefined ? [] : [arrival(item, row.firstSeenAt, true)];
+  });
+  const come = plan.insert.map(({ item, since }) => arrival(item, since, false));
+  await insertItems(trx, scope, [...again, ...come], at);
+  return page.seen.map((each) => each.hash);
+
+  function arrival(item: SeenItem, since: number, known: boolean): Arrival {
+    return { item, text: texts.get(item.hash) ?? '', since: new Date(since), known };
+  }
+}
+
+/** Removes the items with these keys, whose rows are deleted, or all of a scope, whose list is. */
+export function releaseItems(trx: Db, scope: Scope, keys: readonly string[] | 'all'): Promise<void> {
+  return release(trx, scope, keys === 'all' ? sql`true` : sql`q.key = any(${[...keys]}::text[])`);
+}
+
+/** Rows removed by one reading, so that its transaction stays short; the next one removes the rest. */
+const MOST_FORGOTTEN = 2_000;
+
+/** Removes what a complete reading of the scope did not see: the service does not have it any more. */
+export function forgetUnseen(trx: Db, scope: Scope, { seen, before }: Unseen): Promise<void> {
+  const unseen = sql`
+    select q.item_hash from ${trx.table('quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.last_seen_at < ${before}::timestamptz
+      and not exists (
+        select from unnest(${[...seen]}::text[]) as s (hash) where decode(s.hash, 'hex') = q.item_hash)
+    limit ${MOST_FORGOTTEN}`;
+  return release(trx, scope, sql`q.item_hash = any(array(${unseen}))`);
+}
+
+/** @param which condition on the table aliased `q` */
+async function release(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promise<void> {
+  await trx.sql`
+    delete from ${trx.table('quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and ${which}`;
+}
+
+/** Those of the items, by `itemHash` of their text, that are kept in the scope's quarantine. */
+export async function quarantinedAmong(
+  db: Db,
+  scope: Scope,
+  hashes: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await db.sql<{ hash: string }>`
+    select encode(q.item_hash, 'hex') as hash from ${db.table('quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = any(${bytes(hashes)})`;
+  return new Set(rows.map((row) => row.hash));
+}
+
+/** Those of the keys whose item is in the scope's quarantine, whatever its text. */
+export async function quarantinedKeys(db: Db, scope: Scope, keys: readonly string[]): Promise<Set<string>> {
+  const { rows } = await db.sql<{ key: string }>`
+    select q.key from ${db.table('quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.key = any(${[...keys]}::text[])`;
+  return new Set(rows.map(({ key }) => key));
+}
+
+/** The scope's rows that the page may change. */
+async function storedItems(
+  trx: Db,
+  scope: Scope,
+  { seen, good, shown }: Parameters<typeof planQuarantine>[0],
+): Promise<QuarantinedRow[]> {
+  const keys = [...good, ...seen.flatMap(({ key }) => key ?? [])];
+  const places = [...shown, ...seen.flatMap(({ place }) => place ?? [])];
+  const { rows } = await trx.sql<
+    Omit<QuarantinedRow, 'firstSeenAt' | 'lastSeenAt'> & { first: Date; last: Date }
+  >`
+    select encode(q.item_hash, 'hex') as hash, q.key, q.place, q.reason, q.kept, q.first_seen_at as first,
+      q.last_seen_at as last
+    from ${trx.table('quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and (q.key = any(${keys}::text[])
+      or q.place = any(${places}::text[]) or q.item_hash = any(${bytes(seen.map((each) => each.hash))}))
+    order by q.last_seen_at desc, q.first_seen_at, q.item_hash`;
+  return rows.map(({ first, last, ...row }) => ({
+    ...row,
+    firstSeenAt: first.getTime(),
+    lastSeenAt: last.getTime(),
+  }));
+}
+
+async function stamp(trx: Db, scope: Scope, items: readonly SeenItem[], at: Date): Promise<void> {
+  if (items.length === 0) return;
+  await trx.sql`
+    update ${trx.table('quarantine')} as q
+    set last_seen_at = greatest(q.last_seen_at, ${at}::timestamptz), reason = x.reason, place = coalesce(x.place, q.place)
+    from json_to_recordset(${JSON.stringify(items)}::text::json) as x (hash text, place text, reason text)
+    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = decode(x.hash, 'hex')`;
+}
+
+function bytes(hashes: readonly string[]): RawBuilder<unknown> {
+  return sql`array(select decode(x.hash, 'hex') from unnest(${[...hashes]}::text[]) as x (hash))`;
+}
+
+function printable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
+}

@@ -1,0 +1,368 @@
+import { ClassifiedError } from '@research-mirror/runtime/errors';
+import { type RawBuilder, sql } from 'kysely';
+import {
+  childrenOf,
+  collection,
+  type CollectionName,
+  type ListCollection,
+  parentsOf,
+  type Scope,
+  scopeName,
+} from '../model/collections.ts';
+import { DatabaseWentBack } from '../model/errors.ts';
+import type { Db } from '../postgres/db.ts';
+import { type ScopeChange, STAMP_EVERY_MS } from './page-write.ts';
+import { ofScope } from './table.ts';
+
+/** A scope's row in `<schema>_sync.scope`. */
+export interface StoredScope {
+  readonly scope: Scope;
+  /** JSON as stored; {} for a new scope. */
+  readonly memory: unknown;
+  /** When its last walk ended. */
+  readonly lastReadAt: Date | undefined;
+  readonly polledAt: Date | undefined;
+  readonly fullAt: Date | undefined;
+  /** Since when its parent's row is deleted. */
+  readonly goneAt: Date | undefined;
+  /** Checkpoint of the unfinished full walk, JSON as stored; undefined where none is. */
+  readonly fullWalk: unknown;
+  readonly lastObs: number;
+}
+
+/** A row of `COLUMNS`: null where nothing is stored. */
+type ScopeRow = OrNull<Omit<StoredScope, 'scope'>> & { readonly parent: string };
+type OrNull<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K] };
+
+const COLUMNS = sql`t.parent, t.memory, t.last_read_at as "lastReadAt",
+  t.polled_at as "polledAt", t.full_at as "fullAt", t.gone_at as "goneAt", t.full_walk as "fullWalk",
+  t.last_obs::float8 as "lastObs"`;
+
+/** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
+export async function openScope(db: Db, scope: Scope): Promise<StoredScope> {
+  const found = await readScope(db, scope);
+  if (found !== undefined) return found;
+  await db.sql`
+    insert into ${db.stateTable('scope')} (_user_id, collection, parent)
+    select a._user_id, ${scope.collection}, ${scope.parent} from ${db.stateTable('account')} as a
+    where a._user_id = ${scope.userId}::bigint
+    on conflict (_user_id, collection, parent) do nothing`;
+  const made = await readScope(db, scope);
+  if (made === undefined) throw new Error(`account ${scope.userId} has no row`);
+  return made;
+}
+
+export async function readScope(db: Db, scope: Scope): Promise<StoredScope | undefined> {
+  const { rows } = await db.sql<ScopeRow>`
+    select ${COLUMNS} from ${db.stateTable('scope')} as t
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`;
+  return rows.map((row) => storedScope(scope, row))[0];
+}
+
+/** Which of a collection's scopes are to be read, and in which order. */
+export interface DueScopesQuery {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  /** Parents read since then are left out, unless they have become due again. */
+  readonly notReadSince: Date;
+  /** Only full walks count as read: a poll since then leaves a scope to be walked. */
+  readonly fully: boolean;
+  /** Parents that are left out: they are being read, or were read often enough. */
+  readonly except: readonly string[];
+  readonly limit: number;
+  readonly now: Date;
+  /** Which scopes go first: those whose parent's row has changed, or those unread longest, whatever changed. */
+  readonly first: 'changed' | 'unread';
+  /** Scopes that failed, and that rest before they are tried again: behind all others, or left out. */
+  readonly resting: 'last' | 'out';
+}
+
+/**
+ * Scopes of a collection that has one for each row of its parent collection, in the order in which they are to be
+ * read: those whose parent's row is new or has changed, the oldest change first; then those unread longest. Those that
+ * failed come last until they have rested. Deleted parents have none.
+ */
+export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScope[]> {
+  const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
+  const rests = isResting(sql`${due.now}::timestamptz`);
+  const { rows } = await db.sql<ScopeRow>`
+    select ${COLUMNS} from ${db.stateTable('scope')} as t
+    where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
+      and t.parent <> all(${[...due.except]}::text[])
+      and (t.due_at is not null or ${readAt} is null or ${readAt} < ${due.notReadSince})
+      and t.gone_at is null ${due.resting === 'out' ? sql`and not ${rests}` : sql``}
+    order by ${rests}, ${due.first === 'changed' ? sql`t.due_at,` : sql``} ${readAt} nulls first, t.parent
+    limit ${due.limit}`;
+  return rows.map((row) => storedScope(due, row));
+}
+
+/**
+ * A scope that failed rests: a second after the first failure, twice as long after each further one, an hour at most.
+ * As long as the loop waits that tries a failed reading again (account-service.ts), so that a first failure is mended
+ * at once. Failures that lie ahead of the clock, which went back, count for nothing.
+ */
+function isResting(now: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(t.failures > 0 and coalesce(t.last_error_at <= ${now} and t.last_error_at
+    + least(3600, 2 ^ least(t.failures - 1, 12)) * interval '1 second' > ${now}, false))`;
+}
+
+function storedScope(
+  { userId, collection }: Pick<Scope, 'userId' | 'collection'>,
+  { parent, ...row }: ScopeRow,
+): StoredScope {
+  const known = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined]));
+  return { scope: { userId, collection, parent }, ...(known as Omit<StoredScope, 'scope'>) };
+}
+
+/** Scopes of a collection that could not be read when they were read last, and the latest of their failures. */
+export async function failingScopes(
+  db: Db,
+  userId: string,
+  collection: CollectionName,
+): Promise<{ readonly count: number; readonly latest: string | undefined }> {
+  const { rows } = await db.sql<{ latest: string; count: string }>`
+    select t.last_error as latest, count(*) over () as count from ${db.stateTable('scope')} as t
+    where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> ''
+      and t.gone_at is null and t.last_error is not null
+    order by t.last_error_at desc limit 1`;
+  return { count: Number(rows[0]?.count ?? 0), latest: rows[0]?.latest };
+}
+
+/** A later observation of the scope is committed already: this one must not be applied (invariant 4). */
+export class Superseded extends ClassifiedError {
+  readonly remedy = 'skip';
+}
+
+/** The place of a write among the scope's observations. */
+interface Place {
+  /** Its own number; left out where it is not an observation. */
+  readonly obs?: number;
+  /** The last committed number, as this process read or committed it. */
+  readonly after: number;
+}
+
+/**
+ * Stores a scope's changes as the last step of a page. An unchanged page writes this row alone.
+ * @param place compared and set; undefined for what rests on no observation
+ * @param liveRows how many live rows the scope has gained
+ * @param now by the database's clock
+ * @throws Superseded, DatabaseWentBack
+ */
+export async function saveScope(
+  trx: Db,
+  scope: Scope,
+  change: ScopeChange,
+  place: Place | undefined,
+  liveRows: number,
+  now: Date,
+): Promise<void> {
+  const set = assignments(change, place?.obs, liveRows, now);
+  if (set.length === 0) return;
+  const isNext = place === undefined ? sql`true` : sql`t.last_obs = ${place.after}::bigint`;
+  const { rows } = await trx.sql`
+    update ${trx.stateTable('scope')} as t set ${sql.join(set)}
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)} and ${isNext}
+    returning t.last_obs`;
+  // What rests on no observation is no evidence: its scope may never have been opened.
+  if (rows.length === 0 && place !== undefined) await throwUnlessAt(trx, scope, place.after);
+}
+
+/**
+ * Compares the scope's last committed observation with the one that this process knows. An earlier one shows that the
+ * database went back; a later one that another reader was faster, or that the scope's parent is deleted
+ * (delete-rows.ts). A scope without a row had one, since it was opened: what erases rows takes the account first
+ * (forget-rows.ts).
+ * @throws Superseded, DatabaseWentBack
+ */
+export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {
+  const { rows } = await trx.sql<{ last: string }>`
+    select t.last_obs as last from ${trx.stateTable('scope')} as t
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`;
+  const last = Number(rows[0]?.last ?? -1);
+  if (last === after) return;
+  const which = `${scopeName(scope)}: observation ${after} was committed last`;
+  if (last < after) throw new DatabaseWentBack(`${which}, and is not there any more`, 'commits');
+  throw new Superseded(`${which} by this process, and ${last} is there by now`);
+}
+
+function assignments(
+  change: ScopeChange,
+  obs: number | undefined,
+  liveRows: number,
+  now: Date,
+): RawBuilder<unknown>[] {
+  const set: RawBuilder<unknown>[] = [];
+  const assign = (column: string, value: RawBuilder<unknown>): void => {
+    set.push(sql`${sql.id(column)} = ${value}`);
+  };
+  if (change.memory !== undefined) assign('memory', json(change.memory));
+  if (change.clearDueUntil !== undefined) {
+    const until = sql`${change.clearDueUntil}::timestamptz`;
+    // What became due again while it was read is due from then on.
+    assign(
+      'due_at',
+      sql`case when t.last_due_at > ${until} then t.last_due_at when t.due_at <= ${until} then null else t.due_at end`,
+    );
+  }
+  const moments = { last_read_at: change.lastReadAt, polled_at: change.polledAt, full_at: change.fullAt };
+  for (const [column, moment] of Object.entries(moments)) {
+    if (moment !== undefined) assign(column, sql`${moment}::timestamptz`);
+  }
+  if (change.completeAsOf !== undefined) {
+    assign('complete_as_of', laterOf(sql`t.complete_as_of`, sql`${change.completeAsOf}::timestamptz`, now));
+  }
+  if (liveRows !== 0) assign('live_rows', sql`t.live_rows + ${liveRows}::bigint`);
+  if (change.failure === null) {
+    assign('last_error', sql`null`);
+    assign('failures', sql`0`);
+  } else if (change.failure !== undefined) {
+    assign('last_error', sql`${change.failure.message}`);
+    assign('last_error_at', sql`${change.failure.at}::timestamptz`);
+    assign('failures', sql`t.failures + 1`);
+  }
+  if (change.fullWalk !== undefined) assign('full_walk', json(change.fullWalk));
+  if (obs !== undefined) assign('last_obs', sql`${obs}::bigint`);
+  return set;
+}
+
+/** JSON as text first: a driver that encodes strings as JSON would write a JSON string. */
+function json(value: unknown): RawBuilder<unknown> {
+  return value === null ? sql`null` : sql`${JSON.stringify(value)}::text::jsonb`;
+}
+
+/** Makes the scopes of new and changed rows (a list's items) due now; those of undeleted rows are scopes again. */
+export async function markChildrenDue(
+  trx: Db,
+  scope: Scope,
+  keys: readonly string[],
+  at: Date,
+): Promise<void> {
+  for (const child of childrenOf(scope.collection)) {
+    await trx.sql`
+      insert into ${trx.stateTable('scope')} as t (_user_id, collection, parent, due_at, last_due_at)
+      select a._user_id, ${child.name}, x.key, ${at}::timestamptz, ${at}::timestamptz
+      from ${trx.stateTable('account')} as a cross join unnest(${[...keys]}::text[]) as x (key)
+      where a._user_id = ${scope.userId}::bigint
+      on conflict (_user_id, collection, parent) do update
+      set due_at = least(t.due_at, excluded.due_at), last_due_at = excluded.last_due_at, gone_at = excluded.gone_at`;
+  }
+}
+
+/** A scope of which everything is mirrored as of a moment. */
+export interface CompleteScope {
+  readonly scope: Scope;
+  readonly completeAsOf: Date;
+}
+
+/**
+ * The later moment counts: a reading that an intermediate cache answered may know of an earlier one only. A stored
+ * moment in the future does not count: a clock was ahead.
+ * @param now by the database's clock; a parameter (docs/design/sql.md, "Rule 4")
+ */
+export function laterOf(
+  stored: RawBuilder<unknown>,
+  found: RawBuilder<unknown>,
+  now: Date,
+): RawBuilder<unknown> {
+  return sql`greatest(${found}, case when ${stored} <= ${now}::timestamptz then ${stored} end)`;
+}
+
+/**
+ * Stores as of when scopes of one account are complete, all in one statement.
+ * @returns what is stored now, which may be later
+ */
+export async function saveComplete(
+  trx: Db,
+  userId: string,
+  complete: readonly CompleteScope[],
+  now: Date,
+): Promise<CompleteScope[]> {
+  const collections = complete.map(({ scope }) => scope.collection);
+  const parents = complete.map(({ scope }) => scope.parent);
+  const moments = complete.map(({ completeAsOf }) => completeAsOf);
+  const { rows } = await trx.sql<{ collection: CollectionName; parent: string; completeAsOf: Date }>`
+    update ${trx.stateTable('scope')} as t set complete_as_of = ${laterOf(sql`t.complete_as_of`, sql`x.moment`, now)}
+    from unnest(${collections}::text[], ${parents}::text[], ${moments}::timestamptz[]) as x (collection, parent, moment)
+    where t._user_id = ${userId}::bigint and t.collection = x.collection and t.parent = x.parent
+    returning t.collection, t.parent, t.complete_as_of as "completeAsOf"`;
+  return rows.map(({ completeAsOf, ...row }) => ({ scope: { userId, ...row }, completeAsOf }));
+}
+
+/**
+ * As of when the new and unfinished rows of all lists of a collection are mirrored, and everything, deletions included:
+ * the least over the lists that are not deleted, and not later than their own collection. Undefined where one of them has
+ * no such moment yet.
+ */
+export async function listsAsOf(
+  db: Db,
+  userId: string,
+  lists: ListCollection,
+): Promise<Readonly<Record<'polledAt' | 'completeAsOf', Date | undefined>>> {
+  const parent = await db.mirror
+    .selectFrom('_collections')
+    .select(['polled_at as polledAt', 'complete_as_of as completeAsOf'])
+    .where('_user_id', '=', userId)
+    .where('collection', '=', parentsOf(lists).collection)
+    .executeTakeFirst();
+  const polled = await leastOfScopes(db, userId, lists.name, 'polled_at');
+  const complete = await leastOfScopes(db, userId, lists.name, 'complete_as_of');
+  return {
+    polledAt: earlier(parent?.polledAt ?? undefined, polled),
+    completeAsOf: earlier(parent?.completeAsOf ?? undefined, complete),
+  };
+}
+
+/** The lists themselves are mirrored as of `parents`, their items as of `least` (undefined: there are no lists). */
+function earlier(parents: Date | undefined, { least, lacking }: LeastOfScopes): Date | undefined {
+  if (lacking) return undefined;
+  return parents === undefined || least === undefined || least > parents ? parents : least;
+}
+
+interface LeastOfScopes {
+  /** Undefined where no scope has such a moment. */
+  readonly least: Date | undefined;
+  /** A scope has none so far, a parent in quarantine has no scope, or rows of one that is gone are live (complete_as_of). */
+  readonly lacking: boolean;
+}
+
+/** The earliest moment of all scopes of a collection whose parents are not deleted. */
+export async function leastOfScopes(
+  db: Db,
+  userId: string,
+  name: CollectionName,
+  column: 'polled_at' | 'complete_as_of',
+): Promise<LeastOfScopes> {
+  const moment = sql.id('t', column);
+  const complete = column === 'complete_as_of';
+  const { rows } = await db.sql<{ least: Date | null; lacking: boolean }>`
+    select min(${moment}) as least,
+      coalesce(bool_or(${moment} is null), false) or ${hasUnread(db, userId, name)} or ${complete} and exists (
+        select from ${db.stateTable('scope')} as o
+        where o._user_id = ${userId}::bigint and o.collection = ${name} and o.gone_at is not null and o.live_rows > 0
+      ) as lacking
+    from ${db.stateTable('scope')} as t
+    where t._user_id = ${userId}::bigint and t.collection = ${name} and t.parent <> ''
+      and t.gone_at is null`;
+  const [row] = rows;
+  return { least: row?.least ?? undefined, lacking: row?.lacking ?? false };
+}
+
+/**
+ * Whether a parent is in quarantine and has no row. It has no scope either, so its items are not read. (A parent that
+ * the last complete reading did not see is gone.)
+ */
+function hasUnread(db: Db, userId: string, name: CollectionName): RawBuilder<boolean> {
+  const found = collection(name);
+  if (found.kind !== 'list' || found.parent === undefined) return sql`false`;
+  return sql`exists (
+    select from ${db.table('quarantine')} as q
+    where q._user_id = ${userId}::bigint and q.collection = ${found.parent.collection} and q.parent = ''
+      and q.key is not null
+      and not exists (
+        select from ${db.stateTable('scope')} as s
+        where s._user_id = ${userId}::bigint and s.collection = ${name} and s.parent = q.key)
+      and not exists (
+        select from ${db.stateTable('scope')} as p
+        where p._user_id = ${userId}::bigint and p.collection = q.collection and p.parent = ''
+          and p.full_at - ${`${STAMP_EVERY_MS} ms`}::interval > q.last_seen_at))`;
+}

@@ -1,0 +1,371 @@
+import { type RawBuilder, sql } from 'kysely';
+import type {
+  AbsenceProof,
+  MissingRow,
+  SuspectChange,
+  SuspectedDeletion,
+  SuspectKind,
+} from '../model/absence.ts';
+import type { CollectionName, KeyType, Scope } from '../model/collections.ts';
+import { compareKeys } from '../model/key.ts';
+import { unlessAhead } from '../postgres/clock-step.ts';
+import type { Db } from '../postgres/db.ts';
+import { MAX_MISSING } from './live-rows.ts';
+import { throwUnlessAt } from './scope-store.ts';
+import {
+  behind,
+  dataTable,
+  inScope,
+  keyColumn,
+  keyTypeName,
+  ofScope,
+  place,
+  placeOf,
+  placeOrder,
+  type Table,
+} from './table.ts';
+
+/** Rows that one statement reads or writes: it stays within its time bound. */
+const BATCH = 20_000;
+
+/**
+ * Changes a scope's suspected deletions by what two whole walks show together. A deleted scope has none.
+ * @param obs number of the last committed observation, on which the change rests
+ * @throws Superseded when a later one is committed, which may have seen the rows; DatabaseWentBack
+ */
+export async function recordSuspects(
+  trx: Db,
+  scope: Scope,
+  change: SuspectChange,
+  obs: number,
+  at: Date,
+): Promise<void> {
+  const { rows } = await trx.sql<{ last: string; gone: boolean; hasSuspects: boolean }>`
+    select s.last_obs as last, s.gone_at is not null as gone,
+      exists (
+        select from ${trx.stateTable('candidate')} as c
+        where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}) as "hasSuspects"
+    from ${trx.stateTable('scope')} as s
+    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`;
+  const [row] = rows;
+  if (row?.gone === true) return;
+  if (Number(row?.last) !== obs) await throwUnlessAt(trx, scope, obs);
+  await saveSuspects(trx, scope, change, obs, at, row?.hasSuspects === true);
+}
+
+/**
+ * Writes what an observation changes of the scope's suspected deletions, and counts them.
+ * @param obs number of the observation
+ * @param at the database's clock in this transaction
+ * @param hasSuspects the scope has suspected deletions; else there are none to prove or to withdraw
+ */
+export async function saveSuspects(
+  trx: Db,
+  scope: Scope,
+  change: SuspectChange,
+  obs: number,
+  at: Date,
+  hasSuspects: boolean,
+): Promise<void> {
+  const { add, prove, withdraw, withdrawOrdered } = change;
+  const servedAt = change.servedAt === undefined ? null : new Date(change.servedAt);
+  let total = 0;
+  let proven = 0;
+  const forgotten = (counts: Forgotten): void => {
+    total -= counts.total;
+    proven -= counts.proven;
+  };
+  if (hasSuspects) {
+    // The order was contradicted: what it proved was no proof.
+    if (withdrawOrdered) forgotten(await forgetThose(trx, scope, sql`c.kind = 'interval'`));
+    for (const keys of batches([...withdraw, ...add.map(({ key }) => key)])) {
+      forgotten(await forgetThose(trx, scope, withKeys(keys)));
+    }
+  }
+  for (const rows of batches(add)) {
+    await trx.sql`
+      insert into ${trx.stateTable('candidate')} (_user_id, collection, parent, key, kind, obs, at, served_at)
+      select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.kind, ${obs}::bigint, ${at}::timestamptz,
+        ${servedAt}::timestamptz
+      from ${trx.stateTable('account')} as a
+      cross join unnest(${rows.map(({ key }) => key)}::text[], ${rows.map(({ kind }) => kind)}::text[]) as x (key, kind)
+      where a._user_id = ${scope.userId}::bigint`;
+    total += rows.length;
+  }
+  for (const keys of batches(hasSuspects ? prove : [])) {
+    const { numAffectedRows } = await trx.sql`
+      update ${trx.stateTable('candidate')} as c set proven_at = ${at}::timestamptz
+      where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = any(${[...keys]}::text[])
+        and c.proven_at is null`;
+    proven += Number(numAffectedRows ?? 0n);
+  }
+  await countSuspects(trx, scope, total, proven);
+}
+
+/** Removes the suspected deletions of these keys, or all of the scope, and counts them no more. */
+export async function forgetSuspects(
+  trx: Db,
+  scope: Scope,
+  keys: readonly string[] | 'all',
+): Promise<Forgotten> {
+  const forgotten = await forgetThose(trx, scope, keys === 'all' ? sql`true` : withKeys(keys));
+  await countSuspects(trx, scope, -forgotten.total, -forgotten.proven);
+  return forgotten;
+}
+
+function withKeys(keys: readonly string[]): RawBuilder<unknown> {
+  return sql`c.key = any(${[...keys]}::text[])`;
+}
+
+/** How many suspected deletions were removed, and how many of them were proven. */
+interface Forgotten {
+  readonly total: number;
+  readonly proven: number;
+}
+
+/** @param which condition on the table aliased `c` */
+async function forgetThose(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promise<Forgotten> {
+  const { rows } = await trx.sql<{ proven: boolean }>`
+    delete from ${trx.stateTable('candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and ${which}
+    returning c.proven_at is not null as proven`;
+  return { total: rows.length, proven: rows.filter(({ proven }) => proven).length };
+}
+
+/**
+ * Adds to the collection's counters of suspected deletions, which `data_quality` shows. While the brake blocks the
+ * collection (it has blocked deletions), each proven one is blocked; else all of them wait.
+ */
+export async function countSuspects(trx: Db, scope: Scope, total: number, proven: number): Promise<void> {
+  if (total === 0 && proven === 0) return;
+  const blocked = sql`case when c.held_deletions > 0 then ${proven}::bigint else 0 end`;
+  await trx.sql`
+    update ${trx.table('_collections')} as c
+    set held_deletions = c.held_deletions + ${blocked},
+      waiting_deletions = c.waiting_deletions + ${total}::bigint - ${blocked}
+    where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}`;
+}
+
+function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < all.length; from += BATCH) yield all.slice(from, from + BATCH);
+}
+
+/** A suspected deletion as stored: its key and `SUSPECT_COLUMNS`. */
+type SuspectRow = Omit<SuspectedDeletion, 'at' | 'servedAt'> & {
+  readonly at: Date;
+  readonly servedAt: Date | null;
+};
+
+/** What is read of a suspected deletion besides its key, from the table aliased `c`. */
+const SUSPECT_COLUMNS = sql`c.kind, c.at, c.served_at as "servedAt", c.proven_at is not null as proven`;
+
+function toSuspect({ key, kind, at, servedAt, proven }: SuspectRow): SuspectedDeletion {
+  const known = { key, kind, at: at.getTime(), proven };
+  return servedAt === null ? known : { ...known, servedAt: servedAt.getTime() };
+}
+
+/** All suspected deletions of a scope. */
+export async function suspectsOf(db: Db, scope: Scope): Promise<SuspectedDeletion[]> {
+  const { rows } = await db.sql<SuspectRow>`
+    select c.key, ${SUSPECT_COLUMNS} from ${db.stateTable('candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} order by c.key`;
+  return rows.map(toSuspect);
+}
+
+/**
+ * Those of `keys` whose rows are suspected deleted (docs/design/deletions.md, "Suspected deletions"): they wait for a
+ * second proof, or their deletion is proven and not yet carried out.
+ */
+export async function suspectsAmong(
+  db: Db,
+  scope: Scope,
+  keys: readonly string[],
+): Promise<Map<string, 'waiting' | 'proven'>> {
+  const suspects = new Map<string, 'waiting' | 'proven'>();
+  for (const some of batches(keys)) {
+    const { rows } = await db.sql<{ key: string; proven: boolean }>`
+      select c.key, c.proven_at is not null as proven from ${db.stateTable('candidate')} as c
+      where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}
+        and c.key = any(${[...some]}::text[])`;
+    for (const { key, proven } of rows) suspects.set(key, proven ? 'proven' : 'waiting');
+  }
+  return suspects;
+}
+
+/** A scope that has suspected deletions. */
+export interface SuspectScope {
+  readonly scope: Scope;
+  /** When the latest first proof was written: a second one is asked for the grace period after it. */
+  readonly lastSuspectedAt: Date;
+  /** Of those that wait for a second proof; empty where all are proven. */
+  readonly kinds: readonly SuspectKind[];
+  /** How many wait for a second proof. */
+  readonly waiting: number;
+  /** How many are proven: the brake blocks them, or a stop came before they were carried out. */
+  readonly proven: number;
+}
+
+/** The scopes of an account's collection that have suspected deletions, those first that are due first. */
+export async function suspectScopes(
+  db: Db,
+  userId: string,
+  collection: CollectionName,
+): Promise<SuspectScope[]> {
+  const { rows } = await db.sql<Omit<SuspectScope, 'scope'> & { readonly parent: string }>`
+    select c.parent, max(c.at) as "lastSuspectedAt",
+      coalesce(array_agg(distinct c.kind) filter (where c.proven_at is null), '{}') as kinds,
+      (count(*) filter (where c.proven_at is null))::float8 as waiting,
+      (count(*) filter (where c.proven_at is not null))::float8 as proven
+    from ${db.stateTable('candidate')} as c
+    where c._user_id = ${userId}::bigint and c.collection = ${collection}
+    group by c.parent order by "lastSuspectedAt", c.parent`;
+  return rows.map(({ parent, ...row }) => ({ scope: { userId, collection, parent }, ...row }));
+}
+
+/** What a page proves about rows that are not on it, and the suspected deletions that it may change. */
+export interface Absence {
+  /** In key order, `MAX_MISSING` at most. */
+  readonly missing: readonly MissingRow[];
+  readonly suspects: readonly SuspectedDeletion[];
+  /** Suspected returns that this page proves absent: their rows stay deleted. */
+  readonly refuted: readonly string[];
+}
+
+const NO_ABSENCE: Absence = { missing: [], suspects: [], refuted: [] };
+
+/** What a page is compared with. */
+interface PageKeys {
+  readonly trx: Db;
+  readonly table: Table;
+  readonly scope: Scope;
+  /** Of all the page's items. */
+  readonly keys: readonly string[];
+  /** The scope has suspected deletions. */
+  readonly hasSuspects: boolean;
+}
+
+type Nulls<T> = { readonly [K in keyof T]: null };
+
+/** A missing row, a suspected deletion, or both. `changedAt` is null where the row is not missing. */
+type AbsenceRow = { readonly key: string; readonly changedAt: Date | null } & (
+  | Omit<SuspectRow, 'key'>
+  | Nulls<Omit<SuspectRow, 'key'>>
+);
+
+/**
+ * The live rows that a page proves absent, and the suspected deletions among them and the page's keys. One statement
+ * unless very many rows are missing; none for a page that can prove nothing.
+ * @param keys of all the page's items, those in quarantine too: the service has them
+ * @param hasSuspects the scope has suspected deletions
+ */
+export async function readAbsence(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  proof: AbsenceProof | undefined,
+  keys: readonly string[],
+  hasSuspects: boolean,
+): Promise<Absence> {
+  if (table.key === undefined || (proof === undefined && !hasSuspects)) return NO_ABSENCE;
+  const { type } = table.key;
+  const page: PageKeys = { trx, table, scope, keys, hasSuspects };
+  const parts: RawBuilder<unknown>[] = [];
+  if (proof !== undefined) parts.push(missingRows(page, proof, undefined));
+  if (hasSuspects) parts.push(suspectsOnPage(page));
+  if (hasSuspects && proof !== undefined) parts.push(suspectedReturns(page));
+  const { rows: first } = await trx.sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`;
+  const rows = proof === undefined ? first : first.concat(await furtherMissing(page, proof, type, first));
+  const onPage = new Set(keys);
+  return {
+    missing: rows.flatMap(({ key, changedAt }) =>
+      changedAt === null ? [] : [{ key, changedAt: changedAt.getTime() }],
+    ),
+    suspects: rows.flatMap((row) => (row.kind === null ? [] : [toSuspect(row)])),
+    refuted: rows.flatMap(({ key, changedAt }) =>
+      proof !== undefined && changedAt === null && !onPage.has(key) && covers(proof, type, key) ? [key] : [],
+    ),
+  };
+}
+
+/** Missing rows behind a first batch that is full, one statement for each batch. */
+async function furtherMissing(
+  page: PageKeys,
+  proof: AbsenceProof,
+  type: KeyType,
+  first: readonly AbsenceRow[],
+): Promise<AbsenceRow[]> {
+  const further: AbsenceRow[] = [];
+  let batch = first.filter((row) => row.changedAt !== null);
+  while (batch.length === BATCH && BATCH + further.length < MAX_MISSING) {
+    const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
+    batch = (await page.trx.sql<AbsenceRow>`${missingRows(page, proof, last)}`).rows;
+    for (const row of batch) further.push(row);
+  }
+  return further;
+}
+
+/** The first `BATCH` missing rows behind `last` in key order. */
+function missingRows(
+  { trx, table, scope, keys, hasSuspects }: PageKeys,
+  proof: AbsenceProof,
+  last: string | undefined,
+): RawBuilder<unknown> {
+  const key = keyColumn(table);
+  const type = keyTypeName(table);
+  const columns = hasSuspects
+    ? SUSPECT_COLUMNS
+    : sql`null::text as kind, null::timestamptz as at, null::timestamptz as "servedAt", null::boolean as proven`;
+  // One look into the primary key for each row: a join without statistics may read all suspects for each.
+  const suspects = hasSuspects
+    ? sql`left join lateral (
+        select c.* from ${trx.stateTable('candidate')} as c
+        where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${key}::text offset 0) as c
+      on true`
+    : sql``;
+  return sql`(
+    select ${key}::text as key, ${unlessAhead(sql`t._changed_at`)} as "changedAt", ${columns}
+    from ${dataTable(table)} as t ${suspects}
+    where ${inScope(table, scope)} and ${inside(table, proof)} and ${behind(table, last)} and t._deleted_at is null
+      and ${key} <> all(${[...keys]}::${type}[])
+    order by ${placeOrder(table, 'up')} limit ${BATCH})`;
+}
+
+function suspectsOnPage({ trx, scope, keys }: PageKeys): RawBuilder<unknown> {
+  return sql`(
+    select c.key, null::timestamptz as "changedAt", ${SUSPECT_COLUMNS} from ${trx.stateTable('candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = any(${[...keys]}::text[]))`;
+}
+
+/** Suspected returns of rows that are not live and not on the page. */
+function suspectedReturns({ trx, table, scope, keys }: PageKeys): RawBuilder<unknown> {
+  const type = keyTypeName(table);
+  const live = sql`
+    select from ${dataTable(table)} as t
+    where ${inScope(table, scope)} and ${keyColumn(table)} = c.key::${type} and t._deleted_at is null offset 0`;
+  return sql`(
+    select c.key, null::timestamptz as "changedAt", ${SUSPECT_COLUMNS} from ${trx.stateTable('candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.kind = 'returned'
+      and c.key <> all(${[...keys]}::text[]) and not exists (${live}))`;
+}
+
+/** The keys that the proof covers; of an interval, those behind `after` in list order up to `through`, included. */
+function inside(table: Table, proof: AbsenceProof): RawBuilder<unknown> {
+  if (proof.kind === 'snapshot') return sql`true`;
+  const { direction, after, through } = proof;
+  const falling = direction === 'falling';
+  const bounds: RawBuilder<unknown>[] = [];
+  if (after !== null) bounds.push(sql`${place(table)} ${falling ? sql`<` : sql`>`} ${placeOf(table, after)}`);
+  if (through !== null) {
+    bounds.push(sql`${place(table)} ${falling ? sql`>=` : sql`<=`} ${placeOf(table, through)}`);
+  }
+  return bounds.length === 0 ? sql`true` : sql.join(bounds, sql` and `);
+}
+
+/** Whether `inside` covers the key. */
+function covers(proof: AbsenceProof, type: KeyType, key: string): boolean {
+  if (proof.kind === 'snapshot') return true;
+  const { direction, after, through } = proof;
+  const forward = (a: string, b: string): number =>
+    compareKeys(type, a, b) * (direction === 'falling' ? -1 : 1);
+  return (after === null || forward(after, key) < 0) && (through === null || forward(key, through) <= 0);
+}

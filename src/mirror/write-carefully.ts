@@ -1,0 +1,170 @@
+import { allSent, type Db } from '../postgres/db.ts';
+import { sqlState } from '../postgres/sql-state.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import type { BadItem } from './page-write.ts';
+import { type RowPayload, RowsNotWritten, type RowWrite, writeRows } from './write-rows.ts';
+import { quarantinedKeys } from './quarantine.ts';
+import { dataTable } from './table.ts';
+
+/**
+ * Errors caused by the data: values out of range or not representable (class 22), constraints that somebody added to
+ * the table (23), limits of PostgreSQL such as nesting (54).
+ */
+const DATA_ERROR = /^(22|23|54)/;
+
+/** Never an item's: connections, the transaction's state, races, resources, locks, stops, the system, corrupt data. */
+const NO_ITEMS_ERROR = /^(08|25|40|53|55P03|57|58|XX00[12])/;
+
+/** May be the table's or the database's: missing things, missing rights, features, states, internal errors. */
+const PERHAPS_TABLES = /^(0|2[5BDF]|3|42|55|F0|HV|XX)/;
+
+/** Characters of Postgres's message at most. */
+const LONGEST_REASON = 500;
+
+export function isDataError(error: unknown): boolean {
+  return DATA_ERROR.test(sqlState(error) ?? '');
+}
+
+/**
+ * Whether Postgres may refuse one item by this, and take the others: a trigger can raise nearly anything, and can leave
+ * a row out without a word.
+ */
+export function mayBeItems(error: unknown): boolean {
+  return error instanceof RowsNotWritten || !NO_ITEMS_ERROR.test(sqlState(error) ?? '08');
+}
+
+/** What `work` gives, or `otherwise` where Postgres refuses it: then nothing of it stays. */
+export async function unlessRefused<T>(trx: Db, work: () => Promise<T>, otherwise: T): Promise<T> {
+  await trx.sql`savepoint careful`;
+  try {
+    return await work();
+  } catch (error) {
+    if (!mayBeItems(error)) throw error;
+    await trx.sql`rollback to savepoint careful`;
+    return otherwise;
+  } finally {
+    await trx.sql`release savepoint careful`.catch(() => {});
+  }
+}
+
+/** A row, and the last change ID before its own. */
+interface Numbered {
+  readonly row: RowPayload;
+  readonly before: bigint;
+}
+
+/** A part of a page that was refused. */
+interface RefusedPart {
+  readonly part: readonly Numbered[];
+  readonly error: unknown;
+}
+
+/**
+ * Writes rows where Postgres refuses some, and finds these (invariant 10): first parts of the page, then the rows of the
+ * refused parts one by one. That takes two round trips, however many rows are refused and however far the database is.
+ * @returns the rows that Postgres refused
+ * @throws the error where it took none, and what it said of one that is not in quarantine yet may concern the table or
+ *   the database, or the table has a rule
+ */
+export async function writeCarefully(
+  trx: Db,
+  write: RowWrite,
+  rows: readonly RowPayload[],
+  before: bigint,
+): Promise<BadItem[]> {
+  const numbered = rows.map((row, index) => ({ row, before: before + BigInt(index) }));
+  const size = Math.ceil(Math.sqrt(rows.length));
+  const parts = Array.from({ length: Math.ceil(rows.length / size) }, (_, part) =>
+    numbered.slice(part * size, (part + 1) * size),
+  );
+  const suspects = (await writeParts(trx, write, parts)).flatMap(({ part }) => part.map((one) => [one]));
+  const refused = await writeParts(trx, write, suspects);
+  const tables = refused.filter(({ error }) => PERHAPS_TABLES.test(sqlState(error) ?? ''));
+  if (tables.length > 0 && refused.length === rows.length) {
+    const keys = tables.flatMap(({ part }) => part.map(({ row }) => row.row.key));
+    const apart = await quarantinedKeys(trx, write.scope, keys);
+    const other = tables.find(({ part: [one] }) => one !== undefined && !apart.has(one.row.row.key));
+    if (other !== undefined) throw other.error;
+  }
+  const left = refused.find(({ error }) => error instanceof RowsNotWritten);
+  if (left !== undefined && refused.length === rows.length && (await hasRules(trx, write))) throw left.error;
+  return refused.flatMap(({ part, error }) =>
+    part.map(({ row: { row } }) => {
+      const { index, item } = row;
+      return { index, item, reason: `is refused by Postgres: ${reasonOf(error)}` };
+    }),
+  );
+}
+
+/** A rule takes every row of its table away; a trigger may choose. */
+async function hasRules(trx: Db, { table }: RowWrite): Promise<boolean> {
+  const { rows } = await trx.sql`
+    select from pg_rewrite r join pg_class c on c.oid = r.ev_class join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${trx.schema} and c.relname = ${table.name} limit 1`;
+  return rows.length > 0;
+}
+
+/** Why rows are refused. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof RowsNotWritten)
+    return 'it wrote no row and did not say why; a trigger may leave it out';
+  const state = sqlState(error);
+  // Postgres quotes some values whole.
+  const words = messageOf(error).slice(0, LONGEST_REASON).toWellFormed();
+  return state === undefined ? words : `${words} (${state})`;
+}
+
+/** Bytes that may be under way: over a narrow way the last statement must be answered in time, too. */
+const MOST_UNDER_WAY = 262_144;
+/** Of a statement, besides its rows. */
+const STATEMENT_BYTES = 4_096;
+
+/**
+ * Writes each part that Postgres takes, all together: nothing that is sent depends on an answer. A savepoint that is
+ * made behind a part is made only if the part was written; else it is refused as well, and what is rolled back to is
+ * the one before.
+ */
+async function writeParts(
+  trx: Db,
+  write: RowWrite,
+  parts: readonly (readonly Numbered[])[],
+): Promise<RefusedPart[]> {
+  if (parts.length === 0) return [];
+  const refused: RefusedPart[] = [];
+  let underWay: Promise<unknown>[] = [trx.sql`savepoint careful`, trx.sql`savepoint part`];
+  let bytes = 0;
+  for (const part of parts) {
+    const written = writePart(trx, write, part).catch((error: unknown) => refused.push({ part, error }));
+    const kept = trx.sql`savepoint part`.catch(() => {});
+    underWay.push(written, kept, trx.sql`rollback to savepoint part`);
+    bytes += part.reduce((sum, { row }) => sum + row.json.length, STATEMENT_BYTES);
+    if (part === parts.at(-1)) underWay.push(trx.sql`release savepoint careful`);
+    else if (bytes < MOST_UNDER_WAY) continue;
+    const [answers] = await Promise.allSettled([allSent(...underWay)]);
+    const failed = refused.find(({ error }) => !mayBeItems(error));
+    if (failed !== undefined) throw failed.error;
+    if (answers.status === 'rejected') throw answers.reason;
+    underWay = [];
+    bytes = 0;
+  }
+  return refused;
+}
+
+/** @throws RowsNotWritten, also in Postgres, so that nothing of the part stays: not the archived versions, either */
+async function writePart(trx: Db, write: RowWrite, part: readonly Numbered[]): Promise<void> {
+  const [first] = part;
+  if (first === undefined) return;
+  const { table, scope } = write;
+  const written = writeRows(
+    trx,
+    write,
+    part.map(({ row }) => row),
+    first.before,
+  );
+  // Divides by zero where rows are missing.
+  const whole = trx.sql`
+    select 1 / (count(*) / ${part.length}::bigint) from ${dataTable(table)} as t
+    where t._user_id = ${scope.userId}::bigint and t._change_id > ${String(first.before)}::bigint
+      and t._change_id <= ${String(first.before + BigInt(part.length))}::bigint`;
+  await allSent(written, whole);
+}

@@ -1,0 +1,302 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import { sql } from 'kysely';
+import type { Scope } from '../model/collections.ts';
+import { canonicalText, fieldSources } from '../model/json-text.ts';
+import { jsonbNumber, jsonbText } from '../model/jsonb.ts';
+import { sendChangeIds } from '../postgres/change-ids.ts';
+import { allSent, type Db } from '../postgres/db.ts';
+import { type ChangedRow, type ContentRule, isComparable, type StoredRow } from './classify.ts';
+import { columnValue, storableName } from './column-plan.ts';
+import { type ColumnRegistry, StaleColumns, tableVersion } from './column-registry.ts';
+import { countConflicts, countRows } from './counters.ts';
+import { recordUnfinished } from './live-rows.ts';
+import type { BadItem, ChangedTable } from './page-write.ts';
+import { markChildrenDue } from './scope-store.ts';
+import type { SeenFields } from './table-columns.ts';
+import { dataTable, hasKey, inScope, keyTypeName, type Table } from './table.ts';
+import { writeCarefully } from './write-carefully.ts';
+import { type FieldColumn, rowContent, type RowPayload, type RowWrite, writeRows } from './write-rows.ts';
+
+/** The page has fields without column: add the columns, and write the page again. */
+export class NewFields extends Error {
+  readonly fields: SeenFields;
+  constructor(fields: SeenFields) {
+    super(`new fields: ${[...fields.keys()].join(', ')}`);
+    this.fields = fields;
+  }
+}
+
+/** What a page is written with. */
+export interface PageContext {
+  readonly table: Table;
+  readonly registry: ColumnRegistry;
+  readonly rule: ContentRule;
+  /** Superseded versions are kept. */
+  readonly history: boolean;
+  /** Deleted rows are removed. */
+  readonly hard: boolean;
+  /** Least time between two observations that contradict a third, milliseconds. */
+  readonly gracePeriodMs: number;
+  /** Postgres refused some rows of this page: find them, one by one. */
+  readonly careful: boolean;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+/** What was sent of a page's changed rows. */
+interface SentRows {
+  readonly written: readonly ChangedRow[];
+  readonly refused: readonly BadItem[];
+  readonly changeId: ChangedTable | undefined;
+  /** Resolves once Postgres has written them: it is told here what it refuses. */
+  readonly sent: Promise<unknown>;
+}
+
+export const NO_ROWS_SENT: SentRows = {
+  written: [],
+  refused: [],
+  changeId: undefined,
+  sent: Promise.resolve(),
+};
+
+/**
+ * Sends a page's changed rows and what follows from them, all together: `sent` tells how that went.
+ * @throws NewFields, StaleColumns
+ */
+export async function writeChanged(
+  trx: Db,
+  at: Date,
+  context: PageContext,
+  scope: Scope,
+  changed: readonly ChangedRow[],
+): Promise<SentRows> {
+  const { table, registry, rule, careful } = context;
+  const payloads = changed.map((row) => ({
+    row,
+    ...rowContent(row, rule.exclude, table.name, registry.columns),
+  }));
+  const unknown = newFields(payloads, registry);
+  if (unknown.size > 0) throw new NewFields(unknown);
+  const version = sameColumns(trx, table, registry);
+  const { before, stored } = sendChangeIds(trx, scope.userId, payloads.length);
+  const archived = context.history ? registry.archived : undefined;
+  const rowWrite: RowWrite = { table, scope, columns: registry.columns, at, archived };
+  const begun = allSent(version, stored);
+  begun.catch(() => {});
+  let refused: BadItem[] = [];
+  let rows: Promise<void> | undefined;
+  if (careful) {
+    await begun;
+    refused = await writeCarefully(trx, rowWrite, payloads, before);
+  } else rows = writeRows(trx, rowWrite, payloads, before);
+
+  const refusedAt = new Set(refused.map(({ index }) => index));
+  const written = payloads.filter(({ row }) => !refusedAt.has(row.index));
+  const sent = allSent(begun, rows, followUp(trx, at, scope, written));
+  const last = payloads.findLastIndex(({ row }) => !refusedAt.has(row.index));
+  return {
+    written: written.map(({ row }) => row),
+    refused,
+    sent,
+    changeId:
+      last === -1
+        ? undefined
+        : { table: table.name, userId: scope.userId, changeId: String(before + BigInt(last) + 1n) },
+  };
+}
+
+async function sameColumns(trx: Db, table: Table, { version }: ColumnRegistry): Promise<void> {
+  if ((await tableVersion(trx, table)) !== version) throw new StaleColumns();
+}
+
+/** What follows from written rows: counters, unfinished rows, scopes of lists that are due. */
+async function followUp(trx: Db, at: Date, scope: Scope, written: readonly RowPayload[]): Promise<void> {
+  const rows = written.map(({ row }) => row);
+  const undeleted = rows.filter(({ change }) => change === 'undeleted').length;
+  const inserted = rows.filter(({ change }) => change === 'inserted').length;
+  const counted =
+    inserted + undeleted === 0 ? undefined : countRows(trx, scope, inserted + undeleted, -undeleted);
+  const conflicting = countConflicts(trx, scope, countFields(written), at);
+  const unfinished = recordUnfinished(trx, scope, rows, at);
+  const keys = rows.map(({ key }) => key);
+  await allSent(counted, conflicting, unfinished, markChildrenDue(trx, scope, keys, at));
+}
+
+function countFields(rows: readonly RowPayload[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const field of rows.flatMap(({ conflicts }) => conflicts)) {
+    counts.set(field, (counts.get(field) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Most registered fields of a collection: items that use names as data would fill the registry. */
+const MAX_FIELDS = 2000;
+
+/** Fields of changed rows that are not registered, with their values; nulls decide nothing. */
+export function newFields(
+  rows: readonly Pick<RowPayload, 'fields'>[],
+  registry: Pick<ColumnRegistry, 'fields'>,
+): SeenFields {
+  const found = new Map<string, string[]>();
+  for (const { fields } of rows) {
+    for (const [field, value] of fields) {
+      if (registry.fields.has(field) || value === 'null' || !storableName(field)) continue;
+      const values = found.get(field);
+      if (values !== undefined) values.push(value);
+      else if (registry.fields.size + found.size < MAX_FIELDS) found.set(field, [value]);
+    }
+  }
+  return found;
+}
+
+/** Stored items are compared up to so many bytes more than the page's: they may have fields that are ignored now. */
+const MORE_BYTES = 65_536;
+
+/**
+ * Finds rows with another hash and the same content: their hash was made by another rule. They get a new hash in
+ * place, which is no change: no version, no `_changed_at`, no `_change_id`. Fields that are never stored from now on
+ * are removed in place, too: a version would store them once more.
+ *
+ * No row stores by which rule it was hashed, so a stop, or a process with another configuration, leaves nothing
+ * wrong. The price is one more read of rows that did change. (`_raw` alone can't be hashed again: it has lost how
+ * numbers were spelled, so that the next page would find them changed.)
+ * @param registry of the table: columns of fields that are never stored are emptied, what derives from them is derived
+ *   anew
+ * @returns the rows that are unchanged
+ * @throws StaleColumns
+ */
+export async function rehashSame(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  differing: readonly ChangedRow[],
+  stored: ReadonlyMap<string, StoredRow>,
+  rule: ContentRule,
+  registry: Pick<ColumnRegistry, 'columns' | 'seconds' | 'version'>,
+): Promise<ReadonlySet<ChangedRow>> {
+  const asked = differing.filter(
+    ({ key, change }) => change === 'updated' && isComparable(stored.get(key)?.hash ?? ''),
+  );
+  if (asked.length === 0) return new Set();
+  const items = await storedItems(trx, table, scope, asked);
+  const same = asked.flatMap((row) => {
+    const item = items.get(row.key);
+    if (item === undefined) return [];
+    const purged = stripped(item, rule);
+    const isSame = isSameContent(purged ?? item, row.item.source, rule.leaveOut);
+    return isSame ? [{ row, stored: item, purged }] : [];
+  });
+  const rehashed = same.filter(({ purged }) => purged === undefined);
+  await writeHashes(
+    trx,
+    table,
+    scope,
+    rehashed.map(({ row }) => row),
+  );
+  // A column that is not known here would keep the field.
+  const purges = rehashed.length < same.length;
+  if (purges && (await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
+  const columns = [...registry.columns, ...registry.seconds];
+  for (const { row, stored: item, purged } of same) {
+    if (purged === undefined) continue;
+    const [before, after] = [fieldSources(item.raw), fieldSources(purged.raw)];
+    const touched = columns.filter(({ field, derived }) =>
+      (derived?.from ?? [field]).some((each) => before.get(each) !== after.get(each)),
+    );
+    await writePurged(trx, table, scope, row, purged, touched);
+  }
+  return new Set(same.map(({ row }) => row));
+}
+
+async function storedItems(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  rows: readonly ChangedRow[],
+): Promise<ReadonlyMap<string, StoredItem>> {
+  const type = keyTypeName(table);
+  const most = rows.map(({ item }) => 2 * Buffer.byteLength(item.source) + MORE_BYTES);
+  const { rows: found } = await trx.sql<StoredItem & { key: string }>`
+    select k.key::text as key, t.raw, t._verbatim as verbatim
+    from unnest(${rows.map(({ key }) => key)}::${type}[], ${most}::bigint[]) as k (key, most)
+    cross join lateral (
+      select t._raw::text as raw, t._verbatim from ${dataTable(table)} as t
+      where ${inScope(table, scope)} and ${hasKey(table)} and t._deleted_at is null offset 0) as t
+    where octet_length(t.raw) <= k.most`;
+  return new Map(found.map(({ key, ...item }) => [key, item]));
+}
+
+async function writeHashes(trx: Db, table: Table, scope: Scope, rows: readonly ChangedRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const type = keyTypeName(table);
+  await trx.sql`
+    update ${dataTable(table)} as t set _hash = decode(x.hash, 'hex')
+    from (
+      select k.hash, t.place
+      from unnest(${rows.map(({ key }) => key)}::${type}[], ${rows.map(({ hash }) => hash)}::text[]) as k (key, hash)
+      cross join lateral (
+        select t.ctid as place from ${dataTable(table)} as t
+        where ${inScope(table, scope)} and ${hasKey(table)} offset 0) as t) as x
+    where t._user_id = ${scope.userId}::bigint and t.ctid = x.place`;
+}
+
+async function writePurged(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  { key, hash }: ChangedRow,
+  { raw, verbatim }: StoredItem,
+  touched: readonly FieldColumn[],
+): Promise<void> {
+  const type = keyTypeName(table);
+  const fields = fieldSources(raw);
+  const values = touched.map((column) => sql`, ${sql.id(column.name)} = ${valueText(column, fields)}`);
+  await trx.sql`
+    update ${dataTable(table)} as t
+    set _hash = decode(${hash}, 'hex'), _raw = ${raw}::text::jsonb, _verbatim = ${verbatim} ${sql.join(values, sql``)}
+    from (select ${key}::${type} as key) as k
+    where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} and ${hasKey(table)}`;
+}
+
+/** What is stored of an item. */
+interface StoredItem {
+  /** `_raw` as text. */
+  readonly raw: string;
+  /** `_verbatim`. */
+  readonly verbatim: string | null;
+}
+
+/**
+ * Whether an item's content is what is stored. The stored hash says nothing where it was made by another rule
+ * (MIRROR_IGNORE_FIELDS was changed, or what goes into a hash), so the texts are compared. `_raw` has lost how
+ * numbers were spelled (`1e2`); which characters jsonb had to replace, `_verbatim` has.
+ * @param leaveOut fields that do not count as content
+ */
+function isSameContent(stored: StoredItem, source: string, leaveOut: ReadonlySet<string>): boolean {
+  const content = canonicalText(source, leaveOut);
+  if (stored.verbatim !== null) return canonicalText(stored.verbatim, leaveOut) === content;
+  const { raw, verbatim } = jsonbText(content);
+  if (verbatim !== undefined) return false;
+  return canonicalText(stored.raw, leaveOut, jsonbNumber) === canonicalText(raw, undefined, jsonbNumber);
+}
+
+/** What the column gets of the fields, as text for it; null: NULL. */
+function valueText(
+  { derived, field, type }: FieldColumn,
+  fields: ReadonlyMap<string, string>,
+): string | null {
+  if (derived !== undefined) return derived.value(fields) ?? null;
+  const source = fields.get(field) ?? 'null';
+  const value = columnValue(type, source);
+  if (value.as !== 'stored' || source === 'null') return value.as === 'text' ? value.text : null;
+  return type !== 'jsonb' && source.startsWith('"') ? (JSON.parse(source) as string) : source;
+}
+
+/** What is left of the stored item now; undefined: all of it. */
+function stripped(stored: StoredItem, rule: ContentRule): StoredItem | undefined {
+  const source = stored.verbatim ?? stored.raw;
+  const left = canonicalText(rule.strip(source));
+  if (left === canonicalText(source)) return undefined;
+  const { raw, verbatim = null } = jsonbText(left);
+  return { raw, verbatim };
+}

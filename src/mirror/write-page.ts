@@ -1,0 +1,268 @@
+import { commitDurably, allSent, type Db } from '../postgres/db.ts';
+import {
+  changedRows,
+  countOutcomes,
+  hashesOf,
+  outcomesOf,
+  type SortedPage,
+  withoutForgotten,
+  type StoredRow,
+  type ChangedRow,
+} from './classify.ts';
+import { logWalk } from './sync-log.ts';
+import { type Absence, readAbsence, saveSuspects } from './suspect-store.ts';
+import { forgottenAmong } from './known-rows.ts';
+import { NO_ROWS_SENT, type PageContext, rehashSame, writeChanged } from './write-changed.ts';
+import type { PageResult, PageWrite } from './page-write.ts';
+import { forgetUnseen, updateQuarantine } from './quarantine.ts';
+import { unlessRefused } from './write-carefully.ts';
+import { saveScope } from './scope-store.ts';
+import { type Table, dataTable, hasKey, inScope, keyTypeName, ofScope } from './table.ts';
+import type { Scope } from '../model/collections.ts';
+import { HAPPENED_AHEAD_MS, unlessAhead } from '../postgres/clock-step.ts';
+import { sql } from 'kysely';
+
+/** What is stored of a page and its scope. */
+export interface PageBefore {
+  readonly stored: StoredRows;
+  /** As it is where the scope has no suspected deletions. */
+  readonly absence: Absence;
+}
+
+/** Reads that, in statements that are sent together: with the fence, they take one round trip. */
+export async function readBefore(
+  trx: Db,
+  table: Table,
+  sorted: SortedPage,
+  { scope, proof, items }: PageWrite,
+): Promise<PageBefore> {
+  const keys = sorted.keyed.map(({ key }) => key);
+  const [stored, absence] = await allSent(
+    readStoredRows(trx, table, scope, keys),
+    readAbsence(trx, table, scope, proof, keysOf(items), false),
+  );
+  return { stored, absence };
+}
+
+function keysOf(items: PageWrite['items']): string[] {
+  return [...new Set(items.flatMap(({ key }) => key ?? []))];
+}
+
+/**
+ * Everything that a page makes true, inside the fenced transaction `trx` (docs/design/writing-a-page.md). What changes
+ * rows and what is stored beside them is sent together, and its answers are awaited at the end.
+ * @param before as read in this transaction
+ * @param at the database's clock when the transaction got its fence
+ * @throws NewFields, StaleColumns: roll back, and do what they say; Superseded, DatabaseWentBack
+ */
+export async function writePage(
+  trx: Db,
+  at: Date,
+  context: PageContext,
+  sorted: SortedPage,
+  write: PageWrite,
+  { stored, absence: plain }: PageBefore,
+): Promise<PageResult> {
+  const { table } = context;
+  const { scope } = write;
+  // COMMIT checks the rest, and names no row.
+  if (context.careful) await trx.sql`set constraints all immediate`;
+  const forgotten = stored.hasForgotten ? await forgottenAmong(trx, scope, write.items) : undefined;
+  if (stored.gone || forgotten?.parent === true) return { state: 'parent_deleted' };
+  const { page, forgotten: left } = withoutForgotten(sorted, write.items, forgotten?.keys ?? new Set());
+  const absence = stored.hasSuspects
+    ? await readAbsence(trx, table, scope, write.proof, keysOf(write.items), true)
+    : plain;
+
+  const sentAt = new Date(at.getTime() - (context.clock.monotonic() - write.sentAfter));
+  const hashed = changedRows(page.keyed, stored.rows);
+  const { rule, registry } = context;
+  const rehash = () => rehashSame(trx, table, scope, hashed, stored.rows, rule, registry);
+  // Where Postgres refuses to have a row rehashed in place, all are changed rows, and refused one by one.
+  const same = context.careful ? await unlessRefused(trx, rehash, new Set()) : await rehash();
+  const differing = hashed.filter((row) => !same.has(row));
+  const early = await contradicting(trx, at, sentAt, context, write, differing, stored.rows);
+  const changed = differing.filter((row) => !early.has(row));
+  const { written, refused, changeId, sent } =
+    changed.length === 0 ? NO_ROWS_SENT : await writeChanged(trx, at, context, scope, changed);
+  // Its failure is told below, or by the first statement behind it that is awaited: then as the transaction's.
+  sent.catch(() => {});
+  if (stored.inQuarantine || page.bad.length > 0) await sent;
+  const good = stored.inQuarantine ? goodKeys(page, [...early, ...refused]) : [];
+  const quarantined = await updateQuarantine(trx, scope, {
+    items: write.items,
+    bad: [...page.bad, ...refused],
+    good,
+    where: write.where,
+    exclude: rule.exclude,
+    at: sentAt,
+    gracePeriodMs: context.gracePeriodMs,
+    some: stored.inQuarantine,
+  });
+
+  const outcomes = outcomesOf(write.items.length, page, written, [...early], refused, left);
+  const counts = countOutcomes(outcomes);
+  const { missing, suspects } = absence;
+  // A copy may be older than the page that showed these rows.
+  const refuted = write.copy === undefined ? absence.refuted : [];
+  const decision = write.decide({
+    outcomes,
+    counts,
+    at,
+    sentAt,
+    hashes: hashesOf(write.items.length, page),
+    missing,
+    suspects,
+    quarantined,
+  });
+  if (decision.suspectChange !== undefined) {
+    const change = { ...decision.suspectChange, withdraw: [...decision.suspectChange.withdraw, ...refuted] };
+    await sent;
+    // A crash that takes back only the sighting would leave a live row suspected, one proof away from deletion.
+    if (change.withdraw.length > 0) await commitDurably(trx);
+    await saveSuspects(trx, scope, change, write.obs, at, stored.hasSuspects);
+  }
+  if (decision.unseen !== undefined && stored.inQuarantine) {
+    await forgetUnseen(trx, scope, decision.unseen);
+  }
+  const also = write.alsoInTransaction?.(trx);
+  const log = decision.walkEnd === undefined ? undefined : logWalk(trx, decision.walkEnd, at);
+  const saved = saveScope(trx, scope, decision.scope, write, counts.inserted + counts.undeleted, at);
+  await allSent(sent, also, log, saved);
+  return { state: 'applied', outcomes, counts, decision, changed: changeId };
+}
+
+/** Keys of the items that are mirrored now, unchanged ones too. */
+function goodKeys(page: SortedPage, others: readonly { readonly index: number }[]): string[] {
+  const not = new Set(others.map(({ index }) => index));
+  return page.keyed.filter(({ index }) => !not.has(index)).map(({ key }) => key);
+}
+
+interface StoredRows {
+  readonly rows: ReadonlyMap<string, StoredRow>;
+  /** The list whose items these are is deleted: nothing may be written (docs/design/walks.md, "Lists"). */
+  readonly gone: boolean;
+  /** The scope has suspects: a page without proof may show them. */
+  readonly hasSuspects: boolean;
+  /** The scope has items in quarantine. */
+  readonly inQuarantine: boolean;
+  /** Rows of the account were forgotten on request: some of the page may be among them. */
+  readonly hasForgotten: boolean;
+}
+
+interface KeyRow extends Readonly<Record<'hasSuspects' | 'inQuarantine' | 'hasForgotten', boolean | null>> {
+  /** Null in the row that stands for the scope. */
+  readonly key: string | null;
+  readonly hash: string | null;
+  /** Of the row; in the scope's row, of the list whose items these are. */
+  readonly deletedAt: Date | null;
+}
+
+/**
+ * What is stored under a page's keys, and of its scope, in one read (docs/design/writing-a-page.md, "Classify"): one
+ * lookup in the primary key for each. With `= any(keys)` PostgreSQL reads all rows of the account by another index
+ * while it has no statistics, that is during the whole first load.
+ */
+async function readStoredRows(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  keys: readonly string[],
+): Promise<StoredRows> {
+  const { rows } = await trx.sql<KeyRow>`
+    select null as key, null as hash, s.gone_at as "deletedAt",
+      exists (select from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}) as "hasSuspects",
+      exists (select from ${trx.table('quarantine')} as q
+              where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)}) as "inQuarantine",
+      exists (select from ${trx.table('forgotten')} as f where f._user_id = ${scope.userId}::bigint) as "hasForgotten"
+    from ${trx.stateTable('scope')} as s
+    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}
+    union all
+    select k.key::text, encode(t._hash, 'hex'), t._deleted_at, null, null, null
+    from unnest(${table.key === undefined ? [''] : [...keys]}::${keyTypeName(table)}[]) as k (key)
+    cross join lateral (
+      select t._hash, t._deleted_at from ${dataTable(table)} as t
+      where ${inScope(table, scope)} and ${hasKey(table)} offset 0) as t`;
+  const stands = rows.find(({ key }) => key === null);
+  const found = rows.flatMap(({ key, hash, deletedAt }): [string, StoredRow][] =>
+    key === null || hash === null ? [] : [[key, { hash, deletedAt: deletedAt ?? undefined }]],
+  );
+  return {
+    rows: new Map(found),
+    gone: (stands?.deletedAt ?? null) !== null,
+    hasSuspects: stands?.hasSuspects === true,
+    inQuarantine: stands?.inQuarantine === true,
+    hasForgotten: stands?.hasForgotten === true,
+  };
+}
+
+/**
+ * The changes that contradict what was observed later than the grace period before the page's request was sent, when
+ * replicas lagged no more: rows that return from a deletion, and rows with the content of a version superseded since. The
+ * page may be stale, and would write false history (docs/design/deletions.md, "Returns"). A copy from a cache contradicts
+ * whatever was observed after it was made.
+ * @param now by the database's clock; a deletion that lies ahead of it was long ago, since the clock went back
+ * @param stored rows under the page's keys. (Where deleted rows are removed, only the history knows them.)
+ */
+async function contradicting(
+  trx: Db,
+  now: Date,
+  sentAt: Date,
+  { table, history, hard, gracePeriodMs }: Pick<PageContext, 'table' | 'history' | 'hard' | 'gracePeriodMs'>,
+  { scope, copy }: Pick<PageWrite, 'scope' | 'copy'>,
+  changed: readonly ChangedRow[],
+  stored: ReadonlyMap<string, StoredRow>,
+): Promise<ReadonlySet<ChangedRow>> {
+  const graceStart = new Date(sentAt.getTime() - gracePeriodMs);
+  const older =
+    copy === undefined ? [] : await olderThanKnown(trx, table, scope, changed, sentAt, copy.knownAsOf);
+  const back = changed.filter(({ key, change }) => {
+    const deletedAt = stored.get(key)?.deletedAt;
+    if (change !== 'undeleted' || deletedAt === undefined) return false;
+    return deletedAt > graceStart && deletedAt.getTime() <= now.getTime() + HAPPENED_AHEAD_MS;
+  });
+  const known = changed.filter(({ change }) => change === 'updated' || (hard && change === 'inserted'));
+  if (!history || known.length === 0) return new Set([...back, ...older]);
+  const old = await recentVersions(trx, table, scope, known, graceStart);
+  return new Set([...back, ...older, ...known.filter(({ key }) => old.has(key))]);
+}
+
+/** Rows on a copy that changed after it was made, and unknown ones if all rows were mirrored after it was made. */
+async function olderThanKnown(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  changed: readonly ChangedRow[],
+  madeAt: Date,
+  knownAsOf: Date | undefined,
+): Promise<ChangedRow[]> {
+  const goneSince = knownAsOf !== undefined && madeAt < knownAsOf;
+  const updated = changed.filter(({ change }) => change === 'updated').map(({ key }) => key);
+  if (updated.length === 0) return changed.filter(({ change }) => change === 'inserted' && goneSince);
+  const { rows } = await trx.sql<{ key: string }>`
+    select k.key::text as key from unnest(${updated}::${keyTypeName(table)}[]) as k (key)
+    where exists (
+      select from ${dataTable(table)} as t
+      where ${inScope(table, scope)} and ${hasKey(table)} and ${unlessAhead(sql`t._changed_at`)} > ${madeAt} offset 0)`;
+  const later = new Set(rows.map((row) => row.key));
+  return changed.filter(({ key, change }) => (change === 'inserted' ? goneSince : later.has(key)));
+}
+
+/** Keys of rows whose new content was superseded later than `since`, or that were removed later than that. */
+async function recentVersions(
+  trx: Db,
+  table: Table,
+  scope: Scope,
+  rows: readonly ChangedRow[],
+  since: Date,
+): Promise<ReadonlySet<string>> {
+  const { rows: found } = await trx.sql<{ key: string }>`
+    select k.key::text as key
+    from unnest(${rows.map(({ key }) => key)}::${keyTypeName(table)}[], ${rows.map(({ hash }) => hash)}::text[],
+      ${rows.map(({ change }) => change === 'inserted')}::boolean[]) as k (key, hash, removed)
+    where exists (
+      select from ${dataTable(table, '_history')} as t
+      where ${inScope(table, scope)} and ${hasKey(table)} and ${unlessAhead(sql`t._valid_to`)} > ${since}
+        and (t._hash = decode(k.hash, 'hex') or k.removed and t._op = 'delete') offset 0)`;
+  return new Set(found.map(({ key }) => key));
+}

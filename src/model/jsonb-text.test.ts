@@ -1,0 +1,68 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jsonbText, storedBody } from './jsonb.ts';
+
+describe('jsonbText', () => {
+  it('replaces U+0000 and lone surrogates, and keeps the verbatim text aside', () => {
+    const source = String.raw`{"a\u0000":"\ud83d\ude00 \uD83D x \ude00"}`;
+    expect(jsonbText(source)).toEqual({
+      raw: String.raw`{"a\ufffd":"\ud83d\ude00 \ufffd x \ufffd"}`,
+      verbatim: source,
+    });
+  });
+
+  it('leaves an escaped backslash before u0000 alone', () => {
+    const source = String.raw`"\\u0000 \\\\ud800"`;
+    expect(jsonbText(source)).toEqual({ raw: source, verbatim: undefined });
+    expect(jsonbText(String.raw`"\\\u0000"`).raw).toBe(String.raw`"\\\ufffd"`);
+  });
+
+  it('gives well-formed text without U+0000 for any string, changing nothing else', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('\0', '\ud83d', '\ude00', '\\', 'u', '0000', '"', 'é')),
+        (parts) => {
+          const text = parts.join('');
+          // JSON.stringify escapes U+0000 and lone surrogates, and no pair.
+          const { raw, verbatim } = jsonbText(JSON.stringify(text));
+          expect(JSON.parse(raw)).toBe(text.toWellFormed().replaceAll('\0', '\ufffd'));
+          expect(verbatim).toBe(raw === JSON.stringify(text) ? undefined : JSON.stringify(text));
+        },
+      ),
+    );
+  });
+});
+
+describe('a stored body', () => {
+  it('is kept as it was written where it is JSON, digit by digit', () => {
+    const body = '{"job_id": 9007199254740993, "x": 1.10}';
+    expect(storedBody(body)).toEqual({ raw: body, verbatim: null });
+  });
+
+  it('is a JSON string where it is no JSON', () => {
+    for (const body of ['', 'not found', '<html>', '{"job_id": 1', '\uFEFF{}'])
+      expect(storedBody(body)).toEqual({ raw: JSON.stringify(body), verbatim: null });
+  });
+
+  it('keeps aside what jsonb can’t hold, escaped, so that text can', () => {
+    expect(storedBody('{"a":"\\u0000"}')).toEqual({
+      raw: '{"a":"\\ufffd"}',
+      verbatim: '{"a":"\\u0000"}',
+    });
+    expect(storedBody('binary \0 \uD800')).toEqual({
+      raw: '"binary \\ufffd \\ufffd"',
+      verbatim: '"binary \\u0000 \\ud800"',
+    });
+  });
+
+  it('gives every body back', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), fc.boolean(), (body, asText) => {
+        const { raw, verbatim } = storedBody(body, ...(asText ? [false] : []));
+        const exact = verbatim ?? raw;
+        if (exact !== body) expect(JSON.parse(exact)).toBe(body);
+        expect(raw).not.toMatch(/\\u0000/);
+      }),
+    );
+  });
+});

@@ -1,0 +1,247 @@
+import { Unusable } from '@research-mirror/runtime/errors';
+import { countOf } from '@research-mirror/runtime/figures';
+import { sql } from 'kysely';
+import { randomUUID } from 'node:crypto';
+import { AccountHeld, withLease } from '../account/with-account.ts';
+import { loadConfig } from '../config/load.ts';
+import { hashOfKey } from '../config/secret.ts';
+import { forgetOwner, listAccounts, setOrigin } from '../postgres/accounts.ts';
+import { commitDurably, databaseTime, type Db } from '../postgres/db.ts';
+import { fenced } from '../postgres/fenced.ts';
+import { ownIdentity } from '../postgres/heartbeat.ts';
+import { logAct, type Operator, operatorOn } from '../postgres/operator-log.ts';
+import { forgetReadings } from '../sync/recheck.ts';
+import { EXIT, type ExitCode, UsageError } from '../terminal/exit-code.ts';
+import { readUserId } from '../terminal/given.ts';
+import { onMirror } from '../terminal/open-mirror.ts';
+import { complain, type Options, say, type Shell } from '../terminal/shell.ts';
+import { printList } from '../terminal/text-table.ts';
+
+export async function accountsAction(
+  shell: Shell,
+  action: string,
+  [id, more]: string[],
+  {
+    json = false,
+    demo,
+    removeData: remove = false,
+    undo = false,
+  }: Options<'json' | 'demo' | 'removeData' | 'undo'>,
+): Promise<ExitCode> {
+  if (action === 'list') {
+    if (id !== undefined) throw new UsageError('accounts list takes no user_id');
+    return onMirror(shell, 'accounts', { demo }, ({ db }) => list(shell, db, json));
+  }
+  if (id === undefined) throw new UsageError(`accounts ${action}: which account? "accounts list" tells them`);
+  if (more !== undefined) throw new UsageError(`accounts ${action} takes one account at a time`);
+  const userId = readUserId(id);
+  if (undo && remove) throw new UsageError('--undo and --remove-data exclude each other');
+  if (action === 'move') return move(shell, userId, json);
+  return onMirror(shell, 'accounts', { demo }, ({ db }) => retire(shell, db, userId, { json, remove, undo }));
+}
+
+async function list(shell: Shell, db: Db, json: boolean): Promise<ExitCode> {
+  const accounts = await listAccounts(db);
+  return printList(shell, {
+    json: json ? JSON.stringify({ accounts }) : undefined,
+    rows: accounts.map(({ userId, email, origin, keys, state, error }) => ({
+      account: userId,
+      email,
+      service: origin,
+      keys: keys.join(' '),
+      state: error === null ? state : `${state}: ${error}`,
+    })),
+    none: 'no account is mirrored yet',
+    below: countOf(accounts.length, 'account'),
+  });
+}
+
+/**
+ * Makes the configured service the account's service, and forgets the owners of its keys: the next start asks for
+ * them, and what another owner has becomes another account. Full walks are due.
+ * @throws Unusable while a living process owns it; AccountRetired
+ */
+async function move(shell: Shell, userId: string, json: boolean): Promise<ExitCode> {
+  const config = loadConfig(shell.env, 'service');
+  const { url: origin, keys } = config.service;
+  return onMirror(shell, 'accounts', { config, which: 'own' }, async ({ db }) => {
+    const known = db.state.selectFrom('account').select('_user_id').where('_user_id', '=', userId);
+    if ((await known.executeTakeFirst()) === undefined) {
+      complain(shell, `there is no account ${userId}: "accounts list" tells them`);
+      return EXIT.NO;
+    }
+    const by = await operatorOn(db);
+    const owner = { urgentDb: db, processId: randomUUID(), identity: await ownIdentity() };
+    const moving = withLease(owner, userId, async (fence) => {
+      await fenced(db, fence, async (trx, now) => {
+        await setOrigin(trx, userId, origin);
+        await forgetReadings(trx, userId, now);
+        const stopped = trx.state.updateTable('account').set({ state: 'active', error: null });
+        await stopped.where('_user_id', '=', userId).execute();
+        await logAct(trx, by, { act: 'accounts move', userId, given: { origin } });
+      });
+      return forgetOwner(db, userId, keys.map(hashOfKey));
+    });
+    const forgotten = await moving.catch((error: unknown) => {
+      throw error instanceof AccountHeld ? new Unusable(`${error.message}: stop it first`) : error;
+    });
+    const asked = countOf(forgotten.length, 'key');
+    const told = `account ${userId} is mirrored from ${origin} from now on; whose ${asked} of it may be is asked at the next start`;
+    say(
+      shell,
+      json ? JSON.stringify({ userId, origin, keys: forgotten.map((hash) => hash.slice(0, 8)) }) : told,
+    );
+    return EXIT.DONE;
+  });
+}
+
+/** Takes an account out of the mirror, beside a running daemon too, or back. */
+async function retire(
+  shell: Shell,
+  db: Db,
+  userId: string,
+  { json, remove, undo }: Readonly<Record<'json' | 'remove' | 'undo', boolean>>,
+): Promise<ExitCode> {
+  const by = await operatorOn(db);
+  const outcome = undo
+    ? await takeBack(db, userId, by)
+    : await retireAccount(db, userId, { now: await databaseTime(db), by, remove });
+  const isKnown = outcome !== 'unknown';
+  let rows = 0;
+  if (remove && isKnown) {
+    await removeData(db, userId, (_, removed) => {
+      rows += removed;
+    });
+  }
+  const removed = remove && isKnown ? `; ${countOf(rows, 'row')} of it removed` : '';
+  const told = `${sentence(userId, outcome, undo)}${removed}`;
+  say(shell, json ? JSON.stringify({ userId, outcome, undo, removedRows: rows }) : told);
+  return isKnown ? EXIT.DONE : EXIT.NO;
+}
+
+function sentence(userId: string, outcome: Retired, undo: boolean): string {
+  if (outcome === 'unknown')
+    return `there is no account ${userId} here: "research-mirror accounts" tells them`;
+  if (undo) {
+    return outcome === 'done'
+      ? `account ${userId} is taken back: it is mirrored again where MIRROR_API_KEY has a key of it`
+      : `account ${userId} is not retired`;
+  }
+  const already = outcome === 'already' ? 'was retired already' : 'is retired';
+  return `account ${userId} ${already}: it is not mirrored, and nothing is sent for it, whatever MIRROR_API_KEY says`;
+}
+
+/** Whether an account was retired or taken back. */
+export type Retired = 'done' | 'already' | 'unknown';
+
+/**
+ * Retires an account: from now on no program mirrors it or sends for it, whatever keys it has. The token rises, as at
+ * a takeover, so a daemon that owns the account can write nothing more and gives it up within seconds. Submissions
+ * that wait are cancelled; data stay.
+ * @param now the database's time
+ * @param remove whether its data go next
+ */
+export function retireAccount(
+  db: Db,
+  userId: string,
+  { now, by, remove }: { readonly now: Date; readonly by: Operator; readonly remove: boolean },
+): Promise<Retired> {
+  return db.transaction(async (trx) => {
+    // A crash must not bring back, and send, what the user knows to be cancelled.
+    await commitDurably(trx);
+    const state = await lockedState(trx, userId);
+    if (state === undefined) return 'unknown';
+    await trx.sql`
+      update ${trx.stateTable('account')} set state = 'retired', error = null, owner = null, token = token + 1
+      where _user_id = ${userId}::bigint`;
+    const paused = trx.mirror.updateTable('_collections').set({ paused_at: now });
+    await paused.where('_user_id', '=', userId).where('paused_at', 'is', null).execute();
+    const { rows } = await trx.sql<{ emptied: string[] | null }>`
+      select emptied_operations as emptied from ${trx.stateTable('installation')}`;
+    await trx.sql`
+      update ${trx.table('submissions')} set state = 'cancelled', done_at = ${now}::timestamptz,
+        payload = case when operation = any(${rows[0]?.emptied ?? []}::text[]) then '{}' else payload end
+      where _user_id = ${userId}::bigint and state in ('queued', 'held')`;
+    if (state === 'retired' && !remove) return 'already';
+    await logAct(trx, by, { act: 'accounts retire', userId, given: { removeData: remove } });
+    return state === 'retired' ? 'already' : 'done';
+  });
+}
+
+/** Takes a retired account back: the next daemon that has a key of it mirrors it again. */
+export function takeBack(db: Db, userId: string, by: Operator): Promise<Retired> {
+  return db.transaction(async (trx) => {
+    const state = await lockedState(trx, userId);
+    if (state === undefined) return 'unknown';
+    if (state !== 'retired') return 'already';
+    await trx.state.updateTable('account').set({ state: 'active' }).where('_user_id', '=', userId).execute();
+    await logAct(trx, by, { act: 'accounts retire --undo', userId, given: {} });
+    return 'done';
+  });
+}
+
+/** Rows that one transaction removes. */
+const BATCH = 5_000;
+
+/**
+ * Removes all rows of a retired account from every table of both schemas that has a `_user_id`, a batch in each
+ * transaction. Its own row and its keys' rows stay: they say that it is retired. So does what people did with it.
+ * @param onRemoved called after each batch
+ * @throws RangeError where the account is not retired any more
+ */
+export async function removeData(
+  db: Db,
+  userId: string,
+  onRemoved: (table: string, rows: number) => void,
+): Promise<void> {
+  for (const table of await tablesOfAccounts(db)) {
+    let removed: number;
+    do {
+      removed = await removeBatch(db, table, userId);
+      if (removed > 0) onRemoved(`${table.schema}.${table.name}`, removed);
+    } while (removed === BATCH);
+  }
+}
+
+interface TableName {
+  readonly schema: string;
+  readonly name: string;
+}
+
+async function removeBatch(db: Db, table: TableName, userId: string): Promise<number> {
+  return db.transaction(async (trx) => {
+    // The lock lasts to the end: nobody takes the account back in the middle.
+    if ((await lockedState(trx, userId)) !== 'retired') {
+      throw new RangeError(`account ${userId} was taken back: its data are not removed any further`);
+    }
+    const name = sql.id(table.schema, table.name);
+    const { numAffectedRows } = await trx.sql`
+      delete from ${name} where _user_id = ${userId}::bigint and ctid = any(array(
+        select t.ctid from ${name} as t where t._user_id = ${userId}::bigint limit ${BATCH}))`;
+    return Number(numAffectedRows ?? 0);
+  });
+}
+
+/** By the catalogue, without the tables of the account's own row, of its keys, and of what people did. */
+async function tablesOfAccounts(db: Db): Promise<TableName[]> {
+  const { rows } = await db.sql<TableName>`
+    select n.nspname as schema, c.relname as name
+    from pg_catalog.pg_class as c
+    join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+    join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attname = '_user_id' and not a.attisdropped
+    where c.relkind in ('r', 'p') and not c.relispartition
+      and (n.nspname = ${db.schema} and c.relname <> 'operator_log'
+        or n.nspname = ${db.stateSchema} and c.relname not in ('account', 'api_key'))
+    order by n.nspname, c.relname`;
+  return rows;
+}
+
+async function lockedState(trx: Db, userId: string): Promise<string | undefined> {
+  const row = await trx.state
+    .selectFrom('account')
+    .select('state')
+    .where('_user_id', '=', userId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row?.state;
+}

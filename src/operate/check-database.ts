@@ -1,0 +1,237 @@
+import { existsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { findBinaries } from '@research-mirror/embedded-postgres/binaries';
+import { databaseFolder } from '@research-mirror/embedded-postgres/embedded-state';
+import { isPortFree } from '@research-mirror/embedded-postgres/ports';
+import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { messageOf } from '@research-mirror/runtime/message';
+import { databaseTime, type Db, quotedName } from '../postgres/db.ts';
+import { concernsWholeDatabase, failureMessage, sqlState } from '../postgres/sql-state.ts';
+import { missingRights, tryWriting, whatIsMissing } from '../postgres/inspection.ts';
+import { checkServer, migratedParts } from '../postgres/run-migrations.ts';
+import { listen } from '../postgres/notifications.ts';
+import { groupRoles, mayMakeRoles, roleId } from '../postgres/roles.ts';
+import { whyReadOnly } from '../status/readiness.ts';
+import { MIGRATIONS } from '../config/program.ts';
+import {
+  broken,
+  type Check,
+  type CheckFinding,
+  clockSkew,
+  type Context,
+  type Findings,
+  judgeVersion,
+  ok,
+  warning,
+} from './check.ts';
+import { judgeClock } from './check-service.ts';
+
+/** Bytes of free space: below the first nothing goes on, below the second it is worth a look. */
+const FULL_BYTES = 256 * 1024 * 1024;
+const LITTLE_BYTES = 2 * 1024 * 1024 * 1024;
+
+/** A check of a database that is there, with a mirror in it or not. */
+const inside =
+  (look: (db: Db, context: Context) => Promise<Findings>): Check['run'] =>
+  async (context) =>
+    context.server === 'absent' ? [] : look((await context.database()).db, context);
+
+export const DATABASE_CHECKS: readonly Check[] = [
+  { name: 'data_folder', run: dataFolder },
+  { name: 'disk', after: ['data_folder'], run: disk },
+  { name: 'database', after: ['data_folder'], run: reach },
+  { name: 'server', after: ['database'], run: version },
+  { name: 'database_clock', after: ['server'], run: inside(clock) },
+  { name: 'rights', after: ['server'], run: inside(rights) },
+  { name: 'roles', after: ['server'], run: inside(roles) },
+  { name: 'migrations', after: ['server'], run: inside(migrations) },
+  { name: 'objects', after: ['migrations'], run: objects },
+  { name: 'foreign_objects', after: ['server'], run: inside(foreignObjects) },
+  { name: 'writable', after: ['migrations'], run: inside(writable) },
+  { name: 'pooler', after: ['writable'], run: inside(pooler) },
+];
+
+/** The folder itself, or the nearest above it that is there. */
+function nearestPresent(path: string): string {
+  return existsSync(path) ? path : nearestPresent(dirname(path));
+}
+
+/** Whether the folder can be written, or made. A file appears in it for a moment. */
+async function dataFolder({ config: { database } }: Context): Promise<Findings> {
+  if (database.kind === 'external') return [];
+  const { dataDir } = database;
+  const folder = nearestPresent(dataDir);
+  await ensureWritableFolder(folder);
+  return ok(`${dataDir} can be ${folder === dataDir ? 'written' : 'made'}`);
+}
+
+async function disk({ config: { database } }: Context): Promise<Findings> {
+  if (database.kind === 'external') return [];
+  const folder = nearestPresent(await databaseFolder(database.dataDir));
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const found = `${formatCount(Math.round(free / 1024 / 1024))} MB free for ${folder}`;
+  if (free >= LITTLE_BYTES) return ok(found);
+  const room = { remedy: 'make room, or set MIRROR_DATA_DIR to a larger disk' };
+  return free < FULL_BYTES ? broken(`the disk is full: ${found}`, room) : warning(`only ${found}`, room);
+}
+
+async function reach(context: Context): Promise<CheckFinding> {
+  const { database } = context.config;
+  if (database.kind === 'embedded' && context.server === 'absent') {
+    const { pgBin, port } = database;
+    await findBinaries(pgBin);
+    if (port === 0 || (await isPortFree(port))) return ok('none yet: the first start makes it');
+    return broken(`port ${port} is taken by another program: set MIRROR_PG_PORT to a free one`);
+  }
+  try {
+    return ok((await context.database()).words);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (database.kind === 'embedded') return broken(messageOf(error));
+    return broken(messageOf(error), {
+      remedy:
+        'mend DATABASE_URL, or the server there; "research-mirror doctor --sql" prints what makes login, password and database',
+    });
+  }
+}
+
+async function version({ config, server, database }: Context): Promise<CheckFinding> {
+  const where = config.database;
+  const isEmbedded = where.kind === 'embedded';
+  const number =
+    isEmbedded && server === 'absent'
+      ? (await findBinaries(where.pgBin)).version.split('.', 2).join('.')
+      : await checkServer((await database()).db);
+  const update = isEmbedded
+    ? 'let MIRROR_PG_BIN name the folder of an up-to-date PostgreSQL of the same major version, or set DATABASE_URL to such a server'
+    : 'update the server';
+  return judgeVersion('PostgreSQL', number, update);
+}
+
+async function clock(db: Db, { clock: ours }: Context): Promise<CheckFinding> {
+  const askedAt = ours.now();
+  const said = (await databaseTime(db)).getTime();
+  return judgeClock("the database's clock", clockSkew(said, 0, askedAt, ours.now()));
+}
+
+async function rights(db: Db): Promise<CheckFinding> {
+  const missing = await missingRights(db, MIGRATIONS);
+  if (missing.length === 0) return ok('the user may make, own and write all that the mirror needs');
+  return broken(`the user ${missing.map(({ what }) => what).join('; ')}`, {
+    remedy: 'as a DBA',
+    sql: missing.map(({ sql }) => sql).join(' '),
+  });
+}
+
+async function roles(db: Db): Promise<CheckFinding> {
+  const missing: string[] = [];
+  for (const { name } of groupRoles(db.schema)) if ((await roleId(db, name)) === null) missing.push(name);
+  if (missing.length === 0) return ok('all are there');
+  if (await mayMakeRoles(db)) return ok(`${missing.join(', ')}: made at the next start`);
+  return warning(`there is no ${missing.join(', no ')}, and this user may make none: nobody else reads`, {
+    remedy: 'as a DBA; the next start, or migrate, gives them their rights',
+    sql: missing.map((name) => `create role ${quotedName(name)} nologin;`).join(' '),
+  });
+}
+
+async function migrations({ schema }: Db, { pending }: Context): Promise<CheckFinding> {
+  const { length } = await pending();
+  if (length === 0) return ok(`schema ${schema} is of this version`);
+  return warning(`schema ${schema} is behind by ${countOf(length, 'migration')}`, {
+    remedy: 'start and sync bring it up by themselves; so does',
+    command: 'research-mirror migrate',
+  });
+}
+
+/** What the migrations made and is gone. */
+async function objects({ mirror }: Context): Promise<Findings> {
+  const db = await mirror();
+  if (db === undefined) return [];
+  const missing = await whatIsMissing(db, MIGRATIONS);
+  return missing === undefined ? ok('all that migrations made is there') : broken(missing);
+}
+
+/**
+ * What somebody added to the mirror's tables that refuses writes, loses them, or may: triggers, rules, event triggers,
+ * replica identity, row security and unlogged tables, as the catalogue has them. The mirror itself has none.
+ */
+export async function foreignObjects(db: Db): Promise<Findings> {
+  const made = await migratedParts(MIGRATIONS);
+  const tables = made.flatMap((part) => /^table \{schema\}(\S+)$/.exec(part)?.[1] ?? []);
+  const { rows } = await db.sql<Pick<CheckFinding, 'state' | 'found' | 'sql'>>`
+    with own as (
+      select c.*, format('%I.%I', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = relnamespace
+      where nspname || '.' || relname = any(
+        select ${db.schema}::text || place from unnest(${tables}::text[]) as place)),
+    published as (select format('%I.%I', t.schemaname, t.tablename) as name, min(t.pubname) as publication
+      from pg_publication_tables t join pg_publication p using (pubname) where pubupdate or pubdelete group by 1),
+    -- Internal ones are of foreign keys; bits 4, 8, 16: insert, delete, update.
+    hindrance as (
+      select 'warning' as state, format('the trigger %I of %s runs with each write, and can refuse it', tgname, name) as found,
+        format('alter table %s disable trigger %I;', name, tgname) as sql
+      from pg_trigger join own on own.oid = tgrelid
+      where not tgisinternal and tgenabled in ('O', 'A') and tgtype::int & 28 <> 0
+      union all
+      select 'broken', format('the rule %I of %s takes writes away', rulename, name), format('drop rule %I on %s;', rulename, name)
+      from pg_rewrite join own on own.oid = ev_class
+      where ev_enabled in ('O', 'A') and ev_type in ('2', '3', '4')
+      union all
+      select 'warning', format('the event trigger %I runs when the mirror makes a column or migrates, and can refuse it', evtname),
+        format('alter event trigger %I disable;', evtname)
+      from pg_event_trigger e where evtenabled in ('O', 'A') and evtevent <> 'login'
+        and (evttags is null or evttags && array['CREATE TABLE', 'ALTER TABLE', 'CREATE VIEW', 'ALTER VIEW', 'CREATE INDEX'])
+        and not exists (select from pg_depend where classid = 'pg_event_trigger'::regclass and objid = e.oid and deptype = 'e')
+      union all
+      select case when publication is null then 'warning' else 'broken' end,
+        format('%s has no replica identity: %s', name, case when publication is null
+          then 'a publication would have its changes refused'
+          else format('the publication %I has its changes refused', publication) end),
+        format('alter table %s replica identity default;', name)
+      from own left join published using (name)
+      where relreplident = 'n' or relreplident = 'i' and not exists (
+        select from pg_index where indrelid = own.oid and indisreplident)
+      union all
+      select 'broken', format('row security hides rows of %s from %I', name, current_user),
+        format('alter table %s no force row level security;', name)
+      from own where row_security_active(own.oid)
+      union all
+      select 'warning', format('%s is unlogged: a crash of the server empties it', name), format('alter table %s set logged;', name)
+      from own where relpersistence = 'u')
+    select * from hindrance order by state, found`;
+  if (rows.length === 0) return ok('no trigger, rule or setting is in the way of writes');
+  return rows.map((row) => warning(row.found, { ...row, remedy: 'where it is not meant, as a DBA' }));
+}
+
+/** Whether the database takes writes, tried. */
+export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Promise<CheckFinding> {
+  const readOnly = await whyReadOnly(db);
+  if (readOnly !== undefined)
+    return broken(readOnly, {
+      remedy:
+        'where it is no standby, take default_transaction_read_only away, as a DBA (in psql, \\drds shows where it is set)',
+    });
+  // Without its schemas there is no place for a trial.
+  const place = await mirror();
+  const refusal: unknown = place && (await tryWriting(place).catch((error: unknown) => error));
+  // What it lacks may be a right: `rights` names it.
+  if (refusal === undefined || sqlState(refusal) === '42501') return ok('takes writes');
+  const why = `a trial table of a page's size can't be written: ${failureMessage(refusal)}`;
+  // Where no more than tables can't be made, as where DDL is frozen, `foreign_objects` names it.
+  return (concernsWholeDatabase(refusal) ? broken : warning)(why);
+}
+
+/** Whether wake-ups arrive: behind a transaction pooler LISTEN hears nothing. */
+async function pooler(_: Db, { config, clock, database, signal }: Context): Promise<Findings> {
+  if (config.database.kind === 'embedded') return [];
+  const variable = config.database.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_URL_DIRECT';
+  const { direct: connection } = await database();
+  if (await listen({ connection, schema: config.schema, clock }, signal))
+    return ok(`LISTEN works by ${variable}: the daemon is woken at once`);
+  return warning(
+    `${variable} leads through a transaction pooler, where LISTEN hears nothing: the daemon looks each second instead`,
+    { remedy: 'set DATABASE_URL_DIRECT to the server behind it' },
+  );
+}

@@ -1,0 +1,251 @@
+import { isTlsProblem } from '../service/transport.ts';
+import { PRIORITY } from '../service/rate-groups.ts';
+import { knownKeys, otherOwner, otherService } from '../postgres/accounts.ts';
+import { COLLECTIONS } from '../model/collections.ts';
+import {
+  KeyRefused,
+  MalformedAnswer,
+  RateLimited,
+  RequestRefused,
+  ServiceError,
+  TransportError,
+} from '../model/errors.ts';
+import { affectedBy, type ProblemCause } from '../status/problem.ts';
+import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
+import { countOf, formatSpan, ordinal } from '@research-mirror/runtime/figures';
+import { messageOf } from '@research-mirror/runtime/message';
+import { statusReport } from '../status/collect-status.ts';
+import {
+  AT_A_TIME,
+  broken,
+  type Check,
+  type CheckFinding,
+  type Context,
+  type Findings,
+  isAnswered,
+  ok,
+  type Ping,
+  unknown,
+  warning,
+} from './check.ts';
+
+/** Good keys, which may have different rights, with which every endpoint is read: so many at most. */
+const READ_WITH = 20;
+const SOON = { remedy: 'try again in a minute' };
+const CLOCK_REMEDY =
+  'let NTP set this machine’s clock (timedatectl set-ntp true); where it is right, tell the operator of the other machine';
+
+/** What mends a certificate, by the code of OpenSSL or Node; that of another is of an unknown authority. */
+const TLS_REMEDIES: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'the operator of the service has to renew it',
+  CERT_NOT_YET_VALID: CLOCK_REMEDY,
+  ERR_TLS_CERT_ALTNAME_INVALID: 'set MIRROR_API_URL to one of its names, where that is the service',
+};
+const AUTHORITY = "get the authority's certificate (PEM) from the operator of the service";
+
+/** What one ping for each key shows, and with good keys a request for each collection. */
+export const SERVICE_CHECKS: readonly Check[] = [
+  { name: 'network', run: network },
+  { name: 'tls', after: ['network'], run: tls },
+  { name: 'base_url', after: ['tls'], run: baseUrl },
+  { name: 'keys', after: ['base_url'], run: async ({ pings }) => judgeKeys(await pings()) },
+  { name: 'endpoints', after: ['base_url'], run: endpoints },
+  { name: 'rate_limit', after: ['base_url'], run: rateLimit },
+  { name: 'service_clock', after: ['base_url'], run: serviceClock },
+];
+
+/** They rest on what the service and the database have told. */
+export const ACCOUNT_CHECKS: readonly Check[] = [
+  { name: 'accounts', after: ['base_url', 'objects', 'rights'], run: accounts },
+  { name: 'failing', after: ['base_url', 'writable', 'objects', 'rights'], run: failing },
+];
+
+async function network({ config: { service, proxy }, pings }: Context): Promise<CheckFinding> {
+  const { host, protocol } = new URL(service.url);
+  const error = (await pings())[0]?.error;
+  if (!(error instanceof TransportError) || isTlsProblem(error.code)) return ok(`${host} is reached`);
+  const [variable, given] =
+    protocol === 'https:' ? (['HTTPS_PROXY', proxy.https] as const) : (['HTTP_PROXY', proxy.http] as const);
+  // undici alone knows whom NO_PROXY excepts.
+  const by = given === undefined ? '' : `, by the proxy of ${variable} unless NO_PROXY excepts the service`;
+  return broken(`${messageOf(error)}${by}`, {
+    remedy: `does the service run at that address? If so, mend the host in MIRROR_API_URL, or the way there: name server, firewall, proxy (${variable})`,
+  });
+}
+
+async function tls({ config, pings }: Context): Promise<CheckFinding> {
+  const error = (await pings())[0]?.error;
+  if (!(error instanceof TransportError)) {
+    const isEncrypted = config.service.url.startsWith('https:');
+    return ok(isEncrypted ? 'the certificate is trusted' : 'none: the service is at loopback');
+  }
+  return broken(messageOf(error), { remedy: TLS_REMEDIES[error.code ?? ''] ?? AUTHORITY });
+}
+
+async function baseUrl({ config, pings }: Context): Promise<CheckFinding> {
+  const { url } = config.service;
+  const error = (await pings())[0]?.error;
+  if (isAnswered(error)) return ok(url);
+  if (error instanceof MalformedAnswer || (error instanceof RequestRefused && error.status < 500)) {
+    return broken(`something else than the service answers at ${url}: ${messageOf(error)}`, {
+      remedy: 'set MIRROR_API_URL to the address of the service, without /v1 and what follows it',
+    });
+  }
+  return (error instanceof ServiceError ? broken : unknown)(messageOf(error), {
+    remedy:
+      'the service is in trouble: tell its operator where that lasts; mirroring goes on by itself when it answers',
+  });
+}
+
+/** One finding for each key that is of no use, and one for each account, with its keys. */
+function judgeKeys(pings: readonly Ping[]): readonly CheckFinding[] {
+  const remedy =
+    pings.length === 1
+      ? "make a key on the account's page /api-keys, and put it there"
+      : "take it out of MIRROR_API_KEY, or put a new one there (the account's page /api-keys)";
+  const useless = pings.flatMap((ping) => {
+    const { error } = ping;
+    const place = keyPlaces([ping], pings.length);
+    if (error === undefined) return [];
+    if (!(error instanceof KeyRefused)) return unknown(`${place}: ${messageOf(error)}`, SOON);
+    return broken(`${place} is refused: ${messageOf(error)}`, { remedy });
+  });
+  const owned = [...Map.groupBy(pings, ({ owner }) => owner)].flatMap(([owner, keys]) => {
+    if (owner === undefined) return [];
+    return ok(`${keyPlaces(keys, pings.length)} ${keys.length === 1 ? 'is' : 'are'} account ${owner}'s`);
+  });
+  return [...useless, ...owned];
+}
+
+/**
+ * Where keys stand in MIRROR_API_KEY, in words that show nothing of them: `the 1st and 3rd of MIRROR_API_KEY`.
+ * @param count of all keys
+ */
+export function keyPlaces(keys: readonly Pick<Ping, 'at'>[], count: number): string {
+  if (count === 1) return 'the key in MIRROR_API_KEY';
+  const places = new Intl.ListFormat('en-GB').format(keys.map(({ at }) => ordinal(at + 1)));
+  return `the ${places} of MIRROR_API_KEY`;
+}
+
+/** A key may be good, and not permitted to read everything. */
+async function endpoints(context: Context): Promise<Findings> {
+  const pings = await context.pings();
+  const good = pings.filter(({ owner }) => owner !== undefined);
+  const tried = good.slice(0, READ_WITH);
+  const findings: CheckFinding[] = [];
+  await forEachConcurrently(tried, AT_A_TIME, async (ping) => {
+    let list: string | undefined;
+    for (const each of COLLECTIONS.filter(({ name }) => context.config.collections.includes(name))) {
+      // Of lists' items those of the first list are read, where there is one.
+      if (each.name === 'list_items' && list === undefined) continue;
+      const first = { cursor: undefined, limit: undefined, priority: PRIORITY.POLL, signal: context.signal };
+      try {
+        if (each.kind === 'single') await ping.api.object({ ...first, ...each, path: each.path() });
+        else {
+          const path = `${each.path(list ?? '')}?limit=1`;
+          const { items } = await ping.api.page({ ...first, ...each, path });
+          if (each.name === 'lists') list = items[0]?.key;
+        }
+      } catch (error) {
+        context.signal.throwIfAborted();
+        const found = `${keyPlaces([ping], pings.length)}: ${messageOf(error)}`;
+        const lasts = [KeyRefused, RequestRefused, MalformedAnswer].some((kind) => error instanceof kind);
+        const remedy = 'have the service permit it, or leave the collection out of MIRROR_COLLECTIONS';
+        findings.push(lasts ? broken(found, { remedy }) : unknown(found, SOON));
+      }
+    }
+  });
+  if (findings.length > 0 || tried.length === 0) return findings;
+  return ok(`all can be read with ${tried.length} of ${countOf(good.length, 'good key')}`);
+}
+
+async function rateLimit({ pings }: Context): Promise<CheckFinding> {
+  const all = await pings();
+  const limited = all.filter(({ error }) => error instanceof RateLimited);
+  if (limited.length === 0) return ok('no key is used up');
+  return warning(`used up (429) for ${keyPlaces(limited, all.length)}`, {
+    remedy:
+      'another program uses the key: leave it more by a lower MIRROR_BUDGET_SHARE, or give it a key of its own',
+  });
+}
+
+async function serviceClock({ pings }: Context): Promise<CheckFinding> {
+  const skew = (await pings()).find((each) => each.skew !== undefined)?.skew;
+  return skew === undefined ? ok('no answer says the time') : judgeClock("the service's clock", skew);
+}
+
+/** What is less (ms) may come from the network. */
+const TOLERANCE_MS = 5_000;
+
+/** @param whose `the service's clock` @param skew as `clockSkew` gives it */
+export function judgeClock(whose: string, skew: number): CheckFinding {
+  if (Math.abs(skew) < TOLERANCE_MS) return ok("as this machine's");
+  const found = `${whose} is ${formatSpan(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} this machine's`;
+  return warning(found, { remedy: CLOCK_REMEDY });
+}
+
+/** Whether keys and service are still those that each account was mirrored with. */
+async function accounts({ config, mirror, pings }: Context): Promise<Findings> {
+  const [db, all] = [await mirror(), await pings()];
+  const owners = new Set(all.flatMap(({ owner }) => owner ?? []));
+  if (db === undefined || owners.size === 0) return [];
+  const hashes = all.map(({ keyHash }) => keyHash);
+  const known = await knownKeys(db, hashes);
+  const before = new Map(known.map(({ keyHash, userId }) => [keyHash, userId]));
+  const moved = all.flatMap((ping) => {
+    const { keyHash, owner } = ping;
+    const userId = before.get(keyHash);
+    if (owner === undefined || userId === undefined || userId === owner) return [];
+    return move(userId, `${keyPlaces([ping], all.length)}: ${otherOwner(userId, keyHash, owner)}`);
+  });
+  const { url } = config.service;
+  const served = new Set([...before.values(), ...owners]);
+  const stored = await db.state.selectFrom('account').select(['_user_id', 'origin', 'state']).execute();
+  const mirrored = stored.flatMap(({ _user_id: userId, origin, state }) => {
+    if (owners.has(userId) && origin !== null && origin !== url)
+      return move(userId, otherService(userId, origin, url));
+    if (served.has(userId) || state === 'retired') return [];
+    const remedy = `put its key there; where another daemon has it, that is fine; where it is to be mirrored no more, "research-mirror accounts retire ${userId}"`;
+    return warning(`account ${userId} is mirrored, and MIRROR_API_KEY has no key of it`, { remedy });
+  });
+  const findings = [...moved, ...mirrored];
+  return findings.length > 0 ? findings : ok('keys and service are those of the mirrored accounts');
+}
+
+function move(userId: string, why: string): CheckFinding {
+  return broken(why, {
+    remedy: 'where it is right, with the daemon stopped',
+    command: `research-mirror accounts move ${userId}`,
+  });
+}
+
+/** Causes of problems that only reading or writing a collection meets, and no other check. */
+const MET_BY_READING: ReadonlySet<ProblemCause> = new Set([
+  'database_unready',
+  'database_refuses',
+  'service_down',
+  'account_stopped',
+  'collection_failing',
+  'deletions_refused',
+  'rows_stale',
+]);
+
+/** What `status` says of the collections that can't be read or written. */
+async function failing({ config, mirror }: Context): Promise<Findings> {
+  const db = await mirror();
+  if (db === undefined) return [];
+  // No problem rests on the workload.
+  const workload = { databaseBytes: 0, backlogs: new Map(), credits: new Map(), notes: [] };
+  const { problems } = await statusReport({ config, db, words: '', accounts: undefined, workload });
+  const met = problems.filter(({ cause }) => MET_BY_READING.has(cause));
+  if (met.length === 0) return ok('no collection failed when it was read last');
+  return met.map((problem) => {
+    const { what, byItself, remedy } = problem;
+    const isOurs = remedy?.includes('research-mirror doctor') === true;
+    return broken(`${affectedBy(problem)}: ${what}`, {
+      remedy: isOurs
+        ? `mend what "keys", "endpoints" and "foreign_objects" say, where they are not ok; ${byItself}`
+        : remedy,
+    });
+  });
+}

@@ -1,0 +1,309 @@
+import { TESTED } from '@research-mirror/embedded-postgres/binaries';
+import { type EmbeddedState, embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { messageOf } from '@research-mirror/runtime/message';
+import type { ServiceConfig } from '../config/config.ts';
+import { MIGRATIONS, programVersion } from '../config/program.ts';
+import { hashOfKey, type Secret } from '../config/secret.ts';
+import { KeyRefused, RateLimited } from '../model/errors.ts';
+import { isCopy } from '../model/page.ts';
+import { openDatabase } from '../postgres/database.ts';
+import type { Db } from '../postgres/db.ts';
+import { type DatabaseReach, reachDatabase } from '../postgres/open-mirror.ts';
+import { neededMigrations } from '../postgres/run-migrations.ts';
+import { type Api, createApi, pingedOwner, RETRY_LIMITS } from '../service/api.ts';
+import { PRIORITY } from '../service/rate-groups.ts';
+import { createTransport } from '../service/transport.ts';
+
+/**
+ * - `ok`: as it should be, or not in use
+ * - `warning`: works, and could be better
+ * - `broken`: keeps the mirror from its work
+ * - `unknown`: could not be found out
+ */
+export type CheckState = 'ok' | 'warning' | 'broken' | 'unknown';
+
+/** What a check found, in one line without secrets, and what mends it; null: nothing, or `found` has it. */
+export interface CheckFinding {
+  readonly state: CheckState;
+  readonly found: string;
+  /** What to do, in words. */
+  readonly remedy: string | null;
+  /** What to type into a shell. */
+  readonly command: string | null;
+  /** What to run in psql on the mirror's database, as a user who may. */
+  readonly sql: string | null;
+}
+
+export interface NamedFinding extends CheckFinding {
+  readonly check: string;
+}
+
+const finding =
+  (state: CheckState) =>
+  (found: string, mend: Partial<CheckFinding> = {}): CheckFinding => {
+    return { state, found, remedy: null, command: null, sql: null, ...mend };
+  };
+export const ok = finding('ok');
+export const warning = finding('warning');
+export const broken = finding('broken');
+export const unknown = finding('unknown');
+
+/** One finding for each thing that a check looked at; none where there is nothing to look at. */
+export type Findings = CheckFinding | readonly CheckFinding[];
+
+/** One thing to look at. */
+export interface Check<C = Context> {
+  /** The same in every version: `rights`. */
+  readonly name: string;
+  /** Names of earlier checks; where one of them fails, this one is not looked at. */
+  readonly after?: readonly string[];
+  /** @throws Unusable: it is broken, and the message has the remedy; anything else: it could not be found out */
+  readonly run: (context: C) => Promise<Findings>;
+}
+
+/**
+ * Runs checks side by side; each waits for those that it rests on.
+ * @param boundMs milliseconds for all of them; what is not found out by then is `unknown`
+ * @returns their findings, in the checks' order
+ * @throws the reason of the context's signal, which also ends the wait for `boundMs`
+ */
+export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
+  checks: readonly Check<C>[],
+  context: C,
+  boundMs: number,
+): Promise<readonly NamedFinding[]> {
+  const late = context.clock.sleep(boundMs, context.signal).then(
+    () => unknown(`no answer within ${boundMs / 1000} s`),
+    () => unknown('interrupted'),
+  );
+  const thrown = (error: unknown): CheckFinding =>
+    (error instanceof Unusable ? broken : unknown)(messageOf(error));
+  const looks = new Map<string, Promise<readonly NamedFinding[]>>();
+  /** Of a check that failed, or was not looked at: the one that failed. */
+  const failed = new Map<string, string>();
+  const look = async ({ name, after = [], run }: Check<C>): Promise<readonly NamedFinding[]> => {
+    await Promise.all(after.flatMap((each) => looks.get(each) ?? []));
+    const [cause] = after.flatMap((each) => failed.get(each) ?? []);
+    const told =
+      cause === undefined
+        ? await Promise.race([run(context).catch(thrown), late])
+        : unknown(`not looked at: ${cause} failed`);
+    const findings = [told].flat();
+    if (findings.some(({ state }) => state === 'broken' || state === 'unknown'))
+      failed.set(name, cause ?? name);
+    return findings.map((each) => ({ check: name, ...each }));
+  };
+  for (const check of checks) looks.set(check.name, look(check));
+  const found = (await Promise.all(looks.values())).flat();
+  context.signal.throwIfAborted();
+  return found;
+}
+
+/** Milliseconds, of requests and of statements: a user waits for the answer. */
+const REQUEST_LIMITS = { connectMs: 5_000, headersMs: 8_000, totalMs: 10_000 };
+const STATEMENT_BOUNDS = { statement: 5_000, idle: 5_000 };
+/** Keys that are used at a time. */
+export const AT_A_TIME = 5;
+const PING = '/v1/ping';
+
+export interface DoctorOptions extends Omit<DatabaseReach, 'command'> {
+  readonly scrub: (text: string) => string;
+}
+
+/** What one key's ping told. */
+export interface Ping {
+  /** The key's place in MIRROR_API_KEY, from 0. */
+  readonly at: number;
+  readonly keyHash: string;
+  /** Sends each request once, on no slot. */
+  readonly api: Api;
+  /** Decimal digits; undefined where `error` says why. */
+  readonly owner?: string;
+  /** Classified (src/model/errors.ts): what the answer means, or that there was none. */
+  readonly error?: unknown;
+  /** Of the service's clock, as `clockSkew` has it; undefined where the answer does not say the time. */
+  readonly skew?: number;
+}
+
+export type Context = Awaited<ReturnType<typeof openContext>>;
+
+/** What the checks look at: requests and connections are made when they are first needed, and once. */
+export async function openContext(config: ServiceConfig, given: DoctorOptions) {
+  const { clock } = given;
+  const ended = new AbortController();
+  /** Aborted when the user interrupts the program, and at the end. */
+  const signal = AbortSignal.any([given.signal, ended.signal]);
+  const transport = createTransport({
+    baseUrl: config.service.url,
+    clock,
+    userAgent: `research-mirror/${programVersion()}`,
+    limits: REQUEST_LIMITS,
+    proxy: config.proxy,
+  });
+  const closers = [() => transport.close()];
+  /** The embedded server; `running` where the database is DATABASE_URL's. */
+  const server: EmbeddedState =
+    config.database.kind === 'external'
+      ? 'running'
+      : await embeddedState(config.database.dataDir).catch(() => 'stopped');
+
+  async function ping(at: number, key: Secret): Promise<Ping> {
+    const api = createApi({
+      transport,
+      key: key.reveal(),
+      // No slot is reserved, since nothing is to be written: a request counts as one of another user of the key, for
+      // which MIRROR_BUDGET_SHARE leaves room.
+      budget: { run: ({ signal }, send) => send(signal) },
+      retries: { ...RETRY_LIMITS, attempts: 1, rateLimitedMs: 0 },
+      clock,
+      random: () => 0,
+      scrub: given.scrub,
+    });
+    const asked = { at, keyHash: hashOfKey(key), api };
+    const askedAt = clock.now();
+    try {
+      const answer = await api.object({ path: PING, route: PING, priority: PRIORITY.POLL, signal });
+      const owner = pingedOwner(answer);
+      const date = isCopy(answer.served) ? undefined : answer.served?.date;
+      // HTTP dates have whole seconds.
+      const skew = date === undefined ? {} : { skew: clockSkew(date, 1_000, askedAt, clock.now()) };
+      return { ...asked, owner, ...skew };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { ...asked, error };
+    }
+  }
+
+  /** One for each key, in their order; where the first one finds no service, that one alone. */
+  const pings = once(async (): Promise<readonly Ping[]> => {
+    const [first, ...others] = config.service.keys.map((key, at) => () => ping(at, key));
+    const all: Ping[] = first === undefined ? [] : [await first()];
+    if (isAnswered(all[0]?.error))
+      await forEachConcurrently(others, AT_A_TIME, async (each) => void all.push(await each()));
+    return all.toSorted((a, b) => a.at - b.at);
+  });
+
+  const open = async () => {
+    const reached = await reachDatabase(config.database, { ...given, signal, command: 'doctor' });
+    closers.push(reached.leave);
+    const { schema } = config;
+    const opened = await openDatabase({ ...reached.connection, schema, max: 2, bounds: STATEMENT_BOUNDS });
+    closers.push(() => opened.close());
+    return { ...reached, db: opened.db };
+  };
+  let opening: ReturnType<typeof open> | undefined;
+  /** The mirror's database, reached as `start` reaches it. @throws DatabaseUnavailable, Unusable */
+  const database = (): ReturnType<typeof open> => (opening ??= open());
+
+  /** Migrations that the next start applies. @throws Unusable where this program may not run on the database */
+  async function pending(): Promise<readonly string[]> {
+    const { db } = await database();
+    return neededMigrations({ db, folder: MIGRATIONS, version: programVersion() });
+  }
+
+  /** The database with a mirror of this version in it; undefined: the next start makes it. */
+  const mirror = once(async (): Promise<Db | undefined> => {
+    if (server === 'absent' || (await pending()).length > 0) return undefined;
+    return (await database()).db;
+  });
+
+  /** Ends what is still under way, and closes everything. */
+  async function close(): Promise<void> {
+    ended.abort(new Error('the time for this check is over'));
+    await opening?.catch(() => {});
+    for (const each of closers.toReversed()) await each();
+  }
+  return { config, clock, signal, server, pings, database, pending, mirror, close };
+}
+
+/** Whether a ping was answered by the service: a refused key is its answer, too. */
+export function isAnswered(error: unknown): boolean {
+  return error === undefined || error instanceof KeyRefused || error instanceof RateLimited;
+}
+
+/**
+ * By how much another clock is certainly ahead of ours (positive) or behind it, in milliseconds; 0 where both may be
+ * the same: its answer was true at some time between question and answer (Cristian 1989).
+ * @param said what it said; its true time was up to `resolutionMs` more
+ */
+export function clockSkew(said: number, resolutionMs: number, askedAt: number, answeredAt: number): number {
+  return Math.max(0, said - answeredAt) + Math.min(0, said + resolutionMs - askedAt);
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
+
+// Which versions run, of when they are, and what is known to be mended since. `npm run -s versions-table -- --write`
+// writes it into SECURITY.md; `test/runtimes.test.ts` fails when it was looked up before the release.
+
+/** When nodejs.org/en/blog/vulnerability and postgresql.org/support/security were last read. */
+export const LOOKED_UP = '2026-11-26';
+
+/** What npm brings, and of when it is. */
+export const PINNED = {
+  Node: { version: '26.10.0', on: '2026-09-22' },
+  PostgreSQL: { version: '18.4', on: '2026-05-14' },
+};
+
+export type Runtime = keyof typeof PINNED;
+
+/** Releases that mend what an attacker could use, oldest first: one version for each line that still gets them. */
+export const SECURITY_RELEASES: Readonly<
+  Record<Runtime, readonly { readonly on: string; readonly versions: readonly string[] }[]>
+> = {
+  Node: [
+    { on: '2026-06-18', versions: ['24.17.0', '26.3.1'] },
+    { on: '2026-07-29', versions: ['24.18.1', '26.5.1'] },
+    { on: '2026-10-21', versions: ['24.22.1', '26.12.1'] },
+    { on: '2026-11-11', versions: ['24.22.3', '26.13.1'] },
+  ],
+  PostgreSQL: [
+    { on: '2026-05-14', versions: ['15.18', '16.14', '17.10', '18.4'] },
+    { on: '2026-08-13', versions: ['15.19', '16.15', '17.11', '18.6'] },
+    { on: '2026-11-12', versions: ['15.20', '16.16', '17.12', '18.7'] },
+  ],
+};
+
+/** The known security releases that a version lacks: `18.6 (2026-08-13)`. */
+export function lacking(runtime: Runtime, version: string): readonly string[] {
+  return SECURITY_RELEASES[runtime].flatMap(({ on, versions }) =>
+    versions
+      .filter(
+        (each) =>
+          majorOf(each) === majorOf(version) && version.localeCompare(each, 'en', { numeric: true }) < 0,
+      )
+      .map((each) => `${each} (${on})`),
+  );
+}
+
+/**
+ * What doctor says of a version that runs.
+ * @param update how to get a newer one
+ */
+export function judgeVersion(runtime: Runtime, version: string, update: string): CheckFinding {
+  const { on } =
+    [PINNED[runtime]].find((pinned) => pinned.version === version) ??
+    SECURITY_RELEASES[runtime].find(({ versions }) => versions.includes(version)) ??
+    {};
+  const found = `${runtime} ${version}${on === undefined ? '' : ` of ${on}`}`;
+  if (runtime === 'PostgreSQL' && majorOf(version) > TESTED.newest) {
+    return warning(`${found}: ${TESTED.oldest} to ${TESTED.newest} are tested, this one is not`);
+  }
+  const missing = lacking(runtime, version);
+  if (missing.length > 0) {
+    return warning(`${found} lacks the security fixes of ${missing.join(', ')}`, { remedy: update });
+  }
+  const lines = SECURITY_RELEASES[runtime].flatMap(({ versions }) => versions.map(majorOf));
+  if (majorOf(version) < Math.max(...lines) && !lines.includes(majorOf(version))) {
+    return warning(`${found} gets no security fixes any more`, { remedy: update });
+  }
+  return ok(`${found}; no security release since is known (looked up on ${LOOKED_UP})`);
+}
+
+function majorOf(version: string): number {
+  return Number.parseInt(version);
+}

@@ -1,0 +1,252 @@
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
+import { sql } from 'kysely';
+import { MIGRATIONS, programVersion } from '../config/program.ts';
+import { remakeFollowers, takeTurn } from '../mirror/table-columns.ts';
+import {
+  type CitusCluster,
+  distributeTable,
+  loginsMissingOnWorkers,
+  readCluster,
+  refused,
+  type TableOfAccounts,
+  tablesOfAccounts,
+} from '../postgres/citus.ts';
+import { type Db, onlyRow } from '../postgres/db.ts';
+import { logAct, type Operator, operatorOn } from '../postgres/operator-log.ts';
+import { retried, type Retrying } from '../postgres/retried.ts';
+import { lockMigrations, MIGRATION_BOUNDS, unknownMigrations } from '../postgres/run-migrations.ts';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { readCount } from '../terminal/given.ts';
+import { onMirror } from '../terminal/open-mirror.ts';
+import { type Options, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { formatList } from '../terminal/text-table.ts';
+
+/** What `distribute` does. */
+export async function distributeAction(
+  shell: Shell,
+  { dryRun = false, shards: given, json = false }: Options<'dryRun' | 'json', 'shards'>,
+): Promise<ExitCode> {
+  const shards = given === undefined ? undefined : readCount('--shards', given, 99_999);
+  const options = { which: 'own', bounds: MIGRATION_BOUNDS, direct: true } as const;
+  return onMirror(shell, 'distribute', options, async ({ db }) => {
+    const onStep = (words: string): unknown => shell.err.write(`${words} …\n`);
+    const report = await runDistribute(
+      { ...shell, db, onStep, by: await operatorOn(db) },
+      { dryRun, shards },
+    );
+    shell.out.write(json ? `${JSON.stringify(report)}\n` : describe(report, widthOfTerminal(shell.out)));
+    return report.leftOvers.length > 0 ? EXIT.FAILED : EXIT.DONE;
+  });
+}
+
+/** The plan as a table of tables, what was spread or would be, and what is left to do. */
+function describe(report: DistributeReport, width: number | undefined): string {
+  const { version, workers, shards, tables, pauseMs, leftOvers, missingLogins } = report;
+  const rows = tables.map((each) => ({
+    table: each.name,
+    rows: each.rows === null ? each.outcome : formatCount(each.rows),
+  }));
+  const done = tables.every(({ outcome }) => outcome === 'there') ? 'the mirror is distributed: ' : '';
+  const into = `${countOf(tables.length, 'table')} in ${countOf(shards, 'shard')}`;
+  const cluster = `Citus ${version}, ${countOf(workers.length, 'node')} with shards (${workers.join(', ')})`;
+  const pause = pauseMs === null ? '' : `; writes waited ${(pauseMs / 1000).toFixed(1)} s`;
+  return [
+    `${formatList(rows, width)}${done}${into}; ${cluster}${pause}\n`,
+    ...leftOvers.map(
+      (name) =>
+        `${name}: its old rows still lie on the coordinator, unseen, since somebody reads it without end: say distribute again later\n`,
+    ),
+    ...missingLogins.map(
+      (name) =>
+        `login ${name} is not on every worker, and can read nothing there: on each worker that lacks it, ` +
+        'SET citus.enable_create_role_propagation = off; CREATE ROLE … LOGIN IN ROLE …, as on the coordinator\n',
+    ),
+  ].join('');
+}
+
+/**
+ * The database opened with `MIGRATION_BOUNDS`, past a pooler: moving millions of rows takes minutes. `onStep` hears what is
+ * about to be done, and for whom it waits.
+ */
+export type DistributeContext = Required<Pick<Retrying, 'db' | 'clock' | 'signal' | 'onStep'>> & {
+  readonly by: Operator;
+};
+
+export interface DistributedTable {
+  readonly name: string;
+  /** Of one that was not distributed before: its rows; else null. */
+  readonly rows: number | null;
+  /** `there`: it was distributed before. */
+  readonly outcome: 'there' | 'distributed' | 'would be distributed';
+}
+
+export interface DistributeReport extends CitusCluster {
+  readonly shards: number;
+  readonly tables: readonly DistributedTable[];
+  /** For how long writes waited at most, all attempts together, in milliseconds; null where nothing kept them waiting. */
+  readonly pauseMs: number | null;
+  /** In how many attempts tables were locked: between them writes went on. 0 where no table was distributed. */
+  readonly attempts: number;
+  /** Logins that may use the mirror, and that some worker lacks: an administrator makes them there. */
+  readonly missingLogins: readonly string[];
+  /** Tables whose old rows still lie on the coordinator, hidden: somebody reads them without end. */
+  readonly leftOvers: readonly string[];
+}
+
+/** Looks for transactions that have lasted for a second: one each second. With the attempts a minute and a half. */
+const LOOKS = 60;
+/** How long (ms) an attempt waits for a table: the daemon's writes wait behind it. */
+const PATIENCE = { attempts: 10, lockMs: 2_000, backOff: 250 };
+/** For each table of which old rows are left: without them the mirror works. */
+const LESS_PATIENCE = { ...PATIENCE, attempts: 3 };
+
+/**
+ * Makes a plain mirror on the coordinator of a Citus cluster a distributed one, in one transaction: a crash leaves all
+ * of it or nothing. Then clears away what was left of its rows on the coordinator, which nobody sees any more. What is
+ * done is not done again. Daemons may write meanwhile: their pages wait.
+ * @param options `dryRun` only looks; `shards`: into how many parts accounts are spread, undefined: `citus.shard_count`
+ * @throws Unusable, nothing touched; DatabaseUnavailable; the signal's reason between two tables, nothing changed
+ */
+export async function runDistribute(
+  context: DistributeContext,
+  { dryRun, shards }: { readonly dryRun: boolean; readonly shards: number | undefined },
+): Promise<DistributeReport> {
+  const { db } = context;
+  await checkMigrations(db);
+  const cluster = await readCluster(db);
+  const plan = await tablesOfAccounts(db);
+  check(plan);
+  const due = plan.filter(({ distributed }) => !distributed).map(({ name }) => name);
+  const spread = dryRun || due.length === 0 ? undefined : await distribute(context, due, shards);
+  const cleared = dryRun ? undefined : await followAndClear(context);
+  // Another one may have been faster.
+  const done = dryRun ? due : (spread?.value ?? []);
+  const attempts = spread === undefined || done.length === 0 ? 0 : spread.attempts;
+  const pauseMs = (attempts === 0 ? 0 : (spread?.tookMs ?? 0)) + (cleared?.tookMs ?? 0);
+  const tables: DistributedTable[] = [];
+  for (const { name } of plan) {
+    const here = done.includes(name);
+    const outcome = !here ? 'there' : dryRun ? 'would be distributed' : 'distributed';
+    const counted = here && (await db.sql<{ n: number }>`select count(*)::float8 as n from ${sql.raw(name)}`);
+    tables.push({ name, rows: counted === false ? null : onlyRow(counted).n, outcome });
+  }
+  const inParts = await db.sql<{ n: number }>`
+    select coalesce(
+      (select shard_count::int from citus_tables where table_name = ${plan[0]?.name ?? null}::regclass),
+      ${shards ?? null}::int, current_setting('citus.shard_count')::int) as n`;
+  return {
+    ...cluster,
+    shards: onlyRow(inParts).n,
+    tables,
+    pauseMs: pauseMs === 0 ? null : pauseMs,
+    attempts,
+    missingLogins: await loginsMissingOnWorkers(db),
+    leftOvers: cleared?.leftOvers ?? [],
+  };
+}
+
+/**
+ * An older program may run on a newer database, but does not know the tables of later migrations: they would stay behind.
+ * @throws Unusable
+ */
+async function checkMigrations(db: Db): Promise<void> {
+  const unknown = await unknownMigrations(db, MIGRATIONS);
+  if (unknown.length === 0) return;
+  throw refused(
+    `the database is newer than this program, research-mirror ${programVersion()}, which does not know the tables of ${unknown.join(', ')}`,
+    'Run distribute with the newest program',
+  );
+}
+
+/** @throws Unusable where a table can't be distributed as it is */
+function check(plan: readonly TableOfAccounts[]): void {
+  const obstacles = plan.flatMap(({ name, distributed, obstacles: all }) =>
+    distributed ? [] : all.map((each) => `${each} of ${name}`),
+  );
+  if (obstacles.length === 0) return;
+  throw refused(
+    `Citus distributes no table with a unique index that lacks _user_id, a foreign key or a trigger, nor one of another owner: ${obstacles.join(', ')}`,
+    'Drop what was added to the mirror, and say it again as the login that migrates',
+  );
+}
+
+/** Resolves once no long transaction writes the tables or makes an index: others go on meanwhile, and nobody waits. */
+async function longOnesEnd({ db, clock, signal, onStep }: DistributeContext, names: string[]): Promise<void> {
+  for (let look = 0; look < LOOKS; look += 1) {
+    const { rows } = await db.sql<{ who: string }>`
+      select format('%s has %s', coalesce('pid ' || l.pid, 'a prepared one'), l.relation::regclass) as who
+      from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+      where l.granted and l.mode <> 'AccessShareLock' and l.relation = any(${names}::regclass[])
+        and l.database = (select oid from pg_database where datname = current_database())
+        and (l.pid is null or a.backend_type = 'client backend' and a.xact_start < clock_timestamp() - interval '1 s')
+      order by 1 limit 1`;
+    const who = rows[0]?.who;
+    if (who === undefined) return;
+    if (look === 0) onStep(`waiting for a long transaction: ${who}`);
+    await clock.sleep(1_000, signal);
+  }
+}
+
+/** @returns names of the tables that were distributed here */
+async function distribute(context: DistributeContext, tables: string[], shards: number | undefined) {
+  const failure = 'the mirror was not distributed, and nothing was changed';
+  const { signal, onStep } = context;
+  await longOnesEnd(context, tables);
+  return retried({ ...context, patience: PATIENCE, failure }, async (trx) => {
+    // Nobody migrates or adds columns meanwhile.
+    await lockMigrations(trx);
+    await checkMigrations(trx);
+    await takeTurn(trx);
+    await trx.raw(`set local lock_timeout = ${PATIENCE.lockMs}`);
+    const due = (await tablesOfAccounts(trx)).filter(({ distributed }) => !distributed);
+    if (due.length === 0) return [];
+    onStep('waiting for the daemon’s writes');
+    // First what every page's transaction locks first: who has that needs no table that is locked here, so nobody waits
+    // in a circle.
+    await trx.sql`lock table only ${trx.stateTable('account')} in exclusive mode`;
+    for (const { name } of due) await trx.sql`lock table only ${sql.raw(name)} in exclusive mode`;
+    for (const table of due) {
+      signal.throwIfAborted();
+      onStep(`distributing ${table.name}`);
+      await distributeTable(trx, table, shards);
+    }
+    const given = { tables: due.length, shards: shards ?? null };
+    await logAct(trx, context.by, { act: 'distribute', given });
+    onStep('committing on all nodes');
+    return due.map(({ name }) => name);
+  });
+}
+
+/**
+ * What follows, each in a transaction of its own: who reads a view for long would have all that was copied thrown away.
+ * The views get words for distributed tables; rows from before, which lie on the coordinator and are seen by nobody, go.
+ */
+async function followAndClear(context: DistributeContext): Promise<{ tookMs: number; leftOvers: string[] }> {
+  const failure = 'the views changes and companies fail before you say distribute again';
+  await retried({ ...context, patience: PATIENCE, failure }, async (trx) => {
+    await takeTurn(trx);
+    await trx.raw(`set local lock_timeout = ${PATIENCE.lockMs}`);
+    await remakeFollowers(trx);
+  });
+  let tookMs = 0;
+  const leftOvers: string[] = [];
+  for (const { name, distributed, bytesHere } of await tablesOfAccounts(context.db)) {
+    if (!distributed || bytesHere <= EMPTY) continue;
+    try {
+      const clearing = await retried(
+        { ...context, patience: LESS_PATIENCE, failure: name },
+        (trx) => trx.sql`select truncate_local_data_after_distributing_table(${name}::regclass)`,
+      );
+      tookMs += clearing.tookMs;
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      leftOvers.push(name);
+      tookMs += LESS_PATIENCE.attempts * LESS_PATIENCE.lockMs;
+    }
+  }
+  return { tookMs, leftOvers };
+}
+
+/** Bytes of a table without rows, at most: the first page of its TOAST table's index. */
+const EMPTY = 8_192;

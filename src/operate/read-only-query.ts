@@ -1,0 +1,362 @@
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { sql } from 'kysely';
+import type { Duplex } from 'node:stream';
+import pg from 'pg';
+import { openDatabase } from '../postgres/database.ts';
+import { type Db, quotedText } from '../postgres/db.ts';
+import { type ConnectionOptions, onConnection, PIN_SETTINGS, resolveConnection } from '../postgres/pool.ts';
+import { makeRoles } from '../postgres/roles.ts';
+import { breaksConnection, databaseError } from '../postgres/sql-state.ts';
+
+/** Bytes of one message of the server: a row, a piece of a copy, an error. */
+const MOST_MESSAGE_BYTES = 64 * 1024 * 1024;
+/** Type (one byte) and length (four, which count themselves). */
+const HEADER_BYTES = 5;
+
+/**
+ * Watches the messages that arrive by `stream`, and calls `onTooLarge` when one announces more than `most` bytes. The
+ * driver holds each message whole, twice over, before it gives any of it away, so the announcement is the last moment
+ * to refuse it.
+ * @param stream at a boundary between two messages
+ */
+export function watchMessages(stream: Duplex, most: number, onTooLarge: (bytes: number) => void): void {
+  /** A header of which the rest has not come. */
+  let header: Buffer = Buffer.alloc(0);
+  /** Bytes of the message's body that have not come. */
+  let rest = 0;
+  const onData = (chunk: Buffer): void => {
+    let left = header.length === 0 ? chunk : Buffer.concat([header, chunk]);
+    for (;;) {
+      const body = Math.min(rest, left.length);
+      rest -= body;
+      header = left.subarray(body);
+      if (header.length < HEADER_BYTES) return;
+      rest = Math.max(0, header.readUInt32BE(1) - 4);
+      left = header.subarray(HEADER_BYTES);
+      if (rest > most) {
+        stream.off('data', onData);
+        onTooLarge(rest);
+        return;
+      }
+    }
+  };
+  stream.prependListener('data', onData);
+}
+
+/** PostgreSQL's own roles whose members see more of the server, and can change nothing. */
+const HARMLESS = ['pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables'];
+
+/**
+ * What the session's user may do besides reading the mirror, itself or as any role that it may become, in words ("is
+ * a superuser"). The session's user counts, since a statement can undo SET ROLE. A read-only transaction is not
+ * enough: it bars writes to tables, and neither programs, files, replication slots nor signals.
+ */
+async function moreThanReading(client: pg.Client, schema: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ what: string }>(QUERY, [schema, HARMLESS]);
+  return rows.map(({ what }) => what);
+}
+
+const QUERY = `
+  with roles as materialized (
+    select * from pg_roles where pg_has_role(session_user, oid, 'member') and (rolname <> 'pg_database_owner'
+      or exists (select from pg_database where datname = current_database() and pg_has_role(session_user, datdba, 'member')))),
+  schemas as materialized (select oid, nspname, nspowner, nspname <> $1 as own from pg_namespace where nspname in ($1, $1 || '_sync')),
+  relations as materialized (
+    select c.oid, c.relowner from pg_class c join schemas s on s.oid = c.relnamespace
+    where not s.own and c.relkind in ('r', 'p', 'v', 'm', 'f')),
+  functions as materialized (
+    select p.oid, p.proowner, p.proname, p.prosecdef from pg_proc p join schemas s on s.oid = p.pronamespace where not s.own),
+  superuser as (select exists (select from pg_roles where rolname = session_user and rolsuper) as yes)
+  select 'is a superuser' as what from superuser where yes
+  union all
+  select what from superuser, lateral (
+    select 'may become the superuser ' || rolname as what from roles where rolsuper
+    union all select 'may make roles' from roles where rolcreaterole
+    union all select 'may make databases' from roles where rolcreatedb
+    union all select 'may replicate' from roles where rolreplication
+    union all select 'is a member of ' || rolname from roles where starts_with(rolname, 'pg_') and rolname <> all($2::text[])
+    union all select 'owns the schema ' || nspname from schemas where nspowner in (select oid from roles)
+    union all select 'owns tables of the mirror' from relations where relowner in (select oid from roles)
+    union all select 'owns functions of the mirror' from functions where proowner in (select oid from roles)
+    union all select 'may create in the schema ' || nspname from schemas, roles where has_schema_privilege(roles.oid, schemas.oid, 'create')
+    union all select 'may look into the schema ' || nspname from schemas, roles
+      where own and has_schema_privilege(roles.oid, schemas.oid, 'usage')
+    union all select 'may write tables of the mirror' from relations, roles
+      where has_table_privilege(roles.oid, relations.oid, 'insert, update, delete, truncate')
+        or has_any_column_privilege(roles.oid, relations.oid, 'insert, update')
+    union all select 'may call ' || proname from functions, roles
+      where prosecdef and has_function_privilege(roles.oid, functions.oid, 'execute')
+  ) as found where not superuser.yes
+  group by what order by what`;
+
+/** Takes a query's answer as it comes. */
+export interface RowReceiver {
+  /** Called once, before the rows; without columns for a statement that answers none. */
+  columns(columns: readonly ResultColumn[]): void;
+  /** Values in Postgres's own text form, with every digit. `false`: no more rows. */
+  row(values: readonly (string | null)[]): boolean;
+  /**
+   * Asked after each row: a promise where the receiver has no room now. The server waits until it resolves, so that an
+   * answer of any length takes no memory here; where it rejects, the statement ends with that error.
+   */
+  room?(): Promise<void> | undefined;
+}
+
+export interface ReadOnlyQuery {
+  /** One statement, as a user typed it. */
+  readonly text: string;
+  /** First in the search path. */
+  readonly schema: string;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly signal: AbortSignal;
+  readonly receiver: RowReceiver;
+}
+
+export interface ResultColumn {
+  readonly name: string;
+  readonly kind: 'number' | 'boolean' | 'json' | 'moment' | 'text';
+  /** Postgres's OID of the type, which never changes for those that it brings itself; of a domain, its base type's. */
+  readonly type: number;
+}
+
+/** Postgres refused the statement: its message, for whoever wrote the statement. */
+export class StatementRefused extends Error {
+  override readonly name = 'StatementRefused';
+  readonly state: string;
+  /** Of the character at fault, from 1; undefined where Postgres names none. */
+  readonly position: number | undefined;
+  readonly hint: string | undefined;
+
+  constructor(error: pg.DatabaseError) {
+    const detail = error.detail === undefined ? '' : ` (${error.detail})`;
+    super(`${error.message}${detail}`, { cause: undefined });
+    this.state = error.code ?? '';
+    this.position = error.position === undefined ? undefined : Number(error.position);
+    this.hint = error.hint;
+  }
+}
+
+/** The session's user may do more than read, so no statement is run. */
+export class MoreThanReading extends Error {
+  override readonly name = 'MoreThanReading';
+
+  /** @param may what else, in words: "is a superuser" */
+  constructor(may: readonly string[]) {
+    super(`the database's user ${may.join(', ')}`);
+  }
+}
+
+/**
+ * Runs one statement as a user who can only read, on a connection of its own, in a read-only transaction that is
+ * rolled back. The extended protocol takes a single statement, so the text can't end the transaction and go on. Times
+ * are UTC.
+ * @throws MoreThanReading; StatementRefused; DatabaseUnavailable, also when the time is over; the signal's reason
+ */
+export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOnlyQuery): Promise<void> {
+  query.signal.throwIfAborted();
+  const config = await resolveConnection(connection);
+  const client = new pg.Client(config);
+  client.on('error', () => {});
+  let pid: number | undefined;
+  let ended = false;
+  const cancel = (): void => {
+    ended = true;
+    // At the server, where it would go on after its connection is closed. Else statement_timeout will end it.
+    const stop = (other: pg.Client): Promise<unknown> => other.query('select pg_cancel_backend($1)', [pid]);
+    void (pid === undefined ? client.end() : onConnection(config, stop).catch(() => {}));
+  };
+  query.signal.addEventListener('abort', cancel, { once: true });
+  try {
+    await client.connect();
+    pid = await beginReadOnly(client, query);
+    await run(client, query, cancel);
+  } catch (error) {
+    query.signal.throwIfAborted();
+    if (!ended) throw classified(error, query.timeout);
+  } finally {
+    query.signal.removeEventListener('abort', cancel);
+    await client.end();
+  }
+}
+
+/** @returns the backend's process ID, by a query: at the start of a connection a pooler gives one of its own */
+async function beginReadOnly(client: pg.Client, query: ReadOnlyQuery): Promise<number> {
+  await client.query(
+    `begin transaction read only; ${PIN_SETTINGS}; set local statement_timeout = ${Math.trunc(query.timeout)}; ` +
+      `set local search_path = ${client.escapeIdentifier(query.schema)}, public`,
+  );
+  // After its first query the transaction can't be made writable.
+  const may = await moreThanReading(client, query.schema);
+  if (may.length > 0) throw new MoreThanReading(may);
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return rows[0]?.pid ?? 0;
+}
+
+function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = client.connection.stream;
+    let named = false;
+    let enough = false;
+    const nameColumns = (fields: readonly pg.FieldDef[]): void => {
+      if (named) return;
+      named = true;
+      query.receiver.columns(
+        fields.map(({ name, dataTypeID: type }) => ({ name, kind: KINDS.get(type) ?? 'text', type })),
+      );
+    };
+    const fail = (error: unknown): void => {
+      enough = true;
+      reject(error);
+    };
+    watchMessages(socket, MOST_MESSAGE_BYTES, (bytes) => {
+      fail(tooLarge(bytes));
+      socket.destroy();
+    });
+    /** Hands something to the receiver. What it throws must not reach the driver, which would leave it to nobody. */
+    const give = (hand: () => void): void => {
+      // Rows go on coming until the server has stopped.
+      if (enough || query.signal.aborted) return;
+      try {
+        hand();
+        const room = enough || socket.isPaused() ? undefined : query.receiver.room?.();
+        if (room === undefined) return;
+        socket.pause();
+        room.then(() => socket.resume(), fail);
+      } catch (error) {
+        fail(error);
+      }
+    };
+    const asText = { getTypeParser: () => (value: string) => value };
+    const config = { text: query.text, rowMode: 'array', queryMode: 'extended', types: asText };
+    const statement = new pg.Query<(string | null)[]>(config as pg.QueryConfig);
+    statement.on('row', (row, result) => {
+      give(() => {
+        nameColumns(result?.fields ?? []);
+        if (query.receiver.row(row)) return;
+        enough = true;
+        cancel();
+      });
+    });
+    statement.on('end', (result) => {
+      if (result.command === 'COPY') fail(NO_COPY);
+      give(() => nameColumns(result.fields ?? []));
+      resolve();
+    });
+    statement.on('error', reject);
+    client.query(statement);
+  });
+}
+
+/** Refused here, in the words of Postgres's own refusals. */
+function refusedHere(message: string, code: string, hint: string): StatementRefused {
+  return new StatementRefused(Object.assign(new pg.DatabaseError(message, 0, 'error'), { code, hint }));
+}
+
+function tooLarge(bytes: number): StatementRefused {
+  const mebibytes = (size: number): string => `${Math.ceil(size / 1024 / 1024)} MiB`;
+  return refusedHere(
+    `a row of the answer has ${mebibytes(bytes)}, and ${mebibytes(MOST_MESSAGE_BYTES)} is the most that is taken`,
+    '54000',
+    'choose fewer columns, or a part of the value: left(column, 1000)',
+  );
+}
+
+/** The driver drops what it gives instead of rows. */
+const NO_COPY = refusedHere('copy … to stdout answers no rows', '0A000', 'ask by a SELECT; --csv prints CSV');
+
+/** By type OID, which never changes; all other types are text. */
+const KINDS: ReadonlyMap<number, ResultColumn['kind']> = new Map([
+  ...[20, 21, 23, 26, 700, 701, 1700].map((oid) => [oid, 'number'] as const),
+  [16, 'boolean'],
+  ...[114, 3802].map((oid) => [oid, 'json'] as const),
+  [1184, 'moment'],
+]);
+
+function classified(error: unknown, timeout: number): unknown {
+  if (error instanceof MoreThanReading || error instanceof StatementRefused) return error;
+  if (!(error instanceof pg.DatabaseError) || breaksConnection(error)) return databaseError(error);
+  if (error.code === '57014')
+    return new DatabaseUnavailable(`the query took longer than ${timeout / 1000} s`);
+  return new StatementRefused(error);
+}
+
+/** The login of the command `sql`, which the program or a DBA makes. */
+export function sqlLogin(schema: string): string {
+  return `${schema}_sql`;
+}
+
+/** The login's connections at most, and after how long a statement ends by default. */
+const LOGIN_CONNECTIONS = 20;
+const LOGIN_TIMEOUT = '60s';
+
+/**
+ * Makes the login of `sql`: a member of `<schema>_reader` that can become no other role (from PostgreSQL 16 on). It could change its settings
+ * (read-only, a time limit), but not its rights.
+ * @param db of a superuser
+ */
+async function makeSqlLogin(db: Db, password: string): Promise<void> {
+  const login = sql.id(sqlLogin(db.schema));
+  await db.transaction(async (trx) => {
+    // Two commands may begin together. Only a superuser can take this lock, as anybody could an advisory one.
+    await trx.sql`lock table pg_authid in share row exclusive mode`;
+    await makeRoles(trx);
+    const { rows } = await trx.sql`select 1 from pg_roles where rolname = ${sqlLogin(trx.schema)}`;
+    if (rows.length === 0) await trx.sql`create role ${login}`;
+    await trx.sql`alter role ${login} login nosuperuser nocreatedb nocreaterole noreplication
+      connection limit ${sql.raw(String(LOGIN_CONNECTIONS))} password ${sql.raw(quotedText(password))}`;
+    await trx.sql`alter role ${login} set default_transaction_read_only = on`;
+    await trx.sql`alter role ${login} set statement_timeout = ${sql.raw(quotedText(LOGIN_TIMEOUT))}`;
+    const { rows: servers } = await trx.sql<{ major: number }>`
+      select current_setting('server_version_num')::int / 10000 as major`;
+    // PostgreSQL 15 knows no such options: there the login could become the group, which may only read, too.
+    const options = (servers[0]?.major ?? 0) >= 16 ? sql` with inherit true, set false` : sql``;
+    await trx.sql`grant ${sql.id(`${trx.schema}_reader`)} to ${login}${options}`;
+  });
+}
+
+/** Statements for psql that a DBA runs once where the program does not make the login; they lack the password. */
+export function sqlLoginByHand(schema: string): string {
+  return (
+    `create role ${sqlLogin(schema)} login password '…' connection limit ${LOGIN_CONNECTIONS} in role ${schema}_reader; ` +
+    `alter role ${sqlLogin(schema)} set default_transaction_read_only = on;`
+  );
+}
+
+/**
+ * The URL of a login that only reads the mirror in `schema`; makes the login on first use.
+ * @param url of the superuser
+ * @param password of the login
+ */
+export async function readerUrl(
+  url: string,
+  password: string,
+  schema: string,
+  program: string,
+): Promise<string> {
+  const reader = new URL(url);
+  reader.username = sqlLogin(schema);
+  reader.password = password;
+  if (await isReader(reader.href, schema)) return reader.href;
+  const database = await openDatabase({ url, schema, program, max: 1 });
+  try {
+    await makeSqlLogin(database.db, password);
+  } finally {
+    await database.close();
+  }
+  return reader.href;
+}
+
+/** Whether the login exists, with this password, and may read. */
+async function isReader(url: string, schema: string): Promise<boolean> {
+  const query = `select pg_has_role(oid, 'usage') as reader from pg_roles where rolname = $1`;
+  try {
+    const { rows } = await onConnection({ connectionString: url, ssl: false }, (client) =>
+      client.query<{ reader: boolean | null }>(query, [`${schema}_reader`]),
+    );
+    return rows[0]?.reader === true;
+  } catch {
+    // The caller makes it again, and that fails with whatever is wrong.
+    return false;
+  }
+}

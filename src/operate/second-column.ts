@@ -1,0 +1,266 @@
+import { sql } from 'kysely';
+import { BATCH, fillBatch, type FilledBatch, type RowsToFill } from '../mirror/backfill.ts';
+import { COLUMN_TYPES, type ColumnType } from '../mirror/column-plan.ts';
+import { readRegistry, SECOND_COLUMN, tableVersion } from '../mirror/column-registry.ts';
+import { countConflicts } from '../mirror/counters.ts';
+import { makeAnew } from '../mirror/recreate-view.ts';
+import { LOCK_TIMEOUT, remakeFollowers, takeTurn } from '../mirror/table-columns.ts';
+import { dataTable, relation, type Table } from '../mirror/table.ts';
+import type { FieldColumn } from '../mirror/write-rows.ts';
+import type { CollectionName } from '../model/collections.ts';
+import { TypeRefused } from '../model/errors.ts';
+import { hasCitus } from '../postgres/citus.ts';
+import { databaseTime, type Db, quotedText } from '../postgres/db.ts';
+import { PLANNED_WITHOUT_VALUES } from '../postgres/fenced.ts';
+
+/**
+ * Has the second column take the column's place, with everything that shows the column. Who writes pages by the old type
+ * notices by the table's version.
+ * @param unfit values that do not fit, by account: they are counted in place of those that were so far
+ * @throws TypeRefused; a database error 55P03
+ */
+export async function putInPlace(
+  trx: Db,
+  change: TypeChange,
+  second: string,
+  unfit: ReadonlyMap<string, number>,
+): Promise<void> {
+  const { table, field, type } = change;
+  // Views come first: who reads one has locked it, and waits for the table. Whoever held the table then, and wanted the
+  // view, would never get it.
+  let work: () => Promise<unknown> = async () => {
+    for (const suffix of SUFFIXES) await replaceColumn(trx, change, second, suffix);
+  };
+  for (const view of await viewsUpon(trx, change)) {
+    const inner = work;
+    work = () => aroundView(trx, change, view, inner);
+  }
+  await work();
+  const ofField = sql`collection = ${table.name} and field = ${field}`;
+  await trx.sql`update ${trx.table('_columns')} set type = ${type} where ${ofField}`;
+  const at = await databaseTime(trx);
+  for (const [userId, count] of unfit) {
+    await trx.sql`delete from ${trx.stateTable('backfill')} where _user_id = ${userId}::bigint and ${ofField}`;
+    await trx.sql`delete from ${trx.table('_conflicts')} where _user_id = ${userId}::bigint and ${ofField}`;
+    const scope = { userId, collection: table.name as CollectionName, parent: '' };
+    if (count > 0) await countConflicts(trx, scope, new Map([[field, count]]), at);
+  }
+  await remakeFollowers(trx);
+}
+
+/** A view of ours that shows the column. */
+interface OwnView {
+  readonly oid: string;
+  readonly name: string;
+  /** `security_invoker=true`, … */
+  readonly options: string | null;
+  readonly definition: string;
+}
+
+/**
+ * Our views that show the column, and are made again with it.
+ * @throws TypeRefused that names what somebody built on the column, or on one of these views
+ */
+export async function viewsUpon(trx: Db, { table, name }: TypeChange): Promise<readonly OwnView[]> {
+  const names = [`${table.name}_live`, `${table.name}_versions`, 'companies'];
+  const ofColumn = sql`exists (select from pg_attribute a where a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+    and a.attname = ${name} and a.attrelid in (${relation(table)}, ${relation(table, '_history')}))`;
+  const { rows: views } = await trx.sql<OwnView>`
+    select v.oid::text as oid, v.relname as name, array_to_string(v.reloptions, ', ') as options,
+      pg_get_viewdef(v.oid) as definition
+    from pg_class v
+    where v.relnamespace = ${trx.schema}::regnamespace and v.relname = any(${names}) and exists (
+      select from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+      where r.ev_class = v.oid and d.refclassid = 'pg_class'::regclass and ${ofColumn})`;
+  const oids = sql`${views.map(({ oid }) => oid)}::oid[]`;
+  const { rows } = await trx.sql<{ what: string }>`
+    select case when r.rulename = '_RETURN' then pg_describe_object('pg_class'::regclass, r.ev_class, 0)
+      else pg_describe_object(d.classid, d.objid, d.objsubid) end as what
+    from pg_depend d left join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid
+    where d.deptype in ('n', 'a') and not coalesce(r.ev_class = any(${oids}) and r.rulename = '_RETURN', false)
+      and (d.refclassid = 'pg_class'::regclass and (d.refobjid = any(${oids}) or ${ofColumn})
+        or d.refclassid = 'pg_type'::regclass and d.refobjid in (
+          select t.oid from pg_class c join pg_type t on t.oid = c.reltype or t.typelem = c.reltype and t.typcategory = 'A'
+          where c.oid = any(${oids})))
+    union
+    select format('rights on column %I of table %s', a.attname, a.attrelid::regclass) from pg_attribute a
+    where a.attrelid in (${relation(table)}, ${relation(table, '_history')}) and a.attname = ${name} and exists (
+      -- Rights to read it come again with it.
+      select from aclexplode(a.attacl) e where e.privilege_type <> 'SELECT' or e.is_grantable)
+    order by 1`;
+  if (rows.length === 0) return views;
+  throw new TypeRefused(
+    `${table.name}.${name} can't get another type while these depend on it: ${rows.map(({ what }) => what).join(', ')}. ` +
+      'Keep their definitions (pg_get_viewdef, pg_get_indexdef, …), drop them, and make them again afterwards',
+  );
+}
+
+/** Drops a view, does the work, and makes the view again. */
+async function aroundView(
+  trx: Db,
+  { table }: TypeChange,
+  { name, options, definition }: OwnView,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  const done = await makeAnew(trx, { ...table, name }, '', async () => {
+    await work();
+    if (name === 'companies') return trx.sql`select ${trx.stateTable('make_companies')}()`;
+    const given = options === null ? sql`` : sql`with (${sql.raw(options)})`;
+    return trx.sql`create view ${trx.table(name)} ${given} as ${sql.raw(definition)}`;
+  });
+  if (!done) throw new TypeRefused(`the view ${name} has what can't be made again with it: drop that first`);
+}
+
+/** Old column out, second one in. Another column comes and goes, so that the table's version rises. */
+async function replaceColumn(
+  trx: Db,
+  { table, name }: TypeChange,
+  second: string,
+  suffix: string,
+): Promise<void> {
+  const data = dataTable(table, suffix);
+  const passing = sql.id(`${second}_passing`);
+  const { rows } = await trx.sql<{ text: string | null; readers: string[] }>`
+    select col_description(attrelid, attnum) as text, array(
+      select case e.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(e.grantee)) end
+      from aclexplode(attacl) as e) as readers
+    from pg_attribute where attrelid = ${relation(table, suffix)} and attname = ${name}`;
+  const { text: comment = null, readers = [] } = rows[0] ?? {};
+  await trx.sql`alter table ${data} drop column ${sql.id(name)}, add column ${passing} boolean`;
+  await trx.sql`alter table ${data} drop column ${passing}`;
+  await trx.sql`alter table ${data} rename column ${sql.id(second)} to ${sql.id(name)}`;
+  const quoted = comment === null ? sql`null` : sql.raw(quotedText(comment));
+  await trx.sql`comment on column ${data}.${sql.id(name)} is ${quoted}`;
+  if (readers.length > 0)
+    await trx.sql`grant select (${sql.id(name)}) on ${data} to ${sql.raw(readers.join(', '))}`;
+}
+
+/** A table and its history. */
+const SUFFIXES = ['', '_history'] as const;
+
+/** How long a change waits for vacuum, which gives way after a second, and for pages. Nobody waits behind it. */
+const WRITERS_TIMEOUT = '5s';
+
+/** A column that the mirror made for a field, with the type that it is to get. */
+export interface TypeChange extends FieldColumn {
+  readonly table: Table;
+  readonly from: ColumnType;
+  /** `pg_attribute.attnum` in the table. */
+  readonly number: number;
+}
+
+type Found = Pick<TypeChange, 'field' | 'from' | 'number'> & Record<'documented' | 'usable', boolean>;
+
+/** @throws TypeRefused where the column may not get the type */
+export async function typeChange(db: Db, table: Table, name: string, to: string): Promise<TypeChange> {
+  const refused = (why: string): TypeRefused => new TypeRefused(`${table.name}.${name} ${why}`);
+  const type = COLUMN_TYPES.find((each) => each === to);
+  if (type === undefined)
+    throw refused(`can't be ${JSON.stringify(to)}: types are ${COLUMN_TYPES.join(', ')}`);
+  // It is usable where table and history have it with the registered type.
+  const { rows } = await db.sql<Found>`
+    select r.field, r.type as from, a.attnum as number, r.documented,
+      (select count(*) from pg_attribute u
+        where u.attrelid in (${relation(table)}, ${relation(table, '_history')}) and u.attname = r.column_name
+          and not u.attisdropped and u.atttypid = to_regtype(r.type) and u.atttypmod = -1) = 2 as usable
+    from ${db.table('_columns')} as r
+    left join pg_attribute as a on a.attrelid = ${relation(table)} and a.attname = r.column_name
+    where r.collection = ${table.name} and r.column_name = ${name}`;
+  const [found] = rows;
+  if (found === undefined) {
+    throw refused('is no column that the mirror made for a field: "research-mirror columns" lists those');
+  }
+  const { documented, usable, ...column } = found;
+  if (documented) throw refused('is of the key, or named in the service’s specification: its type stays');
+  if (!usable) throw refused(`was changed by hand: make it ${column.from} again first (ALTER TABLE)`);
+  if (column.from === type) throw refused(`is ${type} already`);
+  const ofCitus = () => db.sql`select from pg_dist_partition where logicalrelid = ${relation(table)}`;
+  if ((await hasCitus(db)) && (await ofCitus()).rows.length > 0) {
+    throw refused('is in a table that Citus distributes: there, types stay. Read the field from _raw');
+  }
+  return { table, name, type, ...column };
+}
+
+/**
+ * Begins a change of a table's columns when neither pages nor vacuum have it, and keeps them off: only readers are left
+ * to be waited for. Pages wait for their account's row meanwhile, and hold nothing that readers want.
+ * @throws a database error 55P03
+ */
+export async function takeTables(trx: Db, table: Table): Promise<void> {
+  await takeTurn(trx);
+  await trx.sql`select set_config('lock_timeout', ${WRITERS_TIMEOUT}, true)`;
+  await trx.sql`lock table ${dataTable(table)}, ${dataTable(table, '_history')} in share update exclusive mode`;
+  await trx.sql`select a._user_id from ${trx.stateTable('account')} as a order by a._user_id for no key update`;
+  await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true), ${PLANNED_WITHOUT_VALUES}`;
+}
+
+/** Removes second columns, finished or not: who fills one fails. @throws a database error 55P03 */
+export async function dropSecond(trx: Db, table: Table): Promise<void> {
+  await takeTables(trx, table);
+  for (const name of (await readRegistry(trx, table)).taken) {
+    if (!SECOND_COLUMN.test(name)) continue;
+    for (const suffix of SUFFIXES) {
+      await trx.sql`alter table ${dataTable(table, suffix)} drop column if exists ${sql.id(name)}`;
+    }
+  }
+  await remakeFollowers(trx);
+}
+
+/** Makes an empty second column, in place of any other. @throws a database error 55P03 */
+export async function makeSecond(trx: Db, { table, field, number, type }: TypeChange): Promise<FieldColumn> {
+  await dropSecond(trx, table);
+  const name = `_set_type_${number}_${(await tableVersion(trx, table)) + 1}`;
+  for (const suffix of SUFFIXES) {
+    await trx.sql`alter table ${dataTable(table, suffix)} add column ${sql.id(name)} ${sql.raw(type)}`;
+  }
+  await remakeFollowers(trx);
+  return { field, name, type };
+}
+
+/**
+ * Fills the column in what was written since the last pass: rows first, in the order of their change IDs, then versions.
+ * A row that changes meanwhile gets a later change ID, and comes with the next pass; the version that it leaves was
+ * filled before, or is in history then.
+ * @param run `db.transaction`, or what does all in one transaction, which has locked the tables
+ * @param through up to which change ID each account's versions were filled: is moved
+ * @param dry nothing is written or locked, and deleted rows are left out; else pages and batches take turns
+ */
+export async function* fillColumn(
+  run: Db['transaction'],
+  table: Table,
+  column: FieldColumn,
+  through: Map<string, string>,
+  dry = false,
+): AsyncGenerator<FilledBatch & { readonly userId: string }> {
+  const which = dry ? sql`and t._deleted_at is null` : sql``;
+  const accounts = await run(async (trx) => {
+    const { rows } = await trx.sql<{ userId: string; until: string }>`
+      select _user_id as "userId", change_id as until from ${trx.stateTable('account')} order by 1`;
+    return rows;
+  });
+  for (const { userId, until } of accounts) {
+    for (const suffix of SUFFIXES) {
+      let after: string | undefined = through.get(userId) ?? String(-(2n ** 63n));
+      while (after !== undefined) {
+        const rest: RowsToFill = {
+          suffix,
+          after,
+          which: sql`t._change_id <= ${until}::bigint ${which}`,
+          // A page makes a row and a version of each item that it changes, and waits its turn: with fewer, filling would
+          // never come to an end beside a busy writer; with more, pages would wait for longer.
+          most: 4 * BATCH,
+          dry,
+        };
+        const batch: FilledBatch | undefined = await run(async (trx) => {
+          const account = sql`${trx.stateTable('account')} where _user_id = ${userId}::bigint`;
+          await trx.sql`select ${PLANNED_WITHOUT_VALUES} from ${account}`;
+          if (!dry) await trx.sql`select _user_id from ${account} for no key update`;
+          return fillBatch(trx, table, userId, rest, column);
+        });
+        if (batch !== undefined) yield { userId, ...batch };
+        after = batch?.last;
+      }
+    }
+    through.set(userId, until);
+  }
+}

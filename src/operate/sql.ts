@@ -1,0 +1,263 @@
+import { countOf } from '@research-mirror/runtime/figures';
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { InvalidValue, parseDuration } from '../config/parse-values.ts';
+import type { ReachedDatabase } from '../postgres/open-mirror.ts';
+import { type ConnectionOptions, resolveConnection } from '../postgres/pool.ts';
+import { EXIT, type ExitCode, OutputClosed, UsageError } from '../terminal/exit-code.ts';
+import { reachMirror } from '../terminal/open-mirror.ts';
+import { type Options, roomIn, type Shell, type Terminal, widthOfTerminal } from '../terminal/shell.ts';
+import { formatRecords, formatTable, widthOfTitles } from '../terminal/text-table.ts';
+import {
+  MoreThanReading,
+  readerUrl,
+  readOnlyQuery,
+  type ReadOnlyQuery,
+  type ResultColumn,
+  type RowReceiver,
+  sqlLogin,
+  sqlLoginByHand,
+  StatementRefused,
+} from './read-only-query.ts';
+
+const FORMATS = ['csv', 'json', 'vertical'] as const;
+
+export async function sqlAction(
+  shell: Shell,
+  text: string,
+  options: Options<'csv' | 'json' | 'vertical' | 'demo', 'timeout'>,
+): Promise<ExitCode> {
+  if (text.trim() === '') throw new UsageError('the query is empty');
+  const { out, signal } = shell;
+  const [format, other] = FORMATS.filter((each) => options[each] === true);
+  if (other !== undefined) throw new UsageError(`--${format} and --${other} exclude each other`);
+  let printer = tableRows(shell, format === 'vertical');
+  if (format === 'csv') printer = csvRows(out);
+  if (format === 'json') printer = jsonRows(out);
+  const { timeout: given = '60s', demo = false } = options;
+  const asked = { command: 'sql', text, timeout: readTimeout(given), demo };
+  const room = (): Promise<void> | undefined => roomIn(out, signal);
+  try {
+    await askMirror(shell, loadConfig(shell.env, 'database'), asked, { ...printer, room });
+    printer.end();
+    return EXIT.DONE;
+  } catch (error) {
+    // The reader has what it wanted.
+    if (error instanceof OutputClosed) return EXIT.DONE;
+    if (!(error instanceof StatementRefused)) throw error;
+    shell.err.write(shell.scrubber.scrub(explainRefusal(error, text)));
+    return EXIT.NO;
+  }
+}
+
+/** `--timeout` in milliseconds. @throws UsageError */
+function readTimeout(text: string): number {
+  try {
+    return parseDuration('1ms')(text);
+  } catch (error) {
+    if (error instanceof InvalidValue) throw new UsageError(`--timeout: ${error.message}`);
+    throw error;
+  }
+}
+
+export interface RowPrinter extends RowReceiver {
+  /** The answer is complete, or as long as it was wanted. */
+  end(): void;
+}
+
+/** One JSON object, `{"rows":[…]}`, a line for each row as it comes: their number takes no memory. */
+export function jsonRows(out: Terminal): RowPrinter {
+  let keys: readonly string[] = [];
+  let kinds: readonly ResultColumn['kind'][] = [];
+  let rows = 0;
+  return {
+    columns: (columns) => {
+      const seen = new Map<string, number>();
+      kinds = columns.map(({ kind }) => kind);
+      keys = columns.map(({ name }) => {
+        const times = (seen.get(name) ?? 0) + 1;
+        seen.set(name, times);
+        // Two columns of one name are legal in SQL; in an object one would hide the other.
+        return JSON.stringify(times === 1 ? name : `${name}_${times}`);
+      });
+    },
+    row: (values) => {
+      const fields = keys.map((key, at) => `${key}:${jsonOf(values[at] ?? null, kinds[at])}`);
+      out.write(`${rows === 0 ? '{"rows":[\n' : ',\n'}{${fields.join(',')}}`);
+      rows += 1;
+      return true;
+    },
+    end: () => void out.write(rows === 0 ? '{"rows":[]}\n' : '\n]}\n'),
+  };
+}
+
+/** A value in JSON; numbers keep Postgres's digits, since parsing them here would lose some. */
+function jsonOf(value: string | null, kind: ResultColumn['kind'] | undefined): string {
+  if (value === null) return 'null';
+  // NaN and Infinity are no JSON numbers.
+  if (kind === 'number') return /^-?\d/.test(value) ? value : JSON.stringify(value);
+  if (kind === 'boolean') return value === 't' ? 'true' : 'false';
+  // json keeps the line breaks that it was given; one row stays one line.
+  if (kind === 'json') return value.replaceAll(/[\r\n]/g, ' ');
+  const text = kind === 'moment' ? value.replace(/^(\d{4,}-\d\d-\d\d) (.*)\+00$/, '$1T$2Z') : value;
+  return JSON.stringify(text);
+}
+
+/** Characters that are gathered before they are written: a system call a row would take most of the time. */
+const CHUNK = 64 * 1024;
+
+/**
+ * CSV as RFC 4180 has it: a line of titles, CRLF behind each line. Values are Postgres's own text, with every digit;
+ * NULL is empty, and an empty text is `""`.
+ */
+function csvRows(out: Terminal): RowPrinter {
+  let text = '';
+  const flush = (): void => {
+    if (text !== '') out.write(text);
+    text = '';
+  };
+  const row = (values: readonly (string | null)[]): boolean => {
+    text += `${values.map(csvField).join(',')}\r\n`;
+    if (text.length >= CHUNK) flush();
+    return true;
+  };
+  return {
+    // A statement that answers nothing has no line of titles either.
+    columns: (columns) => void (columns.length > 0 && row(columns.map(({ name }) => name))),
+    row,
+    end: flush,
+  };
+}
+
+function csvField(value: string | null): string {
+  if (value === null) return '';
+  return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+}
+
+/** A table needs all its rows before the first one is printed, and nobody reads more of them. */
+const MOST_ROWS = 10_000;
+/** Characters of all values, beyond the first row. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+
+/**
+ * A table for people: what is longer than the terminal is wide is cut. Where not even the titles fit the terminal, or
+ * where it is asked for, records below each other instead, in which nothing is cut.
+ * @param vertical records even where a table would fit
+ */
+export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: boolean): RowPrinter {
+  let titles: readonly string[] = [];
+  const rows: string[][] = [];
+  let characters = 0;
+  let more = false;
+  return {
+    columns: (columns) => {
+      titles = columns.map(({ name }) => name);
+    },
+    row: (values) => {
+      characters += values.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+      more = rows.length === MOST_ROWS || (rows.length > 0 && characters > MOST_CHARACTERS);
+      if (!more) rows.push(values.map((value) => value ?? ''));
+      return !more;
+    },
+    end: () => {
+      if (titles.length === 0) return;
+      const width = widthOfTerminal(out);
+      const isNarrow = width !== undefined && widthOfTitles(titles) > width;
+      const print = vertical || isNarrow ? formatRecords : formatTable;
+      const count = countOf(rows.length, 'row');
+      out.write(`${print(titles, rows, width)}(${count})\n`);
+      if (more) err.write(`only the first ${count}: --csv and --json print all, "limit" chooses\n`);
+    },
+  };
+}
+
+interface AskedQuery {
+  /** The command that asks: `sql`. */
+  readonly command: string;
+  readonly text: string;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly demo: boolean;
+}
+
+/**
+ * Runs a query in the mirror, as a login that can only read.
+ * @throws UsageError where no such login is there; StatementRefused; DatabaseUnavailable; the signal's reason; errors of
+ * the receiver
+ */
+export async function askMirror(
+  shell: Shell,
+  config: Config,
+  { command, text, timeout, demo }: AskedQuery,
+  receiver: RowReceiver,
+): Promise<void> {
+  const { schema } = config;
+  const database = await reachMirror(shell, config, command, demo ? 'demo' : 'likely');
+  try {
+    const logins = await readers(shell, database, schema);
+    await queryAsReader(command, logins, { text, schema, timeout, signal: shell.signal, receiver });
+  } finally {
+    await database.leave();
+  }
+}
+
+/**
+ * For statements of somebody's own, to be tried first to last: a login that only reads, which the program has made; of
+ * DATABASE_URL its own, and one that a DBA has made beside it.
+ */
+async function readers(
+  { scrubber }: Shell,
+  { connection, server }: ReachedDatabase,
+  schema: string,
+): Promise<readonly ConnectionOptions[]> {
+  if (server === undefined) return [connection, { ...connection, as: sqlLogin(schema) }];
+  const url = await readerUrl(server.url, await server.readerPassword(), schema, connection.program);
+  scrubber.hide(new URL(url).password);
+  return [{ ...connection, url }];
+}
+
+/** By the first of `logins` that can do nothing but read; nothing is run where none can. */
+async function queryAsReader(
+  command: string,
+  logins: readonly ConnectionOptions[],
+  query: ReadOnlyQuery,
+): Promise<void> {
+  let refused: MoreThanReading | undefined;
+  for (const login of logins) {
+    // Another login is tried where there is one, and the server asks it for no password.
+    if (refused !== undefined && !(await resolveConnection(login).catch(() => false))) break;
+    try {
+      return await readOnlyQuery(login, query);
+    } catch (error) {
+      if (!(error instanceof MoreThanReading)) throw error;
+      refused ??= error;
+    }
+  }
+  const { schema } = query;
+  throw new UsageError(
+    `nothing was run: ${command} takes a login that can do nothing but read, and ` +
+      `${refused?.message ?? 'there is none'}. As a DBA, once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
+      `login: DATABASE_URL=postgres://${sqlLogin(schema)}:…@host/database`,
+  );
+}
+
+/** As psql tells it: what, where (line and a mark below it), and the hint. */
+export function explainRefusal(error: StatementRefused, query: string): string {
+  // A syntax error names its place; that several statements came has none. Texts are in the server's language.
+  const several = error.state === '42601' && error.position === undefined;
+  const what = several ? 'one statement at a time, please: this is several' : error.message;
+  const lines = [`research-mirror: ${what} (${error.state})`];
+  if (error.position !== undefined) {
+    // Positions count characters, not UTF-16 units.
+    const before = Array.from(query)
+      .slice(0, error.position - 1)
+      .join('');
+    const lineStart = before.lastIndexOf('\n') + 1;
+    const line = query.slice(lineStart).split('\n')[0] ?? '';
+    const label = `line ${before.split('\n').length}: `;
+    const indent = ' '.repeat(label.length) + before.slice(lineStart).replaceAll(/[^\t]/g, ' ');
+    lines.push(`${label}${line}`, `${indent}^`);
+  }
+  if (error.hint !== undefined) lines.push(`hint: ${error.hint}`);
+  return `${lines.join('\n')}\n`;
+}

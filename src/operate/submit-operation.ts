@@ -1,0 +1,274 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { messageOf } from '@research-mirror/runtime/message';
+import { Stopped } from '@research-mirror/runtime/service';
+import { sql } from 'kysely';
+import { findAccounts, servableKeys, sortKeys } from '../account/account-keys.ts';
+import type { Account } from '../account/account.ts';
+import { asProcess } from '../account/process.ts';
+import { ownedBy, withAccount } from '../account/with-account.ts';
+import type { Config, ServiceConfig } from '../config/config.ts';
+import { AccountRetired, KeyRefused, LeaseLost } from '../model/errors.ts';
+import { type Db, onlyRow } from '../postgres/db.ts';
+import { endpointHost } from '../postgres/fingerprint.ts';
+import { ownIdentity } from '../postgres/heartbeat.ts';
+import { createInstallation, type InstallationOptions, openInstallation } from '../postgres/installation.ts';
+import { DAEMON, daemonLives, livingOwner } from '../postgres/lease.ts';
+import { wake } from '../postgres/notifications.ts';
+import type { WorkOptions } from '../postgres/open-mirror.ts';
+import type { Operator } from '../postgres/operator-log.ts';
+import type { ConnectionOptions } from '../postgres/pool.ts';
+import { isRefusedValue, sqlState } from '../postgres/sql-state.ts';
+import { findSubmission, type StoredSubmission } from '../submissions/stored-submissions.ts';
+
+export interface SubmitResult {
+  readonly submission: StoredSubmission;
+  /** Why it has not ended, where it was waited for; undefined: it has ended, or is on hold. */
+  readonly stuck: string | undefined;
+}
+
+interface SubmitOptions extends WorkOptions {
+  readonly config: Config;
+  readonly db: Db;
+  readonly clock: Clock;
+  /** The database's own address, past a pooler. */
+  readonly direct: ConnectionOptions;
+  readonly request: SubmitRequest;
+  /** Whether to wait until it has ended. */
+  readonly wait: boolean;
+  /** Called with the ID as soon as it is queued. */
+  readonly onQueued: (id: string) => void;
+  readonly onProgress: (submission: StoredSubmission) => void;
+}
+
+/** How often (ms) the row is looked at. */
+const LOOK_MS = 250;
+/** What others see of a process that sends a submission itself. */
+const SUBMIT = 'submit';
+/** How long (ms) a daemon may take to take an account, where it can't be sent from here. */
+const TAKING_MS = 30_000;
+/** How often (ms) it looks who owns the account. */
+const OWNER_MS = 1_000;
+
+/**
+ * Queues a POST operation and waits for its outcome. The daemon that owns the account sends it; where nobody does,
+ * this process takes the account and sends this one, and no other.
+ * @throws SubmitRefused; what keeps it from being sent (it stays queued); the signal's reason
+ */
+export async function submitOperation(options: SubmitOptions): Promise<SubmitResult> {
+  const { config, db, clock, request, wait, onQueued } = options;
+  const account = await accountMeant(db, request.userId);
+  const identity = await ownIdentity();
+  if (account !== undefined) {
+    await refuseMoved(options, account);
+    // Before anything is queued: a database that nobody used for long would else put it on hold, as something old.
+    if (!(await daemonLives(db, identity))) await openInstallation(installationOf(options), options.signal);
+  }
+  const id = await queueSubmission(db, request);
+  onQueued(id);
+  await wake(db);
+  if (!wait) return { submission: await presentSubmission(db, id), stuck: undefined };
+
+  let lookAt = Number.NEGATIVE_INFINITY;
+  let ownedAt = clock.monotonic();
+  /** Why it can't be sent from here: found out once. */
+  let notHere: string | undefined;
+  return followSubmission(id, options, async (userId) => {
+    const now = clock.monotonic();
+    if (now < lookAt) return undefined;
+    lookAt = now + OWNER_MS;
+    const owner = await livingOwner(db, userId, identity);
+    if (owner !== undefined) {
+      ownedAt = now;
+      return [DAEMON, SUBMIT].includes(owner.command) ? undefined : ownedBy(userId, owner);
+    }
+    const lives = await daemonLives(db, identity);
+    // One that is about to take the account sends it all the same.
+    const isExpected = lives && now - ownedAt < TAKING_MS;
+    if (config.service !== undefined) {
+      notHere ??= await sendHere({ ...config, service: config.service }, options, userId, id);
+      return isExpected ? undefined : notHere;
+    }
+    if (!lives)
+      return 'no daemon runs, and without MIRROR_API_URL and MIRROR_API_KEY it can’t be sent from here';
+    if (isExpected) return undefined;
+    return `the running daemon does not hold account ${userId}: has it a key of it?`;
+  });
+}
+
+function installationOf({ config, db, direct, clock }: SubmitOptions): InstallationOptions {
+  return { db, host: endpointHost(direct.url, direct.variables), submit: config.submit, clock };
+}
+
+/** Nothing is queued for an account that nothing may be sent for. @throws AccountUnservable */
+async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promise<void> {
+  const { service } = config;
+  if (service === undefined) return;
+  const { byOwner } = await sortKeys(db, service.keys);
+  await servableKeys({ db, config: { service } }, userId, byOwner.get(userId) ?? []);
+}
+
+/**
+ * Takes the account and sends the submission as the daemon does: under its lease, its budget and its rules.
+ * @returns why it can't be sent from here; undefined where it was sent, or another process has the account
+ */
+async function sendHere(
+  config: ServiceConfig,
+  options: SubmitOptions,
+  userId: string,
+  id: string,
+): Promise<string | undefined> {
+  const { signal, log } = options;
+  try {
+    return await asProcess(config, SUBMIT, options, async ({ context }, { db }) => {
+      const { byOwner } = await sortKeys(context.db, config.service.keys);
+      // Whose the others are is asked only where none is known to be the account's.
+      const { accounts, unknownKeys } = byOwner.has(userId)
+        ? { accounts: byOwner, unknownKeys: [] }
+        : await findAccounts(context, signal);
+      const keys = accounts.get(userId);
+      if (keys === undefined) {
+        const others = unknownKeys.map(({ key, error }) => `; whose ${key}… is, is not known: ${error}`);
+        return `no key in MIRROR_API_KEY is known as one of account ${userId}${others.join('')}`;
+      }
+      // Without this service's beats nothing would be sent after ten minutes, and its turn may take longer.
+      const installation = createInstallation({ ...installationOf(options), db, log });
+      await installation.start();
+      try {
+        await withAccount(context, { userId, keys, signal }, (account) => sendOne(account, options, id));
+        return undefined;
+      } finally {
+        await installation.stop();
+      }
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    // Another process has taken the account, or may have: the next look sees who sends it now.
+    if (error instanceof LeaseLost && !(error instanceof AccountRetired)) return undefined;
+    if (error instanceof AccountRetired || error instanceof KeyRefused || error instanceof Unusable)
+      return messageOf(error);
+    throw error;
+  }
+}
+
+/** Runs the loop that sends it until it has ended. */
+async function sendOne(account: Account, options: SubmitOptions, id: string): Promise<void> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
+  const loop = account.submitLoop(new Doorbell(), id)(signal);
+  try {
+    await Promise.race([followSubmission(id, { ...options, signal }), loop]);
+  } finally {
+    over.abort(new Stopped('the submission'));
+    await loop.catch(() => {}); // its error is thrown already
+  }
+}
+
+/** `held` does not end by itself, either: somebody has to release the submission. */
+export function isFinal({ state }: StoredSubmission): boolean {
+  return state !== 'queued' && state !== 'sending';
+}
+
+/**
+ * Waits until the submission has ended, or is on hold.
+ * @param whyStuck asked after each look: why it does not go on; undefined: it does. Left out: it is sent alone
+ * @throws the signal's reason; RangeError where it is gone: its time of retention is over, or somebody deleted it
+ */
+async function followSubmission(
+  id: string,
+  { db, clock, signal, onProgress }: SubmitOptions,
+  whyStuck?: (userId: string) => Promise<string | undefined>,
+): Promise<SubmitResult> {
+  for (;;) {
+    const submission = await presentSubmission(db, id);
+    if (isFinal(submission)) return { submission, stuck: undefined };
+    onProgress(submission);
+    const stuck = await whyStuck?.(submission.userId);
+    if (stuck !== undefined) {
+      const last = await presentSubmission(db, id);
+      return { submission: last, stuck: isFinal(last) ? undefined : stuck };
+    }
+    await clock.sleep(LOOK_MS, signal);
+  }
+}
+
+async function presentSubmission(db: Db, id: string): Promise<StoredSubmission> {
+  const submission = await findSubmission(db, id);
+  if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
+  return submission;
+}
+
+/** A POST operation to be queued: arguments of `<schema>.submit`. */
+export interface SubmitRequest {
+  /** As the user typed it. */
+  readonly operation: string;
+  /** JSON text of an object. */
+  readonly payload: string;
+  readonly target: string | undefined;
+  readonly userId: string | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** `<schema>.submit` or `<schema>.cancel_submission` refused. */
+export class SubmitRefused extends Error {
+  override readonly name = 'SubmitRefused';
+  /** The request itself is wrong; false: it can't be done at the moment, or not with these settings. */
+  readonly wrong: boolean;
+
+  constructor(error: Error, wrong: boolean) {
+    const { hint } = error as { readonly hint?: string };
+    super(hint === undefined ? messageOf(error) : `${messageOf(error)}. ${hint}`, { cause: error });
+    this.wrong = wrong;
+  }
+}
+
+/** The queue is full, or off: the request is not wrong. */
+const NOT_NOW = new Set(['RM014', 'RM015']);
+
+/** Queues it by the SQL function that analysts call. @returns the submission's ID @throws SubmitRefused */
+async function queueSubmission(
+  db: Db,
+  { operation, payload, target, userId, idempotencyKey }: SubmitRequest,
+): Promise<string> {
+  return refusing(async () => {
+    const found = await db.sql<{ id: string }>`
+      select ${db.table('submit')}(${operation}, ${payload}::text::jsonb, ${target ?? null},
+        ${userId ?? null}::bigint, ${idempotencyKey ?? null}) as id`;
+    return onlyRow(found).id;
+  });
+}
+
+/** Cancels a submission that has not been sent. @param id decimal digits @throws SubmitRefused */
+export async function cancelSubmission(db: Db, id: string, by: Operator): Promise<void> {
+  await refusing(() =>
+    db.transaction(async (trx) => {
+      // The function, which stores who did it, knows the login alone by itself.
+      await trx.sql`
+        select set_config('research_mirror.os_user', ${by.osUser}, true),
+          set_config('research_mirror.program', ${by.program}, true)`;
+      await trx.sql`select ${trx.table('cancel_submission')}(${id}::bigint)`;
+    }),
+  );
+}
+
+/** The account that is meant; undefined where that is not clear: the SQL function then says so. */
+async function accountMeant(db: Db, userId: string | undefined): Promise<string | undefined> {
+  const all = db.state.selectFrom('account').select('_user_id').limit(2);
+  // Compared as text: the user may have typed something that is no bigint.
+  const named = userId === undefined ? all : all.where(sql`_user_id::text`, '=', userId);
+  const accounts = await named.execute();
+  return accounts.length === 1 ? accounts[0]?._user_id : undefined;
+}
+
+async function refusing<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const state = sqlState(error);
+    if (state === undefined || !(error instanceof Error)) throw error;
+    if (state.startsWith('RM')) throw new SubmitRefused(error, !NOT_NOW.has(state));
+    if (isRefusedValue(error)) throw new SubmitRefused(error, true);
+    throw error;
+  }
+}

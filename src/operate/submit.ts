@@ -1,0 +1,239 @@
+import type { Db } from '../postgres/db.ts';
+import {
+  isFinal,
+  submitOperation,
+  SubmitRefused,
+  type SubmitRequest,
+  type SubmitResult,
+} from './submit-operation.ts';
+import { loadConfig } from '../config/load.ts';
+import { currentHold } from '../postgres/hold.ts';
+import { findSubmission, type StoredSubmission } from '../submissions/stored-submissions.ts';
+import { Unusable } from '@research-mirror/runtime/errors';
+import { OPERATION_NAMES, TARGETED_OPERATIONS } from '../model/submission.ts';
+import { isStopped, untilAborted } from '@research-mirror/runtime/service';
+import { type Options, say, type Shell } from '../terminal/shell.ts';
+import { chooseFrom, readUserId } from '../terminal/given.ts';
+import { onMirror, type Mirror, workOptions } from '../terminal/open-mirror.ts';
+import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
+import { Progress } from '../terminal/progress.ts';
+import { minute, printable } from '../terminal/text-table.ts';
+import { createReadStream } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
+import { messageOf } from '@research-mirror/runtime/message';
+
+type SubmitOptions = Options<'noWait' | 'json' | 'demo', 'id' | 'user' | 'data' | 'key'>;
+
+/** Bytes: more than the database takes (1 MiB), so that it is the one to say so. */
+const MOST = 4 * 1024 * 1024;
+
+/** @param given the text itself, `@file`, or `-` for standard input @throws UsageError; the signal's reason */
+async function readData(given: string, signal: AbortSignal): Promise<string> {
+  if (given !== '-' && !given.startsWith('@')) return given;
+  const source = given === '-' ? 'standard input' : given.slice(1);
+  const from = given === '-' ? { fd: 0, autoClose: false } : {};
+  try {
+    const reading = buffer(createReadStream(source, { ...from, end: MOST }));
+    // A terminal nobody types at keeps its read for ever: who interrupts the program does not wait for it.
+    const bytes = await Promise.race([reading, untilAborted(signal)]);
+    signal.throwIfAborted();
+    if (bytes === undefined || bytes.length > MOST) throw new RangeError('it has more than 4 MiB');
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UsageError(`--data: ${source} can't be read: ${messageOf(error)}`);
+  }
+}
+
+export async function submitAction(
+  shell: Shell,
+  operation: string,
+  options: SubmitOptions,
+): Promise<ExitCode> {
+  const request = await readRequest(shell, operation, options);
+  const config = loadConfig(shell.env, 'database');
+  if (!config.submit.enabled) throw new Unusable('submissions are off: MIRROR_SUBMIT=off');
+  const { demo = false } = options;
+  // With an account configured it is that one's mirror that is meant, whatever else runs.
+  const which = demo ? 'demo' : config.service === undefined ? 'likely' : 'own';
+  const asked = demo ? { ...config, service: undefined } : config;
+  return onMirror(shell, 'submit', { which, config: asked }, (mirror) =>
+    submit(shell, mirror, request, options),
+  );
+}
+
+async function readRequest(
+  shell: Shell,
+  operation: string,
+  { id, user, data, key }: SubmitOptions,
+): Promise<SubmitRequest> {
+  chooseFrom(OPERATION_NAMES, operation, 'there is no operation');
+  if (data === undefined && !TARGETED_OPERATIONS.includes(operation)) {
+    throw new UsageError(
+      `--data: ${operation} has no other target than its payload, and an empty one may cost credits all the same; --data '{}' sends it on purpose`,
+    );
+  }
+  if (user !== undefined) readUserId(user, '--user: ');
+  const payload = checkPayload(await readData(data ?? '{}', shell.signal));
+  return { operation, payload, target: id, userId: user, idempotencyKey: key };
+}
+
+async function submit(
+  shell: Shell,
+  { config, db, direct }: Mirror,
+  request: SubmitRequest,
+  { noWait = false, json = false }: SubmitOptions,
+): Promise<ExitCode> {
+  const tell = (text: string): unknown => shell.err.write(shell.scrubber.scrub(`${text}\n`));
+  const progress = new Progress(shell);
+  let id: string | undefined;
+  let result: SubmitResult;
+  try {
+    result = await submitOperation({
+      ...workOptions(shell, config),
+      config,
+      db,
+      direct,
+      request,
+      wait: !noWait,
+      onQueued: (queued) => {
+        id = queued;
+      },
+      onProgress: (each) => progress.show(shell.scrubber.scrub(submittingLine(each))),
+    });
+  } catch (error) {
+    if (error instanceof SubmitRefused && error.wrong) {
+      // Nothing that was typed is wrong, and nothing else that could be typed would be right.
+      if (!(await knowsAnAccount(db))) {
+        throw new Unusable(
+          'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
+        );
+      }
+      throw new UsageError(error.message);
+    }
+    if (id === undefined) throw error;
+    progress.end();
+    tell(await whereItStays(db, id));
+    if (isStopped(error)) return EXIT.INTERRUPTED;
+    throw error;
+  } finally {
+    progress.end();
+  }
+  const { submission, stuck } = result;
+  const held = submission.state === 'held' ? (await currentHold(db))?.why : undefined;
+  const text = json ? submissionJson(submission, { stuck: stuck ?? null }) : responseText(submission);
+  if (text !== undefined) say(shell, text);
+  tell(
+    stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`,
+  );
+  return noWait ? EXIT.DONE : codeOf(result);
+}
+
+async function knowsAnAccount(db: Db): Promise<boolean> {
+  const accounts = await db.state.selectFrom('account').select('_user_id').limit(1).execute();
+  return accounts.length > 0;
+}
+
+/** What becomes of a submission that is not waited for any more. */
+async function whereItStays(db: Db, id: string): Promise<string> {
+  const submission = await findSubmission(db, id).catch(() => undefined);
+  const look = `"research-mirror submissions list --show ${id}" tells what came of it`;
+  if (submission?.state === 'queued') {
+    return `submission ${id} stays queued: "research-mirror submissions cancel ${id}" takes it back`;
+  }
+  return submission === undefined || !isFinal(submission)
+    ? `submission ${id} may be on its way: ${look}`
+    : endLine(submission, undefined);
+}
+
+function codeOf({ submission: { state } }: SubmitResult): ExitCode {
+  if (state === 'accepted') return EXIT.DONE;
+  if (state === 'rejected' || state === 'cancelled') return EXIT.NO;
+  return state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;
+}
+
+/**
+ * Checks a payload as somebody gave it: a JSON object without a field that occurs twice, of which Postgres would
+ * silently keep the last.
+ * @returns the same text: it is never printed anew, so that no digit is lost
+ * @throws UsageError
+ */
+export function checkPayload(text: string): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`--data: is no JSON: ${messageOf(error)}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new UsageError("--data: must be a JSON object, such as '{}'");
+  }
+  const twice = repeatedField(text);
+  if (twice !== undefined)
+    throw new UsageError(`--data: the field ${JSON.stringify(twice)} stands twice in an object`);
+  return text;
+}
+
+/** The first name that an object of the JSON text has twice. @param text that JSON.parse has accepted */
+export function repeatedField(text: string): string | undefined {
+  const objects: Set<string>[] = [];
+  for (const [token, name] of text.matchAll(/"((?:[^"\\]|\\.)*)"\s*:|"(?:[^"\\]|\\.)*"|[{}]/gs)) {
+    if (token === '{') objects.push(new Set());
+    else if (token === '}') objects.pop();
+    else if (name !== undefined) {
+      const field = JSON.parse(`"${name}"`) as string;
+      const names = objects.at(-1);
+      if (names?.has(field) === true) return field;
+      names?.add(field);
+    }
+  }
+  return undefined;
+}
+
+export function submittingLine({ id, state, error }: StoredSubmission): string {
+  if (state === 'sending') return `submission ${id}: being sent`;
+  // Of one that is queued it says what it waits for, where that is not its turn.
+  return `submission ${id}: queued${error === null ? '' : `; ${printable(error)}`}`;
+}
+
+/**
+ * How a submission ended, in one line.
+ * @param held why it is held, where it is
+ */
+export function endLine(submission: StoredSubmission, held: string | undefined): string {
+  const { id, state, responseStatus, error, conclusiveAt } = submission;
+  const what = `submission ${id}`;
+  const answer = responseStatus === null ? '' : ` (${responseStatus})`;
+  const why = error === null ? '' : `: ${printable(error)}`;
+  switch (state) {
+    case 'accepted':
+      return `${what}: accepted${answer}`;
+    case 'rejected':
+      return `${what}: rejected${answer}${why}`;
+    case 'unknown': {
+      const from =
+        conclusiveAt === null ? '' : `; from ${minute(conclusiveAt)} UTC on, what the service lists tells`;
+      return `${what}: outcome unknown${answer}${why}. Never retry: it may have taken effect${from}`;
+    }
+    case 'cancelled':
+      return `${what}: cancelled`;
+    case 'held':
+      return `${what}: held: ${held ?? 'the database was restored or copied'}; "research-mirror submissions release" sends it`;
+    case 'queued':
+    case 'sending':
+      return `${what}: ${state}`;
+  }
+}
+
+/** The answer's body as the service sent it; undefined where there is none. */
+export function responseText({ response }: StoredSubmission): string | undefined {
+  if (response === null) return undefined;
+  // A body that is no JSON is kept as a JSON string.
+  return response.startsWith('"') ? (JSON.parse(response) as string) : response;
+}
+
+/** As a JSON object; the response stands in it as it came, digit by digit. */
+export function submissionJson({ response, ...rest }: StoredSubmission, more: object = {}): string {
+  const text = JSON.stringify({ ...rest, ...more });
+  return `${text.slice(0, -1)},"response":${response ?? 'null'}}`;
+}

@@ -1,0 +1,323 @@
+import { liveAmong, liveRows } from '../mirror/live-rows.ts';
+import { readScope } from '../mirror/scope-store.ts';
+import { suspectsAmong } from '../mirror/suspect-store.ts';
+import {
+  collection,
+  type CollectionName,
+  type ListCollection,
+  type Scope,
+  scopeName,
+} from '../model/collections.ts';
+import { RequestRefused } from '../model/errors.ts';
+import { type Item, stateOf } from '../model/page.ts';
+import type { Db } from '../postgres/db.ts';
+import type { Exchange } from '../service/api.ts';
+import { PRIORITY } from '../service/rate-groups.ts';
+import { type AskedPage, askPage, type PageAsk } from '../sync/ask-page.ts';
+import type { ReadingContext } from '../sync/reading-context.ts';
+import { beginFull } from '../walk/full.ts';
+import { readMemory, type ScopeMemory } from '../walk/memory.ts';
+import { limitToAsk } from '../walk/page-limit.ts';
+import { beginConfirm } from '../walk/refresh.ts';
+import { step } from '../walk/step.ts';
+import type { End, Step, WalkAnswer } from '../walk/walk.ts';
+import { compareItems, type StorageRules, type UnequalItem } from './compare-rows.ts';
+
+/** Rows that are read a second time, at most: what is remembered of each takes some 200 bytes. */
+const READ_AGAIN = 100_000;
+/** Discrepancies of a collection that are listed one by one, at most; all are counted. */
+export const MOST_LISTED = 1_000;
+
+/** A scope of the service and of the mirror. */
+export interface ScopeVerification {
+  readonly context: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock' | 'keys'>;
+  readonly db: Db;
+  readonly scope: Scope;
+  readonly rules: StorageRules;
+  readonly signal: AbortSignal;
+  readonly tally: VerifiedCollection;
+  /** Keys of the rows whose pages alone are read; undefined: everything is. */
+  readonly sample: readonly string[] | undefined;
+  /** Called with the keys of each page of the first reading. */
+  readonly onPage: (keys: readonly string[]) => void;
+  /** Lets the mirror catch up with the service before unequal rows are read again; undefined: it stays as it is. */
+  readonly catchUp: (() => Promise<void>) | undefined;
+}
+
+type Kind = UnequalItem['kind'];
+
+/**
+ * Compares one scope with the service: its pages, and the mirror's live rows that should have been on them. A row that
+ * was not equal is a suspect, and is read again on both sides: what the first reading said counts only where the second
+ * one says the same. Nothing is stored.
+ * @throws RequestRefused where the service can't be read to the end; what requests throw; the signal's reason
+ */
+export async function verifyScope(verification: ScopeVerification): Promise<void> {
+  const { db, scope, tally, sample, onPage, catchUp } = verification;
+  const suspects = new Map<string, UnequalItem>();
+  for await (const { items, keys, rows, unequal } of readBoth(verification, sample)) {
+    tally.items += items;
+    if (sample === undefined) tally.rows += rows;
+    for (const found of unequal) {
+      const isSuspect = !isExplained(found.kind);
+      // What differs is told as the second reading sees it.
+      if (isSuspect && suspects.size < READ_AGAIN) suspects.set(nameOf(found), { ...found, fields: [] });
+      else {
+        tally[found.kind] += 1;
+        if (isSuspect) tally.readOnce += 1;
+      }
+    }
+    onPage(keys);
+  }
+  if (suspects.size === 0) return;
+  await catchUp?.();
+  const keyed = [...suspects.values()].flatMap(({ key }) => key ?? []);
+  // An item without key comes again only where everything does, or the whole sample.
+  const cover = keyed.length === suspects.size ? keyed : sample && [...sample, ...keyed];
+  const again = new Map<string, UnequalItem>();
+  for await (const { unequal } of readBoth(verification, cover)) {
+    for (const found of unequal) if (suspects.has(nameOf(found))) again.set(nameOf(found), found);
+  }
+  const deletions = await suspectsAmong(db, scope, [...suspects.keys()]);
+  for (const [name, first] of suspects) {
+    const second = again.get(name);
+    const { kind, note } = verdict(first, second, deletions.get(name));
+    tally[kind] += 1;
+    // So that certain ones find room behind `changed` ones.
+    const room = kind === 'changed' ? MOST_LISTED : 2 * MOST_LISTED;
+    if (isExplained(kind) || tally.discrepancies.length >= room) continue;
+    const key = first.key === '' ? scope.userId : first.key;
+    const fields = kind === 'different' ? (second?.fields ?? []) : [];
+    tally.discrepancies.push({ kind, list: scope.parent, key, fields, note });
+  }
+}
+
+/** What a page, or a batch of the mirror's live rows, shows. */
+interface Shown {
+  /** Items that no page has shown before. */
+  readonly items: number;
+  readonly keys: readonly string[];
+  /** Live rows. */
+  readonly rows: number;
+  readonly unequal: readonly UnequalItem[];
+}
+
+type Compare = (items: readonly Item[]) => Promise<Shown>;
+
+/**
+ * Reads both sides once.
+ * @param keys undefined: everything is read; else as few pages as show them
+ */
+async function* readBoth(
+  of: ScopeVerification,
+  keys: readonly string[] | undefined,
+): AsyncGenerator<Shown, undefined> {
+  const { context, db, scope, rules, signal } = of;
+  const isSingle = collection(scope.collection).kind === 'single';
+  const seen = context.keys.open();
+  const compare: Compare = async (items) => {
+    const unequal = await compareItems(db, scope, items, rules);
+    const byName = new Map(unequal.map((each) => [nameOf(each), each]));
+    const itemKeys = items.flatMap(({ key }) => key ?? []);
+    const names = [...new Set([...itemKeys, ...byName.keys()])];
+    const fresh = names.filter((name) => seen.keep(name, '') === undefined);
+    const found = fresh.flatMap((name) => byName.get(name) ?? []);
+    const rows = isSingle && found.every(({ kind }) => kind === 'different') ? 1 : 0;
+    return { items: fresh.length, keys: itemKeys, rows, unequal: found };
+  };
+  try {
+    const isCovered = yield* readPages(of, keys, compare);
+    if (seen.lost) throw new Error('there is no room, in memory or on disk, for the keys that were read');
+    if (!isCovered || isSingle) return;
+    const live = keys === undefined ? liveRows(db, scope) : [await liveAmong(db, scope, keys)];
+    for await (const rows of live) {
+      signal.throwIfAborted();
+      const unseen = rows.filter(({ key }) => !seen.has(key));
+      const extra = { kind: 'extra', source: undefined, fields: [], stale: false } as const;
+      const unequal = unseen.map(({ key, changeId: row }) => ({ ...extra, key, row }));
+      yield { items: 0, keys: [], rows: rows.length, unequal };
+    }
+  } finally {
+    seen.close();
+  }
+}
+
+/**
+ * A list in key order says where keys are. In any other one a sample is one page after each of its rows.
+ * @returns whether the service has none of the keys that were on no page
+ */
+async function* readPages(
+  of: ScopeVerification,
+  keys: readonly string[] | undefined,
+  compare: Compare,
+): AsyncGenerator<Shown, boolean> {
+  const { context, db, scope, sample } = of;
+  const list = collection(scope.collection);
+  if (list.kind === 'single') {
+    const waiting = { signal: new AbortController().signal, stop: of.signal, onExchange: counted(of) };
+    const asked = { path: list.path(), route: list.route, priority: PRIORITY.FULL, ...waiting };
+    const { source, fields } = await context.source.object(asked);
+    yield await compare([{ source, state: stateOf(fields), key: '', problem: undefined }]);
+    return true;
+  }
+  let memory = readMemory((await readScope(db, scope))?.memory ?? {}, list.keyType);
+  const now = context.clock.now();
+  if (keys !== undefined) {
+    const confirmed = yield* walk(of, list, beginConfirm(memory, { keys, now }), compare);
+    const { outcome } = confirmed.end;
+    if (outcome === 'complete' || outcome === 'reached') return true;
+    memory = confirmed.memory;
+    if (sample !== undefined && outcome === 'full-needed') {
+      const limit = limitToAsk(memory.limit, memory.limit.value);
+      for (const cursor of sample) {
+        // It is refused where the row before it is gone at the service.
+        const { page } = await ask(of, list, { type: 'page', cursor, limit });
+        if (page !== undefined) yield await compare(page.items);
+      }
+      return false;
+    }
+  }
+  const full = beginFull(memory, { liveRows: await context.store.liveRows(scope), now });
+  const { end } = yield* walk(of, list, full, compare);
+  // A list that the service does not know has no items.
+  if (end.outcome === 'complete' || (scope.parent !== '' && end.status === 404)) return true;
+  throw new RequestRefused(`${scopeName(scope)}: ${end.reason ?? 'could not be read'}`, end.status ?? 0);
+}
+
+/** Walks on a copy of the scope's memory: the mirror's own walks are not affected. */
+async function* walk(
+  of: ScopeVerification,
+  list: ListCollection,
+  begun: Step,
+  compare: Compare,
+): AsyncGenerator<Shown, { readonly end: End; readonly memory: ScopeMemory }> {
+  const { store, clock } = of.context;
+  let { walk: walked, memory, ask: next } = begun;
+  while (next.type !== 'end') {
+    const answer: WalkAnswer & Pick<AskedPage, 'page'> =
+      next.type === 'page'
+        ? await ask(of, list, next)
+        : { type: 'predecessor', key: await store.predecessor(of.scope, next.direction, next.of, next.nth) };
+    ({ walk: walked, memory, ask: next } = step(walked, memory, answer, clock.now()));
+    if (answer.page === undefined) continue;
+    const shown = await compare(answer.page.items);
+    yield shown;
+    // Rows that the mirror lacks are more than it had when the walk began: too many items are a circle.
+    const missing = shown.unequal.filter(({ kind }) => kind === 'missing').length;
+    memory = { ...memory, rows: memory.rows + missing };
+  }
+  return { end: next, memory };
+}
+
+function ask(of: ScopeVerification, list: ListCollection, asked: PageAsk): Promise<AskedPage> {
+  const { context, scope, signal } = of;
+  signal.throwIfAborted();
+  const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
+  const reading = { collection: list, scope, priority: PRIORITY.FULL, signal, broken };
+  return askPage(context, asked, { ...reading, onExchange: counted(of) });
+}
+
+function counted({ tally }: ScopeVerification): (exchange: Exchange) => void {
+  return ({ status }) => {
+    tally.requests += 1;
+    if (status === 429) tally.rateLimited += 1;
+  };
+}
+
+/** By what an item is known again: its key, else its content. The account's own row has the key ''. */
+function nameOf({ key, source }: Pick<UnequalItem, 'key' | 'source'>): string {
+  return key ?? `without key: ${source ?? ''}`;
+}
+
+/** The mirror is right to have no row of it. */
+function isExplained(kind: Kind | 'changed'): kind is 'quarantined' | 'forgotten' {
+  return kind === 'quarantined' || kind === 'forgotten';
+}
+
+/**
+ * What two readings say together: only what both say of the same item and the same version of the row counts. A
+ * mirror that stays behind its service looks the same twice: it is different. A mirror that caught up between the
+ * readings, or a service that changed meanwhile, does not.
+ * @param second undefined: equal, or gone on both sides
+ * @param deletion that the mirror suspects: it waits for the second proof, or has it
+ */
+export function verdict(
+  first: UnequalItem,
+  second: UnequalItem | undefined,
+  deletion: 'waiting' | 'proven' | undefined,
+): { readonly kind: Kind | 'changed'; readonly note: string } {
+  if (second === undefined) return { kind: 'changed', note: `${first.kind} at first, equal when read again` };
+  const { kind } = second;
+  if (isExplained(kind)) return { kind, note: '' };
+  if (deletion === 'waiting')
+    return { kind: 'changed', note: 'the mirror has it in doubt, and waits for a second proof' };
+  if (first.kind !== kind || first.source !== second.source || first.row !== second.row)
+    return { kind: 'changed', note: 'read twice, with two answers' };
+  const held = '; its deletion is proven, and held back ("research-mirror status" says by what)';
+  const notes = {
+    missing: `${first.row === undefined ? 'no row' : 'marked deleted'} in the mirror`,
+    extra: `the service does not have it${deletion === 'proven' ? held : ''}`,
+    different: second.stale ? 'Postgres refuses its newest version: mirror.stale_rows says why' : '',
+  };
+  return { kind, note: notes[kind] };
+}
+
+export interface Discrepancy extends Pick<UnequalItem, 'key' | 'fields'> {
+  /**
+   * What is known of a row after both sides were read twice:
+   * - `missing`: the service has it, the mirror has not, or has it marked deleted
+   * - `extra`: the mirror has it live, the service does not have it
+   * - `different`: both have it, and not the same
+   * - `changed`: nothing certain: a side changed while they were read, or the mirror suspects the row's deletion, and
+   *   waits for the second proof
+   */
+  readonly kind: 'missing' | 'extra' | 'different' | 'changed';
+  /** The list that the row belongs to; '' outside lists. */
+  readonly list: string;
+  /** More, for people; '' where there is nothing more. */
+  readonly note: string;
+}
+
+/** How one collection of one account compares; it is counted on while the collection is read. */
+export interface VerifiedCollection extends Record<
+  Discrepancy['kind'] | 'requests' | 'rateLimited' | 'milliseconds',
+  number
+> {
+  readonly userId: string;
+  readonly collection: CollectionName;
+  /** How many rows were chosen, whose pages alone were read; null: all of them were. */
+  readonly sample: number | null;
+  /** What the first reading is expected to take, at the rate that the account has. */
+  readonly estimate: { readonly requests: number; readonly seconds: number };
+  /** Items that the service has; of a sample those that were compared. */
+  items: number;
+  /** Live rows of the mirror. */
+  rows: number;
+  /** Items of the service that can't be mirrored: they are in quarantine. */
+  quarantined: number;
+  /** Items of the service that were erased here on request, and are kept out. */
+  forgotten: number;
+  /** How many of all these were read only once, since there are too many. */
+  readOnce: number;
+  /** The first 1,000; `changed` ones last. */
+  discrepancies: Discrepancy[];
+  /** Why it could not be read to its end; null when it was. */
+  error: string | null;
+}
+
+/** How far a collection is read; a daemon of an older version gives no estimate. */
+export type VerifyProgress = Pick<VerifiedCollection, 'userId' | 'collection' | 'items'> &
+  Partial<Pick<VerifiedCollection, 'estimate'>>;
+
+/** A verification that has not taken place. */
+export function notVerified(
+  userId: string,
+  collection: CollectionName,
+  error: string | null,
+  estimate = { requests: 0, seconds: 0 },
+  sample: number | null = null,
+): VerifiedCollection {
+  const counts = { items: 0, rows: 0, missing: 0, extra: 0, different: 0, changed: 0 };
+  const others = { quarantined: 0, forgotten: 0, readOnce: 0, requests: 0, rateLimited: 0, milliseconds: 0 };
+  return { userId, collection, sample, estimate, ...counts, ...others, discrepancies: [], error };
+}

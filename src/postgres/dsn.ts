@@ -1,0 +1,148 @@
+import { Unusable } from '@research-mirror/runtime/errors';
+import { messageOf } from '@research-mirror/runtime/message';
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { ConnectionOptions } from 'node:tls';
+import { parse } from 'pg-connection-string';
+import { SSL_MODES, TLS_PARAMETERS, type TlsParameters, variableOf } from '../config/urls.ts';
+
+/** `PG*` variables by name. */
+export type PgVariables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads a `postgres://` URL as libpq does: the variables fill what it leaves out, and the driver reads none itself. A
+ * host that begins with a slash is a socket's folder, which has no TLS. `options` begin the server's session.
+ * @throws Unusable; the message has no URL, which may contain a password
+ */
+export function readDsn(url: string, variables: PgVariables) {
+  const [base = '', query] = url.split(/\?(.*)/s);
+  const parameters = new URLSearchParams(query);
+  // Of several, libpq takes the last one.
+  const tls: TlsParameters = Object.fromEntries(
+    TLS_PARAMETERS.map((name) => [name, parameters.getAll(name).at(-1) ?? variables[variableOf(name)]]),
+  );
+  // The driver would read them in another way than libpq.
+  for (const name of TLS_PARAMETERS) parameters.delete(name);
+  const rest = parameters.toString().replaceAll('+', '%20');
+  let parsed: ReturnType<typeof parse>;
+  try {
+    parsed = parse(`${base}?${rest}`);
+  } catch {
+    throw new Unusable('DATABASE_URL can’t be read as a URL: postgres://user:password@host:5432/database');
+  }
+  const given = (value: string | null | undefined, variable: string): string | undefined =>
+    [value, variables[variable]].find((text) => typeof text === 'string' && text !== '') ?? undefined;
+  const host = given(parsed.host, 'PGHOST') ?? 'localhost';
+  const timeout = Number(given(parameters.get('connect_timeout'), 'PGCONNECT_TIMEOUT') ?? 0);
+  return {
+    host,
+    port: Number(given(parsed.port, 'PGPORT') ?? 5432),
+    user: given(parsed.user, 'PGUSER'),
+    password: given(parsed.password, 'PGPASSWORD'),
+    database: given(parsed.database ?? parameters.get('dbname'), 'PGDATABASE'),
+    application_name: given(parameters.get('application_name'), 'PGAPPNAME'),
+    connectionTimeoutMillis: timeout > 0 ? Math.max(2, timeout) * 1_000 : undefined,
+    options: given(parameters.get('options'), 'PGOPTIONS'),
+    tls: host.startsWith('/') ? { sslmode: 'disable' } : tls,
+  };
+}
+
+/**
+ * The user that libpq takes where none is given.
+ * @param name reads the name of this process's user; fails for a user ID without one, as in containers
+ * @throws Unusable
+ */
+export function systemUser(name: () => string = () => userInfo().username): string {
+  try {
+    return name();
+  } catch {
+    throw new Unusable(
+      `the database's user is not known, since user ID ${process.getuid?.() ?? ''} has no name on this machine: ` +
+        'put the user into DATABASE_URL, or set PGUSER',
+    );
+  }
+}
+
+/** Modes in which a connection in plain text may be the result. */
+const WEAK = new Set(['disable', 'allow', 'prefer']);
+
+export type Tls = false | ConnectionOptions;
+
+/**
+ * libpq's meaning of `sslmode` (its manual, "SSL Support"), which is not the driver's:
+ * - disable, allow (plain first), prefer (TLS first; the default): no protection against anybody in between
+ * - require: TLS without a check; where a root certificate is given, or lies in `~/.postgresql/root.crt`, as
+ *   verify-ca
+ * - verify-ca checks the authority, verify-full the host's name, too. `sslrootcert=system`: the authorities that Node
+ *   knows. Without a root certificate verify-full uses those (NODE_EXTRA_CA_CERTS adds some); libpq refuses then.
+ * @returns what to try, and what to try when the server refuses that; false: plain text
+ * @throws Unusable for files that can't be read, and for values that libpq does not know
+ */
+export function tlsWays(parameters: TlsParameters): readonly [first: Tls, otherwise?: Tls] {
+  const { sslrootcert, sslmode = sslrootcert === 'system' ? 'verify-full' : 'prefer' } = parameters;
+  const mode = oneOf(SSL_MODES, 'sslmode', sslmode);
+  if (isDirect(parameters) && WEAK.has(mode)) {
+    throw new Unusable(
+      'sslnegotiation=direct in DATABASE_URL needs sslmode=require, verify-ca or verify-full',
+    );
+  }
+  if (mode === 'disable') return [false];
+  const identity = {
+    cert: contentOf('sslcert', parameters),
+    key: contentOf('sslkey', parameters),
+    passphrase: parameters.sslpassword,
+    // libpq's least version is TLS 1.2, as Node's.
+    minVersion: versionOf('ssl_min_protocol_version', parameters),
+    maxVersion: versionOf('ssl_max_protocol_version', parameters),
+  };
+  const unchecked = { ...identity, rejectUnauthorized: false };
+  if (mode === 'allow') return [false, unchecked];
+  if (mode === 'prefer') return [unchecked, false];
+  if (mode === 'no-verify') return [unchecked];
+  const root = { sslrootcert: sslrootcert ?? ownRoot() };
+  const ca = sslrootcert === 'system' ? undefined : contentOf('sslrootcert', root);
+  const checked = { ...identity, ca, crl: contentOf('sslcrl', parameters) };
+  if (mode === 'verify-full') return [checked];
+  // Checks the chain, and not the name.
+  if (ca !== undefined) return [{ ...checked, checkServerIdentity: () => undefined }];
+  if (mode === 'require') return [unchecked];
+  throw new Unusable(
+    'sslmode=verify-ca in DATABASE_URL needs sslrootcert, the file of the authority’s certificate',
+  );
+}
+
+/** Whether TLS begins at once, without the server being asked for it in plain text. */
+export function isDirect({ sslnegotiation = 'postgres' }: TlsParameters): boolean {
+  return oneOf(['postgres', 'direct'], 'sslnegotiation', sslnegotiation) === 'direct';
+}
+
+function versionOf(name: keyof TlsParameters, { [name]: value = '' }: TlsParameters) {
+  return value === '' ? undefined : oneOf(['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'], name, value);
+}
+
+function oneOf<const T extends string>(known: readonly T[], name: string, value: string): T {
+  const found = known.find((each) => each === value);
+  if (found !== undefined) return found;
+  const given = JSON.stringify(value.slice(0, 40));
+  throw new Unusable(`${name} has no value ${given} (DATABASE_URL, PG…): take ${known.join(', ')}`);
+}
+
+/** The root certificate that a user has for all servers; undefined also for one who has neither HOME nor a name. */
+function ownRoot(): string | undefined {
+  try {
+    const file = join(homedir(), '.postgresql', 'root.crt');
+    return existsSync(file) ? file : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function contentOf(name: keyof TlsParameters, { [name]: file }: TlsParameters): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Unusable(`the file that ${name} in DATABASE_URL names can't be read: ${messageOf(error)}`);
+  }
+}

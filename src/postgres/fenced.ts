@@ -1,0 +1,330 @@
+import { systemClock } from '@research-mirror/runtime/clock';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { Mutex } from '@research-mirror/runtime/mutex';
+import { RemoteClock } from '@research-mirror/runtime/remote-clock';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import {
+  AccountRetired,
+  ClockStepped,
+  DatabaseWentBack,
+  LeaseLost,
+  OutcomeUnknown,
+} from '../model/errors.ts';
+import { beginChangeIds, endChangeIds } from './change-ids.ts';
+import { moveWithClock, wordsOfStep } from './clock-step.ts';
+import type { Db } from './db.ts';
+import { hasNewTimeline, type KnownNodes, nodeExpression, type ServerNode, withNode } from './fingerprint.ts';
+
+/** What this process knows to be committed for an account, under whatever fence. */
+interface KnownCommit {
+  /** `account.change_id`: it rises only, so what is there later is at least this. */
+  readonly changeId: bigint;
+  /** `account.created_at`: an account whose data were removed may be made again, and begins anew. */
+  readonly createdAt: number;
+  /** When it was last noticed that the database went back, as text. */
+  readonly recovery: string | null;
+}
+
+const commits = new WeakMap<Kysely<unknown>, Map<string, KnownCommit>>();
+
+/**
+ * The last commit known for the account that was made at `createdAt`. It outlives the fence: a database that goes away is what costs an owner its
+ * fence, and may come back as an older one. By pool, since a process may work with several databases.
+ */
+function knownCommit(db: Db, userId: string, createdAt: number): KnownCommit | undefined {
+  const known = commits.get(db.kysely)?.get(`${db.schema}/${userId}`);
+  return known?.createdAt === createdAt ? known : undefined;
+}
+
+function rememberCommit(db: Db, userId: string, commit: KnownCommit): void {
+  let ofPool = commits.get(db.kysely);
+  if (ofPool === undefined) commits.set(db.kysely, (ofPool = new Map()));
+  ofPool.set(`${db.schema}/${userId}`, commit);
+}
+
+/** What an owner knows of its account's row from its own transactions. */
+interface Ownership {
+  /**
+   * Lets one transaction begin at a time. Else they would wait in Postgres for the lock on the account's row, each on
+   * a connection and against the bound on a statement, which several pages of megabytes reach together.
+   */
+  readonly line: Mutex;
+  /**
+   * `change_id` as committed last under this fence; two where nobody knows whether that commit took place; undefined
+   * before the first.
+   */
+  changeIds: readonly bigint[] | undefined;
+  /** As of the first transaction. */
+  installation: Installed | undefined;
+  /** The database's, as its transactions saw it. */
+  readonly clock: RemoteClock;
+  /** Why this fence writes nothing more. */
+  over: LeaseLost | undefined;
+}
+
+interface Installed {
+  readonly nodes: KnownNodes;
+  readonly floor: bigint;
+  /** When it was last noticed that the database went back, as text. */
+  readonly recovery: string | null;
+  /** What this process had committed under an earlier fence is not there any more, and nobody has noticed that yet. */
+  readonly wentBack: boolean;
+}
+
+const ownerships = new WeakMap<Fence, Ownership>();
+
+/** What the fence's statement answers. */
+interface FenceRow {
+  readonly micros: string;
+  readonly changeId: string;
+  readonly createdAt: Date;
+  readonly node: ServerNode;
+}
+
+/**
+ * Runs `work` in a transaction that may write for the fence's account (invariant 9): its first statement locks the
+ * account's row under this owner and token, reads the database's time, and has what follows planned without values
+ * (`PLANNED_WITHOUT_VALUES`). A takeover waits for the lock, or has happened and leaves no row; a plain check, or one
+ * inside a later statement, lets a stale owner commit (test/integration/postgres/lease.test.ts). The transaction's
+ * bounds (database.ts) end an owner that hangs.
+ *
+ * The same statement finds out whether the database went back under its owner (invariant 4): then a server writes
+ * another timeline, or the account's `change_id`, which nobody else moves, is not the one that this owner committed
+ * last. An owner's first transaction compares with what this process committed under earlier fences. Round trips:
+ * fence, commit, and those of `work`; two more the first time.
+ *
+ * And whether the database's clock stepped since this owner's last transaction: then the account's stored moments are
+ * moved with it, and the owner's time is over, since it remembers moments, too.
+ * @param work gets the transaction, the time by the database's clock, and what `read` gave
+ * @param read is sent with the fence, and takes no round trip of its own: it runs behind the lock, and only reads
+ * @param monotonic milliseconds; bounds a transaction that takes change IDs
+ * @param steps `pass`: a step of the clock ends nothing, since `work` compares no moments
+ * @throws LeaseLost, DatabaseWentBack, nothing written; ClockStepped, nothing of `work`; OutcomeUnknown, where the
+ *   commit was not answered; DatabaseUnavailable, nothing written; errors of `work`
+ */
+export async function fenced<T, R = undefined>(
+  db: Db,
+  fence: Fence,
+  work: (trx: Db, now: Date, read: R) => Promise<T>,
+  monotonic: () => number = () => systemClock.monotonic(),
+  read?: (trx: Db) => Promise<R>,
+  steps: 'end' | 'pass' = 'end',
+): Promise<T> {
+  const ownership = ownershipOf(fence);
+  return ownership.line.run(async () => {
+    const { over } = ownership;
+    if (over !== undefined && !(over instanceof ClockStepped && steps === 'pass')) throw over;
+    try {
+      return await inTransaction(db, fence, ownership, work, monotonic, read, steps);
+    } catch (error) {
+      if (error instanceof DatabaseWentBack || error instanceof ClockStepped) ownership.over = error;
+      throw error;
+    }
+  });
+}
+
+/** When it was last noticed that the database went back, as of this owner's first transaction. */
+export function recoveryKnownTo(fence: Fence): string | null {
+  return ownershipOf(fence).installation?.recovery ?? null;
+}
+
+function ownershipOf(fence: Fence): Ownership {
+  const known = ownerships.get(fence);
+  if (known !== undefined) return known;
+  const made: Ownership = {
+    line: new Mutex(),
+    clock: new RemoteClock(),
+    changeIds: undefined,
+    installation: undefined,
+    over: undefined,
+  };
+  ownerships.set(fence, made);
+  return made;
+}
+
+/** Tokens only rise: a lower one than this owner's shows that its takeover is lost. */
+async function whyNotOwner(trx: Db, { userId, token }: Fence): Promise<LeaseLost> {
+  const { rows } = await trx.sql<{ gone: boolean; free: boolean; retired: boolean }>`
+    select token < ${token}::bigint as gone, owner is null as free, state = 'retired' as retired
+    from ${trx.stateTable('account')} where _user_id = ${userId}`;
+  if (rows[0]?.retired === true) return new AccountRetired(userId);
+  const why = rows[0]?.free === true ? 'was taken from this process' : 'has another owner now';
+  return rows[0]?.gone === true
+    ? new DatabaseWentBack(`account ${userId}: that this process took it is not there any more`, 'commits')
+    : new LeaseLost(`account ${userId} ${why}: this process writes nothing more for it`);
+}
+
+async function inTransaction<T, R>(
+  db: Db,
+  fence: Fence,
+  ownership: Ownership,
+  work: (trx: Db, now: Date, read: R) => Promise<T>,
+  monotonic: () => number,
+  read: ((trx: Db) => Promise<R>) | undefined,
+  steps: 'end' | 'pass',
+): Promise<T> {
+  const node = await nodeExpression(db);
+  /** The account before and after, once only the commit is left. */
+  let moved: { readonly from: KnownCommit; readonly to: KnownCommit } | undefined;
+  try {
+    const done = await db.transaction(async (trx) => {
+      const askedAt = systemClock.monotonic();
+      const locked = trx.sql<FenceRow>`
+        select (extract(epoch from clock_timestamp()) * 1000000)::bigint as micros, change_id as "changeId",
+          created_at as "createdAt", ${node} as node, ${PLANNED_WITHOUT_VALUES}
+        from ${trx.stateTable('account')}
+        where _user_id = ${fence.userId} and owner = ${fence.owner} and token = ${fence.token}
+        for no key update`;
+      const reading = read?.(trx);
+      // Whatever became of it: without the fence it does not matter.
+      reading?.catch(() => {});
+      const [row] = (await locked).rows;
+      const answeredAt = systemClock.monotonic();
+      if (row === undefined) throw await whyNotOwner(trx, fence);
+      const from = BigInt(row.changeId);
+      const createdAt = row.createdAt.getTime();
+      ownership.installation ??= await installationOf(
+        trx,
+        row.node,
+        from,
+        knownCommit(db, fence.userId, createdAt),
+      );
+      const { nodes, floor, recovery, wentBack } = ownership.installation;
+      if (hasNewTimeline(nodes, row.node)) {
+        throw new DatabaseWentBack('a standby took over, or a backup was restored', 'timeline');
+      }
+      if (ownership.changeIds === undefined ? wentBack : !ownership.changeIds.includes(from)) {
+        throw new DatabaseWentBack(
+          `account ${fence.userId}: what this process committed last is not there any more`,
+          'commits',
+        );
+      }
+      const before = { changeId: from, createdAt, recovery };
+      const now = new Date(Number(row.micros) / 1000);
+      if (steps === 'end') {
+        const look = [now.getTime(), askedAt, answeredAt] as const;
+        const steppedBy = ownership.clock.stepAt(...look);
+        if (steppedBy !== 0) {
+          await moveWithClock(trx, fence.userId, now, steppedBy);
+          moved = { from: before, to: before };
+          return { steppedBy };
+        }
+        ownership.clock.observe(...look);
+      }
+      beginChangeIds(trx, { now: BigInt(row.micros), floor, current: from, monotonic });
+      const result = await work(trx, now, (await reading) as R);
+      moved = { from: before, to: { ...before, changeId: endChangeIds(trx) ?? from } };
+      return { result };
+    });
+    if (moved !== undefined) {
+      ownership.changeIds = [moved.to.changeId];
+      rememberCommit(db, fence.userId, moved.to);
+    }
+    if ('result' in done) return done.result;
+    const { steppedBy } = done;
+    throw new ClockStepped(
+      `account ${fence.userId}: ${wordsOfStep(steppedBy)}: it is opened again`,
+      steppedBy,
+    );
+  } catch (error) {
+    if (moved === undefined || !(error instanceof DatabaseUnavailable)) throw error;
+    ownership.changeIds = [moved.from.changeId, moved.to.changeId];
+    rememberCommit(db, fence.userId, moved.from);
+    throw new OutcomeUnknown(
+      `account ${fence.userId}: a commit was not answered, so it is not known whether it took place: the account is opened anew`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Read behind the fence, since whoever raises the floor first takes all accounts from their owners (hold.ts).
+ * @param from the account's `change_id`
+ */
+async function installationOf(
+  trx: Db,
+  node: ServerNode,
+  from: bigint,
+  known: KnownCommit | undefined,
+): Promise<Installed> {
+  const { rows } = await trx.sql<{
+    nodes: KnownNodes | null;
+    floor: string | null;
+    recovery: string | null;
+    noticed: boolean;
+    gone: boolean;
+  }>`
+    select i.nodes, i.change_floor as floor, r.at::text as recovery,
+      coalesce(r.at, '-infinity') > r.known as noticed, coalesce(r.at, '-infinity') < r.known as gone
+    from (select max(detected_at) as at, coalesce(${known?.recovery ?? null}::timestamptz, '-infinity') as known
+        from ${trx.table('recoveries')}) as r
+      left join ${trx.stateTable('installation')} as i on true`;
+  const [row] = rows;
+  return {
+    // A server that was not known is a new worker of Citus.
+    nodes: { ...withNode({}, node), ...row?.nodes },
+    floor: BigInt(row?.floor ?? 0),
+    recovery: row?.recovery ?? null,
+    wentBack: known !== undefined && row?.noticed !== true && (row?.gone === true || from < known.changeId),
+  };
+}
+
+/** Rows that one transaction removes at most, so that it stays short. */
+const BATCH = 5_000;
+
+/**
+ * Removes old rows of the account, a batch in each transaction.
+ * @param rows the table, and the column that tells an account's rows apart
+ * @param signal ends it after the current batch, so that a stop need not wait for all of them; the next call goes on
+ * @param isOld the condition, and the order in which rows go; gets the moment so many milliseconds ago
+ */
+export async function pruneInBatches(
+  db: Db,
+  fence: Fence,
+  { table, key }: { readonly table: RawBuilder<unknown>; readonly key: string },
+  signal: AbortSignal,
+  isOld: (before: (ms: number) => Date) => RawBuilder<unknown>,
+): Promise<void> {
+  let removed = BATCH;
+  while (removed === BATCH && !signal.aborted) {
+    removed = await fenced(db, fence, async (trx, now) => {
+      const { numAffectedRows } = await trx.sql`
+        delete from ${table} where _user_id = ${fence.userId}::bigint and ${sql.id(key)} in (
+          select ${sql.id(key)} from ${table}
+          where _user_id = ${fence.userId}::bigint and ${isOld((ms) => new Date(now.getTime() - ms))}
+          limit ${BATCH})`;
+      return Number(numAffectedRows ?? 0);
+    });
+  }
+}
+
+/**
+ * Has the rest of a transaction's statements planned without their values; a column of a select from the account's own
+ * row, so that on Citus the node that has the account's rows does it.
+ *
+ * With values, PostgreSQL takes an account that its statistics have not seen yet for an empty one, and any index that
+ * begins with `_user_id` for as good as the primary key: it then reads all rows of the account for each key. Without
+ * them it expects as many rows as accounts have on average (docs/design/sql.md, "Plans").
+ */
+export const PLANNED_WITHOUT_VALUES: RawBuilder<string> = sql`set_config('plan_cache_mode', 'force_generic_plan', true)`;
+
+/** The rows of a query, so planned, that looks up many keys of an account or goes through its rows in order. */
+export function readAccount<Row>(db: Db, userId: string, query: RawBuilder<Row>): Promise<Row[]> {
+  return db.transaction(async (trx) => {
+    await trx.sql`
+      select ${PLANNED_WITHOUT_VALUES} from ${trx.stateTable('account')} where _user_id = ${userId}::bigint`;
+    return (await query.execute(trx)).rows;
+  });
+}
+
+/**
+ * Proof that this process may write for an account (invariant 9): every transaction that writes for the account
+ * begins by locking the account's row under exactly this owner and token, and rolls back where it finds none.
+ */
+export interface Fence {
+  readonly userId: string;
+  /** `process_id` of the owner. */
+  readonly owner: string;
+  /** Fencing token: rises at every takeover. Decimal digits of a bigint. */
+  readonly token: string;
+}

@@ -1,0 +1,154 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type Db, onlyRow } from './db.ts';
+import { type PgVariables, readDsn } from './dsn.ts';
+
+/**
+ * What distinguishes this database from its copies (docs/design/operations-out.md, "On hold"). No restart, pooler,
+ * minor update of PostgreSQL or second process changes it. Also, what shows that the server has crashed.
+ */
+export interface Fingerprint {
+  /** The cluster's identifier; changes with a restore into another cluster. Null: this user may not ask. */
+  readonly system: string | null;
+  /** Rises when a restored backup or a standby begins to write. Null: this user may not ask. */
+  readonly timeline: string | null;
+  /** The folder of the cluster's files; changes when they are copied. Null: this user may not ask. */
+  readonly directory: string | null;
+  /** OID of the database; changes with `create database … template`. */
+  readonly database: string;
+  /** OID of the table submissions; changes with every restore of a dump. */
+  readonly table: string;
+  /**
+   * Hosts at which the database was reached: a branch or clone of a managed service differs from its origin in
+   * nothing else. Without localhost and the like, which mean another machine on each machine.
+   */
+  readonly hosts: readonly string[];
+  /** Since when the server counts its statistics: a crash changes it, a shutdown does not. Null: not known. */
+  readonly counting: string | null;
+  /** A crash of the server loses no commit that was answered: synchronous_commit is not off. */
+  readonly flushed: boolean;
+}
+
+/** The fingerprint of the database as it is now, reached at `host`. */
+export async function observeFingerprint(db: Db, host: string | undefined): Promise<Fingerprint> {
+  type Found = Omit<Fingerprint, 'system' | 'timeline' | 'hosts'> & { readonly node: ServerNode };
+  const found = await db.sql<Found>`
+    select (select oid from pg_database where datname = current_database())::text as database,
+      to_regclass(format('%I.submissions', ${db.schema}::text))::oid::text as table,
+      (select setting from pg_settings where name = 'data_directory') as directory,
+      (select extract(epoch from stats_reset)::text from pg_stat_bgwriter) as counting,
+      current_setting('synchronous_commit') <> 'off' as flushed,
+      ${await nodeExpression(db)} as node`;
+  const { node, ...rest } = onlyRow(found);
+  const [system, timeline] = node;
+  return { system, timeline, hosts: host === undefined ? [] : [host], ...rest };
+}
+
+/** In a statement on `installation`: whether database and tables are those of its fingerprint; null without one. */
+export function isStoredDatabase({ schema }: Db): RawBuilder<boolean | null> {
+  return sql`fingerprint ->> 'table' = to_regclass(format('%I.submissions', ${schema}::text))::oid::text
+    and fingerprint ->> 'database' = (select oid from pg_database where datname = current_database())::text`;
+}
+
+/**
+ * How the database differs from the one that was here before, by what both know. Pure.
+ * @returns why it is another one, whatever its host, in words for users (empty: it may be the same); and whether it is
+ *   reached at an unknown host
+ */
+export function compareFingerprints(before: Fingerprint, now: Fingerprint) {
+  const another: string[] = [];
+  const differs = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b;
+  if (differs(before.system, now.system)) {
+    another.push('it is in another PostgreSQL cluster');
+  } else if (differs(before.timeline, now.timeline)) {
+    another.push('it was restored from a backup, or a standby took over');
+  } else if (differs(before.directory, now.directory)) {
+    another.push('its files lie in another folder');
+  }
+  if (before.database !== now.database) another.push('it is another database');
+  else if (before.table !== now.table) another.push('its tables were restored');
+  // As for the rest, only where both have a host.
+  const newHost = before.hosts.length > 0 && now.hosts.some((host) => !before.hosts.includes(host));
+  return { another, newHost };
+}
+
+/** Whether the server has crashed since, and may have lost commits that it answered. Pure. */
+export function mayLackCommits(before: Fingerprint, now: Fingerprint): boolean {
+  const [then, since] = [before.counting, now.counting];
+  return !before.flushed && then !== null && since !== null && then !== since;
+}
+
+/** The fingerprint to be stored: the present one, completed by the one before. */
+export function mergeFingerprints(before: Fingerprint | undefined, now: Fingerprint): Fingerprint {
+  return {
+    ...now,
+    system: now.system ?? before?.system ?? null,
+    timeline: now.timeline ?? before?.timeline ?? null,
+    directory: now.directory ?? before?.directory ?? null,
+    hosts: [...new Set([...(before?.hosts ?? []), ...now.hosts])].sort(),
+  };
+}
+
+/**
+ * Reads `installation.fingerprint`. What an earlier program did not store is not known; of what this program has not
+ * written, nothing is the same as in the present one.
+ */
+export function readFingerprint(stored: unknown): Fingerprint | undefined {
+  if (stored === null || stored === undefined) return undefined;
+  const unknown = { directory: null, counting: null, flushed: true, hosts: [] };
+  return { ...unknown, ...(stored as Fingerprint) };
+}
+
+/** The host of a URL and libpq's variables, for the fingerprint; undefined for a socket or loopback. */
+export function endpointHost(url: string, variables: PgVariables = {}): string | undefined {
+  const host = readDsn(url, variables).host.toLowerCase();
+  const here = /^(\/|@|localhost$|127\.|::1$|\[::1\]$)/.test(host);
+  return here ? undefined : host;
+}
+
+/**
+ * What a server says it is. Another cluster has another system identifier; the timeline rises when a standby or a
+ * restored backup begins to write. Null: this user may not ask for it.
+ */
+export type ServerNode = readonly [system: string | null, timeline: string | null];
+
+/** By pool: which of the functions its user may call is asked once. */
+const expressions = new WeakMap<Db['kysely'], Promise<RawBuilder<ServerNode>>>();
+
+/**
+ * An SQL expression for the node that runs the statement. On Citus a statement on an account's row runs on that
+ * account's node. (pg_control_checkpoint would be simpler, but lags behind a promotion.)
+ */
+export function nodeExpression(db: Db): Promise<RawBuilder<ServerNode>> {
+  const known = expressions.get(db.kysely);
+  if (known !== undefined) return known;
+  const found = permittedExpression(db);
+  // After a failure the next call asks again.
+  found.catch(() => expressions.delete(db.kysely));
+  expressions.set(db.kysely, found);
+  return found;
+}
+
+async function permittedExpression(db: Db): Promise<RawBuilder<ServerNode>> {
+  const asked = await db.sql<{ system: boolean; timeline: boolean }>`
+    select has_function_privilege('pg_control_system()', 'execute') as system,
+      has_function_privilege('pg_current_wal_lsn()', 'execute')
+        and has_function_privilege('pg_walfile_name(pg_lsn)', 'execute') as timeline`;
+  const { system, timeline } = onlyRow(asked);
+  const identifier = system ? sql`(pg_control_system()).system_identifier::text` : sql`null`;
+  // The name of a WAL file begins with the timeline.
+  const line = timeline ? sql`left(pg_walfile_name(pg_current_wal_lsn()), 8)` : sql`null`;
+  return sql`array[${identifier}, ${line}]::text[]`;
+}
+
+/** Timelines by system identifier, as `installation.nodes` keeps them. */
+export type KnownNodes = Readonly<Record<string, string>>;
+
+/** Adds a server, or gives it its present timeline. */
+export function withNode(known: KnownNodes, [system, timeline]: ServerNode): KnownNodes {
+  return system === null || timeline === null ? known : { ...known, [system]: timeline };
+}
+
+/** Whether a known server now writes another timeline. */
+export function hasNewTimeline(known: KnownNodes, [system, timeline]: ServerNode): boolean {
+  return timeline !== null && (known[system ?? ''] ?? timeline) !== timeline;
+}

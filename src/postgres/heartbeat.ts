@@ -1,0 +1,224 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import { formatSpan } from '@research-mirror/runtime/figures';
+import { messageOf } from '@research-mirror/runtime/message';
+import { RemoteClock } from '@research-mirror/runtime/remote-clock';
+import { service, type Service } from '@research-mirror/runtime/service';
+import { sql } from 'kysely';
+import { readFile, readlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { AHEAD_MS, hasCome } from './clock-step.ts';
+import { databaseTime, type Db } from './db.ts';
+
+export interface HeartbeatOptions {
+  /** A connection that pages do not use, as long as the server gives one: a heartbeat that waits is late. */
+  readonly db: Db;
+  /** Unique for each run of a program: a random UUID. */
+  readonly processId: string;
+  readonly identity: ProcessIdentity;
+  /** For users: `start`. */
+  readonly command: string;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: { warn(message: string): void; info(message: string): void };
+  /** Called after each attempt, with its error where it failed. */
+  readonly onBeat?: ((error?: unknown) => void) | undefined;
+  /** Called after each heartbeat. Its failure is logged, and is not the heartbeat's. */
+  readonly afterBeat?: () => Promise<void>;
+  /** Called when the database's clock stepped (ms) since the last heartbeat. */
+  readonly onClockStep?: (byMs: number) => void;
+}
+
+/** Milliseconds (docs/design/ownership.md, "Heartbeat"). */
+export const HEARTBEAT = {
+  beatEvery: 4_000,
+  /** How long others take the process for alive, by the database's clock. */
+  validFor: 12_000,
+  /** How long the process itself does, from the start of a heartbeat: less, by more than clocks drift. */
+  trustedFor: 10_000,
+} as const;
+
+/** How long (ms) the row of a killed process stays, for users to see. */
+const REMEMBERED = 3_600_000;
+/** Until the next attempt after a failed heartbeat, milliseconds. */
+const TRY_AGAIN = 1_000;
+
+/** Keeps this process alive for others. */
+export interface Heartbeat extends Service {
+  readonly processId: string;
+  /**
+   * Until when this process may take itself for alive, on `clock.monotonic()`. After that it sends no request and
+   * begins no transaction for an account. −Infinity before the first heartbeat.
+   */
+  ownsUntil(): number;
+  /**
+   * The database's time as heartbeats saw it: milliseconds since the epoch, at most a round trip late and never
+   * early. This machine's time before the first heartbeat.
+   */
+  databaseNow(): number;
+  /**
+   * When this process last missed the database, or was itself asleep, on `clock.monotonic()`: others may have missed it,
+   * too, and what ran out then need not be dead. −Infinity: not since its first heartbeat.
+   */
+  interruptedAt(): number;
+  /** Whether other daemons live that take part in the sharing, as of the last heartbeat. */
+  hasOthers(): boolean;
+}
+
+/**
+ * Registers the process and renews its row every few seconds: one row a process, however many accounts it has. A
+ * database that is away ends nothing; `ownsUntil` does. At a stop the row is removed; accounts must be released
+ * before.
+ */
+export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { db, processId, identity, clock, log } = options;
+  let trustedUntil = -Infinity;
+  const databaseClock = new RemoteClock();
+  let startedAt: Date | undefined;
+  let hasOthers = false;
+  let interruptedAt = -Infinity;
+
+  const beat = async (): Promise<void> => {
+    const begin = clock.monotonic();
+    const now = await databaseTime(db);
+    const answered = clock.monotonic();
+    const steppedBy = databaseClock.stepAt(now.getTime(), begin, answered);
+    databaseClock.observe(now.getTime(), begin, answered);
+    if (steppedBy !== 0) options.onClockStep?.(steppedBy);
+    startedAt ??= now;
+    // Inserts the row again where it was removed: the process was taken for dead, and its accounts have new owners.
+    const stored = await db.state
+      .insertInto('process')
+      .values({
+        process_id: processId,
+        command: options.command,
+        version: options.version,
+        host: identity.host,
+        machine: identity.machine,
+        pid: identity.pid,
+        started_ticks: identity.startedTicks,
+        started_at: startedAt,
+        alive_until: new Date(now.getTime() + HEARTBEAT.validFor),
+      })
+      .onConflict((conflict) =>
+        conflict
+          .column('process_id')
+          .doUpdateSet((row) => ({ alive_until: row.ref('excluded.alive_until') })),
+      )
+      .returning(
+        sql<boolean>`exists (select 1 from ${db.stateTable('process')} as other where other.serves is not null
+          and other.process_id <> ${processId} and not ${hasCome(sql`other.alive_until`, AHEAD_MS.aliveUntil)})`.as(
+          'others',
+        ),
+      )
+      .executeTakeFirst();
+    hasOthers = stored?.others === true;
+    if (begin > trustedUntil && trustedUntil > -Infinity) interruptedAt = clock.monotonic();
+    trustedUntil = begin + HEARTBEAT.trustedFor;
+  };
+
+  const running = service('heartbeat', async ({ signal, ready }) => {
+    await beat();
+    await removeOld(db);
+    ready();
+    let failing = false;
+    let failedAt = 0;
+    try {
+      for (;;) {
+        await clock.sleep(failing ? TRY_AGAIN : HEARTBEAT.beatEvery, signal);
+        try {
+          await beat();
+          if (failing) {
+            interruptedAt = clock.monotonic();
+            log.info(`the database answers again, after ${formatSpan(interruptedAt - failedAt)}`);
+          }
+          failing = false;
+          options.onBeat?.();
+        } catch (error) {
+          options.onBeat?.(error);
+          interruptedAt = clock.monotonic();
+          if (!failing) {
+            failedAt = interruptedAt;
+            log.warn(
+              `${messageOf(error)}; nothing is mirrored meanwhile, nothing is lost, and it goes on by itself. See that the PostgreSQL server runs: "research-mirror doctor" says what is wrong`,
+            );
+          }
+          failing = true;
+        }
+        if (failing) continue;
+        await options.afterBeat?.().catch((error: unknown) => log.warn(messageOf(error)));
+      }
+    } finally {
+      trustedUntil = -Infinity;
+      // Where the database is away, the row expires.
+      await db.state
+        .deleteFrom('process')
+        .where('process_id', '=', processId)
+        .execute()
+        .catch(() => {});
+    }
+  });
+  return {
+    ...running,
+    processId,
+    ownsUntil: () => trustedUntil,
+    databaseNow: () => databaseClock.at(clock.monotonic()) ?? clock.now(),
+    interruptedAt: () => (clock.monotonic() > trustedUntil ? clock.monotonic() : interruptedAt),
+    hasOthers: () => hasOthers,
+  };
+}
+
+async function removeOld(db: Db): Promise<void> {
+  await db.sql`
+    delete from ${db.stateTable('process')} where alive_until < clock_timestamp() - ${`${REMEMBERED} ms`}::interval`;
+}
+
+/** Identifies a process among all that ever had its ID on the machine. */
+export interface ProcessIdentity {
+  /** Host name, for users. */
+  readonly host: string;
+  /** Boot and PID namespace: within both a process ID is unique at a time. '' where the system has none (macOS). */
+  readonly machine: string;
+  readonly pid: number;
+  /** Start of the process in clock ticks since boot; '' where the system does not say. */
+  readonly startedTicks: string;
+}
+
+/** This process. */
+export async function ownIdentity(): Promise<ProcessIdentity> {
+  const host = hostname();
+  try {
+    const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+    const namespace = await readlink('/proc/self/ns/pid');
+    const stat = parseStat(await readFile('/proc/self/stat', 'utf8'));
+    return { host, machine: `${boot} ${namespace}`, pid: process.pid, startedTicks: stat.startedTicks };
+  } catch {
+    return { host, machine: '', pid: process.pid, startedTicks: '' };
+  }
+}
+
+/**
+ * Whether this machine is certain that `other` has ended, so that nobody need wait for its heartbeat to expire. False
+ * where nothing is certain.
+ */
+export async function isDeadHere(
+  self: ProcessIdentity,
+  other: Omit<ProcessIdentity, 'host'>,
+): Promise<boolean> {
+  if (self.machine === '' || self.machine !== other.machine) return false;
+  try {
+    process.kill(other.pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
+  }
+  // The ID is in use: perhaps by a later process, or by one that has ended and that its parent has not reaped.
+  const text = await readFile(`/proc/${other.pid}/stat`, 'utf8').catch(() => undefined);
+  if (text === undefined) return false;
+  const stat = parseStat(text);
+  return stat.startedTicks !== other.startedTicks || stat.state === 'Z' || stat.state === 'X';
+}
+
+/** Fields 3 and 22 of proc_pid_stat(5); field 2, the name in brackets, may contain anything. */
+export function parseStat(text: string): { readonly state: string; readonly startedTicks: string } {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0] ?? '', startedTicks: fields[19] ?? '' };
+}

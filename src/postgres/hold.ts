@@ -1,0 +1,149 @@
+import type { DatabaseWentBack } from '../model/errors.ts';
+import { commitDurably, databaseTime, type Db, onlyRow } from './db.ts';
+import { type Fence, recoveryKnownTo } from './fenced.ts';
+import type { KnownNodes } from './fingerprint.ts';
+import { logAct, type Operator } from './operator-log.ts';
+
+/** Since when, and why, submissions that were queued before are not sent, and no webhook is taken over. */
+export interface Hold {
+  readonly since: Date;
+  readonly why: string;
+}
+
+/** The row `installation`. */
+export interface InstallationRow {
+  readonly fingerprint: unknown;
+  readonly nodes: KnownNodes;
+  readonly alive_at: Date | null;
+  readonly held_at: Date | null;
+  readonly held_why: string | null;
+}
+
+/** Locks the row `installation`, which is made where there is none: before the accounts, as signs of life do. */
+export async function lockInstallation(trx: Db): Promise<InstallationRow & { readonly now: Date }> {
+  const now = await databaseTime(trx);
+  await trx.sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`;
+  const found = await trx.sql<InstallationRow>`
+    select fingerprint, nodes, alive_at, held_at, held_why from ${trx.stateTable('installation')} for update`;
+  return { now, ...onlyRow(found) };
+}
+
+/** The hold, where there is one. */
+export async function currentHold(db: Db): Promise<Hold | undefined> {
+  const row = await db.state.selectFrom('installation').select(['held_at', 'held_why']).executeTakeFirst();
+  return row && onHold(row);
+}
+
+/** Ends the hold: submissions on hold are queued again. @returns how many */
+export async function releaseSubmissions(db: Db, by: Operator): Promise<number> {
+  return db.transaction(async (trx) => {
+    await commitDurably(trx);
+    const now = await databaseTime(trx);
+    // Locks the row, and so waits for whoever is moving submissions to `held`.
+    await trx.sql`
+      update ${trx.stateTable('installation')} set held_at = null, held_why = null, alive_at = greatest(alive_at, ${now}::timestamptz)
+      where singleton`;
+    let released = 0;
+    for (const userId of await accountsIn(trx, 'held')) {
+      released += await move(trx, userId, 'held', 'queued');
+    }
+    await logAct(trx, by, { act: 'submissions release', given: { released } });
+    return released;
+  });
+}
+
+/**
+ * The hold, where there is one. With a reason, makes one and moves what is queued to `held`, since it may have been
+ * sent already. What is queued later is sent.
+ */
+export async function holdFor(
+  trx: Db,
+  row: Pick<InstallationRow, 'held_at' | 'held_why'>,
+  now: Date,
+  why: string | undefined,
+): Promise<Hold | undefined> {
+  const present = onHold(row);
+  if (why === undefined) return present;
+  if (present === undefined) {
+    await trx.state.updateTable('installation').set({ held_at: now, held_why: why }).execute();
+  }
+  for (const userId of await accountsIn(trx, 'queued')) {
+    await move(trx, userId, 'queued', 'held');
+  }
+  return present ?? { since: now, why };
+}
+
+function onHold(row: Pick<InstallationRow, 'held_at' | 'held_why'>): Hold | undefined {
+  return row.held_at === null ? undefined : { since: row.held_at, why: row.held_why ?? '' };
+}
+
+type Waiting = 'queued' | 'held';
+
+async function accountsIn(trx: Db, state: Waiting): Promise<string[]> {
+  const rows = await trx.mirror
+    .selectFrom('submissions')
+    .select('_user_id')
+    .distinct()
+    .where('state', '=', state)
+    .orderBy('_user_id')
+    .execute();
+  return rows.map(({ _user_id }) => _user_id);
+}
+
+async function move(trx: Db, userId: string, from: Waiting, to: Waiting): Promise<number> {
+  const { numUpdatedRows } = await trx.mirror
+    .updateTable('submissions')
+    .set({ state: to })
+    .where('_user_id', '=', userId)
+    .where('state', '=', from)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+/** By how much the floor of change IDs rises above the clock, microseconds: a new server's clock may be behind. */
+const FLOOR_MARGIN = 60_000_000n;
+
+/**
+ * Records that the database went back, in the transaction that notices it. All accounts lose their owners, whose
+ * memory is wrong; change IDs go on above all that may have been used; whoever opens an account next reads it again
+ * (recheck.ts); and consumers find a row in `recoveries`.
+ */
+export async function markRecovery(
+  trx: Db,
+  { now, alive_at: aliveAt }: { readonly now: Date; readonly alive_at: Date | null },
+  reason: string,
+): Promise<void> {
+  await commitDurably(trx);
+  const accounts = await trx.state.selectFrom('account').select('_user_id').execute();
+  const userIds = accounts.map(({ _user_id }) => _user_id);
+  // First: this waits for an owner's transaction, and none can begin after.
+  await trx.sql`
+    update ${trx.stateTable('account')} set token = token + 1, owner = null, recheck = true
+    where _user_id = any(${userIds}::bigint[])`;
+  const micros = BigInt(now.getTime()) * 1000n;
+  await trx.sql`
+    update ${trx.stateTable('installation')}
+    set change_floor = greatest(change_floor, ${String(micros)}::bigint) + ${String(FLOOR_MARGIN)}::bigint
+    where singleton`;
+  await trx.sql`
+    insert into ${trx.table('recoveries')} (detected_at, reason, last_sign_of_life)
+    values (${now}::timestamptz, ${reason}, ${aliveAt}::timestamptz) on conflict (detected_at) do nothing`;
+}
+
+/**
+ * Records that an owner has found commits of its own to be gone. Does nothing where that was recorded since the owner
+ * began: all accounts are read again then.
+ */
+export async function recordRecovery(db: Db, fence: Fence, { message }: DatabaseWentBack): Promise<void> {
+  await db.transaction(async (trx) => {
+    const row = await lockInstallation(trx);
+    // A later one, and not just another one: the one that this owner knows may be lost, too.
+    const marks = await trx.sql`
+      select from ${trx.table('recoveries')}
+      where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')`;
+    if (marks.rows.length > 0) return;
+    await markRecovery(trx, row, message);
+    // Claims may be among the lost commits: what is queued may have been sent.
+    await holdFor(trx, row, row.now, message);
+  });
+}

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Db } from './db.ts';
+import { migratedParts } from './run-migrations.ts';
+
+/** What is in the two schemas, whoever made it, in the form of objects.txt. */
+export async function presentParts(db: Db): Promise<readonly string[]> {
+  const { rows } = await db.sql<{ part: string }>`
+    with own as (
+      select oid, '{schema}' || substr(nspname, length(${db.schema}::text) + 1) as place from pg_namespace
+      where nspname in (${db.schema}, ${db.stateSchema})),
+    relation as (
+      select c.oid, relkind = 'v' as view, place || '.' || relname as name from pg_class c
+      join own on own.oid = relnamespace where relkind in ('r', 'p', 'v'))
+    select 'schema ' || place as part from own
+    union all
+    select case when view then 'view ' else 'table ' end || name from relation
+    union all
+    select format('index %s.%s', place, relname) from pg_class join own on own.oid = relnamespace where relkind in ('i', 'I')
+    union all
+    select format('column %s.%s %s', name, attname, format_type(atttypid, atttypmod))
+    from relation join pg_attribute on attrelid = relation.oid and attnum > 0 and not attisdropped
+    where not view
+    union all
+    select format('unique %s (%s)', name, (select string_agg(pg_get_indexdef(indexrelid, k, true), ', ' order by k)
+      from generate_series(1, indnkeyatts) as k))
+    from relation join pg_index on indrelid = relation.oid and indisunique and indisvalid
+    union all
+    select format('function %s.%s(%s)', place, proname, oidvectortypes(proargtypes))
+    from pg_proc join own on own.oid = pronamespace`;
+  return rows.map(({ part }) => part).sort();
+}
+
+/** Three names for a sentence; the rest is counted. */
+function named(names: readonly string[]): string {
+  return `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`;
+}
+
+/**
+ * What a database with all migrations lacks of what they made, and the remedy; undefined: nothing.
+ * @param folder of the migrations
+ * @param views false: only what writes need
+ */
+export async function whatIsMissing(db: Db, folder: string, views = true): Promise<string | undefined> {
+  const made = await migratedParts(folder);
+  const present = new Set(await presentParts(db));
+  // Of indexes the unique ones count, whatever their names.
+  const needed = views ? /^(?!index )/ : /^(?!index |view )/;
+  const lost = made.filter((part) => !present.has(part) && needed.test(part));
+  const whole = lost.flatMap((part) => /^(?:schema|table) (.*)/.exec(part)?.[1] ?? []);
+  // With a schema or table, all that is in it is missing.
+  const left = lost.filter((part) => {
+    const name = part.replace(/^\w+ /, '');
+    return !whole.some((each) => name.startsWith(`${each}.`) || part.startsWith(`unique ${each} `));
+  });
+  if (left.length === 0) return undefined;
+  return (
+    `the mirror lacks ${named(left)}: bring it back, under its name or from a backup, since no migration ` +
+    'makes it again; else mirror from the beginning into another MIRROR_SCHEMA'
+  ).replaceAll('{schema}', db.schema);
+}
+
+/** What this user lacks to write the tables that are there, whoever owns them. */
+const MAY_NOT_WRITE = 'may not write';
+
+/**
+ * What this user lacks to migrate and to write the mirror: schemas that can't be made or used, objects of the mirror
+ * that are another user's, tables that can't be written. Objects that people added beside the mirror's are theirs.
+ * @param folder of the migrations
+ * @param writes true: only what writes need, of tables that are there
+ * @returns each right in words, and what a DBA runs to give it, with a semicolon behind each statement
+ */
+export async function missingRights(
+  db: Db,
+  folder: string,
+  writes = false,
+): Promise<readonly { readonly what: string; readonly sql: string }[]> {
+  const own = (await migratedParts(folder)).flatMap(
+    (part) => /^(?:table|view) \{schema\}\.(\S+)$/.exec(part)?.[1] ?? [],
+  );
+  const { rows } = await db.sql<{ lack: string; name: string; sql: string }>`
+    with place as (
+      select oid, nspname, nspowner, has_schema_privilege(oid, 'usage') as used, has_schema_privilege(oid, 'create') as made
+      from pg_namespace where nspname in (${db.schema}, ${db.stateSchema})),
+    part as (
+      select c.oid, relkind, relowner, nspname, relname, used, format('%I.%I', nspname, relname) as name
+      from pg_class c join place on place.oid = relnamespace
+      where relkind in ('r', 'p', 'v') and (nspname = ${db.stateSchema} or relname = any(${own}::text[])))
+    select 'may make no schema in the database' as lack, '' as name,
+      format('grant connect, create on database %I to %I;', current_database(), current_user) as sql
+    where not has_database_privilege(current_database(), 'create') and (select count(*) < 2 from place)
+    union all
+    select 'can make nothing in the schema', format('%s of %s', nspname, nspowner::regrole),
+      format('grant usage, create on schema %I to %I;', nspname, current_user)
+    from place where not (used and made)
+    union all
+    select 'does not own', format('%s (of %s)', name, relowner::regrole),
+      format('alter %s %s owner to %I;', case relkind when 'v' then 'view' else 'table' end, name, current_user)
+    from part where not pg_has_role(relowner, 'usage')
+    union all
+    -- An owner may have taken rights from itself, too.
+    select ${MAY_NOT_WRITE}, name, format('grant usage on schema %I to %I; grant select, insert, update, delete on %s to %I;',
+      nspname, current_user, name, current_user)
+    from part where relkind <> 'v' and not (used and has_table_privilege(oid, 'select')
+      and has_table_privilege(oid, 'insert') and has_table_privilege(oid, 'update') and has_table_privilege(oid, 'delete'))`;
+  return [...Map.groupBy(rows, ({ lack }) => lack)].flatMap(([lack, all]) => {
+    if (writes && lack !== MAY_NOT_WRITE) return [];
+    const what = `${lack} ${named(all.map(({ name }) => name).sort())}`.trim();
+    return { what, sql: all.map(({ sql }) => sql).join(' ') };
+  });
+}
+
+/**
+ * Makes a table of a page's size (500 rows of 2 kB that can't be compressed), adds a column, and rolls all of that back:
+ * in each tablespace that has a part of the mirror.
+ * @throws what Postgres refuses it with
+ */
+export async function tryWriting(db: Db): Promise<void> {
+  const { rows } = await db.sql<{ tablespace: string }>`
+    select distinct s.spcname as tablespace from pg_class c
+      join pg_namespace n on n.oid = c.relnamespace
+      join pg_database d on d.datname = current_database()
+      join pg_tablespace s on s.oid = case c.reltablespace when 0 then d.dattablespace else c.reltablespace end
+    where n.nspname in (${db.schema}, ${db.stateSchema}) and c.relkind in ('r', 'i')
+    order by 1`;
+  for (const { tablespace } of rows) {
+    const table = db.stateTable(`trial_${randomUUID()}`);
+    await db.transaction(async (trx) => {
+      await trx.sql`savepoint trial`;
+      await trx.sql`
+        create table ${table} tablespace ${sql.id(tablespace)} as
+        select (select string_agg(md5(random()::text || n || m), '') from generate_series(1, 60) as m) as filler
+        from generate_series(1, 500) as n`;
+      await trx.sql`alter table ${table} add column field text`;
+      await trx.sql`rollback to savepoint trial`;
+    });
+  }
+}

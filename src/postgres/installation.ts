@@ -1,0 +1,363 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import { messageOf } from '@research-mirror/runtime/message';
+import { service, type Service } from '@research-mirror/runtime/service';
+import { type Db, onlyRow } from './db.ts';
+import {
+  compareFingerprints,
+  type Fingerprint,
+  hasNewTimeline,
+  isStoredDatabase,
+  type KnownNodes,
+  mayLackCommits,
+  mergeFingerprints,
+  nodeExpression,
+  observeFingerprint,
+  readFingerprint,
+  type ServerNode,
+  withNode,
+} from './fingerprint.ts';
+import { HEARTBEAT } from './heartbeat.ts';
+import { type Hold, holdFor, type InstallationRow, lockInstallation, markRecovery } from './hold.ts';
+import { isDatabaseDown } from './sql-state.ts';
+
+/**
+ * A database that was restored, copied, branched or failed over may have lost commits. It must not send again what it
+ * finds queued, nor take a webhook away from the database of which it is a copy (decision 0009). The row
+ * `installation` shows whether this is the database that was here before, and whether a daemon has been running on it
+ * since. Where it is not, all accounts are read again (hold.ts). Where submissions may have been sent, or a
+ * webhook registered, what is queued is held until a user releases it.
+ */
+
+export interface InstallationOptions {
+  readonly db: Db;
+  /** `endpointHost` of DATABASE_URL_DIRECT, or else of the URL of `db`. */
+  readonly host: string | undefined;
+  /**
+   * For `<schema>.submit`: MIRROR_SUBMIT and MIRROR_SUBMIT_MAX_QUEUED. A process that sends nothing, and writes no
+   * signs of life, leaves it out.
+   */
+  readonly submit?: { readonly enabled: boolean; readonly maxQueued: number };
+  readonly clock: Clock;
+}
+
+/** What this process knows of its last look. */
+interface LastLook {
+  readonly aliveAt: Date | undefined;
+  /** It has gone on since, without a gap in which the database might have been set back together with it. */
+  readonly watched: boolean;
+}
+
+/** The result of a look. */
+interface Judged {
+  readonly hold: Hold | undefined;
+  /** The stored last sign of life. A later look that finds an earlier one is in a database that went back. */
+  readonly aliveAt: Date | undefined;
+}
+
+/**
+ * Judges whether this is the database that was here before. Every process calls it before it sends or writes. Where
+ * only the host is new, it waits up to 13 s for a heartbeat of a process that was here before.
+ * @param last this process's last look; undefined: this is the first
+ */
+export async function openInstallation(
+  options: InstallationOptions,
+  signal?: AbortSignal,
+  last?: LastLook,
+): Promise<Judged> {
+  const { db, clock } = options;
+  const seen = await observe(db, options.host);
+  const judged = await judgeInstallation(options, seen, 'ask', last);
+  if (judged !== 'new host') return judged;
+  const known = (await isServedByOthers(db, clock, signal)) ? 'same' : 'copy';
+  const again = await judgeInstallation(options, seen, known, last);
+  if (again === 'new host') throw new RangeError('a new host was judged as such twice');
+  return again;
+}
+
+/** Between two looks, milliseconds. */
+const RETRY_EVERY = 1_000;
+
+/**
+ * Whether a process that was here before still writes its heartbeats: then this is no copy, whatever its host. A copy
+ * has the rows of those processes, too, but they do not change. Answers at once where none of those rows is fresh,
+ * else within the validity of a heartbeat.
+ */
+async function isServedByOthers(db: Db, clock: Clock, signal?: AbortSignal): Promise<boolean> {
+  const first = await elders(db);
+  if (![...first.values()].some(({ fresh }) => fresh)) return false;
+  for (let waited = 0; waited <= HEARTBEAT.validFor; waited += RETRY_EVERY) {
+    await clock.sleep(RETRY_EVERY, signal);
+    for (const [processId, { until }] of await elders(db)) {
+      const before = first.get(processId);
+      if (before !== undefined && until > before.until) return true;
+    }
+  }
+  return false;
+}
+
+interface Elder {
+  readonly id: string;
+  readonly until: Date;
+  readonly fresh: boolean;
+}
+
+/**
+ * By ID, the processes that began before the installation's last sign of life. Later ones prove nothing: they may
+ * have begun in a copy.
+ */
+async function elders(db: Db): Promise<ReadonlyMap<string, Elder>> {
+  const { rows } = await db.sql<Elder>`
+    select p.process_id as id, p.alive_until as until, p.alive_until > clock_timestamp() as fresh
+    from ${db.stateTable('process')} as p
+    where p.started_at < (select alive_at from ${db.stateTable('installation')})`;
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The database as it is now, and the servers that have accounts: on Citus several. */
+async function observe(db: Db, host: string | undefined) {
+  const fingerprint = await observeFingerprint(db, host);
+  const node = await nodeExpression(db);
+  const { rows } = await db.sql<{ node: ServerNode }>`
+    select distinct ${node} as node from ${db.stateTable('account')}`;
+  return { fingerprint, nodes: [nodeOf(fingerprint), ...rows.map((row) => row.node)] };
+}
+
+function nodeOf({ system, timeline }: Fingerprint): ServerNode {
+  return [system, timeline];
+}
+
+async function storeFingerprint(trx: Db, fingerprint: Fingerprint, nodes: KnownNodes): Promise<void> {
+  await trx.sql`
+    update ${trx.stateTable('installation')}
+    set fingerprint = ${JSON.stringify(fingerprint)}::text::jsonb, nodes = ${JSON.stringify(nodes)}::text::jsonb
+    where singleton`;
+}
+
+/** @param host what a database is of which only the host is new; `ask`: writes nothing then */
+async function judgeInstallation(
+  { db, submit }: InstallationOptions,
+  seen: Awaited<ReturnType<typeof observe>>,
+  host: 'ask' | 'same' | 'copy',
+  last: LastLook | undefined,
+): Promise<Judged | 'new host'> {
+  return db.transaction(async (trx) => {
+    const row = await lockInstallation(trx);
+    const { now } = row;
+    const before = readFingerprint(row.fingerprint);
+    const stake = await atStake(trx);
+    const difference = before && compareFingerprints(before, seen.fingerprint);
+    const another = [
+      ...(difference?.another ?? []),
+      ...(difference?.another.length === 0 && seen.nodes.some((node) => hasNewTimeline(row.nodes, node))
+        ? ['a server that holds accounts was restored from a backup, or its standby took over']
+        : []),
+      ...(isSetBack(row, last?.aliveAt)
+        ? ['what this daemon wrote last is not there any more: it was set back']
+        : []),
+    ];
+    const newHost = difference?.newHost === true && host !== 'same';
+    const atRisk = stake.open || stake.registered;
+    if (newHost && host === 'ask' && another.length === 0 && atRisk && row.held_at === null) {
+      return 'new host';
+    }
+    const wentBack =
+      another.length > 0
+        ? `this is not the database that was here before: ${another.join(', ')}`
+        : newHost && host === 'copy'
+          ? `the database is reached at another host than before (${seen.fingerprint.hosts.join(', ')}): it may be a copy`
+          : undefined;
+    // A process that was here before knows by its own commits whether any are gone. (Claims never are: they are on
+    // disk.)
+    const crashed = last?.aliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
+    const reason = wentBack ?? (crashed === true ? CRASHED : undefined);
+    if (reason !== undefined) await markRecovery(trx, row, reason);
+    const copied = atRisk ? (wentBack ?? (before === undefined ? UNSEEN : undefined)) : undefined;
+    // Where this process has watched all the time, the clock stepped.
+    const isGap = submit !== undefined && last?.watched !== true;
+    const why = copied ?? (isGap ? gapSince(row, now, stake) : undefined);
+    const same = difference?.another.length === 0;
+    const fingerprint = mergeFingerprints(same ? before : undefined, seen.fingerprint);
+    const nodes = seen.nodes.reduce(withNode, same ? row.nodes : {});
+    await storeFingerprint(trx, fingerprint, nodes);
+    // Always later, whatever the clock does: an earlier one means that the database was set back.
+    const aliveAt =
+      submit === undefined ? row.alive_at : new Date(Math.max(now.getTime(), Number(row.alive_at) + 1));
+    if (submit !== undefined) {
+      await trx.sql`
+        update ${trx.stateTable('installation')}
+        set alive_at = ${aliveAt}::timestamptz,
+          settings = settings || ${JSON.stringify({ submit })}::text::jsonb
+        where singleton`;
+    }
+    const hold = await holdFor(trx, row, now, why);
+    return { hold, aliveAt: aliveAt ?? undefined };
+  });
+}
+
+const CRASHED =
+  'the server crashed while synchronous_commit was off: what was answered last may not be there any more';
+
+const UNSEEN =
+  'they were there before any daemon had seen this database: they may have been sent from another one';
+
+/** Whether a sign of life that this process wrote is gone. */
+function isSetBack(row: Pick<InstallationRow, 'alive_at'>, lastAliveAt: Date | undefined): boolean {
+  return lastAliveAt !== undefined && (row.alive_at === null || row.alive_at < lastAliveAt);
+}
+
+/** Whether `openInstallation` would find another database than at this process's last look. Cheap. */
+async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise<boolean> {
+  const node = await nodeExpression(db);
+  const { rows } = await db.sql<{
+    same: boolean;
+    nodes: KnownNodes;
+    node: ServerNode;
+    alive_at: Date | null;
+    silent: boolean;
+  }>`
+    select ${isStoredDatabase(db)} as same, nodes, ${node} as node, alive_at,
+      alive_at < clock_timestamp() - ${`${LONGEST_GAP} ms`}::interval as silent
+    from ${db.stateTable('installation')}`;
+  const [row] = rows;
+  if (row === undefined || !row.same || hasNewTimeline(row.nodes, row.node)) return true;
+  // By the clock nothing may be sent before the next sign of life: it stepped.
+  return row.silent || isSetBack(row, lastAliveAt);
+}
+
+interface Stake {
+  /** There are submissions that are not done. */
+  readonly open: boolean;
+  readonly queued: boolean;
+  /** A webhook was registered by this mirror. */
+  readonly registered: boolean;
+}
+
+async function atStake(trx: Db): Promise<Stake> {
+  const submissions = trx.table('submissions');
+  const found = await trx.sql<Stake>`
+    select exists (select 1 from ${submissions} where state in ('queued', 'sending', 'held')) as open,
+      exists (select 1 from ${submissions} where state = 'queued') as queued,
+      exists (select 1 from ${trx.stateTable('own_url')}) as registered`;
+  return onlyRow(found);
+}
+
+/** Only what is queued is at stake here: what is being sent is never sent again. */
+function gapSince(row: InstallationRow, now: Date, stake: Stake): string | undefined {
+  if (!stake.queued || row.alive_at === null) return undefined;
+  const gap = now.getTime() - row.alive_at.getTime();
+  if (gap <= LONGEST_GAP) return undefined;
+  return `by the database’s clock no daemon was running for ${Math.floor(gap / 60_000)} minutes while submissions were queued: the database may have been set back`;
+}
+
+/** Why what was queued in the original is not sent. */
+const COPIED = 'this mirror is a copy: what was queued may have been sent by the one from which it was taken';
+
+/**
+ * Makes rows that were copied another database than the one from which they are, in the transaction that copied them:
+ * what opens it finds it on hold, all accounts are read again, and change IDs go on above all that the original may have
+ * given since (decision 0009).
+ * @param host `endpointHost` of the database's URL
+ */
+export async function markCopied(trx: Db, host: string | undefined): Promise<void> {
+  const row = await lockInstallation(trx);
+  await markRecovery(trx, row, COPIED);
+  const fingerprint = await observeFingerprint(trx, host);
+  await storeFingerprint(trx, fingerprint, withNode({}, nodeOf(fingerprint)));
+  // A hold of its own, whether its original has one or not.
+  await holdFor(trx, { held_at: null, held_why: null }, row.now, COPIED);
+}
+
+/** Between two looks, milliseconds: after this at most it is noticed that the database went back. */
+const LOOK_EVERY = 4_000;
+/** Between two signs of life, milliseconds: in a gap of ten minutes submissions may have been sent elsewhere. */
+const BEAT_EVERY = 60_000;
+
+/** Watches that the database stays the same one, and writes signs of life. Started before anything is sent. */
+interface Installation extends Service {
+  /** As of the last look. */
+  hold(): Hold | undefined;
+}
+
+export function createInstallation(
+  options: InstallationOptions & {
+    readonly log: { warn(message: string): void; info(message: string): void };
+  },
+): Installation {
+  const { db, clock, log } = options;
+  let hold: Hold | undefined;
+  let aliveAt: Date | undefined;
+  let lookedAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
+
+  /** Its monotonic clock and the wall clock agree: it was neither asleep nor set back with its machine. */
+  const hasWatched = ({ monotonic, wall }: typeof lookedAt): boolean => {
+    const passed = monotonic - lookedAt.monotonic;
+    return passed < LONGEST_GAP && Math.abs(wall - lookedAt.wall - passed) < BEAT_EVERY;
+  };
+
+  const look = async (signal: AbortSignal): Promise<void> => {
+    const now = { monotonic: clock.monotonic(), wall: clock.now() };
+    const judged = await openInstallation(options, signal, { aliveAt, watched: hasWatched(now) });
+    lookedAt = now;
+    ({ aliveAt } = judged);
+    noteSignOfLife(db, aliveAt);
+    const found = judged.hold;
+    if (found !== undefined && hold === undefined) {
+      log.warn(
+        `what was queued is held: ${found.why}. Where none of it was sent: "research-mirror submissions release"`,
+      );
+    }
+    if (found === undefined && hold !== undefined) log.info('what was held is sent');
+    hold = found;
+  };
+
+  const running = service('installation', async ({ signal, ready }) => {
+    await look(signal);
+    ready();
+    let failing = false;
+    for (let sinceBeat = 0; ;) {
+      await clock.sleep(LOOK_EVERY, signal);
+      sinceBeat += LOOK_EVERY;
+      try {
+        if (sinceBeat < BEAT_EVERY && !(await looksOther(db, aliveAt))) continue;
+        await look(signal);
+        sinceBeat = 0;
+        failing = false;
+      } catch (error) {
+        signal.throwIfAborted();
+        // Without signs of life nothing is sent after ten minutes (`maySend`).
+        // Where the database is away, the heartbeat warns.
+        if (!failing && !isDatabaseDown(error)) log.warn(`installation: ${messageOf(error)}`);
+        failing = true;
+      }
+    }
+  });
+  return { ...running, hold: () => hold };
+}
+
+/** After so long (ms) without a daemon, the original of this database may have sent what is queued. */
+const LONGEST_GAP = 600_000;
+
+/** By pool, the last sign of life that this process has written through it. */
+const lastSigns = new WeakMap<Db['kysely'], Date>();
+
+function noteSignOfLife(db: Db, aliveAt: Date | undefined): void {
+  if (aliveAt !== undefined) lastSigns.set(db.kysely, aliveAt);
+}
+
+/**
+ * Whether the fenced transaction `trx` may claim a submission: the database is the one of the last look (the fence
+ * checks server and timeline), there are recent signs of life, and this process's own is there. Where it is not, the
+ * next look at the installation records that.
+ * @param db the pool of `trx`
+ * @throws RangeError where nobody has opened the installation, as every sender must
+ */
+export async function maySend(trx: Db, db: Db, now: Date): Promise<boolean> {
+  const { rows } = await trx.sql<{ same: boolean; alive_at: Date | null }>`
+    select ${isStoredDatabase(db)} as same, alive_at from ${db.stateTable('installation')}`;
+  const [row] = rows;
+  if (row === undefined) throw new RangeError('openInstallation comes before the first submission');
+  if (!row.same || row.alive_at === null) return false;
+  const last = lastSigns.get(db.kysely);
+  if (last !== undefined && row.alive_at < last) return false;
+  return row.alive_at.getTime() > now.getTime() - LONGEST_GAP;
+}

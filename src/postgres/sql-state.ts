@@ -1,0 +1,203 @@
+import { DatabaseUnavailable, ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
+import { messageOf } from '@research-mirror/runtime/message';
+import { OutcomeUnknown } from '../model/errors.ts';
+
+/** The SQLSTATE of an error of PostgreSQL, also of one that was classified; undefined for any other. */
+export function sqlState(error: unknown): string | undefined {
+  return serverError(error)?.code;
+}
+
+/** pg's error of the server. `where` is its context: the functions in which it happened. */
+function serverError(error: unknown): { readonly code: string; readonly where?: string } | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const found = at as Error & { readonly code: string; readonly where?: string };
+    if ('severity' in at && /^[0-9A-Z]{5}$/.test(nodeCode(at))) return found;
+  }
+  return undefined;
+}
+
+/** Of an error of Node's, such as `ECONNREFUSED`, or a SQLSTATE; '' for any other. */
+function nodeCode(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | undefined)?.code;
+  return typeof code === 'string' ? code : '';
+}
+
+/** Whether Postgres refuses a value itself, and always will: a number or text beyond its bounds, or too deep nesting. */
+export function isRefusedValue(error: unknown): boolean {
+  return /^(22|54)/.test(sqlState(error) ?? '');
+}
+
+/** Classes and codes that may pass: connections, resources, a server that stops or starts, time-outs, races. */
+const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
+
+/**
+ * Refusals that concern the whole database: disk, memory, connections (53), read-only (25006), files (58, XX001, XX002),
+ * and what every write needs: schemas, tables, columns, functions, rights. One that concerns rows, or a table's trigger,
+ * is none of them.
+ */
+const OF_THE_WHOLE = /^(53...|25006|58...|XX00[12]|3F000|42P01|42703|42883|42501)$/;
+
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/^(57014|55P03)$/, 'see which session holds the lock: pg_stat_activity, pg_blocking_pids()'],
+  [/^53300$/, 'end sessions that nobody needs, or raise max_connections'],
+  // Poolers say most of their own troubles by this code.
+  [/^08P01$/, 'a pooler in front of the database must pool by transaction or by session, not by statement'],
+  [/^53100$/, 'make room on the disk of the database’s server'],
+  [/^25006$/, 'DATABASE_URL must lead to a server that can be written'],
+  [/^28/, 'check user and password in DATABASE_URL (or PGUSER, PGPASSWORD), and the server’s pg_hba.conf'],
+  [/^3D000$/, 'create the database, or mend its name in DATABASE_URL'],
+  [/^42501$/, 'give the database’s user the right (which it needs: docs/operations.md, "Database")'],
+  [
+    /^(42P01|42703|42883|3F000)$/,
+    '"research-mirror migrate" brings the database to this version, or says what it lacks',
+  ],
+];
+
+/** What an error of the driver means that has neither a code of Node's nor a SQLSTATE. */
+type DriverProblem = 'connection' | 'line' | 'unanswered' | 'tls' | 'no-tls' | 'no-password' | 'sign-in';
+
+/** Of these somebody has to mend something. The others may pass: no connection came about, or it broke. */
+const TO_MEND = new Set<DriverProblem | undefined>(['no-tls', 'no-password', 'sign-in']);
+
+/**
+ * The texts of pg and pg-pool at the pinned versions, which they never translate; each is provoked by a test
+ * (driver-texts.test.ts). A server's texts are in its own language: they are never looked at. Our words stand beside
+ * those that are a riddle. `line`: each connection of a pool of the driver's was in use for too long. `unanswered`: the
+ * answer was given up, and the server may still be working on it.
+ */
+const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: string])[] = [
+  [/^Connection terminated( unexpectedly| due to connection timeout)?$/, 'connection'],
+  [/^timeout expired$/, 'connection'],
+  [/^Client (was closed|has encountered a connection error) and is not queryable$/, 'connection'],
+  [/^timeout exceeded when trying to connect$/, 'line'],
+  [
+    /^Query read timeout$/,
+    'unanswered',
+    'no answer came in time: a pooler lets too few sessions through (a program opens 18 at most), the network drops packets, or the server hangs',
+  ],
+  [
+    /^The server does not support SSL connections$/,
+    'no-tls',
+    'the database does not speak TLS, but sslmode in DATABASE_URL asks for it',
+  ],
+  [/^There was an error establishing an SSL connection$/, 'tls'],
+  [
+    /client password must be a (non-empty )?string$/,
+    'no-password',
+    'the database asks for a password, and there is none: put it into DATABASE_URL, PGPASSWORD or ~/.pgpass',
+  ],
+  [
+    /^SASL: /,
+    'sign-in',
+    "the database's way of signing in can't be used (REASON): mend password_encryption or pg_hba.conf at the server",
+  ],
+];
+
+function driverText(error: unknown): (typeof TEXTS)[number] | undefined {
+  return error instanceof Error ? TEXTS.find(([text]) => text.test(error.message)) : undefined;
+}
+
+/** @returns undefined for an error that is not one of the driver's */
+export function driverProblem(error: unknown): DriverProblem | undefined {
+  return driverText(error)?.[1];
+}
+
+/**
+ * The error as the caller needs it (model/errors.ts): DatabaseUnavailable when it may pass, Unusable when somebody
+ * has to mend something. Any other, such as a violated constraint or a value that does not fit, is returned as it is.
+ * `sqlState` reads the code of all of them.
+ */
+export function databaseError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof ClassifiedError) return error;
+  const state = sqlState(error);
+  if (state === undefined) return connectionError(error);
+  // PostgreSQL's own words on its protocol, of which poolers lack the place: a statement asks for values that it was not given.
+  if (state === '08P01' && 'routine' in error && error.routine !== undefined) return error;
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];
+  const todo = remedy === undefined ? '' : `: ${remedy}`;
+  if (PASSING.test(state)) {
+    const said = `the database can't do it now (${serverWords(error)})${todo}`;
+    return new DatabaseUnavailable(said, { cause: error });
+  }
+  if (remedy === undefined) return error;
+  return new Unusable(`the database refuses (${serverWords(error)})${todo}`, { cause: error });
+}
+
+/** Of an error that the server did not send. What it said before it hung up may be lost with the connection. */
+function connectionError(error: Error): unknown {
+  // Where all addresses of a host failed, Node's error has no message: the first address's error has one.
+  const first: unknown = error instanceof AggregateError && error.message === '' ? error.errors[0] : error;
+  const reason = messageOf(first);
+  if (/CERT|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_/.test(nodeCode(error))) {
+    return new Unusable(
+      `the database's certificate is not trusted (${reason}): set sslrootcert to the file of its authority, or mend sslmode in DATABASE_URL`,
+      { cause: error },
+    );
+  }
+  const [, problem, words] = driverText(error) ?? [];
+  const isHungUp = /^(EPIPE|ECONNRESET)$/.test(nodeCode(first));
+  const said = words?.replace('REASON', () => reason) ?? (isHungUp ? `${HUNG_UP} (${reason})` : reason);
+  // Its own text says less.
+  if (TO_MEND.has(problem)) return new Unusable(said);
+  if (!isConnectionProblem(error)) return error;
+  return new DatabaseUnavailable(`the database can't be reached: ${said}`, { cause: error });
+}
+
+const HUNG_UP =
+  'the connection was ended at its other end, for a reason that stands in the log of the PostgreSQL server, or of a pooler in front of it';
+
+/** Whether Postgres refused it for a reason that concerns the whole database, not a row or a table's own rules. */
+export function concernsWholeDatabase(error: unknown): boolean {
+  return refusalIn(failureMessage(error))?.whole === true;
+}
+
+/** A table or right that somebody's trigger lacks is missing to that trigger alone. */
+const IN_FUNCTION = ', in a function or trigger';
+
+/** SQLSTATE and message of an error of the server. */
+function serverWords(error: Error): string {
+  const { code = '', where } = serverError(error) ?? {};
+  return `${code} ${error.message}${where !== undefined && /^(42|3F)/.test(code) ? IN_FUNCTION : ''}`;
+}
+
+/** The message of a failure as it is stored: one of Postgres's own says so. */
+export function failureMessage(error: unknown): string {
+  const own = error instanceof Error && !(error instanceof ClassifiedError) && sqlState(error) !== undefined;
+  return own ? `the database refuses (${serverWords(error)})` : messageOf(error);
+}
+
+/** What a stored message says of Postgres; undefined: it is not Postgres that failed. One list's may be quoted for several. */
+export function refusalIn(message: string): { readonly why: string; readonly whole: boolean } | undefined {
+  const found =
+    /^(?:\d+ lists could not be read, the last one: )?(the database (?:refuses|can't do it now) \((\w{5}) .*)$/s.exec(
+      message,
+    );
+  return found === null
+    ? undefined
+    : { why: found[1] ?? '', whole: OF_THE_WHOLE.test(found[2] ?? '') && !message.includes(IN_FUNCTION) };
+}
+
+/** Whether the connection is of no use after this error, because its state at the server is unknown. */
+export function breaksConnection(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === undefined ? isConnectionProblem(error) : /^(08...|57P0.|25P0[34])$/.test(state);
+}
+
+/** Whether the session is read-only. It stays so when the setting is taken back, or another server is the primary. */
+export function isReadOnlySession(error: unknown): boolean {
+  return sqlState(error) === '25006';
+}
+
+/** Nothing reaches the database, a heartbeat or a commit as little as anything else; not: it refuses something. */
+export function isDatabaseDown(error: unknown): boolean {
+  if (error instanceof OutcomeUnknown) return isDatabaseDown(error.cause);
+  return error instanceof DatabaseUnavailable && /^(08...|57P0.)?$/.test(sqlState(error) ?? '');
+}
+
+/** Whether it is an error of Node's sockets or resolver, or one that pg makes without a code. */
+function isConnectionProblem(error: unknown): boolean {
+  if (/^E(?!RR_)[A-Z_]+$/.test(nodeCode(error))) return true;
+  if (error instanceof AggregateError) return error.errors.some(isConnectionProblem);
+  const problem = driverProblem(error);
+  return problem !== undefined && !TO_MEND.has(problem);
+}

@@ -1,0 +1,257 @@
+import type { Clock, Random } from '@research-mirror/runtime/clock';
+import type { ClassifiedError } from '@research-mirror/runtime/errors';
+import { messageOf } from '@research-mirror/runtime/message';
+import { COLLECTIONS, type KeyType } from '../model/collections.ts';
+import {
+  AnswerTooLarge,
+  MalformedAnswer,
+  RateLimited,
+  ServiceDown,
+  TransportError,
+} from '../model/errors.ts';
+import { fieldSource } from '../model/json-text.ts';
+import { readKey } from '../model/key.ts';
+import type { KnownPages } from '../model/known-pages.ts';
+import { isCopy, type Page } from '../model/page.ts';
+import { type ApiContext, attempt, type ServiceRequest } from './attempt.ts';
+import { NotSent } from './budget.ts';
+import { type ObjectAnswer, readObject, readPage, refuseFalseEnd, servedBy } from './envelope.ts';
+import { type OnceRequest, type RawAnswer, sendOnce } from './once.ts';
+import { PRIORITY } from './rate-groups.ts';
+import { type AnswerHeaders, readRateHeaders } from './rate-headers.ts';
+import { ownWords, quote, refusal, refuseOtherSuccess } from './refusal.ts';
+import { isAnswer, PING_ROUTE } from './service-gate.ts';
+import type { HttpAnswer, Transport } from './transport.ts';
+
+/** How long a request is tried again. Durations are milliseconds. */
+export const RETRY_LIMITS = {
+  /** After so many attempts without an answer, with a 5xx or a malformed body, the request fails. */
+  attempts: 5,
+  /** Longest wait before the first repetition; it doubles with each. */
+  baseMs: 500,
+  /** Longest wait, also for the Retry-After of a 5xx: with a longer one the request fails at once. */
+  capMs: 30_000,
+  /** How long 429s are repeated, since the first: twice the longest Retry-After that counts (900 s). The budget waits between. */
+  rateLimitedMs: 1_800_000,
+};
+
+/** A failed attempt; `retryAfterMs` where the service named a wait. */
+interface Failure {
+  readonly error: ClassifiedError;
+  readonly retryAfterMs: number | undefined;
+}
+
+/**
+ * Repeats `attempt` while its failure may pass by itself, with full jitter: it waits a uniform part of a time that
+ * doubles, so the repetitions of many clients spread. After a 429 the budget makes the next attempt wait for its
+ * slot.
+ * @throws the last failure's error; the signal's reason as soon as it is aborted
+ */
+export async function withRetries<T>(
+  attempt: () => Promise<{ readonly value: T } | Failure>,
+  time: { readonly clock: Clock; readonly random: Random },
+  signal: AbortSignal,
+  limits = RETRY_LIMITS,
+): Promise<T> {
+  let failures = 0;
+  let limitedSince: number | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    const outcome = await attempt();
+    if (!('error' in outcome)) return outcome.value;
+    const { error, retryAfterMs } = outcome;
+    if (error.remedy !== 'retry' || error instanceof ServiceDown) throw error;
+    if (error instanceof RateLimited) {
+      limitedSince ??= time.clock.monotonic();
+      if (time.clock.monotonic() - limitedSince >= limits.rateLimitedMs) throw error;
+      continue;
+    }
+    failures += 1;
+    const asked = retryAfterMs ?? 0;
+    if (failures >= limits.attempts || asked > limits.capMs) throw error;
+    const bound = Math.min(limits.capMs, limits.baseMs * 2 ** (failures - 1));
+    await time.clock.sleep(Math.max(asked, time.random() * bound), signal);
+  }
+}
+
+export type { Exchange } from './attempt.ts';
+export type { OnceRequest, RawAnswer } from './once.ts';
+
+/** The service, for one API key. Every attempt of every request takes a slot of the budget. */
+export interface Api {
+  /**
+   * One page of a list, proven to be one.
+   * @throws AnswerTooLarge, at once: ask for fewer items; other ClassifiedErrors; the signal's reason
+   */
+  page(request: PageRequest): Promise<Page>;
+  /** An endpoint that answers one object: ping, account. @throws as `page` */
+  object(request: ObjectRequest): Promise<ObjectAnswer>;
+  /** Any request, sent at most once; the caller judges its answer. @throws as `sendOnce` */
+  once(request: OnceRequest): Promise<RawAnswer | undefined>;
+}
+
+export interface ObjectRequest extends ServiceRequest {
+  /**
+   * Called when the slot is there, right before each attempt goes out. False: nothing is sent, the slot is given
+   * back, and Withheld is thrown.
+   */
+  readonly mayStart?: () => boolean;
+}
+
+/** A request's `mayStart` said no. */
+export class Withheld extends Error {
+  override readonly name = 'Withheld';
+}
+
+export interface PageRequest extends ObjectRequest {
+  readonly keyField: string;
+  readonly keyType: KeyType;
+  /** `starting_after`, as received; undefined for the first page. */
+  readonly cursor: string | undefined;
+  /** Undefined: the service's own. With 1 the body may be as large as a single item's. */
+  readonly limit: number | undefined;
+  /** True: the body may be as large as a single item's. */
+  readonly large?: boolean | undefined;
+}
+
+export interface ApiOptions extends ApiContext {
+  readonly transport: Transport;
+  readonly random: Random;
+  readonly retries?: typeof RETRY_LIMITS;
+  /** Of the process: bodies that come again are not read again. */
+  readonly known?: KnownPages | undefined;
+}
+
+/** What to read out of the body and headers of a 2xx. @throws MalformedAnswer */
+type Read<T> = (text: string, headers: AnswerHeaders) => T;
+
+export function createApi(options: ApiOptions): Api {
+  const { transport, key, clock, random, scrub, known, privacy } = options;
+  const stored = (route: string, source: string): string => {
+    const name = COLLECTIONS.find((each) => each.route === route)?.name;
+    return name === undefined || privacy === undefined ? source : privacy.item(name, source);
+  };
+
+  /** Makes one attempt; every failure of the service is a value. */
+  const outcomeOf = async <T>(
+    asked: ObjectRequest & Partial<PageRequest>,
+    path: string,
+    read: Read<T>,
+  ): Promise<{ readonly value: T } | Failure> => {
+    const size = asked.limit === 1 || asked.large === true ? 'item' : 'page';
+    const send = async (signal: AbortSignal, begun: () => void): Promise<HttpAnswer> => {
+      if (asked.mayStart?.() === false) throw new NotSent(new Withheld('not sent: it may not go out now'));
+      begun();
+      return await transport.get(path, key, signal, size);
+    };
+    try {
+      return await attempt(options, 'GET', asked, send, (answer) => {
+        const outcome = judge(`GET ${asked.path}`, answer, read);
+        return { outcome, error: 'error' in outcome ? outcome.error : undefined };
+      });
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      return { error, retryAfterMs: undefined };
+    }
+  };
+
+  const judge = <T>(what: string, answer: HttpAnswer, read: Read<T>): { readonly value: T } | Failure => {
+    const { status, headers, text, bodyError } = answer;
+    const refused = refusal(what, answer, scrub, clock.now(), privacy);
+    if (refused !== undefined)
+      return { error: refused, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
+    try {
+      if (bodyError !== undefined) throw bodyError;
+      refuseOtherSuccess(status);
+      return { value: read(text, headers) };
+    } catch (error) {
+      const Kind = [TransportError, MalformedAnswer, AnswerTooLarge].find((kind) => error instanceof kind);
+      if (Kind === undefined) throw error;
+      const words = quote(ownWords(messageOf(error), privacy), scrub);
+      return { error: new Kind(`${what} was answered ${status}, but ${words}`), retryAfterMs: undefined };
+    }
+  };
+
+  const request = <T>(asked: ObjectRequest, path: string, read: Read<T>): Promise<T> => {
+    const signal = asked.stop === undefined ? asked.signal : AbortSignal.any([asked.signal, asked.stop]);
+    const attempted = async (): Promise<{ readonly value: T } | Failure> => {
+      const outcome = await outcomeOf(asked, path, read);
+      if (!('error' in outcome) || isAnswer(outcome.error)) return outcome;
+      // The probe, too, says that it is the service: all may wait for a ping that is the probe.
+      return { ...outcome, error: options.gate?.down() ?? outcome.error };
+    };
+    return withRetries(attempted, { clock, random }, signal, options.retries);
+  };
+
+  return {
+    page: (asked) => {
+      const { keyField, keyType, route } = asked;
+      const read = (text: string): Page => {
+        const page = readPage(text, keyField, keyType);
+        if (privacy?.isOn !== true) return page;
+        return {
+          ...page,
+          items: page.items.map((item) => ({ ...item, source: stored(route, item.source) })),
+        };
+      };
+      return request(asked, pagePath(asked), (text, headers) => {
+        const page = known?.read(text, route, read) ?? read(text);
+        const isWhole = asked.cursor === undefined && page.hasMore !== true;
+        if (isWhole && page.items.length === 0) refuseFalseEnd(text, headers);
+        return { ...page, served: servedBy(headers) };
+      });
+    },
+    object: (asked) =>
+      request(asked, asked.path, (text, headers) => {
+        const { source, fields } = readObject(text);
+        return { source: stored(asked.route, source), fields, served: servedBy(headers) };
+      }),
+    once: (asked) => sendOnce(options, asked),
+  };
+}
+
+function pagePath({ path, cursor, limit }: PageRequest): string {
+  const query = [
+    ...(limit === undefined ? [] : [`limit=${limit}`]),
+    ...(cursor === undefined ? [] : [`starting_after=${encodeURIComponent(cursor)}`]),
+  ];
+  return query.length === 0 ? path : `${path}?${query.join('&')}`;
+}
+
+const PING = { path: PING_ROUTE, route: PING_ROUTE, priority: PRIORITY.POLL } as const;
+
+/** How many pings in a row a cache may answer; then it is an error. */
+const TRIES = 3;
+
+/**
+ * Asks whose the key is, by pings until one is answered by the service itself: what a cache kept proves nothing.
+ * @returns the owner's user_id, decimal digits
+ * @throws MalformedAnswer; what requests throw
+ */
+export async function askKeyOwner(
+  api: Pick<Api, 'object'>,
+  { signal, stop, mayStart }: Pick<ObjectRequest, 'signal' | 'stop' | 'mayStart'>,
+): Promise<string> {
+  const request = { ...PING, signal, ...(stop && { stop }), ...(mayStart && { mayStart }) };
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const answer = await api.object(request);
+    const owner = pingedOwner(answer);
+    if (!isCopy(answer.served)) return owner;
+  }
+  throw new MalformedAnswer(
+    'GET /v1/ping was answered by a cache on the way (Age above 0), which can’t tell whose key this is now: let it pass',
+  );
+}
+
+/** The `user_id` of a ping. @throws MalformedAnswer */
+export function pingedOwner(answer: ObjectAnswer): string {
+  const owner = ownerOf(answer);
+  if (owner !== undefined) return owner;
+  throw new MalformedAnswer('GET /v1/ping was answered without a user_id that is a 64-bit integer');
+}
+
+/** The `user_id` of a ping or an account (specification 2.1, 2.2), decimal digits; undefined where there is none. */
+export function ownerOf({ source }: ObjectAnswer): string | undefined {
+  const owner = readKey('bigint', fieldSource(source, 'user_id'));
+  return 'key' in owner ? owner.key : undefined;
+}

@@ -1,0 +1,181 @@
+import type { ClassifiedError } from '@research-mirror/runtime/errors';
+import type { Clock } from '@research-mirror/runtime/clock';
+import { type Budget, NotSent } from './budget.ts';
+import { type Priority, rateGroup } from './rate-groups.ts';
+import { TransportError } from '../model/errors.ts';
+import type { Privacy } from '../model/privacy.ts';
+import type { Passage, ServiceGate } from './service-gate.ts';
+import type { HttpAnswer, HttpRequest } from './transport.ts';
+
+/**
+ * How long (ms) a stop waits for an answer on the wire: well within the 8 s that a stop may take; and where another
+ * process waits to go on, not so long that it would be noticed.
+ */
+const LINGER_MS = { alone: 5_000, awaited: 600 } as const;
+
+/**
+ * The signal of one attempt. A stop ends a wait for a slot at once, but not a request on the wire: its slot is spent, and its answer brings a
+ * page. An abort ends either at once.
+ * @param lingerMs how long a stop waits for it, asked at the stop
+ */
+export function attemptSignal(
+  { signal: abort, stop }: { readonly signal: AbortSignal; readonly stop?: AbortSignal | undefined },
+  clock: Clock,
+  lingerMs: () => number,
+) {
+  const controller = new AbortController();
+  const over = new AbortController();
+  let onWire = false;
+  const onAbort = (): void => controller.abort(abort.reason);
+  const onStop = (): void => {
+    if (!onWire) controller.abort(stop?.reason);
+    else
+      clock.sleep(lingerMs(), over.signal).then(
+        () => controller.abort(stop?.reason),
+        () => {},
+      );
+  };
+  abort.addEventListener('abort', onAbort);
+  stop?.addEventListener('abort', onStop);
+  if (abort.aborted) onAbort();
+  else if (stop?.aborted === true) onStop();
+  return {
+    signal: controller.signal,
+    /** To be called when the request goes out: from then on a stop waits for its answer. */
+    sent: (): void => {
+      onWire = true;
+    },
+    /** To be called when the attempt has ended. */
+    ended: (): void => {
+      abort.removeEventListener('abort', onAbort);
+      stop?.removeEventListener('abort', onStop);
+      over.abort();
+    },
+  };
+}
+
+/** What every request with one API key needs. */
+export interface ApiContext {
+  /** The API key itself. */
+  readonly key: string;
+  /** The key's budget. */
+  readonly budget: Pick<Budget, 'run'>;
+  readonly clock: Clock;
+  /** Replaces secrets, this key among them: errors quote the service, and appear in tables and pages besides logs. */
+  readonly scrub: (text: string) => string;
+  readonly onExchange?: (exchange: Exchange) => void;
+  /** What is left of items, before anything else reads them. */
+  readonly privacy?: Privacy | undefined;
+  /** Of the service: shut while it is down. */
+  readonly gate?: Pick<ServiceGate, 'enter' | 'down'> | undefined;
+  /** Whether a stop is waited for by somebody who goes on with the work; left out: no. */
+  readonly isAwaited?: (() => boolean) | undefined;
+}
+
+/** What every request has. */
+export interface ServiceRequest {
+  /** From `/v1`, IDs encoded, without query. */
+  readonly path: string;
+  /** The path with `{id}` for IDs, as the catalogue names it. */
+  readonly route: string;
+  readonly priority: Priority;
+  /** Its abort ends the wait for a slot, the request on the wire and the waits between attempts, at once. */
+  readonly signal: AbortSignal;
+  /** Its abort ends waits at once, but lets a request on the wire be answered (`attemptSignal`). */
+  readonly stop?: AbortSignal;
+  /** Called for each attempt, besides the link's own: a walk counts its requests and 429s. */
+  readonly onExchange?: (exchange: Exchange) => void;
+}
+
+/** One attempt as it ended, for metrics, counters of walks and debug logs. */
+export interface Exchange {
+  readonly method: HttpRequest['method'];
+  readonly route: string;
+  /** Undefined: no answer. */
+  readonly status: number | undefined;
+  /** Milliseconds from sending to the body's end, or to the failure. */
+  readonly durationMs: number;
+  /** Bytes of the body, as they came over the wire. */
+  readonly bytes: number;
+  /** Undefined: the attempt gave what was asked for. */
+  readonly error: ClassifiedError | undefined;
+}
+
+/**
+ * Sends one request through the service's gate, on a slot of the budget, once, and reports how it ended.
+ * @param send calls `begun` right before the request goes out; a NotSent frees the slot
+ * @param judge what an answer means to the caller, and the error that the exchange reports
+ * @throws TransportError, which names the request: no answer came; any other error of `send`, or the cause of its
+ *   NotSent; what the budget throws; ServiceDown
+ */
+export async function attempt<T>(
+  link: ApiContext,
+  method: HttpRequest['method'],
+  asked: ServiceRequest,
+  send: (signal: AbortSignal, begun: () => void) => Promise<HttpAnswer>,
+  judge: (answer: HttpAnswer) => {
+    readonly outcome: T;
+    readonly error: ClassifiedError | undefined;
+  },
+): Promise<T> {
+  const { budget, clock } = link;
+  const { path, route, priority } = asked;
+  const tried = attemptSignal(asked, clock, () =>
+    // Of what changes something in the service, the answer is worth more.
+    method === 'GET' && link.isAwaited?.() === true ? LINGER_MS.awaited : LINGER_MS.alone,
+  );
+  const slot = {
+    group: rateGroup(method, route),
+    route: `${method} ${route}`,
+    priority,
+    signal: tried.signal,
+  };
+  let passage = FREE;
+  let startedAt = 0;
+  const begun = (): void => {
+    startedAt = clock.monotonic();
+    tried.sent();
+  };
+  const report = (answer: HttpAnswer | undefined, error: ClassifiedError | undefined): void => {
+    const durationMs = clock.monotonic() - startedAt;
+    const exchange = { method, route, status: answer?.status, durationMs, bytes: answer?.bytes ?? 0, error };
+    passage.ended(error);
+    link.onExchange?.(exchange);
+    asked.onExchange?.(exchange);
+  };
+  const unanswered = (error: unknown): never => {
+    if (!(error instanceof TransportError)) throw error;
+    const { cause, sent, code } = error;
+    const named = new TransportError(`${method} ${path}: ${error.message}`, { cause, sent, code });
+    report(undefined, named);
+    throw sent ? named : new NotSent(named);
+  };
+  try {
+    for (;;) {
+      passage = (await link.gate?.enter(route, method === 'GET', tried.signal)) ?? FREE;
+      try {
+        const { outcome } = await budget.run(slot, async (signal) => {
+          if (!passage.mayGo()) throw new NotSent(SHUT);
+          const answer = await send(signal, begun).catch(unanswered);
+          const judged = judge(answer);
+          report(answer, judged.error);
+          return { ...answer, outcome: judged.outcome };
+        });
+        return outcome;
+      } catch (error) {
+        if (!(error instanceof NotSent)) throw error;
+        if (error.cause !== SHUT) throw error.cause;
+      } finally {
+        passage.left();
+      }
+    }
+  } finally {
+    tried.ended();
+  }
+}
+
+/** The way of a request where there is no gate. */
+const FREE: Passage = { mayGo: () => true, ended: () => {}, left: () => {} };
+
+/** The gate was shut while the request waited for its slot: it waits for the gate again. */
+const SHUT = new Error('the service is down');

@@ -1,0 +1,294 @@
+import type { AnswerHeaders } from './rate-headers.ts';
+import { MalformedAnswer } from '../model/errors.ts';
+import type { KeyType } from '../model/collections.ts';
+import { fieldSource, refuseRepeatedNames, sliceElements } from '../model/json-text.ts';
+import { readKey, type KeyReading } from '../model/key.ts';
+import { type Item, type Page, type Served, stateOf } from '../model/page.ts';
+import { errorInside } from './refusal.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** One object as the service answered it, with its own source text, from which no digit is lost. */
+export interface ObjectAnswer {
+  readonly source: string;
+  readonly fields: JsonObject;
+  /** Left out: nothing is known of it. */
+  readonly served?: Served;
+}
+
+/**
+ * The page in the body of a 200 (specification 2.5, invariant 2).
+ * @param keyField the items' cursor ID; an item without a usable one is on the page, with its problem
+ * @throws MalformedAnswer, saying what is wrong, for everything that is not provably a complete list envelope, or says
+ *   itself that it is none
+ */
+export function readPage(text: string, keyField: string, keyType: KeyType): Page {
+  const list = findList(parseObject(text));
+  const { path, elements, envelope } = list;
+  const hasMore = refuseOtherClaims(list);
+  const wrong = elements.findIndex((element) => !isObject(element));
+  if (wrong !== -1) throw malformed(`item ${wrong} is ${kind(elements[wrong])}, not an object`);
+  const sources = sliceElements(text, path);
+  if (sources.length !== elements.length) {
+    throw malformed(`${elements.length} items were parsed, but ${sources.length} stand in the text`);
+  }
+  return {
+    items: (elements as readonly JsonObject[]).map((fields, index) =>
+      readItem(fields, sources[index] ?? '', keyField, keyType),
+    ),
+    ...readOnward(text, path, envelope, hasMore),
+  };
+}
+
+/**
+ * What the envelope says of what follows. A cursor that can be neither sent nor stored (U+0000, a lone surrogate)
+ * only says that something follows: the walk goes on after the last item's ID.
+ */
+function readOnward(
+  text: string,
+  path: readonly string[],
+  envelope: JsonObject,
+  hasMore: boolean | undefined,
+): Pick<Page, 'hasMore' | 'nextCursor'> {
+  const nextCursor = readCursor(text, path, envelope['next_cursor']);
+  if (typeof nextCursor !== 'string' || isSendable(nextCursor)) return { hasMore, nextCursor };
+  return { hasMore: hasMore ?? true, nextCursor: undefined };
+}
+
+function isSendable(cursor: string): boolean {
+  return cursor.isWellFormed() && !cursor.includes('\0');
+}
+
+/**
+ * The object in the body of a 200.
+ * @throws MalformedAnswer for anything but one JSON object, for an error inside, and where a name occurs twice
+ */
+export function readObject(text: string): ObjectAnswer {
+  const fields = parseObject(text);
+  refuseRepeatedNames(text);
+  return { source: text, fields };
+}
+
+function parseObject(text: string): JsonObject {
+  if (text.trim() === '') throw malformed('the body is empty');
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    // V8's message quotes the text, which is the user's data.
+    if (text.trimStart().startsWith('<')) throw malformed('the body is HTML');
+    const { message } = error as SyntaxError;
+    const position = /at position (\d+)/.exec(message)?.[1] ?? -1;
+    const early = message.startsWith('Unexpected end') || Number(position) >= text.length;
+    throw malformed(
+      early ? `the body is JSON that ends early (${text.length} characters)` : 'the body is not JSON',
+    );
+  }
+  if (!isObject(body)) throw malformed(`the body is ${kind(body)}, not an object`);
+  refuseError(body);
+  return body;
+}
+
+function refuseError(body: JsonObject): void {
+  const inside = errorInside(body);
+  if (inside !== undefined) throw malformed(`the body is an error: ${inside}`);
+}
+
+/** What says that an answer is a part; names by their `plain` form. */
+const PART = /^(is|has)?(partial|truncated|incomplete|timedout)(results?|data|response|list|page)?$/;
+const PART_STATUS = /^(error|fail|failed|failure|partial|incomplete|truncated|timeout)$/i;
+/** What says how many items the whole list has. */
+const TOTAL =
+  /^(total|count|numfound|total(count|items|results|records|rows|size)|(item|result|record)s?count)$/;
+/** Objects beside the array that speak about the answer. */
+const ABOUT = /^(meta|metadata|page|paging|pagination|pageinfo)$/;
+
+/**
+ * Refuses a page where what stands beside its array says that it is no list, an error or a part, or the same in two
+ * ways (docs/design/writing-a-page.md, "Parse").
+ * @returns the `has_more` of the object that has the array, else of the one around it
+ */
+function refuseOtherClaims({ path, envelope, around }: List): boolean | undefined {
+  const object = envelope['object'] ?? 'list';
+  if (!/^list$/i.test(show(object).slice(1, -1)))
+    throw malformed(`its "object" is ${show(object)}, not "list"`);
+  for (const beside of aboutAnswer(around)) {
+    refuseError(beside);
+    const part = Object.entries(beside).find((entry) => saysPart(beside, ...entry));
+    if (part !== undefined) throw malformed(`it says that it is a part: "${part[0]}" is ${show(part[1])}`);
+  }
+  const read = new Set(['object', 'hasmore', 'nextcursor', ...path.map(plain)]);
+  for (const one of around) {
+    for (const [short, alike] of Map.groupBy(Object.entries(one), ([name]) => plain(name))) {
+      if (alike.length === 1 || !read.has(short)) continue;
+      if (new Set(alike.map(([, value]) => show(value))).size > 1)
+        throw contradiction(`"${alike.at(-1)?.[0]}" occurs twice in other spellings`);
+    }
+  }
+  const said = around.map((one) => one['has_more']).filter((value) => typeof value === 'boolean');
+  if (new Set(said).size > 1) throw contradiction('"has_more" is true and false');
+  return said[0];
+}
+
+function saysPart(beside: JsonObject, name: string, value: unknown): boolean {
+  const short = plain(name);
+  if (PART.test(short)) return isTrue(value);
+  // A list with its items in it has a state of its own.
+  if ('id' in beside || 'list_id' in beside) return false;
+  if (short === 'complete' || short === 'iscomplete') return value === false;
+  if (!/^(http)?status(code)?$/.test(short)) return false;
+  return typeof value === 'number' ? value === 206 || value >= 400 : PART_STATUS.test(String(value));
+}
+
+function isTrue(value: unknown): boolean {
+  if (typeof value === 'string') return !/^\s*(false|no|none|0)?\s*$/i.test(value);
+  return value instanceof Object ? Object.keys(value).length > 0 : Boolean(value);
+}
+
+/**
+ * Refuses a first page without items, after which nothing is to follow, where something beside it says that the list
+ * has items. (Any other total may count something else, or be an estimate.)
+ * @param text of a page that `readPage` has read
+ * @throws MalformedAnswer
+ */
+export function refuseFalseEnd(text: string, headers: AnswerHeaders): void {
+  const { around } = findList(parseObject(text));
+  const claims = aboutAnswer(around)
+    .flatMap((beside) => Object.entries(beside))
+    .filter(([name]) => TOTAL.test(plain(name)))
+    .concat([
+      ['X-Total-Count', first(headers['x-total-count'])],
+      ['Content-Range', first(headers['content-range'])?.split('/').at(-1)],
+    ]);
+  const more = claims.find(([, value]) => Number(value) > 0);
+  if (more !== undefined) throw contradiction(`it has no item, and "${more[0]}" is ${show(more[1])}`);
+  if (around.some((one) => isTrue(one['next_cursor'])))
+    throw contradiction('it has no item, and a next_cursor');
+}
+
+/** The objects around a page's array, and those in them that speak about the answer. */
+function aboutAnswer(around: readonly JsonObject[]): JsonObject[] {
+  const inside = around.flatMap((one) => Object.entries(one).filter(([name]) => ABOUT.test(plain(name))));
+  return [...around, ...inside.map(([, value]) => value).filter(isObject)];
+}
+
+/** Without letter case, `_` and `-`. */
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, '');
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value) ?? '';
+}
+
+function contradiction(what: string): MalformedAnswer {
+  return malformed(`it contradicts itself: ${what}`);
+}
+
+/** Seconds; greater ones mean this one (RFC 9111, 1.2.2). */
+const OLDEST_AGE = 2 ** 31;
+
+/** What headers say of intermediate caches (RFC 9111): `Age`, where one had the answer, and the service's `Date`. */
+export function servedBy(headers: AnswerHeaders): Served {
+  const date = Date.parse(first(headers['date']) ?? '');
+  // Of several caches on the way, the one that kept it longest.
+  const ages = [headers['age'] ?? []].flat().flatMap((each) => each.split(','));
+  const age = Math.max(0, ...ages.filter((each) => /^\s*\d+\s*$/.test(each)).map(Number));
+  return { date: Number.isNaN(date) ? undefined : date, ageMs: Math.min(age, OLDEST_AGE) * 1_000 };
+}
+
+function first(value: AnswerHeaders[string]): string | undefined {
+  return typeof value === 'string' ? value : value?.[0];
+}
+
+interface List {
+  /** Field names that lead from the body to the array. */
+  readonly path: readonly string[];
+  readonly elements: readonly unknown[];
+  /** The object that has the array, `has_more` and perhaps `next_cursor`. */
+  readonly envelope: JsonObject;
+  /** The body, and the envelope where that is another object. */
+  readonly around: readonly JsonObject[];
+}
+
+/**
+ * `data` of the body; else the only array of objects next to a `has_more`, in the body or one level deeper
+ * (docs/design/open-questions.md, "Lists": list items may be under `accounts`). In a body with `object: "list"`, a
+ * `data` one level deeper counts without `has_more`, too.
+ */
+function findList(body: JsonObject): List {
+  const data = body['data'];
+  if (Array.isArray(data)) return { path: ['data'], elements: data, envelope: body, around: [body] };
+  const envelopes: { path: readonly string[]; envelope: JsonObject }[] = [{ path: [], envelope: body }];
+  for (const [field, value] of Object.entries(body)) {
+    if (isObject(value)) envelopes.push({ path: [field], envelope: value });
+  }
+  const found = envelopes
+    .filter(({ envelope }) => {
+      if (typeof envelope['has_more'] === 'boolean') return true;
+      return body['object'] === 'list' && Array.isArray(envelope['data']);
+    })
+    .flatMap(({ path, envelope }) =>
+      arraysOfObjects(envelope).map(([field, elements]) => ({
+        path: [...path, field],
+        elements,
+        envelope,
+        around: [...new Set([body, envelope])],
+      })),
+    );
+  const [list, another] = found;
+  if (list === undefined) throw malformed('it has neither a data array nor a list beside a has_more');
+  if (another !== undefined) {
+    throw malformed(`it has several lists (${list.path.join('.')}, ${another.path.join('.')})`);
+  }
+  return list;
+}
+
+/** Fields of an envelope that may be its list: `data` if it is an array, else all arrays that may be of objects. */
+function arraysOfObjects(envelope: JsonObject): [string, readonly unknown[]][] {
+  const arrays = Object.entries(envelope).filter((entry): entry is [string, unknown[]] =>
+    Array.isArray(entry[1]),
+  );
+  const data = arrays.filter(([field]) => field === 'data');
+  if (data.length > 0) return data;
+  return arrays.filter(([, elements]) => elements.length === 0 || elements.some(isObject));
+}
+
+function readItem(fields: JsonObject, source: string, keyField: string, keyType: KeyType): Item {
+  const reading = readItemKey(fields[keyField], source, keyField, keyType);
+  const state = stateOf(fields);
+  return 'key' in reading
+    ? { source, state, key: reading.key, problem: undefined }
+    : { source, state, key: undefined, problem: reading.problem };
+}
+
+/** Looks at the item's text only where JSON.parse may have lost digits. */
+function readItemKey(value: unknown, source: string, keyField: string, keyType: KeyType): KeyReading {
+  if (typeof value === 'string' || Number.isSafeInteger(value)) {
+    return readKey(keyType, JSON.stringify(value));
+  }
+  return readKey(keyType, fieldSource(source, keyField));
+}
+
+/** A cursor that the server offers: a string, or a number with all its digits; null: none; undefined: not said. */
+function readCursor(text: string, path: readonly string[], value: unknown): string | null | undefined {
+  if (value === null || value === '') return null;
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'number') return undefined;
+  if (Number.isSafeInteger(value)) return String(value);
+  const envelope = path.slice(0, -1).reduce((source, field) => fieldSource(source, field) ?? '', text);
+  return fieldSource(envelope, 'next_cursor');
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function kind(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+}
+
+function malformed(what: string): MalformedAnswer {
+  return new MalformedAnswer(what);
+}

@@ -1,0 +1,93 @@
+import { BLOCK_MEMORY_MS } from '../postgres/clock-step.ts';
+
+/** A reservation may be used for this long, milliseconds. */
+export const BLOCK_VALID_MS = 10_000;
+
+/** A block of slots that is reserved in the store. */
+export interface Block {
+  readonly id: number;
+  readonly size: number;
+  /** Usable until, monotonic. */
+  readonly validUntil: number;
+  /** Slots that requests took. */
+  used: number;
+  /** Moments at which slots come free again, as far as known: never more than `size`. */
+  readonly freed: number[];
+}
+
+/** Blocks per window, and the most slots of one. */
+const BLOCKS_PER_WINDOW = 15;
+const MOST_SLOTS = 64;
+
+/** Slots to reserve next. @param size of the group @param largest block that the store takes */
+export function blockSize(size: number, largest: number): number {
+  return Math.max(1, Math.min(Math.floor(size / BLOCKS_PER_WINDOW), MOST_SLOTS, largest));
+}
+
+/**
+ * The reservations of one endpoint group: the block in use, and those with news for the store
+ * (docs/design/rate-limit.md, "Reservations"). A crash loses at most one block's unused slots, for one window: so
+ * blocks are small against the limit.
+ */
+export class Reservations {
+  #current: Block | undefined;
+  /** Blocks that the store still has. */
+  readonly #blocks = new Map<number, Block>();
+  readonly #unsaved = new Set<Block>();
+
+  open(id: number, size: number, openedAt: number): void {
+    for (const [old, { validUntil }] of this.#blocks)
+      if (validUntil < openedAt - BLOCK_MEMORY_MS) this.#blocks.delete(old);
+    this.#current = { id, size, validUntil: openedAt + BLOCK_VALID_MS, used: 0, freed: [] };
+    this.#blocks.set(id, this.#current);
+  }
+
+  /** Whether `take` gives a slot. An expired block's unused slots are given back. */
+  hasSlot(now: number): boolean {
+    if (this.#current !== undefined && this.#current.validUntil <= now) this.release(now);
+    return this.#current !== undefined;
+  }
+
+  /** Takes a reserved slot of the returned block. @throws when none is left: then no request may be sent */
+  take(now: number): Block {
+    const block = this.#current;
+    if (block === undefined || block.validUntil <= now)
+      throw new Error('no reserved slot (a defect of the budget)');
+    block.used += 1;
+    if (block.used === block.size) this.#current = undefined;
+    return block;
+  }
+
+  /** The slot of an ended request comes free at `moment`. */
+  free(block: Block, moment: number): void {
+    block.freed.push(moment);
+    this.#unsaved.add(block);
+  }
+
+  /** A taken slot was not used: the block in use has it again; a slot of another block is free at once. */
+  giveBack(block: Block, now: number): void {
+    if (block === this.#current) block.used -= 1;
+    else this.free(block, now);
+  }
+
+  /** Gives the unused slots of the block in use back: nothing was sent on them. */
+  release(now: number): void {
+    const block = this.#current;
+    if (block === undefined) return;
+    this.#current = undefined;
+    for (let unused = block.size - block.used; unused > 0; unused -= 1) this.free(block, now);
+  }
+
+  /** Blocks whose freed slots the store does not have; from now on they count as stored. */
+  takeUnsaved(): readonly Block[] {
+    const blocks = [...this.#unsaved];
+    this.#unsaved.clear();
+    return blocks;
+  }
+
+  /** The store did not take what was freed of the block. */
+  putBack(id: number): void {
+    const block = this.#blocks.get(id);
+    if (block !== undefined) this.#unsaved.add(block);
+  }
+}

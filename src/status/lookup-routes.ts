@@ -1,0 +1,241 @@
+import { ClassifiedError } from '@research-mirror/runtime/errors';
+import { formatCount as count } from '@research-mirror/runtime/figures';
+import { messageOf } from '@research-mirror/runtime/message';
+import { COLLECTION_NAMES } from '../model/collections.ts';
+import {
+  keyOf,
+  keyParts,
+  LONGEST_QUERY,
+  type RowAddress,
+  rowAddress,
+  type RowFilter,
+  type RowList,
+  rowName,
+  rowPath,
+  type RowStory,
+  type SearchResults,
+  type StoryEntry,
+} from './lookup.ts';
+import { age } from './report-words.ts';
+import { html, type Html, htmlReply, type Route } from './reply.ts';
+import { chip, foundName, moment, stateChip, table, time } from './page-parts.ts';
+import { stillPage } from './status-page.ts';
+
+/** What viewers look up. Each rejects with DatabaseUnavailable where it can't be answered now. */
+export interface Lookups {
+  readonly search: (query: string) => Promise<SearchResults>;
+  readonly rows: (filter: RowFilter) => Promise<RowList>;
+  /** @returns undefined: nothing has this address */
+  readonly row: (address: RowAddress) => Promise<RowStory | undefined>;
+}
+
+const HELP =
+  'What can be found: the whole ID of a job, bulk job, list, list item, watchlist entry, event, submission or account; ' +
+  'an idempotency key; a company’s domain or address; an account’s e-mail address.';
+
+interface LookupPage {
+  readonly status: number;
+  readonly title: string;
+  readonly view: Html;
+}
+
+/** `/search` and `/rows`. @returns what answers for the path; undefined: it is another one's */
+export function lookupRoute(path: string, lookups: Lookups): Route | undefined {
+  const read = path === '/search' ? searchPage : path === '/rows' ? rowsPage : undefined;
+  if (read === undefined) return undefined;
+  return async ({ query }) => {
+    const { status, title, view } = await read(lookups, query).catch((error: unknown) => {
+      // Anything else is a defect: the log gets it.
+      if (!(error instanceof ClassifiedError)) throw error;
+      return notice(503, 'It can’t be answered now', messageOf(error));
+    });
+    const asked = (query.get('q') ?? '').slice(0, LONGEST_QUERY);
+    return htmlReply((nonce) => stillPage(view, nonce, title, asked), status);
+  };
+}
+
+/** A page in place of an answer. @param why whole sentences */
+function notice(status: number, title: string, why: string): LookupPage {
+  const view = html`<section class="headline">
+    <h1>${title}</h1>
+    <p>${why}</p>
+    <p><a href="./">back to the status page</a></p>
+  </section>`;
+  return { status, title, view };
+}
+
+async function searchPage(lookups: Lookups, asked: URLSearchParams): Promise<LookupPage> {
+  const query = asked.get('q') ?? '';
+  const text = query.trim();
+  if (text === '') return notice(200, 'Search', HELP);
+  if (query.length > LONGEST_QUERY)
+    return notice(400, 'This is too long', `No ID has more than ${LONGEST_QUERY} characters.`);
+  const results = await lookups.search(query);
+  if (results.found.length === 0)
+    return notice(200, 'Nothing found', `Nothing has the ID or domain ${text}. ${HELP}`);
+  return { status: 200, title: 'Search', view: resultsView(text, results) };
+}
+
+function resultsView(text: string, { at, found, more }: SearchResults): Html {
+  return html`<section>
+    <h1>${count(found.length)}${more ? ' of more' : ''} found</h1>
+    <p class="quiet">for <code>${text}</code></p>
+    ${table('What', found, foundName, [
+      ['Account', ({ userId }) => userId, true],
+      ['State', stateChip],
+      ['When', (each) => moment(each.at, at, '')],
+    ])}
+    ${more ? html`<p class="quiet">There are more: refine the search, by an ID for example.</p>` : ''}
+  </section>`;
+}
+
+async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<LookupPage> {
+  const userId = keyOf('bigint', asked.get('user') ?? '');
+  const collection = COLLECTION_NAMES.find((each) => each === asked.get('collection'));
+  const given = asked.get('before');
+  const before = given === null ? undefined : keyOf('bigint', given);
+  if (userId === undefined || collection === undefined || (given !== null && before === undefined)) {
+    const why =
+      `Say whose, and which: rows?user=…&collection=…, one of ${COLLECTION_NAMES.join(', ')}; ` +
+      'before, where it is there, is an integer, the change ID at which another page ended.';
+    return notice(400, 'Which rows?', why);
+  }
+  const key = asked.get('key');
+  if (key !== null) return rowPage(lookups, rowAddress(userId, collection, key));
+  const filter = { userId, collection, state: keyOf('text', asked.get('state') ?? ''), before };
+  const view = rowsView(filter, await lookups.rows(filter));
+  return { status: 200, title: `${collection} of account ${userId}`, view };
+}
+
+/** Rows of a collection; the state of each leads to the others that have it. */
+function rowsView({ userId, collection, state, before }: RowFilter, { at, found, next }: RowList): Html {
+  const rows = (to: Readonly<Record<string, string>>, text: string): Html =>
+    link(`rows?${String(new URLSearchParams({ user: userId, collection, ...to }))}`, text);
+  return html`<section>
+      <h1>${collection} of account ${userId}</h1>
+      <p class="quiet">
+        ${state === undefined ? '' : html`with the state <b>${state}</b> (${rows({}, 'all states')}),`} what
+        changed last comes first${before === undefined ? '' : html`; ${rows({}, 'newest')}`}
+      </p>
+      ${
+        found.length === 0
+          ? html`<p>No row here${next === undefined ? '' : ' among those that were looked at'}.</p>`
+          : table('Row', found, foundName, [
+              ['State', (row) => (row.state === null ? '–' : rows({ state: row.state }, row.state))],
+              ['Changed', (row) => moment(row.at, at, '')],
+            ])
+      }
+      ${next === undefined ? '' : html`<p>${rows({ ...(state === undefined ? {} : { state }), before: next }, 'Older')}</p>`}
+    </section>
+    <nav aria-label="Other tables of the account">
+      ${COLLECTION_NAMES.filter((each) => each !== collection).map((each) => html`${rows({ collection: each }, each)} `)}
+    </nav>`;
+}
+
+function link(path: string, text: string): Html {
+  return html`<a href="${path}">${text}</a>`;
+}
+
+async function rowPage(lookups: Lookups, row: RowAddress | undefined): Promise<LookupPage> {
+  const story = row && (await lookups.row(row));
+  if (row === undefined || story === undefined) {
+    const why =
+      'Nothing is mirrored under this address: no account, table or key of it, or the row was removed or forgotten. ' +
+      'Search for its ID.';
+    return notice(404, 'There is no such row', why);
+  }
+  return { status: 200, title: rowName(row), view: rowView(row, story) };
+}
+
+const STATES = {
+  live: chip('current', 'mirrored'),
+  deleted: chip('failing', 'deleted'),
+  absent: chip('new', 'not mirrored, but named by what follows'),
+};
+
+/** A row: what happened to it, what is to come, and what it is now. */
+function rowView(row: RowAddress, { at, state, timeline, more, columns, raw }: RowStory): Html {
+  const { userId, collection } = row;
+  const domain = columns.find(({ name }) => name === '_domain')?.value;
+  const [list, item] = keyParts(row);
+  return html`<section class="headline ${state === 'live' ? 'good' : ''}">
+      <h1>${rowName(row)}</h1>
+      <p>
+        ${STATES[state]} ${link(rowPath({ userId, collection: 'account', key: userId }), `account ${userId}`)}
+        ${list === undefined || item === undefined ? '' : html` · ${link(rowPath({ userId, collection: 'lists', key: list }), `list ${list}`)}`}
+        · ${link(`rows?user=${userId}&collection=${collection}`, `all ${collection}`)}
+        ${domain === undefined ? '' : html` · ${link(`search?q=${encodeURIComponent(domain)}`, `all of ${domain}`)}`}
+      </p>
+    </section>
+    <section>
+      <h2>What happened</h2>
+      <ol class="story">
+        ${timeline.map((entry) => happening(entry, at))}
+      </ol>
+      ${more ? html`<p>There are older entries: the function <code>row_story</code> tells all, in SQL.</p>` : ''}
+    </section>
+    <section>
+      <h2>${state === 'live' ? 'The row now' : 'The row at its end'}</h2>
+      <dl class="columns">${columns.map(({ name, value }) => pair(name, valueOf(value)))}</dl>
+      <details>
+        <summary>The whole item</summary>
+        <pre class="item"><code>${raw}</code></pre>
+      </details>
+    </section>
+    <footer class="quiet"><p>Moments are UTC.</p></footer>`;
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  created: 'Made at the service',
+  queued: 'Queued here',
+  sent: 'Sent to the service',
+  answered: 'Answered',
+  ended: 'Ended without an answer',
+  event: 'Event received',
+  mirrored: 'Mirrored',
+  changed: 'Changed',
+  deleted: 'Deleted: the service has it no more',
+  undeleted: 'Came back: the service has it again',
+  quarantined: 'A version of it could not be mirrored',
+  polled: 'Its collection was polled: changes of unfinished rows are here',
+  read: 'Read, with all of its collection',
+  suspected: 'In doubt: a second observation decides whether the service still has it',
+  hinted: 'To be read again, since an event or an answer named it',
+  next_poll: 'Next poll of its collection',
+  next_full: 'Next reading of all of its collection',
+};
+
+function happening({ what, at, by, more, fields }: StoryEntry, now: string): Html {
+  const told = Object.entries(more ?? {}).filter(([, value]) => value !== null);
+  return html`<li data-what="${what}">
+    ${time(at, age(at, now), now)}
+    <div>
+      <b>${WORDS[what] ?? what}</b>
+      <small
+        >${by}
+        ${told.map(([name, value]) => html`${name.replaceAll('_', ' ')} <code>${String(value)}</code> `)}</small
+      >
+      ${what === 'changed' && fields.length === 0 ? html`<small>in no field, or what it was before is not kept</small>` : ''}
+      <dl class="fields">
+        ${fields.map(({ field, before, after }) => pair(field ?? '', html`${valueOf(before)} → ${valueOf(after)}`))}
+      </dl>
+    </div>
+  </li>`;
+}
+
+function pair(name: string, value: Html): Html {
+  return html`<dt><code>${name}</code></dt>
+    <dd>${value}</dd>`;
+}
+
+/** A value; one of more than some words is folded. */
+function valueOf(value: string | null): Html {
+  if (value === null) return html`<span class="quiet">nothing</span>`;
+  const whole = html`<span class="value">${value}</span>`;
+  const beginning = Array.from(value).slice(0, 120).join('');
+  if (beginning === value) return whole;
+  return html`<details>
+    <summary>${beginning}…</summary>
+    ${whole}
+  </details>`;
+}

@@ -1,0 +1,283 @@
+import { type RawBuilder, sql } from 'kysely';
+import { dataTable, DOMAIN_COLUMN, keyColumns, type Table, tableOf } from '../mirror/table.ts';
+import { collection, type CollectionName, COLLECTIONS } from '../model/collections.ts';
+import { domainOf } from '../model/domain.ts';
+import { rowsOfAnswer } from '../model/hint.ts';
+import { databaseTime, type Db } from '../postgres/db.ts';
+import {
+  type Found,
+  keyOf,
+  keyParts,
+  rowAddress,
+  type RowAddress,
+  type RowFilter,
+  type RowStory,
+  type StoryEntry,
+} from './lookup.ts';
+
+/** Results of one search, and rows of a list, at most. */
+export const MOST_FOUND = 50;
+/** Rows that a list of one state looks at: no index has states, and a rare one may be in none of a million rows. */
+const LOOKED_AT = 5_000;
+/** Rows that changed last, of all collections. */
+const LATEST = 20;
+
+/** Operations whose target is a row (specification 4.4), and its table. */
+export const TARGETS: Readonly<Record<string, CollectionName>> = {
+  sequence: 'research_jobs',
+  list_analyze: 'lists',
+};
+
+/**
+ * Searches all accounts for what has the query as ID, domain, e-mail address or idempotency key: what is there before
+ * what is deleted, what changed last before the rest.
+ * @throws DatabaseUnavailable, also where it takes too long
+ */
+export async function searchMirror(db: Db, query: string) {
+  const terms = searchTerms(query);
+  const places = [...rowsWith(db, terms), ...othersWith(db, terms)];
+  return lookupSnapshot(db, async (trx, at) => {
+    const { rows } = await trx.sql<Line>`
+      select f.* from (${sql.join(places, sql` union all `)}) as f
+      order by f.state is not distinct from 'deleted', f.at desc nulls last`;
+    // A row may be found by its ID and by its domain.
+    const alike = Map.groupBy(rows.map(foundIn), ({ by, userId, row }) => JSON.stringify([by, userId, row]));
+    const found = [...alike.values()].flatMap(([first]) => first ?? []);
+    return { at, found: found.slice(0, MOST_FOUND), more: found.length > MOST_FOUND };
+  });
+}
+
+type SearchTerms = ReturnType<typeof searchTerms>;
+
+/** What the text of a search may be; null: it can't be that. As an ID it is taken with white space around it, and without. */
+function searchTerms(query: string) {
+  const text = query.trim();
+  const email = /^[^\s@/\0]+@[^\s@/\0]+$/.test(text) ? text : null;
+  return {
+    texts: [...new Set([text, query])].filter((each) => keyOf('text', each) !== undefined),
+    integer: keyOf('bigint', text) ?? null,
+    domain: email === null ? (domainOf(text) ?? null) : null,
+    email,
+  };
+}
+
+/** Rows by ID; and by domain, live and deleted ones by an index each. */
+function rowsWith(db: Db, { integer, domain, texts }: SearchTerms): RawBuilder<unknown>[] {
+  const [text = null, other = text] = texts;
+  return COLLECTIONS.flatMap((entry) => {
+    if (entry.kind === 'single') return [];
+    const table = tableOf(db.schema, entry.name);
+    const key = sql.id('r', entry.keyField);
+    // By equality, which a unique index serves: for any(…) PostgreSQL 15 may read all of a list.
+    const isKey =
+      entry.keyType === 'bigint'
+        ? sql`${key} = ${integer}::bigint`
+        : sql`(${key} = ${text} or ${key} = ${other})`;
+    const rows = (which: RawBuilder<unknown>): RawBuilder<unknown> =>
+      sql`select ${shown(table)} from ${dataTable(table)} as r where r._user_id = a._user_id and ${which}`;
+    const inLists = entry.parent !== undefined;
+    const byId = inEachAccount(db, rows(inLists ? sql`${isKey} and r.list_id = p.list_id` : isKey), inLists);
+    if (domain === null || entry.domainFields === undefined) return [byId];
+    const ofDomain = sql`r.${sql.id(DOMAIN_COLUMN)} = ${domain} and r._deleted_at`;
+    const byDomain = [sql`${ofDomain} is null`, sql`${ofDomain} is not null`];
+    return [byId, ...byDomain.map((which) => inEachAccount(db, rows(which)))];
+  });
+}
+
+/** Accounts, submissions and events. */
+function othersWith(db: Db, { integer, email, texts }: SearchTerms): RawBuilder<unknown>[] {
+  const account = tableOf(db.schema, 'account');
+  const ids = sql`${[...texts]}::text[]`;
+  const submissions = sql`
+    select s._user_id::text as "userId", 'submission ' || s.submission_id as by, null as collection, s.target_id as key,
+      s.operation as name, s.state, s.created_at as at, coalesce(s._verbatim, s.response::text) as response
+    from ${db.table('submissions')} as s`;
+  return [
+    sql`(select ${shown(account)} from ${dataTable(account)} as r
+      where r._user_id = ${integer}::bigint or lower(r.email) = lower(${email}) limit ${MOST_FOUND + 1})`,
+    sql`(${submissions} where s.submission_id = ${integer}::bigint limit ${MOST_FOUND + 1})`,
+    inEachAccount(db, sql`${submissions} where s._user_id = a._user_id and s.idempotency_key = any(${ids})`),
+    inEachAccount(
+      db,
+      sql`select e._user_id::text as "userId", 'event ' || e.id as by, e._collection as collection, e._key as key,
+          e.type as name, null as state, e.received_at as at, null as response
+        from ${db.table('events')} as e where e._user_id = a._user_id and e.id = any(${ids})`,
+    ),
+  ];
+}
+
+/**
+ * Primary keys begin with the account: each one's rows are looked up apart, items in each of its lists `p`. The limit
+ * within keeps the planner from joining the whole table to the accounts.
+ */
+function inEachAccount(db: Db, source: RawBuilder<unknown>, inLists = false): RawBuilder<unknown> {
+  const lists = sql`cross join lateral (
+    select l.list_id from ${db.table('lists')} as l where l._user_id = a._user_id) as p`;
+  return sql`(select f.* from ${db.stateTable('account')} as a ${inLists ? lists : sql``}
+    cross join lateral (${source} limit ${MOST_FOUND + 1}) as f limit ${MOST_FOUND + 1})`;
+}
+
+/**
+ * Rows of a collection, those that changed last first.
+ * @throws DatabaseUnavailable, also where it takes too long
+ */
+export async function newestRows(db: Db, filter: RowFilter) {
+  const { userId, state, before } = filter;
+  const most = state === undefined ? MOST_FOUND + 1 : LOOKED_AT;
+  return lookupSnapshot(db, async (trx, at) => {
+    const { rows } = await trx.sql<Line & { readonly changeId: string }>`
+      ${newestOf(tableOf(db.schema, filter.collection), userId, most, before)}`;
+    const asked = state === undefined ? rows : rows.filter((row) => row.state === state);
+    const first = asked.slice(0, MOST_FOUND);
+    const last = asked.length > MOST_FOUND ? first.at(-1) : rows[most - 1];
+    return { at, found: first.map(foundIn), next: last?.changeId };
+  });
+}
+
+/** The account's rows that changed last, the newest first: the end of each table's index by `_change_id`. */
+export async function latestRows(db: Db, userId: string): Promise<Found[]> {
+  const parts = COLLECTIONS.map(({ name }) => newestOf(tableOf(db.schema, name), userId, LATEST));
+  const { rows } = await db.sql<Line>`
+    select v.* from (${sql.join(parts, sql` union all `)}) as v order by v."changeId" desc limit ${LATEST}`;
+  return rows.map(foundIn);
+}
+
+function newestOf(table: Table, userId: string, most: number, before?: string): RawBuilder<unknown> {
+  return sql`(select ${shown(table)}, r._change_id as "changeId" from ${dataTable(table)} as r
+    where r._user_id = ${userId}::bigint ${before === undefined ? sql`` : sql`and r._change_id < ${before}::bigint`}
+    order by r._change_id desc limit ${most})`;
+}
+
+/**
+ * Runs `work` on one snapshot, where a statement takes three seconds at most and tables are read by their indexes: what
+ * is looked up is a few rows of many, whatever the statistics say or leave out. `at` is the database's time.
+ * @throws DatabaseUnavailable where a statement takes longer
+ */
+export function lookupSnapshot<T>(db: Db, work: (trx: Db, at: string) => Promise<T>): Promise<T> {
+  return db.snapshot(async (trx) => {
+    await trx.raw(
+      'set local statement_timeout = 3000; set local jit = off; set local enable_seqscan = off; ' +
+        'set local enable_hashjoin = off; set local enable_mergejoin = off',
+    );
+    return work(trx, (await databaseTime(trx)).toISOString());
+  });
+}
+
+/** A row of the statements. */
+interface Line extends Omit<Found, 'row' | 'at'> {
+  readonly collection: string | null;
+  readonly key: string | null;
+  readonly at: Date;
+  /** Of a submission. */
+  readonly response: string | null;
+}
+
+/** Columns of `Line`, of a row `r` of the table; a company's has a domain (docs/tables.md, "Companies"). */
+function shown(table: Table): RawBuilder<unknown> {
+  const [user = '', ...key] = keyColumns(table);
+  const parts = (key.length === 0 ? [user] : key).map((column) => sql`${sql.id('r', column)}::text`);
+  const keyText = sql.join(parts, sql` || ':' || `);
+  const domain = 'domainFields' in collection(table.name) ? sql.id('r', DOMAIN_COLUMN) : sql`null`;
+  return sql`r._user_id::text as "userId", null as by, ${table.name} as collection, ${keyText} as key,
+    nullif(concat_ws(', ', left(coalesce(r._raw ->> 'name', r._raw ->> 'email'), 200), ${domain}), '') as name,
+    case when r._deleted_at is null then left(r._raw ->> 'status', 100) else 'deleted' end as state,
+    coalesce(r._deleted_at, r._changed_at) as at, null as response`;
+}
+
+/** A submission leads to the row that its answer names, else to its target. */
+function foundIn({ userId, by, name, state, at, collection, key, response }: Line): Found {
+  const named = response === null ? undefined : rowsOfAnswer(response).find((each) => each.key !== '');
+  const table = named?.collection ?? collection ?? TARGETS[name ?? ''] ?? '';
+  const row = rowAddress(userId, table, named?.key ?? key ?? '');
+  return { userId, by, row, name, state, at: at.toISOString() };
+}
+
+/** Characters shown of a value, and of the whole item. */
+const VALUE = 2_000;
+const RAW = 20_000;
+/** Entries of a story that are shown, the newest ones; and lines of it, at most: a version has one for each field. */
+const ENTRIES = 100;
+const LINES = 2_000;
+
+/**
+ * The row, what happened to it, and what the daemon has still to do about it, on one snapshot.
+ * @returns undefined where neither a row, nor an event, a submission or an item in quarantine has the address
+ * @throws DatabaseUnavailable, also where it takes too long
+ */
+export async function readRow(db: Db, row: RowAddress): Promise<RowStory | undefined> {
+  return lookupSnapshot(db, async (trx, at) => {
+    const stored = await storedRow(trx, row);
+    const timeline = await timelineOf(trx, row, stored?.state !== 'deleted');
+    if (stored === undefined && timeline.every(({ by }) => by === 'daemon')) return undefined;
+    const shown = { at, timeline: timeline.slice(0, ENTRIES), more: timeline.length > ENTRIES };
+    return { ...shown, ...(stored ?? { state: 'absent', columns: [], raw: null }) };
+  });
+}
+
+type StoredRow = Pick<RowStory, 'state' | 'columns' | 'raw'>;
+
+/** The row as it is, or its last image, which MIRROR_DELETES=hard leaves in history. */
+async function storedRow(db: Db, row: RowAddress): Promise<StoredRow | undefined> {
+  const table = tableOf(db.schema, row.collection);
+  const key = [row.userId, ...keyParts(row)];
+  const isRow = sql.join(
+    keyColumns(table).map((column, n) => sql`${sql.id('r', column)} = ${key[n] ?? null}`),
+    sql` and `,
+  );
+  // In the order of its columns, the mirror's own ones last.
+  const { rows } = await db.sql<StoredRow>`
+    select case when f.live then 'live' else 'deleted' end as state,
+      ${cut(sql`coalesce(f._verbatim, jsonb_pretty(f._raw))`, RAW)} as raw, (
+        select json_agg(json_build_object('name', v.key, 'value', ${cut(sql`v.value`, VALUE)})
+          order by starts_with(v.key, '_'), v.place)
+        from json_each_text(f.row) with ordinality as v (key, value, place)
+        where v.value is not null and v.key <> all('{_raw,_verbatim,_hash}')) as columns
+    from (
+      select row_to_json(r.*) as row, r._raw, r._verbatim, r._deleted_at is null as live, 0 as removed
+      from ${dataTable(table)} as r where ${isRow}
+      union all
+      (select row_to_json(r.*), r._raw, r._verbatim, false, 1
+       from ${dataTable(table, '_history')} as r where ${isRow} and r._op = 'delete' order by r._change_id desc limit 1)) as f
+    order by f.removed limit 1`;
+  return rows[0];
+}
+
+/**
+ * `row_story` and what its callers can't see, the daemon's own state: the newest first, fields of one change together.
+ * @param isRead when its collection is read next belongs to it: nothing is to come of a row that is gone
+ */
+async function timelineOf(db: Db, row: RowAddress, isRead: boolean): Promise<StoryEntry[]> {
+  const { userId, collection, key } = row;
+  const most = ENTRIES + 1;
+  const [own, list = ''] = keyParts(row).toReversed();
+  const ofRow = sql`x._user_id = ${userId}::bigint and x.collection = ${collection}`;
+  // An item may say that it was made in a year that ISO 8601 can't write with four digits.
+  const { rows } = await db.sql<StoryEntry>`
+    select to_json(s.at) as at, s.what, s.by, (array_agg(s.after) filter (where s.field is null))[1] as more,
+      coalesce(json_agg(json_build_object('field', left(s.field, 200), 'before', ${cut(sql`s.before::text`, VALUE)},
+        'after', ${cut(sql`s.after::text`, VALUE)}) order by s.field) filter (where s.field is not null), '[]') as fields
+    from (
+      (select * from ${db.table('row_story')}(${userId}::bigint, ${collection}, ${key}, ${most}::bigint) with ordinality
+         as r (at, what, field, before, after, by, place)
+       where r.at between '0002-01-01' and '9999-01-01' order by r.place desc limit ${LINES})
+      union all
+      select x.at, 'suspected', null, null, jsonb_build_object('kind', x.kind, 'proven', x.proven_at is not null,
+        'refused', x.refused), 'daemon', null
+      from ${db.stateTable('candidate')} as x where ${ofRow} and x.parent = ${list} and x.key = ${own ?? ''}
+      union all
+      select x.due_at, 'hinted', null, null, null, 'daemon', null
+      from ${db.stateTable('hint')} as x where ${ofRow} and x.parent = ${list} and x.key in (${own ?? ''}, '')
+      union all
+      select e.at, e.what, null, null, null, 'daemon', null
+      from ${db.table('_collections')} as x
+        cross join lateral (values (x.next_poll_at, 'next_poll'), (x.next_full_at, 'next_full')) as e (at, what)
+      where ${ofRow} and ${isRead} and e.at is not null) as s
+    group by s.at, s.what, s.by, case when s.field is null then s.place end
+    order by s.at desc, max(s.place) desc limit ${most}`;
+  return rows;
+}
+
+function cut(text: RawBuilder<unknown>, characters: number): RawBuilder<unknown> {
+  return sql`case when length(${text}) <= ${characters} then ${text}
+    else left(${text}, ${characters}) || '… (' || length(${text}) || ' characters)' end`;
+}

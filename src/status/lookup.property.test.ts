@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { runs } from '../../test/support/effort.ts';
+import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
+import { keyOf, type RowAddress, rowAddress, rowPath } from './lookup.ts';
+
+const integer = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String);
+const hostile = fc.constantFrom(' ', ...String.raw`. .. ~ ~. %2e % / // \ ? # a/../b ' "`.split(' '));
+const text = fc
+  .oneof(
+    hostile,
+    fc.string({ minLength: 1, maxLength: 300 }),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }),
+  )
+  .filter((value) => keyOf('text', value) === value);
+const numbered: ReadonlySet<CollectionName> = new Set(['research_jobs', 'bulk_research_jobs', 'lists']);
+const keyIn = (collection: CollectionName): fc.Arbitrary<string> =>
+  numbered.has(collection)
+    ? integer
+    : collection === 'list_items'
+      ? fc.tuple(integer, text).map((parts) => parts.join(':'))
+      : text;
+const address: fc.Arbitrary<RowAddress> = fc
+  .tuple(fc.constantFrom(...COLLECTION_NAMES), integer)
+  .chain(([collection, userId]) =>
+    fc.record({
+      userId: fc.constant(userId),
+      collection: fc.constant(collection),
+      key: collection === 'account' ? fc.constant(userId) : keyIn(collection),
+    }),
+  );
+
+it('leads from a row to its address and back, through whatever a browser makes of it', () => {
+  fc.assert(
+    fc.property(address, (row) => {
+      const { pathname, searchParams: asked } = new URL(`/prefix/${rowPath(row)}`, 'http://localhost:8080');
+      expect(pathname).toBe('/prefix/rows');
+      const [user = '', name = '', key = ''] = ['user', 'collection', 'key'].map(
+        (each) => asked.get(each) ?? '',
+      );
+      expect(rowAddress(user, name, key)).toEqual(row);
+    }),
+    { numRuns: runs(300, 10_000) },
+  );
+});

@@ -1,0 +1,211 @@
+import { formatCount as count } from '@research-mirror/runtime/figures';
+import { CELL_COLUMNS, type CellColumn, NOTE_COLUMNS } from '../model/collection-columns.ts';
+import { type Found, rowName, rowPath } from './lookup.ts';
+import { html, type Html, raw } from './reply.ts';
+import { accountFacts, age, cellWords, deletionWords, shortened } from './report-words.ts';
+import type { AccountStatus, CollectionStatus, StatusReport, WaitingDeletion } from './status-report.ts';
+
+export interface Shown {
+  readonly report: StatusReport;
+  /** The account whose page it is; undefined: the first page. */
+  readonly userId: string | undefined;
+  /** Those of the account that is shown whole that changed last, the newest first; undefined: they can't be read now. */
+  readonly latestRows: readonly Found[] | undefined;
+  /** Why there is no newer report; undefined: this one is new. */
+  readonly why?: string | undefined;
+}
+
+/** The way from a page's folder to that of the first page. */
+export function rootOf(userId: string | undefined): string {
+  return userId === undefined ? '' : '../';
+}
+
+/** The state where there is only an old report. */
+export const NOT_KNOWN = chip('idle', 'not known');
+
+export function accountChip(state: 'stopped' | 'retired'): Html {
+  return chip(state === 'stopped' ? 'failing' : 'idle', state);
+}
+
+/** One account: its collections, what else goes on, what waits, what changed. */
+export function accountParts(account: AccountStatus, shown: Shown): Html {
+  const { report, latestRows } = shown;
+  const root = rootOf(shown.userId);
+  const { userId, email, state, error, collections, webhook } = account;
+  const { at } = report;
+  const deletions = report.deletions.filter((each) => each.userId === userId);
+  return html`<section class="account">
+      <h2>${shown.userId === undefined ? `Account ${userId}` : 'Collections'}</h2>
+      ${email === null ? '' : html`<p class="quiet long">${email}</p>`}
+      ${state === 'active' ? '' : accountChip(state)}
+      ${[error, webhook.error].map((why) => (why === null ? '' : html`<p class="error">${why}</p>`))}
+      ${table(
+        'Collection',
+        collections,
+        (row) => collectionName(row, userId, shown),
+        [
+          ['State', ({ state }) => (shown.why === undefined ? chip(state, state) : NOT_KNOWN)],
+          ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [
+            column.cell.title,
+            (row) => columnCell(column, row, at),
+            column.kind === 'count',
+          ]),
+        ],
+        `Collections of ${userId}`,
+      )}
+      <dl class="facts">
+        ${accountFacts(account, at).map(
+          ([name, words]) =>
+            html`<dt>${name}</dt>
+              <dd>${words}</dd>`,
+        )}
+      </dl>
+    </section>
+    ${deletions.length === 0 ? '' : section('waiting', 'Deletions that wait', waiting(deletions, at, root))}
+    ${latestRows?.length === 0 ? '' : section('changes', 'Latest changes', latestRows && latest(latestRows, at, root))}`;
+}
+
+/** @param content undefined: it can't be read now */
+function section(id: string, title: string, content: Html | undefined): Html {
+  return html`<section class="${id}" aria-labelledby="${id}">
+    <h2 id="${id}">${title}</h2>
+    ${content ?? html`<p class="quiet">This can’t be read now.</p>`}
+  </section>`;
+}
+
+/** It leads to the collection's newest rows. Why they can't be read is said where no problem above says it. */
+function collectionName(row: CollectionStatus, account: string, { report, why, userId }: Shown): Html {
+  const { collection, state, lastError } = row;
+  const isSaid =
+    why === undefined && report.problems.some(({ affects }) => affects.includes(`${account}/${collection}`));
+  return html`<a href="${rootOf(userId)}rows?user=${account}&amp;collection=${collection}"
+      ><code>${collection}</code></a
+    >
+    ${NOTE_COLUMNS.filter(({ field }) => row[field] > 0).map(
+      ({ field, note: { words, warns } }) =>
+        html`<small class="${warns ? 'warn' : ''}">${count(row[field])} ${words}</small>`,
+    )}
+    ${state === 'failing' && lastError !== null && !isSaid ? html`<small class="error">${lastError}</small>` : ''}`;
+}
+
+function columnCell(column: CellColumn, row: CollectionStatus, at: string): Html {
+  const value = row[column.field];
+  const words = cellWords(column, row, at);
+  if (typeof value === 'string') return time(value, words, at);
+  const deleted = column.field === 'liveRows' && row.deletedRows > 0;
+  return html`<span class="${value === null ? 'quiet' : ''}"
+    >${words} ${deleted ? html`<small>and ${count(row.deletedRows)} deleted</small>` : ''}</span
+  >`;
+}
+
+const KEY = 48;
+
+/** Rows that look deleted and are still there: why, and who has to do what. */
+function waiting(deletions: readonly WaitingDeletion[], at: string, root: string): Html {
+  const link = ({ userId, collection }: WaitingDeletion, key: string): Html =>
+    html`<a class="key" href="${root}${rowPath({ userId, collection, key })}">${shortened(key, KEY)}</a>`;
+  return html`<p class="quiet">
+      Rows that the service seems to have no more. Until that is proven they are mirrored as they were.
+    </p>
+    <ul class="deletions">
+      ${deletions.map(
+        (each) =>
+          html`<li>
+            <code>${each.collection}</code>: ${deletionWords(each, at)}
+            ${each.remedy === null ? '' : html`<span class="remedy">${each.remedy}</span>`}
+            <small
+              >${each.examples.map((key, index) => html`${index === 0 ? '' : ', '}${link(each, key)}`)}</small
+            >
+          </li>`,
+      )}
+    </ul>`;
+}
+
+function latest(rows: readonly Found[], at: string, root: string): Html {
+  const columns: PageColumn<Found>[] = [
+    ['State', stateChip],
+    ['When', (row) => moment(row.at, at, '')],
+  ];
+  return table('Row', rows, (row) => foundName(row, root), columns, 'The rows that changed last');
+}
+
+/** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
+type PageColumn<Row> = readonly [string, (row: Row) => Html | string, boolean?];
+
+const FIGURE = raw('class="figure"');
+
+/**
+ * A table that a phone shows as blocks: its roles are said, since blocks have none of their own.
+ * @param name what is in the first column, under `title`
+ * @param caption what the table is, for who can't see what it stands under
+ */
+export function table<Row>(
+  title: string,
+  rows: readonly Row[],
+  name: (row: Row) => Html,
+  columns: readonly PageColumn<Row>[],
+  caption: string = title,
+): Html {
+  return html`<table role="table">
+    <caption class="unseen">
+      ${caption}
+    </caption>
+    <thead role="rowgroup">
+      <tr role="row">
+        <th scope="col" role="columnheader">${title}</th>
+        ${columns.map(
+          ([title, , isFigure]) =>
+            html`<th scope="col" role="columnheader" ${isFigure === true ? FIGURE : ''}>${title}</th>`,
+        )}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${rows.map(
+        (row) =>
+          html`<tr role="row">
+            <th scope="row" role="rowheader">${name(row)}</th>
+            ${columns.map(
+              ([title, content, isFigure]) =>
+                html`<td role="cell" data-label="${title}" ${isFigure === true ? FIGURE : ''}>
+                  ${content(row)}
+                </td>`,
+            )}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+/** A moment as seen at `at`; `none` where there is none. */
+export function moment(value: string | null, at: string, none: string): Html {
+  return value === null ? html`<span class="quiet">${none}</span>` : time(value, age(value, at), at);
+}
+
+export function time(value: string, words: string, at: string): Html {
+  return html`<time datetime="${value}">${words} <small>${absolute(value, at)}</small></time>`;
+}
+
+export function chip(kind: string, text: string): Html {
+  return html`<span class="chip ${kind}">${text}</span>`;
+}
+
+const NAME = 120;
+
+/** A row that was found, or what names it, with a link to its page. @param root the way to the first page's folder */
+export function foundName({ by, row, name }: Found, root = ''): Html {
+  const rowText = row === undefined ? '' : shortened(rowName(row), NAME);
+  const text = by ?? rowText;
+  return html`${row === undefined ? text : html`<a class="key" href="${root}${rowPath(row)}">${text}</a>`}
+    <small>${name ?? ''}${by === null || row === undefined ? '' : ` about ${rowText}`}</small>`;
+}
+
+export function stateChip({ state }: Found): Html {
+  return state === null ? html`<span class="quiet">–</span>` : chip('idle', state);
+}
+
+/** A moment in UTC, to the second; without the date on the day of `at`. Both are ISO 8601. */
+export function absolute(moment: string, at: string): string {
+  const [date = '', time = ''] = new Date(moment).toISOString().split('T');
+  const clock = `${time.slice(0, 8)} UTC`;
+  return new Date(at).toISOString().startsWith(date) ? clock : `${date} ${clock}`;
+}

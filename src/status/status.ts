@@ -1,0 +1,82 @@
+import { whyReadOnly } from './readiness.ts';
+import { MIGRATIONS, programVersion } from '../config/program.ts';
+import { unreadyDatabase } from './problems.ts';
+import { readWorkload, reportWithoutTables, statusReport } from './collect-status.ts';
+import { whatIsMissing } from '../postgres/inspection.ts';
+import { neededMigrations } from '../postgres/run-migrations.ts';
+import { CELL_COLUMNS } from '../model/collection-columns.ts';
+import { problemLine } from './problem.ts';
+import { accountFacts, age, cellWords, deletionWords, processWords } from './report-words.ts';
+import type { AccountStatus, StatusReport, WaitingDeletion } from './status-report.ts';
+import { type Mirror, onDatabase } from '../terminal/open-mirror.ts';
+import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
+import { printable, formatList } from '../terminal/text-table.ts';
+
+export async function statusAction(
+  shell: Shell,
+  { json = false, demo = false }: { readonly json?: boolean; readonly demo?: boolean },
+): Promise<ExitCode> {
+  const now = new Date(shell.clock.now());
+  const report = await onDatabase(shell, 'status', { demo }, (mirror) => readStatus(mirror, now));
+  const text = json
+    ? `${JSON.stringify(report, undefined, 2)}\n`
+    : describeStatus(report, widthOfTerminal(shell.out));
+  shell.out.write(shell.scrubber.scrub(text));
+  return report.healthy ? EXIT.DONE : EXIT.NO;
+}
+
+async function readStatus({ config, db, words }: Mirror, now: Date): Promise<StatusReport> {
+  const pending = await neededMigrations({ db, folder: MIGRATIONS, version: programVersion() });
+  if (pending.length > 0) {
+    const what = `the database is behind this program (${pending.join(', ')})`;
+    return reportWithoutTables(config, words, now, { cause: 'database_behind', what });
+  }
+  const missing = await whatIsMissing(db, MIGRATIONS, false);
+  if (missing !== undefined) return reportWithoutTables(config, words, now, unreadyDatabase(missing));
+  const unready = await whyReadOnly(db);
+  const workload = await readWorkload(db, config);
+  return statusReport({ config, db, words, accounts: undefined, workload, unready });
+}
+
+/** A status report for people. @param width of the terminal; undefined: nothing is cut */
+export function describeStatus(report: StatusReport, width: number | undefined): string {
+  const { at } = report;
+  const deletions = report.deletions.map((each) => `  ${printable(deletionLine(each, at))}\n`);
+  const errors = report.errors.map(
+    (each) => `  ${age(each.at, at)}  ${each.where}  ${printable(each.message)}\n`,
+  );
+  return [
+    `${report.healthy ? 'healthy' : 'NOT HEALTHY'} · ${report.database} · schema ${report.schema}\n`,
+    ...report.problems.map((each) => `  problem: ${printable(problemLine(each, Date.parse(at)))}\n`),
+    ...report.notes.map((note) => `  note: ${printable(note)}\n`),
+    ...report.processes
+      .filter(({ alive }) => alive)
+      .map((each) => `  running: ${printable(processWords(each, report))}\n`),
+    ...report.accounts.map((account) => describeAccount(account, at, width)),
+    ...(deletions.length > 0 ? ['\ndeletions that wait\n', ...deletions] : []),
+    ...(errors.length > 0 ? ['\nlast errors\n', ...errors] : []),
+  ].join('');
+}
+
+function deletionLine(deletion: WaitingDeletion, at: string): string {
+  const { userId, collection, remedy, examples } = deletion;
+  return [
+    `${userId}/${collection}: ${deletionWords(deletion, at)}`,
+    ...(remedy === null ? [] : [`do: ${remedy}`]),
+    ...(examples.length === 0 ? [] : [`among them ${examples.join(', ')}`]),
+  ].join('; ');
+}
+
+function describeAccount(account: AccountStatus, at: string, width: number | undefined): string {
+  const { userId, email, state, collections } = account;
+  const who = email === null ? userId : `${userId} (${printable(email)})`;
+  const rows = collections.map((each) => ({
+    collection: each.collection,
+    state: each.state,
+    ...Object.fromEntries(CELL_COLUMNS.map((column) => [column.cell.short, cellWords(column, each, at)])),
+    '': each.lastError && `${age(each.lastErrorAt, at)}: ${each.lastError}`,
+  }));
+  const facts = accountFacts(account, at).map(([name, words]) => `  ${name}: ${printable(words)}\n`);
+  return `\naccount ${who}${state === 'active' ? '' : `, ${state.toUpperCase()}`}\n${formatList(rows, width)}${facts.join('')}`;
+}

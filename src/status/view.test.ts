@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import {
+  before,
+  sampleAccount,
+  sampleCollection,
+  sampleLatestRows,
+  sampleFound,
+  sampleProblem,
+  sampleReport,
+} from '../../test/support/processes/status-report.ts';
+import { COLLECTION_NAMES } from '../model/collections.ts';
+import type { AccountStatus, StatusReport } from './status-report.ts';
+import { PAGE_STATES } from '../../test/browser/page-states.ts';
+import { reportView } from './status-page.ts';
+
+const ofReport = async (
+  report: StatusReport,
+  userId?: string,
+  latestRows = sampleLatestRows(),
+): Promise<string> => String(reportView({ report, userId, latestRows }));
+const viewOf = async (...accounts: AccountStatus[]): Promise<string> => ofReport(sampleReport({ accounts }));
+
+it('has what a person may act on right below what is wrong', async () => {
+  const view = await ofReport(sampleReport({ notes: ['look at the quarantine'] }));
+  expect(view).toMatch(/<\/section>\s*<ul class="notes" aria-label="Notes">\s*<li>look at the quarantine</);
+});
+
+it('many accounts have a line each, which leads to a page of their own', async () => {
+  const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
+  const all = await viewOf(...accounts);
+  expect(all).toContain('href="accounts/2"');
+  for (const part of ['Webhook', 'research_jobs', 'Latest changes']) expect(all).not.toContain(part);
+  const own = await ofReport(sampleReport({ accounts }), '2');
+  expect(own).toContain('Account 2 is healthy');
+  expect(own).toContain('href="../rows?user=2&amp;collection=lists"');
+});
+
+describe('the page of an account', () => {
+  it('has the problems and errors that concern it, and those of the whole mirror', async () => {
+    const accounts = ['4', '42'].map((userId) => sampleAccount({ userId }));
+    const problems = [
+      sampleProblem({ what: 'of its list', affects: ['42/lists'] }),
+      sampleProblem({ what: 'of all', affects: [] }),
+    ];
+    const report = sampleReport({ accounts, problems, healthy: false });
+    const [first, second] = [await ofReport(report, '4'), await ofReport(report, '42')];
+    expect(first).toContain('Account 4 needs attention');
+    expect([first, second].map((view) => [view.includes('of its list'), view.includes('of all')])).toEqual([
+      [false, true],
+      [true, true],
+    ]);
+    expect([first, second].map((view) => view.includes('was answered 503: busy'))).toEqual([false, true]);
+  });
+
+  it('says a cause once that all of its collections have', async () => {
+    const down = (name: string): string => `GET /v1/${name} was answered 503: maintenance`;
+    const collections = COLLECTION_NAMES.map((collection) =>
+      sampleCollection({ collection, state: 'failing', lastError: down(collection) }),
+    );
+    const accounts = [sampleAccount({ collections })];
+    const affects = COLLECTION_NAMES.map((collection) => `42/${collection}`);
+    const errors = COLLECTION_NAMES.map((collection, n) => ({
+      at: before(n),
+      where: `42/${collection}`,
+      message: down(collection),
+    }));
+    errors.push({ at: before(60), where: '42/lists', message: 'GET /v1/lists was answered 404' });
+    const problems = [sampleProblem({ cause: 'service_down', what: down('account'), affects })];
+    const view = await ofReport(sampleReport({ accounts, problems, errors, healthy: false }));
+    expect(view.match(/503: maintenance/g)).toHaveLength(2);
+    expect(view.match(/class="chip failing">failing</g)).toHaveLength(6);
+    const words = view.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+    expect(words).toContain('0 s ago 42/account and 5 others GET /v1/account was answered 503: maintenance');
+    expect(words).toContain('60 s ago 42/lists GET /v1/lists was answered 404');
+    // Where no problem names it, each collection does.
+    const alone = await ofReport(sampleReport({ accounts, errors: [] }));
+    expect(alone.match(/503: maintenance/g)).toHaveLength(6);
+  });
+
+  it('says how long its credits last', async () => {
+    const credits = async (left: string, burntLastDay: string | null): Promise<string | undefined> =>
+      /<dt>Credits<\/dt>[\s\S]*?<\/dd>/
+        .exec(await viewOf(sampleAccount({ credits: { left, burntLastDay } })))?.[0]
+        .replaceAll(/<[^>]*>/g, '')
+        .replaceAll(/\s+/g, ' ');
+    expect(await credits('1200.50', '75.25')).toBe(
+      'Credits 1,200.5 75.25 burnt in the last 24 h: 15 d left ',
+    );
+    expect(await credits('10', '75')).toContain('less than a day left');
+    expect(await credits('10', '0')).toContain('none burnt');
+    expect(await credits('10', null)).toContain('no history is kept');
+    expect(await viewOf(sampleAccount({ credits: null }))).not.toContain('Credits');
+  });
+
+  it('says what can’t be read of it now', async () => {
+    const view = String(reportView({ report: sampleReport(), userId: '42', latestRows: undefined }));
+    expect(view).toContain('This can’t be read now');
+  });
+});
+
+describe('the line of an account', () => {
+  it('is of no known state while there is no newer report', async () => {
+    const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
+    const old = { report: sampleReport({ accounts }), userId: undefined, latestRows: undefined };
+    const view = String(reportView({ ...old, why: 'the database is away' }));
+    expect(view.match(/class="chip idle">not known</g)).toHaveLength(2);
+    expect(view).not.toContain('chip current');
+  });
+
+  it('comes first where something is wrong with it, and says what', async () => {
+    const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };
+    const fine = ['1', '2', '3'].map((userId) => sampleAccount({ ...quiet, userId }));
+    const collections = [sampleCollection({ state: 'failing' }), sampleCollection()];
+    const late = sampleProblem({ affects: ['2/lists (of all)'] });
+    const accounts = [...fine, sampleAccount({ ...quiet, userId: '9', collections })];
+    const problems = [sampleProblem({ affects: ['9/research_jobs'] }), late];
+    const view = await ofReport(sampleReport({ accounts, problems, healthy: false }));
+    const lines = [...view.matchAll(/href="accounts\/(\d+)"[\s\S]*?class="chip (\w+)">([^<]*)</g)];
+    expect(lines.map(([, user, kind, text]) => `${user} ${kind} ${text?.trim()}`)).toEqual([
+      '2 overdue needs attention',
+      '9 failing 1 failing',
+      '1 current current',
+      '3 current current',
+    ]);
+    expect(view).toMatch(/data-label="Credits"[^>]*>\s*1,234\.5\s*</);
+  });
+
+  it('has a line for each program, which says how many accounts it reads', async () => {
+    const { processes } = sampleReport();
+    const [first] = processes;
+    const other = { ...first, processId: 'p2', pid: 77, host: 'west' } as (typeof processes)[number];
+    const accounts = ['1', '2', '3'].map((userId) =>
+      sampleAccount({ userId, owner: userId === '3' ? 'p2' : 'p1' }),
+    );
+    const shared = await ofReport(sampleReport({ processes: [...processes, other], accounts }));
+    expect(shared).toMatch(/process 77, begun 25 h ago, reads 1 account\b/);
+    const alone = await ofReport(sampleReport({ accounts }));
+    expect(alone).toMatch(/, reads 2 accounts/);
+  });
+});
+
+it('what comes next is due once its time is past', async () => {
+  const collections = [sampleCollection({ nextPollAt: before(45), nextFullAt: before(-7200) })];
+  const view = await viewOf(sampleAccount({ collections }));
+  expect(view).toMatch(/data-label="Next poll"\s*>\s*<time[^>]*>due /);
+  expect(view).toMatch(/data-label="Next full walk"\s*>\s*<time[^>]*>in 2 h /);
+});
+
+it('the latest changes lead to their rows', async () => {
+  const key = 'w/1?#';
+  const latestRows = [sampleFound(), sampleFound({ row: { userId: '42', collection: 'watchlist', key } })];
+  const view = await ofReport(sampleReport(), undefined, latestRows);
+  expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=17"');
+  expect(view).toContain('href="rows?user=42&amp;collection=watchlist&amp;key=w%2F1%3F%23"');
+  expect(await ofReport(sampleReport(), undefined, [])).not.toContain('Latest changes');
+});
+
+it('deletions that wait say how many, why, what happens, and which rows', async () => {
+  const view = (await ofReport((PAGE_STATES['deletions'] ?? sampleReport)())).replaceAll(/\s+/g, ' ');
+  expect(view).toMatch(
+    /<code>research_jobs<\/code>: 12,000 of 48,210, missed since 2 h ago: the brake holds them.*sync research_jobs --full --accept-deletions/,
+  );
+  expect(view).toMatch(/by itself: the next reading of them decides \(in 40 s\)/);
+  expect(view).toMatch(/by itself: the next full walk decides \(in 12 h\)/);
+  expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=48001"');
+  expect(await viewOf(sampleAccount())).not.toContain('Deletions that wait');
+});

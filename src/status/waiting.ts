@@ -1,0 +1,160 @@
+import type { Config } from '../config/config.ts';
+import { MAX_COLUMNS } from '../mirror/column-plan.ts';
+import { FREE_ROWS, FREE_SHARE } from '../mirror/delete-rows.ts';
+import type { CollectionName } from '../model/collections.ts';
+import type { Db } from '../postgres/db.ts';
+import { PROBLEMS } from './problem.ts';
+import type { FoundProblem } from './problems.ts';
+import { shortened } from './report-words.ts';
+import { type AccountStatus, DELETION_CAUSES, type WaitingDeletion } from './status-report.ts';
+
+/** Suspected deletions of one collection that wait for the same. */
+export interface SuspectedRows extends Pick<
+  WaitingDeletion,
+  'userId' | 'collection' | 'cause' | 'rows' | 'examples'
+> {
+  /** When the first and the last of them were missed. */
+  readonly since: Date;
+  readonly latest: Date;
+  /** Why Postgres refuses one of them; null: it does not. */
+  readonly why: string | null;
+}
+
+const EXAMPLES = 5;
+/** Entries at most: with very many accounts the view data_quality has the rest. */
+const ENTRIES = 100;
+/** A second reading that was due so long ago (ms) has taken place. */
+const READ_BY_MS = 60_000;
+
+/** All suspected deletions by what they wait for. One look at each: 200,000 at most come of one observation. */
+export async function readSuspects(db: Db, now: Date, gracePeriodMs: number): Promise<SuspectedRows[]> {
+  const readAgain = new Date(now.getTime() - gracePeriodMs - READ_BY_MS);
+  // An item without ID spoils each answer that is the whole list, and each whole walk; of others only its own page.
+  const { rows } = await db.sql<SuspectedRows>`
+    select s._user_id as "userId", s.collection, s.cause, count(*)::float8 as rows, min(s.at) as since,
+      max(s.at) as latest, min(s.refused) as why, (array_agg(s.name))[1:${EXAMPLES}::int] as examples
+    from (
+      select c._user_id, c.collection, c.at, c.refused,
+        case when c.parent = '' then c.key else c.parent || ':' || c.key end as name,
+        case
+          when c.proven_at is not null and c.refused_at is not null then 'refused'
+          when c.proven_at is not null and f.held_deletions > 0 then 'brake'
+          when c.proven_at is not null or c.kind = 'returned' then 'second_proof'
+          when q.parent is not null and (c.kind <> 'interval' or c.at < ${readAgain}::timestamptz) then 'item_without_id'
+          when c.kind in ('snapshot', 'interval') and c.at >= ${readAgain}::timestamptz then 'second_proof'
+          else 'full_walk'
+        end as cause
+      from ${db.stateTable('candidate')} as c
+      left join ${db.table('_collections')} as f on f._user_id = c._user_id and f.collection = c.collection
+      left join (
+        select distinct _user_id, collection, parent from ${db.table('quarantine')} where key is null
+      ) as q on q._user_id = c._user_id and q.collection = c.collection and q.parent = c.parent
+    ) as s group by 1, 2, 3 order by 1, 2, 3`;
+  return rows;
+}
+
+/**
+ * Why rows that look deleted are still there: one entry for each collection and cause, those first that need a person
+ * (docs/design/deletions.md). What the brake and Postgres keep is a problem, too.
+ * @param running a daemon runs
+ */
+export function waitingDeletions(
+  accounts: readonly Pick<AccountStatus, 'userId' | 'state' | 'collections'>[],
+  suspects: readonly SuspectedRows[],
+  running: boolean,
+  gracePeriodMs: number,
+): WaitingDeletion[] {
+  const known = new Map(accounts.map((account) => [account.userId, account]));
+  const found = suspects.flatMap(({ since, latest, why, ...group }): WaitingDeletion[] => {
+    const { userId, collection, cause } = group;
+    const account = known.get(userId);
+    const figures = account?.collections.find((each) => each.collection === collection);
+    if (account === undefined || figures === undefined) return [];
+    const { liveRows, nextFullAt, state } = figures;
+    const second = new Date(latest.getTime() + gracePeriodMs).toISOString();
+    const due = cause === 'second_proof' ? second : cause === 'full_walk' ? nextFullAt : null;
+    const isMirrored = running && account.state === 'active' && state !== 'paused';
+    const sync = `research-mirror sync ${collection} --full`;
+    const [what, itself, remedy] = WORDS[cause]({ collection, sync, nextFullAt, why });
+    const byItself = isMirrored ? itself : 'nothing: no daemon mirrors this collection now';
+    const words = { what, byItself, due: isMirrored ? due : null, remedy };
+    return [{ ...group, liveRows, since: since.toISOString(), ...words }];
+  });
+  const place = ({ cause }: WaitingDeletion): number => DELETION_CAUSES.indexOf(cause);
+  return found.toSorted((a, b) => place(a) - place(b)).slice(0, ENTRIES);
+}
+
+/** `sync`: the command that walks the collection. */
+type Waiting = Readonly<Record<'collection' | 'sync', string> & Record<'nextFullAt' | 'why', string | null>>;
+
+/** What is to be said of each cause, what happens by itself, and what a person can do. */
+const WORDS: Readonly<
+  Record<
+    WaitingDeletion['cause'],
+    (of: Waiting) => readonly [what: string, byItself: string, remedy: string | null]
+  >
+> = {
+  refused: ({ collection, sync, why }) => [
+    `Postgres refuses to delete rows of ${collection} that are gone: ${why ?? 'no reason is known'}`,
+    PROBLEMS.deletions_refused[0],
+    `take away what keeps them (rows of another table that refer to them, a constraint, a trigger), or keep deleted rows for references (MIRROR_DELETES=soft); then ${sync}`,
+  ],
+  brake: ({ sync }) => [
+    `the brake holds them: more than ${FREE_ROWS} rows and more than ${FREE_SHARE * 100} % of the collection within a day look like a fault of the service`,
+    PROBLEMS.deletions_blocked[0],
+    `if they are gone on purpose: ${sync} --accept-deletions`,
+  ],
+  item_without_id: ({ collection }) => [
+    'an item without a usable ID stands in their list: it may be any of them, and what it stands on proves nothing',
+    'they are judged again once the service has given the item an ID, or has it no more',
+    `research-mirror quarantine list ${collection}`,
+  ],
+  second_proof: () => [
+    'two readings have to say the same of them, at least MIRROR_SETTLE apart',
+    'the next reading of them decides',
+    null,
+  ],
+  full_walk: ({ sync, nextFullAt }) => [
+    'only a full walk can prove them gone: they were read again in vain, or the order of their list is not known',
+    nextFullAt === null ? 'nothing: no full walk is due (MIRROR_FULL_CRON)' : 'the next full walk decides',
+    nextFullAt === null ? sync : null,
+  ],
+};
+
+/** How many fields are named, and by how many characters. */
+const NAMED = 4;
+const SHOWN = 40;
+
+/**
+ * With MIRROR_SCHEMA_DRIFT=freeze: one problem for each collection that has fields without a column. Those that are not
+ * stored any more, and those of a table that is full, wait for nobody.
+ */
+export async function waitingFields(
+  db: Db,
+  { schemaDrift, excludeFields }: Pick<Config, 'schemaDrift' | 'excludeFields'>,
+): Promise<FoundProblem[]> {
+  if (schemaDrift !== 'freeze') return [];
+  type Row = Readonly<{ collection: CollectionName; count: number; fields: string[]; since: Date }>;
+  const { rows } = await db.sql<Row>`
+    select c.collection, count(*)::float8 as count, min(c.first_seen_at) as since,
+      (array_agg(c.field order by c.first_seen_at, c.field))[1:${NAMED}::int] as fields
+    from ${db.table('_columns')} as c
+    where c.column_name is null
+      and not ${JSON.stringify(excludeFields)}::jsonb -> c.collection ?| array[c.field, '**.' || c.field]
+      and ${MAX_COLUMNS} > (
+        select count(*) from pg_attribute as a
+        where a.attrelid = to_regclass(format('%I.%I', ${db.schema}::text, c.collection))
+          and a.attnum > 0 and not a.attisdropped)
+    group by c.collection order by c.collection`;
+  return rows.map(({ collection, count, fields, since }) => {
+    const names = fields.map((field) => JSON.stringify(shortened(field, SHOWN))).join(', ');
+    const more = count > fields.length ? ` and ${count - fields.length} more` : '';
+    return {
+      cause: 'fields_waiting',
+      what: `new fields of ${collection} have no column: MIRROR_SCHEMA_DRIFT is freeze`,
+      where: `${collection} (${names}${more})`,
+      since: since.toISOString(),
+      remedy: `"research-mirror columns accept ${collection}" makes columns for them`,
+    };
+  });
+}

@@ -1,0 +1,276 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { SubmitterScenario, TIMEOUT_MS } from '../../test/support/submissions/submitter-scenario.ts';
+import { defaultLimit, type RateGroup } from '../service/rate-groups.ts';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { KeyRefused, LeaseLost } from '../model/errors.ts';
+import { OPERATION_NAMES } from '../model/submission.ts';
+
+const all = (state: string): string[] => Array.from({ length: 5 }, () => state);
+
+let scenario: SubmitterScenario;
+beforeEach(() => {
+  scenario = new SubmitterScenario();
+});
+
+describe('the budget of each operation', () => {
+  it('is used whole, and not exceeded: 60 mixed ones take what their limits permit', async () => {
+    for (let i = 0; i < 60; i++)
+      scenario.store.add(OPERATION_NAMES[i % OPERATION_NAMES.length] ?? 'research');
+    await scenario.start();
+    const took = await scenario.untilDone();
+    expect(scenario.states()).toEqual(Array.from({ length: 60 }, () => 'accepted'));
+    expect(scenario.refused).toEqual([]);
+    expect(scenario.written).toHaveLength(60);
+    const groups = Map.groupBy(scenario.written, ({ group }) => group);
+    const windows = (group: RateGroup): number =>
+      Math.ceil((groups.get(group)?.length ?? 0) / defaultLimit(group)) - 1;
+    // 26 requests of a group of 2 a minute: what they permit is 12 whole windows.
+    expect(windows('bulk_lists')).toBe(12);
+    for (const [group, all] of groups) {
+      const last = Math.max(...all.map(({ at }) => at));
+      // A window counts from the answer, with a guard of 250 ms.
+      expect(last).toBeGreaterThanOrEqual(windows(group) * 60_000);
+      expect(last).toBeLessThan(windows(group) * 60_500 + 2_000);
+    }
+    expect(took).toBeLessThan(12 * 60_500 + 2_000);
+  });
+
+  it('is used side by side where answers take long', async () => {
+    scenario.react = () => ({ answerMs: 20_000 });
+    scenario.queue(40);
+    await scenario.start();
+    // First contact is 4 at a time until 10 were accepted; one after another they would take 800 s.
+    expect(await scenario.untilDone()).toBeLessThan(200_000);
+    expect(scenario.refused).toEqual([]);
+  });
+
+  it('goes to the oldest of a group first, whatever the operation', async () => {
+    for (const operation of ['list', 'bulk_research', 'list_analyze', 'list'] as const)
+      scenario.queue(1, operation);
+    await scenario.start();
+    await scenario.untilDone();
+    expect(scenario.written.map(({ id }) => id)).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('is not spent on what was cancelled while it waited', async () => {
+    scenario.queue(6, 'list');
+    await scenario.start();
+    await scenario.clock.advance(30_000);
+    scenario.store.cancel('3');
+    scenario.store.cancel('4');
+    expect(await scenario.untilDone()).toBeLessThan(62_000);
+    expect(scenario.written.map(({ id }) => id)).toEqual(['1', '2', '5', '6']);
+    expect(scenario.slotsUsed('bulk_lists')).toBe(2);
+  });
+});
+
+it('a group whose oldest has to wait waits in its order, and does not stop the others', async () => {
+  scenario.react = (id, attempt) =>
+    id === '1' && attempt === 1 ? { status: 429, headers: { 'retry-after': '90' } } : {};
+  scenario.queue(3, 'clay_enrich');
+  scenario.queue(3, 'sequence');
+  await scenario.start();
+  await scenario.clock.advance(5_000);
+  expect(scenario.states().slice(3)).toEqual(['accepted', 'accepted', 'accepted']);
+  expect(scenario.store.rows[0]).toMatchObject({
+    state: 'queued',
+    error: expect.stringMatching(/answered 429/),
+  });
+  await scenario.untilDone();
+  const first = scenario.written.find(({ id, status }) => id === '1' && status === 200);
+  expect(first?.at).toBeGreaterThan(90_000);
+  const clay = scenario.written.find(({ group, at }) => group === 'clay_enrich' && at > 60_000);
+  expect(clay?.id).toBe('1');
+  expect(scenario.done).toContain('clay_enrich queued');
+});
+
+describe('too few credits', () => {
+  it('stop the queue, whose rows say why, as the log does once; then it goes on', async () => {
+    scenario.creditsTooLow = 'waits: too few';
+    scenario.queue(2);
+    await scenario.start();
+    for (let second = 0; second < 60; second++) {
+      await scenario.clock.advance(1_000);
+      scenario.bell.ring();
+    }
+    expect(scenario.written).toEqual([]);
+    expect(scenario.lines).toEqual(['submissions: waits: too few']);
+    // Rows that were queued meanwhile get the reason, too, but not each second.
+    expect(scenario.explained.length).toBeGreaterThan(5);
+    expect(scenario.explained.length).toBeLessThan(10);
+    scenario.creditsTooLow = undefined;
+    scenario.bell.ring();
+    await scenario.untilDone();
+    expect(scenario.explained.at(-1)).toBe('nothing');
+    expect(scenario.lines).toEqual([
+      'submissions: waits: too few',
+      'submissions go on: there are credits again',
+    ]);
+  });
+
+  it('are taken out of queued rows, where an earlier process wrote them, once there are enough', async () => {
+    scenario.queue(3, 'list');
+    scenario.explaining = () =>
+      scenario.explained.length === 1
+        ? Promise.reject(new DatabaseUnavailable('the database is away'))
+        : Promise.resolve();
+    await scenario.start();
+    await scenario.untilDone();
+    expect(scenario.explained).toEqual(['nothing', 'nothing']);
+    // The heartbeat tells that it is.
+    expect(scenario.lines).toEqual([]);
+  });
+});
+
+it('MIRROR_SUBMIT=off sends nothing, but recovers what an earlier process left', async () => {
+  scenario.enabled = false;
+  const [waits, left] = [scenario.store.add('list'), scenario.store.add('list')];
+  left.state = 'sending';
+  left.sendBefore = 5_000;
+  await scenario.start();
+  await scenario.clock.advance(TIMEOUT_MS + 36_000);
+  expect([waits.state, left.state, scenario.written]).toEqual(['queued', 'unknown', []]);
+});
+
+it('an idle account asks the database for next to nothing', async () => {
+  let statements = 0;
+  scenario.store.statementMs = () => {
+    statements += 1;
+    return 1;
+  };
+  await scenario.start();
+  await scenario.clock.advance(3_600_000);
+  expect(scenario.store.recoveries).toBe(4);
+  expect(statements).toBeLessThan(70);
+});
+
+describe('a service that can’t be reached', () => {
+  it('is tried later and later, by one submission of a group at a time, and costs no slot and no submission', async () => {
+    const attempts: number[] = [];
+    scenario.react = () => {
+      attempts.push(scenario.clock.monotonic());
+      return { refuse: true };
+    };
+    scenario.queue(5);
+    await scenario.start();
+    await scenario.clock.advance(600_000);
+    // The first ones went out side by side; then 1, 2, 4 … 60 s pass.
+    const gaps = attempts.slice(1).map((at, index) => at - (attempts[index] ?? at));
+    const waits = gaps.filter((gap) => gap > 100).map((gap) => Math.round(gap / 1000));
+    expect(waits.slice(0, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    expect(scenario.states()).toEqual(all('queued'));
+    expect(scenario.store.rows[0]?.error).toMatch(/refused the connection/);
+    expect(scenario.slotsUsed('sequence')).toBe(0);
+    expect(scenario.lines).toEqual([
+      'submissions wait: POST /v1/research/t/sequence: refused the connection',
+    ]);
+    scenario.react = () => ({});
+    await scenario.untilDone();
+    expect(scenario.written.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5']);
+    expect(scenario.states()).toEqual(all('accepted'));
+  });
+
+  it('that breaks connections leaves few outcomes unknown, not the whole queue', async () => {
+    scenario.react = () => ({ reset: true });
+    scenario.queue(40);
+    await scenario.start();
+    await scenario.clock.advance(120_000);
+    const unknown = scenario.store.rows.filter(({ state }) => state === 'unknown');
+    expect(unknown.length).toBeLessThan(12);
+    scenario.react = () => ({});
+    await scenario.untilDone();
+    expect(scenario.written).toHaveLength(40);
+  });
+});
+
+describe('a refused key', () => {
+  it('is replaced by another of the account', async () => {
+    scenario.keys = { old: false, fresh: true };
+    scenario.react = (_, attempt) => ({ status: attempt === 1 ? 401 : 200 });
+    const row = scenario.store.add('research');
+    await scenario.start();
+    await scenario.untilDone();
+    expect(row.states).toEqual(['queued', 'sending', 'queued', 'sending', 'accepted']);
+  });
+
+  it('ends the loop when it was the last one, and what it refused stays queued', async () => {
+    scenario.keys = { k: false };
+    scenario.react = () => ({ status: 401 });
+    const row = scenario.store.add('research');
+    const { ended } = await scenario.start();
+    await scenario.clock.advance(10_000);
+    expect(await ended).toBeInstanceOf(KeyRefused);
+    expect(row.state).toBe('queued');
+  });
+
+  it('that no ping can be asked about leaves the submission queued', async () => {
+    scenario.keys = { k: 'silent' };
+    scenario.react = (_, attempt) => ({ status: attempt < 4 ? 403 : 200 });
+    const row = scenario.store.add('enrich');
+    await scenario.start();
+    await scenario.untilDone();
+    expect(row.states.filter((state) => state === 'sending')).toHaveLength(4);
+  });
+});
+
+it.each<[string, (scenario: SubmitterScenario) => unknown]>([
+  ['it can’t be stored', ({ store }) => (store.finish = () => Promise.reject(new RangeError('a defect')))],
+  ['it can’t be read', (scenario) => (scenario.react = () => ({ defect: true }))],
+])(
+  'an outcome that is lost by a defect is known as unknown in the end, without a restart (%s)',
+  async (_, spoil) => {
+    const row = scenario.store.add('list');
+    spoil(scenario);
+    await scenario.start();
+    await scenario.clock.advance(TIMEOUT_MS + 120_000);
+    expect(row.states).toEqual(['queued', 'sending', 'unknown']);
+    expect(scenario.written).toHaveLength(1);
+    expect(scenario.lines[0]).toMatch(/^submissions wait: .*a defect$/);
+  },
+);
+
+describe('a database in trouble', () => {
+  it('stops the queue, and keeps an outcome until it can be stored', async () => {
+    scenario.react = () => ({ answerMs: 5_000 });
+    scenario.queue(3);
+    await scenario.start();
+    await scenario.clock.advance(1_000);
+    scenario.store.failure = new DatabaseUnavailable('the database is away');
+    scenario.ownsUntil = scenario.clock.monotonic() + 15_000;
+    await scenario.clock.advance(60_000);
+    // A key's first request goes alone; the claims of the others failed.
+    expect(scenario.states()).toEqual(['sending', 'queued', 'queued']);
+    scenario.store.failure = undefined;
+    scenario.ownsUntil = Number.POSITIVE_INFINITY;
+    await scenario.untilDone();
+    expect(scenario.states()).toEqual(['accepted', 'accepted', 'accepted']);
+    expect(scenario.written).toHaveLength(3);
+    expect(scenario.lines).toEqual([
+      expect.stringMatching(
+        /^submissions wait: the outcome of \d+ \(accepted\) is not stored yet: the database is away$/,
+      ),
+    ]);
+  });
+
+  it('makes no known outcome unknown, however long it is away', async () => {
+    scenario.react = (_, attempt) => (attempt === 1 ? { connectMs: 4_000, refuse: true } : {});
+    const row = scenario.store.add('list');
+    await scenario.start();
+    await scenario.clock.advance(1_000);
+    scenario.store.failure = new DatabaseUnavailable('the database is away');
+    // By then an earlier owner's request would be over.
+    await scenario.clock.advance(300_000);
+    scenario.store.failure = undefined;
+    await scenario.untilDone();
+    expect(row.states).toEqual(['queued', 'sending', 'queued', 'sending', 'accepted']);
+  });
+
+  it('that says the lease is lost ends the loop', async () => {
+    scenario.queue(3);
+    const running = await scenario.start();
+    scenario.store.failure = new LeaseLost('somebody else owns the account');
+    await scenario.clock.advance(20_000);
+    expect(await running.ended).toBeInstanceOf(LeaseLost);
+    expect(scenario.written).toEqual([]);
+  });
+});

@@ -1,0 +1,345 @@
+import type { Clock } from '@research-mirror/runtime/clock';
+import { ClassifiedError } from '@research-mirror/runtime/errors';
+import { orAborted } from '@research-mirror/runtime/service';
+import {
+  type Api,
+  askKeyOwner,
+  type ObjectRequest,
+  type OnceRequest,
+  ownerOf,
+  type PageRequest,
+  type RawAnswer,
+  Withheld,
+} from '../service/api.ts';
+import type { ObjectAnswer } from '../service/envelope.ts';
+import type { Budget } from '../service/budget.ts';
+import type { RateGroup } from '../service/rate-groups.ts';
+import type { FreedSlots } from '../service/slot-store.ts';
+import type { CompleteScope } from '../mirror/scope-store.ts';
+import { AccountMoved, KeyRefused, MalformedAnswer, refusesKey, RequestRefused } from '../model/errors.ts';
+import { isCopy, type Page } from '../model/page.ts';
+import type { OwnershipStore } from './ownership-store.ts';
+import { Proofs } from './proofs.ts';
+
+/** One API key of an account, with the client and the budget that are its own. */
+export interface AccountKey {
+  readonly keyHash: string;
+  readonly api: Api;
+  readonly budget: Budget;
+}
+
+type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
+
+/**
+ * The service as one account reads it. Keys of one owner stand in for each other: the first good one is used, and the
+ * next when it is refused (rotation). No request is sent more than a minute after a ping that named the account as its
+ * key's owner; requests that need a ping at the same time share it. The first ping that names another owner stops the
+ * account (docs/design/ownership.md, "Whose data").
+ */
+export class AccountSource implements Api {
+  readonly keys: readonly AccountKey[];
+  readonly #userId: string;
+  readonly #store: OwnershipStore;
+  readonly #clock: Pick<Clock, 'monotonic' | 'now'>;
+  readonly #proofs = new Proofs();
+  /** Those under way: each resolves with why it failed; undefined: it did not, or its sender was stopped. */
+  readonly #pings = new Map<AccountKey, Promise<unknown>>();
+  /** Keys that the service refused last, and how. */
+  readonly #refused = new Map<AccountKey, KeyRefused>();
+  #moved: AccountMoved | undefined;
+
+  constructor(
+    userId: string,
+    keys: readonly AccountKey[],
+    store: OwnershipStore,
+    clock: Pick<Clock, 'monotonic' | 'now'>,
+  ) {
+    this.#userId = userId;
+    this.keys = keys;
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Hashes of the keys that the service refused last. */
+  refusedKeys(): readonly string[] {
+    return [...this.#refused.keys()].map(({ keyHash }) => keyHash);
+  }
+
+  /** @throws AccountMoved, KeyRefused; as `Api.page` */
+  page(request: PageRequest): Promise<Page> {
+    return this.#withKey(request, async ({ api }, mayStart) => {
+      const page = await api.page({ ...request, mayStart });
+      this.assertOwn();
+      return page;
+    });
+  }
+
+  /** An object that names its owner is a proof, too. @throws as `page` */
+  object(request: ObjectRequest): Promise<ObjectAnswer> {
+    return this.#withKey(request, async (key, mayStart) => {
+      const sent = this.#sending(mayStart);
+      const answer = await key.api.object({ ...request, mayStart: sent.mayStart });
+      const owner = ownerOf(answer);
+      this.assertOwn();
+      if (owner === undefined) return answer;
+      if (!isCopy(answer.served)) await this.#named(key, owner, sent);
+      if (owner === this.#userId) return answer;
+      throw new MalformedAnswer(
+        `GET ${request.path} was answered with account ${owner}, not ${this.#userId}`,
+      );
+    });
+  }
+
+  /**
+   * Sends a request at most once, with the first good key: no other stands in for it. 401 and 403 are answers like
+   * others; ask `isGood` what they mean.
+   * @returns the answer, and by which key it was asked for; undefined where `claim` said no
+   * @throws KeyRefused, AccountMoved, with nothing sent: an answer that came counts, whosever the key is by then; what
+   *   `Api.once` throws
+   */
+  once(request: OnceRequest): Promise<(RawAnswer & { readonly keyHash: string }) | undefined> {
+    return this.#withKey(request, async ({ keyHash, api }, mayStart) => {
+      let isWithheld = false;
+      const claim = async (): Promise<boolean> => {
+        isWithheld = !mayStart();
+        return !isWithheld && ((await request.claim?.()) ?? true);
+      };
+      const answer = await api.once({ ...request, claim });
+      if (isWithheld) throw new Withheld('not sent: it may not go out now');
+      return answer === undefined ? undefined : { ...answer, keyHash };
+    });
+  }
+
+  /** Call it right before anything is written of an answer. @throws AccountMoved */
+  assertOwn(): void {
+    if (this.#moved !== undefined) throw this.#moved;
+  }
+
+  /**
+   * Proves that everything that was answered before this call is the account's own: by a ping of each key that was
+   * sent after the key's last answer. What earlier processes left was answered by any of the keys.
+   * @returns false where a key that answered, or each, is refused now
+   * @throws AccountMoved; what pings throw
+   */
+  async proveAll(waiting: Waiting): Promise<boolean> {
+    let isProven = true;
+    for (const key of this.keys.filter((each) => !this.#refused.has(each))) {
+      const isOwed = this.#proofs.owesProof(key.keyHash);
+      try {
+        await this.#prove(key, this.#proofs.lastAnswer(key.keyHash), waiting);
+      } catch (error) {
+        if (!refusesKey(error)) throw error;
+        if (isOwed) isProven = false;
+      }
+    }
+    this.assertOwn();
+    // Also what was claimed since, of answers that a proof had followed before they were committed.
+    await this.#storeConfirmed();
+    return isProven && this.keys.some((each) => !this.#refused.has(each));
+  }
+
+  /**
+   * As `proveAll`.
+   * @returns why that can't be proven now; undefined: it is proven
+   * @throws KeyRefused, LeaseLost; the signal's reason
+   */
+  async whyNotProven(signal: AbortSignal): Promise<Error | undefined> {
+    try {
+      if (await this.proveAll({ signal })) return undefined;
+      return new RequestRefused('an API key was refused before it was proven whose data it read', 401);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ClassifiedError) || error.remedy === 'stop') throw error;
+      return error;
+    }
+  }
+
+  /** Has it stored with the next proof. Call it when what it rests on is committed. */
+  claimComplete(claim: CompleteScope): void {
+    this.#proofs.claim(claim);
+  }
+
+  /** Whether what was read from that moment on (the database's time) may be called complete. */
+  trusts(began: Date): boolean {
+    return this.#proofs.trusts(began);
+  }
+
+  /** Something is complete as soon as the next proof confirms it. */
+  get hasClaims(): boolean {
+    return this.#proofs.hasClaims;
+  }
+
+  /**
+   * Asks by a ping whether the key is still good; a refused one is not used any more.
+   * @throws where the ping has no answer
+   */
+  async isGood(keyHash: string, waiting: Waiting): Promise<boolean> {
+    const key = this.keys.find((each) => each.keyHash === keyHash);
+    try {
+      if (key !== undefined) await this.#prove(key, this.#proofs.event(), waiting);
+      return key !== undefined;
+    } catch (error) {
+      if (refusesKey(error)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Asks again with every key, refused ones too.
+   * @throws KeyRefused when none is good
+   */
+  async ping(waiting: Waiting): Promise<void> {
+    for (const { keyHash } of this.keys) if (await this.isGood(keyHash, waiting)) return;
+    throw this.#lastRefusal();
+  }
+
+  /** Requests of the group that the budget allows in 60 s, as far as known; at least 1. */
+  sizeOf(group: RateGroup): number {
+    const sizes = this.keys.flatMap(({ budget }) =>
+      budget.snapshot().groups.flatMap((each) => (each.group === group ? [each.size] : [])),
+    );
+    return Math.max(1, ...sizes);
+  }
+
+  /** Requests wait for a slot: the rate limit is the bottleneck, not latency. */
+  isCrowded(): boolean {
+    return this.keys.some(({ budget }) => budget.snapshot().groups.some(({ waiting }) => waiting > 0));
+  }
+
+  /** What the budgets want stored with the next page; `putBack` if its transaction fails. */
+  takeFreed(): FreedSlots[] {
+    return this.keys.flatMap((key) => key.budget.takeFreed() ?? []);
+  }
+
+  putBack(freed: readonly FreedSlots[]): void {
+    for (const each of freed) {
+      this.keys.find((key) => key.keyHash === each.keyHash)?.budget.putBack(each);
+    }
+  }
+
+  /**
+   * Sends a request with the first good key, once that is proven to be the account's.
+   * @param send must call `mayStart` when it has its slot, for which it may have waited long
+   * @throws AccountMoved; KeyRefused where no key is left; what `send` and pings throw
+   */
+  async #withKey<T>(
+    request: Waiting & Pick<ObjectRequest, 'mayStart'>,
+    send: (key: AccountKey, mayStart: () => boolean) => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      const key = this.keys.find((each) => !this.#refused.has(each));
+      if (key === undefined) throw this.#lastRefusal();
+      const isCovered = (): boolean =>
+        this.#moved === undefined && this.#proofs.covers(key.keyHash, this.#clock.monotonic());
+      try {
+        await this.#prove(key, this.#proofs.event(), request, isCovered);
+        const answer = await send(key, () => isCovered() && (request.mayStart?.() ?? true));
+        this.#proofs.answered(key.keyHash);
+        return answer;
+      } catch (error) {
+        if (error instanceof Withheld) continue;
+        // That there is no such row, for example, is an answer, too.
+        if (error instanceof RequestRefused) this.#proofs.answered(key.keyHash);
+        if (!refusesKey(error)) throw error;
+        // 401 and 403 may also refuse this endpoint alone (a plan without it): a ping tells which.
+        if (!this.#refused.has(key) && (await this.isGood(key.keyHash, request))) {
+          throw new RequestRefused(error.message, error.status);
+        }
+      }
+    }
+  }
+
+  /** The last refusal, where all keys are refused. */
+  #lastRefusal(): KeyRefused {
+    return [...this.#refused.values()].at(-1) ?? new KeyRefused('the account has no API key', 401);
+  }
+
+  /**
+   * Waits for a good ping of the key that was sent after the event `since`; the first one who needs it sends it. One
+   * that has failed meanwhile is everybody's who waited, unless it failed because its sender was stopped.
+   * @param isEnough default: such a ping
+   * @throws AccountMoved; KeyRefused; what pings throw; the signal's reason
+   */
+  async #prove(
+    key: AccountKey,
+    since: number,
+    { signal, stop }: Waiting,
+    isEnough = () => this.#proofs.isProvenSince(key.keyHash, since),
+  ): Promise<void> {
+    const over = stop === undefined ? signal : AbortSignal.any([signal, stop]);
+    let failure: unknown;
+    for (;;) {
+      this.assertOwn();
+      over.throwIfAborted();
+      if (isEnough()) return;
+      if (failure !== undefined) throw failure;
+      const underWay = this.#pings.get(key);
+      if (underWay === undefined) await this.#ping(key, { signal, ...(stop && { stop }) }, over);
+      else failure = await orAborted(underWay, over);
+    }
+  }
+
+  /** Sends a ping that others may wait for, too, and stores what it says. @throws as `prove` */
+  async #ping(key: AccountKey, waiting: Waiting, over: AbortSignal): Promise<void> {
+    const ended = Promise.withResolvers<unknown>();
+    this.#pings.set(key, ended.promise);
+    let failure: unknown;
+    try {
+      const sent = this.#sending();
+      const owner = await askKeyOwner(key.api, { ...waiting, mayStart: sent.mayStart });
+      await this.#named(key, owner, sent);
+    } catch (error) {
+      if (!over.aborted) failure = error;
+      if (!refusesKey(error)) throw error;
+      this.#refused.set(key, error);
+      if (this.#proofs.refused(key.keyHash, this.#clock.now())) await this.#store.distrust();
+      throw error;
+    } finally {
+      this.#pings.delete(key);
+      ended.resolve(failure);
+    }
+  }
+
+  /** Notes when a request is sent that may be a proof; the last attempt counts. */
+  #sending(mayStart = (): boolean => true) {
+    const sent = {
+      event: this.#proofs.event(),
+      at: this.#clock.monotonic(),
+      mayStart: (): boolean => {
+        [sent.event, sent.at] = [this.#proofs.event(), this.#clock.monotonic()];
+        return mayStart();
+      },
+    };
+    return sent;
+  }
+
+  /** The service itself named the key's owner. @throws AccountMoved where it is another one */
+  async #named(
+    key: AccountKey,
+    owner: string,
+    sent: { readonly event: number; readonly at: number },
+  ): Promise<void> {
+    const { keyHash } = key;
+    this.assertOwn();
+    if (owner !== this.#userId) throw await this.#stopFor(keyHash, owner);
+    this.#refused.delete(key);
+    this.#proofs.proven(keyHash, sent.event, sent.at);
+    await this.#store.proven(keyHash, () => this.#clock.monotonic() - sent.at);
+    await this.#storeConfirmed();
+  }
+
+  async #storeConfirmed(): Promise<void> {
+    const complete = this.#proofs.confirmed();
+    if (complete.length > 0) await this.#store.complete(complete);
+    this.#proofs.stored(complete);
+  }
+
+  async #stopFor(keyHash: string, owner: string): Promise<AccountMoved> {
+    const inShort = `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${this.#userId}`;
+    // Before anything is stored, so that no page under way is written.
+    this.#moved = new AccountMoved(inShort);
+    this.#proofs.forgetClaims();
+    this.#moved = new AccountMoved(await this.#store.contradicted(keyHash, owner));
+    return this.#moved;
+  }
+}

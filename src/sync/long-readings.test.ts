@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { longReadings } from './account-reader.ts';
+import { NOTHING, type ReadOutcome } from './walk-result.ts';
+
+/** Readings of lists, and when (s) they said that they were under way. */
+function readings() {
+  const clock = new VirtualClock();
+  const begin = clock.now();
+  const told: number[] = [];
+  const store = {
+    saveCollection: (_: string, { readingAt }: { readonly readingAt?: Date }) => {
+      told.push(((readingAt?.getTime() ?? 0) - begin) / 1_000);
+      return Promise.resolve();
+    },
+  };
+  const duringLong = longReadings({ clock, store: store as never });
+  /** One that takes so long (s). */
+  const read = async (seconds: number, atOnce: boolean, error?: Error): Promise<void> => {
+    const reading = duringLong('lists', { atOnce }, async (): Promise<ReadOutcome> => {
+      await clock.sleep(seconds * 1_000);
+      return { ...NOTHING, error };
+    });
+    await clock.advance(seconds * 1_000);
+    await reading;
+  };
+  return { read, told };
+}
+
+it('a long reading says that it is under way at once, and each minute', async () => {
+  const { read, told } = readings();
+  await read(150, true);
+  expect(told).toEqual([0, 60, 120]);
+});
+
+it('a long reading says so after a minute where it may be short', async () => {
+  const { read, told } = readings();
+  await read(59, false);
+  expect(told).toEqual([]);
+  await read(70, false);
+  expect(told).toEqual([59 + 60]);
+});
+
+it('a long reading says nothing after one that failed, until one has ended well', async () => {
+  const { read, told } = readings();
+  await read(10, true, new Error('away'));
+  expect(told).toEqual([0]);
+  await read(100, true, new Error('away'));
+  await read(100, true);
+  expect(told).toEqual([0]);
+  await read(10, true);
+  expect(told).toEqual([0, 210]);
+});

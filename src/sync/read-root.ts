@@ -1,0 +1,267 @@
+import { messageOf } from '@research-mirror/runtime/message';
+import { Mutex } from '@research-mirror/runtime/mutex';
+import { isStopped } from '@research-mirror/runtime/service';
+import type { CompleteScope } from '../mirror/scope-store.ts';
+import {
+  childrenOf,
+  type CollectionName,
+  type ListCollection,
+  type Scope,
+  type SingleCollection,
+} from '../model/collections.ts';
+import { KeyRefused, LeaseLost } from '../model/errors.ts';
+import { ageOf, isCopy, stateOf } from '../model/page.ts';
+import type { CollectionChange, WalkEnd } from '../model/sync-events.ts';
+import type { Operator } from '../postgres/operator-log.ts';
+import { failureMessage } from '../postgres/sql-state.ts';
+import { PRIORITY } from '../service/rate-groups.ts';
+import type { DeletionConfirmer } from './deletion-confirmer.ts';
+import type { EarlyRuns } from './early-runs.ts';
+import { withoutPolledAt } from './page-decision.ts';
+import { both, pollScope, readAll, readWhole } from './read-scope.ts';
+import { carryingFreed, type ReadingContext } from './reading-context.ts';
+import type { SessionPool } from './scope-session.ts';
+import {
+  addTotals,
+  NO_TOTALS,
+  NOTHING,
+  type ReadOutcome,
+  readOutcomeOf,
+  totalsOf,
+  type WalkResult,
+} from './walk-result.ts';
+
+export interface ReadRequest {
+  /**
+   * - `full`: every row; missing rows are read again after the grace period, and deleted
+   * - `rows`: every row; missing rows stay suspected
+   * - `poll`: new rows and changes of unfinished rows; `fullNeeded` where a poll can't find them
+   * - `current`: as `poll`, or as `rows` where a poll can't find them
+   */
+  readonly what: 'full' | 'rows' | 'poll' | 'current';
+  readonly signal: AbortSignal;
+  /**
+   * It is a run of the schedule. Of many lists, those unread longest are read: it ends with the cron line's next
+   * poll. Default: all are read.
+   */
+  readonly scheduled?: boolean;
+  /** Who lifts the brake of deletions. */
+  readonly accept?: Operator | false;
+}
+
+/** One reading of each kind and collection at a time: a second request waits, and begins its own. */
+export class ReadingTurns {
+  readonly #mutexes = new Map<string, Mutex>();
+  readonly #running = new Set<string>();
+
+  /** @param kind `suspects`: second readings and deletions */
+  run<T>(name: CollectionName, kind: 'poll' | 'full' | 'suspects', task: () => Promise<T>): Promise<T> {
+    const key = `${name}/${kind}`;
+    const mutex = this.#mutexes.get(key) ?? new Mutex();
+    this.#mutexes.set(key, mutex);
+    return mutex.run(async () => {
+      this.#running.add(key);
+      try {
+        return await task();
+      } finally {
+        this.#running.delete(key);
+      }
+    });
+  }
+
+  /** A full walk of the collection is under way. */
+  isWalking(name: CollectionName): boolean {
+    return this.#running.has(`${name}/full`);
+  }
+}
+
+/** What readings of an account's collections share. */
+export interface RootReading {
+  readonly context: ReadingContext;
+  readonly sessions: SessionPool;
+  readonly confirmer: DeletionConfirmer;
+  readonly turns: ReadingTurns;
+  readonly runs: EarlyRuns;
+}
+
+/** Reads a collection that is one scope. */
+export function readRoot(
+  { context, sessions, confirmer, turns, runs }: RootReading,
+  found: ListCollection,
+  { what, signal, scheduled = false, accept = false }: ReadRequest,
+): Promise<ReadOutcome> {
+  const { name } = found;
+  const scope: Scope = { userId: context.fence.userId, collection: name, parent: '' };
+  return sessions.use(scope, found, async (session) => {
+    const reading = { context, collection: found, session, signal, accept };
+    const [onRest, onRead] = [runs.onRead(name, 'poll'), runs.onRead(name, 'full')];
+    const full = { ...reading, onRest, onRead, priority: PRIORITY.FULL };
+    // While a first load goes on, polls bring what is new.
+    const poll = async (): Promise<WalkResult | undefined> => {
+      if (!session.everComplete && session.memory.frontier === null) return undefined;
+      if (childrenOf(name).length > 0) runs.noteLists(session.memory.rows);
+      const began = new Date(context.clock.now());
+      const early = scheduled && runs.isEarly(name);
+      const onPoll = runs.onPoll(name);
+      const polled = await pollScope({ ...reading, early, onRead: onPoll, priority: PRIORITY.POLL });
+      if (polled.outcome === 'full-needed') return undefined;
+      // One that did not end well leaves its run due; in a first load all rows are new.
+      const isWell = polled.outcome === 'reached' || polled.outcome === 'complete';
+      const sooner = isWell && session.everComplete ? runs.notePoll(name, began, polled.totals) : undefined;
+      if (sooner !== undefined) await context.store.saveCollection(name, sooner);
+      return polled;
+    };
+    const rows = async (): Promise<WalkResult> => {
+      const resumes = session.fullWalk !== undefined;
+      const walked = await readAll(full);
+      if (!resumes || walked.outcome !== 'complete') return walked;
+      // A part was read before the call: a poll brings what is new there, and what may have changed.
+      return both(walked, (await turns.run(name, 'poll', poll)) ?? (await readAll(full)));
+    };
+    // Second proofs of the rows that were not seen. The wait for them is outside the turn: other full walks may go on
+    // meanwhile.
+    const finish = async (walked: WalkResult): Promise<ReadOutcome> => {
+      const outcome = readOutcomeOf(name, walked);
+      const { whole: read } = walked;
+      if (outcome.error !== undefined || read === undefined) return outcome;
+      const open = new Map(read.complete ? [] : [['', read] as const]);
+      const patient = what === 'full';
+      const confirmed = await turns.run(name, 'suspects', () =>
+        confirmer.finish(found, open, {
+          signal,
+          accept,
+          patient,
+          walkTurn: (task) => turns.run(name, 'full', task),
+        }),
+      );
+      // Rows that were suspected meanwhile are the next reading's.
+      return { ...confirmed, totals: addTotals(walked.totals, confirmed.totals), suspects: [name] };
+    };
+    if (what === 'full') return finish(await turns.run(name, 'full', () => readWhole(full)));
+    if (what === 'rows') return finish(await turns.run(name, 'full', rows));
+    const polled = await turns.run(name, 'poll', poll);
+    if (polled !== undefined && session.everComplete) return readOutcomeOf(name, polled);
+    if (what === 'poll') {
+      if (polled === undefined) return { ...NOTHING, fullNeeded: true };
+      // The first load is under way, or has to go on.
+      return { ...readOutcomeOf(name, polled), fullNeeded: !turns.isWalking(name) };
+    }
+    // After a full walk that is under way, a poll may do.
+    const read = await turns.run(name, 'full', async () => {
+      const again = session.everComplete ? await turns.run(name, 'poll', poll) : undefined;
+      return again === undefined ? { walked: await rows() } : { again };
+    });
+    return 'walked' in read ? finish(read.walked) : readOutcomeOf(name, read.again);
+  });
+}
+
+/**
+ * Reads an endpoint that answers one object: its row is a page with one item, whose key is the account's.
+ * @throws LeaseLost, KeyRefused
+ */
+export async function readSingle(
+  context: ReadingContext,
+  { name, path, route }: SingleCollection,
+  onRead: (asOf: Date, began: Date) => CollectionChange,
+  signal: AbortSignal,
+): Promise<ReadOutcome> {
+  const scope: Scope = { userId: context.fence.userId, collection: name, parent: '' };
+  const kind = 'single';
+  const startedAt = new Date(context.clock.now());
+  const startedTick = context.clock.monotonic();
+  let totals = NO_TOTALS;
+  /** Undefined: the scope was not opened, so nothing is known of its observations. */
+  let opened: number | undefined;
+  context.observer.walkStarted({ scope, kind, resumed: false });
+  const ended = (outcome: 'complete' | 'failed' | 'interrupted', error?: Error): void => {
+    const { pages, items, inserted, updated } = totals;
+    const milliseconds = context.clock.monotonic() - startedTick;
+    const counts = { pages, items, inserted, updated };
+    context.observer.walkEnded({ scope, kind, outcome, error, ...counts, milliseconds });
+  };
+  try {
+    const { lastObs } = await context.store.openScope(scope);
+    opened = lastObs;
+    let sentAfter = context.clock.monotonic();
+    const answer = await context.source.object({
+      path: path(),
+      route,
+      priority: PRIORITY.POLL,
+      signal: new AbortController().signal,
+      stop: signal,
+      mayStart: () => {
+        sentAfter = context.clock.monotonic();
+        return true;
+      },
+      onExchange: ({ status }) => {
+        totals = addTotals(totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
+      },
+    });
+    const { source, fields } = answer;
+    const agedMs = ageOf(answer);
+    let claim: CompleteScope | undefined;
+    const result = await carryingFreed(context, (alsoInTransaction) =>
+      context.mirror.applyPage(context.fence, {
+        scope,
+        obs: lastObs + 1,
+        after: lastObs,
+        items: [{ source, state: stateOf(fields), key: '', problem: undefined }],
+        ...(isCopy(answer.served) ? { copy: { knownAsOf: undefined } } : {}),
+        sentAfter: sentAfter - agedMs,
+        alsoInTransaction,
+        decide: ({ counts, sentAt }) => {
+          const polledAt = new Date(startedAt.getTime() - agedMs);
+          const asOf = Math.max(sentAt.getTime(), polledAt.getTime());
+          const read = onRead(polledAt, startedAt);
+          // Deferred: the answer may be stale, and a later sighting decides.
+          const believed = counts.deferred === 0;
+          if (believed) claim = { scope, completeAsOf: new Date(asOf - context.gracePeriodMs) };
+          return {
+            scope: {
+              lastReadAt: startedAt,
+              fullAt: startedAt,
+              failure: null,
+              ...(believed ? { polledAt } : {}),
+            },
+            walkEnd: {
+              scope,
+              kind,
+              startedAt,
+              outcome: 'completed',
+              totals: addTotals(totals, { pages: 1, items: 1, ...totalsOf(counts) }),
+              collection: believed ? read : withoutPolledAt(read),
+            },
+          };
+        },
+      }),
+    );
+    const counts = result.state === 'applied' ? totalsOf(result.counts) : NO_TOTALS;
+    totals = addTotals(totals, { ...counts, pages: 1, items: 1 });
+    if (result.state === 'applied' && claim !== undefined) context.source.claimComplete(claim);
+    if (result.state === 'applied' && result.changed !== undefined) context.onChanged(result.changed);
+    context.observer.pageWritten({ scope, kind, ...counts, items: 1 });
+    ended('complete');
+    return { ...NOTHING, totals };
+  } catch (cause) {
+    if (cause instanceof LeaseLost) throw cause;
+    if (isStopped(cause)) {
+      ended('interrupted');
+      return { ...NOTHING, totals };
+    }
+    const error = cause instanceof Error ? cause : new Error(messageOf(cause));
+    ended('failed', error);
+    if (error instanceof KeyRefused) throw error;
+    const failure = { message: failureMessage(error), at: new Date(context.clock.now()) };
+    const walkEnd: WalkEnd = {
+      scope,
+      kind,
+      startedAt,
+      outcome: 'failed',
+      totals,
+      error: failure.message,
+      collection: { state: 'failing', failure },
+    };
+    await context.mirror.endWalk(context.fence, scope, { scope: { failure }, walkEnd }, opened);
+    return { ...NOTHING, error, totals };
+  }
+}

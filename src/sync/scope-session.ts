@@ -1,0 +1,241 @@
+import type { KeptKeys, KeyStore } from '@research-mirror/runtime/kept-keys';
+import { Mutex } from '@research-mirror/runtime/mutex';
+import type { ObservedPage } from '../mirror/page-write.ts';
+import type { StoredScope } from '../mirror/scope-store.ts';
+import { type KeyType, type ListCollection, type Scope, scopeName } from '../model/collections.ts';
+import type { Item, Served } from '../model/page.ts';
+import type { Checkpoint } from '../walk/checkpoint.ts';
+import { readMemory, type ScopeMemory } from '../walk/memory.ts';
+import { judgePair, type ServedWalk, WalkSequence, type WholeWalk } from '../walk/pair.ts';
+import type { AccountStore } from './account-store.ts';
+import type { ReadingContext } from './reading-context.ts';
+
+/**
+ * One scope while this process reads it: what is remembered between pages, and the order in which pages count
+ * (invariant 4). Polls and full walks of a scope share its session and interleave page by page.
+ */
+export class ScopeSession {
+  readonly scope: Scope;
+  /** Changed only by what runs in the write lane, once it is committed; so are the five below. */
+  memory: ScopeMemory;
+  /** Checkpoint of the full walk under way; undefined: none is. */
+  fullWalk: Checkpoint | undefined;
+  /** A full walk of the scope was completed at some time. */
+  everComplete: boolean;
+  /** As of when its new and unfinished rows are mirrored. */
+  polledAt: Date | undefined;
+  /** When its last walk began that read it. */
+  lastReadAt: Date | undefined;
+  /** What the full walk under way has seen, where that may prove something. */
+  whole: WholeReading | undefined;
+  /**
+   * Number of the last committed observation, as far as this process knows. What rests on memory is written only
+   * where the database has the same number (invariant 4): so a database that went back is recognised.
+   */
+  committed: number;
+  /** While a reading of all pages goes on with an interrupted walk: keys that walks saw since it began. */
+  since: KeptKeys | undefined;
+  /**
+   * Hashes of the items in quarantine that any walk saw since the full walk under way began: at its end all others are
+   * gone. In memory only, since an unchanged page writes nothing; undefined for a resumed walk, for none, and where
+   * there were too many.
+   */
+  badItems: Set<string> | undefined;
+  #obs: number;
+  readonly #readings = new Mutex();
+  readonly #requests = new Mutex();
+  readonly #writes = new Mutex();
+
+  constructor(stored: StoredScope, keyType: KeyType) {
+    this.scope = stored.scope;
+    this.memory = readMemory(stored.memory, keyType);
+    this.fullWalk = stored.fullWalk as Checkpoint | undefined;
+    this.everComplete = stored.fullAt !== undefined;
+    this.polledAt = stored.polledAt;
+    this.lastReadAt = stored.lastReadAt;
+    this.committed = stored.lastObs;
+    this.#obs = stored.lastObs;
+  }
+
+  /**
+   * Sends one request and processes its answer.
+   *
+   * At most one request of the scope is under way: the next is sent when this one is answered or abandoned
+   * (`send` has then thrown, and its answer is never seen). Its processing takes its place in the write lane in
+   * the moment of the answer, so pages are written in the order in which they were read, while the next request
+   * may already be under way.
+   * @param process gets the answer and the request's observation number
+   */
+  async exchange<A, T>(send: () => Promise<A>, process: (answer: A, obs: number) => Promise<T>): Promise<T> {
+    const { processed } = await this.#requests.run(async () => {
+      this.#obs += 1;
+      const obs = this.#obs;
+      const answer = await send();
+      const promise = this.#writes.run(() => process(answer, obs));
+      // Wrapped, so that the request lane is free while the page is written; the caller hears of a failure below.
+      promise.catch(() => {});
+      return { processed: promise };
+    });
+    return processed;
+  }
+
+  /** One reading after another, where each may walk over all pages. */
+  inTurn<T>(task: () => Promise<T>): Promise<T> {
+    return this.#readings.run(task);
+  }
+
+  /** Writes something else than a page: no page of the scope is written meanwhile. */
+  write<T>(task: () => Promise<T>): Promise<T> {
+    return this.#writes.run(task);
+  }
+}
+
+/**
+ * One session for each scope that is being read: its readers share it. When the last of them is done, the session is
+ * dropped: ten thousand lists are rows in Postgres, not memory, and after a failure with unknown outcome the next
+ * reader begins with what the database has.
+ */
+export class SessionPool {
+  readonly #store: Pick<AccountStore, 'openScope'>;
+  readonly #open = new Map<string, { readonly session: Promise<ScopeSession>; users: number }>();
+
+  constructor(store: Pick<AccountStore, 'openScope'>) {
+    this.#store = store;
+  }
+
+  /** Runs `task` with the scope's session. @throws what the store or `task` throws */
+  async use<T>(
+    scope: Scope,
+    { keyType }: ListCollection,
+    task: (session: ScopeSession) => Promise<T>,
+  ): Promise<T> {
+    const name = scopeName(scope);
+    const entry = this.#open.get(name) ?? {
+      session: this.#store.openScope(scope).then((stored) => new ScopeSession(stored, keyType)),
+      users: 0,
+    };
+    entry.users += 1;
+    this.#open.set(name, entry);
+    try {
+      return await task(await entry.session);
+    } finally {
+      entry.users -= 1;
+      if (entry.users === 0) this.#open.delete(name);
+    }
+  }
+}
+
+/**
+ * What a full walk saw, kept while it runs: two whole walks that saw the same prove absent what neither saw
+ * (docs/design/deletions.md, "P2"). A resumed or restarted walk has none.
+ */
+export class WholeReading {
+  readonly #seen: KeptKeys;
+  readonly #sequence: WalkSequence;
+  /** It saw an item without usable key, which may be any row. */
+  #keyless = false;
+  /** Keys that only other walks of the scope saw meanwhile. */
+  readonly #sighted: KeptKeys;
+  #served: ServedWalk | undefined;
+
+  constructor(keys: KeyStore) {
+    this.#seen = keys.open();
+    this.#sequence = new WalkSequence(this.#seen);
+    this.#sighted = keys.open();
+  }
+
+  /** What it saw could not be kept: it proves nothing. */
+  get lost(): boolean {
+    return this.#seen.lost || this.#sighted.lost;
+  }
+
+  /** Forgets what it saw. */
+  close(): void {
+    for (const each of [this.#seen, this.#sighted]) each.close();
+  }
+
+  /** Takes a page that is being written; the same page comes again where the write is tried again. */
+  note(items: readonly Item[], { outcomes, hashes }: ObservedPage, served?: Served): void {
+    if (served !== undefined) this.#served = withAnswer(this.#served, served);
+    for (const [index, { key }] of items.entries()) {
+      if (key === undefined) this.#keyless = true;
+      if (key === undefined || outcomes[index] === 'duplicate') continue;
+      this.#sequence.add(key, hashes[index]);
+    }
+  }
+
+  /** Another walk of the scope saw these. */
+  sighted(keys: Iterable<string>): void {
+    for (const key of keys) this.#sighted.keep(key, '');
+  }
+
+  saw(key: string): boolean {
+    return this.#sequence.has(key) || this.#sighted.has(key);
+  }
+
+  /** Null where an item changed while the walk was reading, has no usable key, or what it saw is lost. */
+  walk(began: Date, ended: Date): WholeWalk | null {
+    const digest = this.#keyless || this.lost ? undefined : this.#sequence.digest();
+    if (digest === undefined) return null;
+    const walk = { digest, began: began.getTime(), ended: ended.getTime() };
+    return this.#served === undefined ? walk : { ...walk, served: this.#served };
+  }
+}
+
+/** An answer without a `Date` adds its age alone. */
+function withAnswer(before: ServedWalk | undefined, { date, ageMs }: Served): ServedWalk | undefined {
+  if (date === undefined) return before && { ...before, ageMs: Math.max(before.ageMs, ageMs) };
+  return {
+    first: Math.min(before?.first ?? date, date),
+    last: Math.max(before?.last ?? date, date),
+    ageMs: Math.max(before?.ageMs ?? 0, ageMs),
+  };
+}
+
+/** What a whole walk says of the rows that it did not see. */
+export interface Absences {
+  /** They are suspected, or proven gone, or there are none. */
+  readonly judged: boolean;
+  /** Some are newly suspected. */
+  readonly raised: boolean;
+  /** Some are proven gone now. */
+  readonly proven: boolean;
+  /** Some came or changed too lately to be suspected. */
+  readonly overlooks: boolean;
+}
+
+export const NOT_JUDGED: Absences = { judged: false, raised: false, proven: false, overlooks: false };
+const NONE_ABSENT: Absences = { ...NOT_JUDGED, judged: true };
+
+/**
+ * Records what a whole walk says of live rows that it did not see: all their keys are compared, since a counter does
+ * not know what somebody changed by hand. Call it in the write lane right after the last page, so that no other page
+ * comes between.
+ * @param present null where the walk can't be compared with another: it can only say that no row is missing
+ * @param previous the whole walk before it, if one is remembered
+ * @param obs observation number of its last page
+ */
+export async function recordAbsences(
+  { fence, mirror, store, gracePeriodMs }: ReadingContext,
+  scope: Scope,
+  reading: WholeReading,
+  present: WholeWalk | null,
+  previous: WholeWalk | null,
+  obs: number,
+): Promise<Absences> {
+  const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key));
+  // Rows that it did see would pass for missing.
+  if (reading.lost) return NOT_JUDGED;
+  if (missing.length === 0) return NONE_ABSENT;
+  if (present === null) return NOT_JUDGED;
+  const keys = new Set(missing.map(({ key }) => key));
+  const suspects = (await store.suspectsOf(scope)).filter(({ key }) => keys.has(key));
+  const change = judgePair(previous, present, { missing, suspects, gracePeriodMs });
+  const [raised, proven] = [change.add.length > 0, change.prove.length > 0];
+  if (raised || proven) await mirror.recordSuspects(fence, scope, change, obs);
+  const suspectKeys = new Set(suspects.map(({ key }) => key));
+  const overlooks = missing.some(
+    ({ key, changedAt }) => changedAt > present.began - gracePeriodMs && !suspectKeys.has(key),
+  );
+  return { judged: true, raised, proven, overlooks };
+}

@@ -1,0 +1,120 @@
+import { keyStore } from '@research-mirror/runtime/kept-keys';
+import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
+import { describe, expect, it } from 'vitest';
+import type { ItemOutcome, ObservedPage } from '../mirror/page-write.ts';
+import type { SuspectChange } from '../model/absence.ts';
+import type { Item } from '../model/page.ts';
+import type { Scope } from '../model/collections.ts';
+import type { WholeWalk } from '../walk/pair.ts';
+import type { ReadingContext } from './reading-context.ts';
+import { recordAbsences, WholeReading } from './scope-session.ts';
+
+const scope: Scope = { userId: '7', collection: 'research_jobs', parent: '' };
+const GRACE_PERIOD = 60_000;
+const [BEGAN, ENDED] = [new Date(10 * GRACE_PERIOD), new Date(10 * GRACE_PERIOD + 500)];
+
+function items(...keys: (string | undefined)[]): Item[] {
+  return keys.map((key) => ({ source: '{}', state: 'finished' as const, key, problem: undefined }));
+}
+
+function page(...outcomes: ItemOutcome[]): ObservedPage {
+  return { outcomes, hashes: outcomes.map((each) => (each === 'quarantined' ? undefined : 'h')) } as never;
+}
+
+/** A walk that saw `1` and `2`, and what the mirror holds as live. */
+function told(
+  live: readonly string[],
+  { reading = seen(), previous = null as WholeWalk | null, suspects = [] as readonly unknown[] } = {},
+) {
+  const changes: SuspectChange[] = [];
+  const context = {
+    gracePeriodMs: GRACE_PERIOD,
+    store: {
+      // As many as the walk saw, whatever there is: somebody changed rows by hand.
+      liveRows: () => Promise.resolve(2),
+      liveKeysMissing: (_: Scope, saw: (key: string) => boolean) =>
+        Promise.resolve(live.filter((key) => !saw(key)).map((key) => ({ key, changedAt: 0 }))),
+      suspectsOf: () => Promise.resolve(suspects),
+    },
+    mirror: {
+      recordSuspects: (_: unknown, __: unknown, change: SuspectChange) => {
+        changes.push(change);
+        return Promise.resolve();
+      },
+    },
+  } as unknown as ReadingContext;
+  const present = reading.walk(BEGAN, ENDED);
+  const answer = recordAbsences(context, scope, reading, present, previous, 9);
+  return answer.then((result) => ({ ...result, changes, digest: present?.digest ?? '' }));
+}
+
+function seen(): WholeReading {
+  const reading = new WholeReading(scratchKeys);
+  reading.note(items('1', '2'), page('unchanged', 'inserted'));
+  return reading;
+}
+
+describe('a whole walk', () => {
+  it('says that no row is missing where it saw all of them', async () => {
+    expect(await told(['1', '2'])).toMatchObject({ judged: true, raised: false, proven: false });
+  });
+
+  it('suspects what it did not see, and proves it gone when the next one saw the same', async () => {
+    const first = await told(['1', '2', '3']);
+    expect(first).toMatchObject({ raised: true, proven: false });
+    expect(first.changes[0]?.add).toEqual([{ key: '3', kind: 'pair' }]);
+    const suspect = { key: '3', kind: 'pair', at: 0, proven: false };
+    const previous = { digest: first.digest, began: 0, ended: BEGAN.getTime() - GRACE_PERIOD };
+    const second = await told(['1', '2', '3'], { previous, suspects: [suspect] });
+    expect(second).toMatchObject({ raised: false, proven: true });
+    expect(second.changes[0]?.prove).toEqual(['3']);
+    const other = { ...previous, digest: 'other' };
+    expect((await told(['1', '2', '3'], { previous: other, suspects: [suspect] })).proven).toBe(false);
+  });
+
+  it('says nothing of any row where what it saw could not be kept', async () => {
+    const full = keyStore({ folders: [], onLost: () => {} });
+    // More than are kept in memory.
+    const keys = Array.from({ length: 53_000 }, (_, number) => String(number));
+    for (const live of [keys, [...keys, 'another']]) {
+      const reading = new WholeReading(full);
+      reading.note(items(...keys), page(...keys.map(() => 'unchanged' as const)));
+      expect(await told(live, { reading })).toMatchObject({ judged: false, raised: false, digest: '' });
+    }
+  });
+
+  it('says nothing of any row where that is lost while it is compared', async () => {
+    const reading = seen();
+    const answer = told(['1', '2', '3'], { reading });
+    reading.close();
+    expect(await answer).toMatchObject({ judged: false, raised: false, changes: [] });
+  });
+
+  it('believes a sighting by another walk meanwhile', async () => {
+    const reading = seen();
+    reading.sighted(['3']);
+    expect(await told(['1', '2', '3'], { reading })).toMatchObject({ judged: true, raised: false });
+  });
+
+  it('does not take an item that is no row of the mirror for one that is', async () => {
+    const reading = seen();
+    reading.note(items('4'), page('quarantined'));
+    expect(await told(['1', '2', '3'], { reading })).toMatchObject({ raised: true });
+  });
+
+  it('is none where an item changed meanwhile, or has no key: it may be any row', () => {
+    const changed = seen();
+    changed.note(items('1'), { outcomes: ['updated'], hashes: ['other'] } as never);
+    expect(changed.walk(BEGAN, ENDED)).toBeNull();
+    const keyless = seen();
+    keyless.note(items(undefined), page('quarantined'));
+    expect(keyless.walk(BEGAN, ENDED)).toBeNull();
+  });
+
+  it('judges all the same where an item has no key: that it saw every row, or nothing', async () => {
+    const reading = seen();
+    reading.note(items(undefined, '3'), page('quarantined', 'quarantined'));
+    expect(await told(['1', '2', '3'], { reading })).toMatchObject({ judged: true, changes: [] });
+    expect(await told(['1', '2', '3', '4'], { reading })).toMatchObject({ judged: false, changes: [] });
+  });
+});

@@ -1,0 +1,217 @@
+import type { KeyStore } from '@research-mirror/runtime/kept-keys';
+import type { DeletionResult } from '../mirror/apply-deletions.ts';
+import type { ObservedPage } from '../mirror/page-write.ts';
+import type { AbsenceProof } from '../model/absence.ts';
+import { isCopy, type Page } from '../model/page.ts';
+import type { Operator } from '../postgres/operator-log.ts';
+import { checkpoint } from '../walk/checkpoint.ts';
+import { orderGrade } from '../walk/memory.ts';
+import type { WholeWalk } from '../walk/pair.ts';
+import type { End, Walk } from '../walk/walk.ts';
+import { decide, type Decided, type PageStep, walkBegan } from './page-decision.ts';
+import { carryingFreed, type ReadingContext } from './reading-context.ts';
+import {
+  type Absences,
+  NOT_JUDGED,
+  recordAbsences,
+  type ScopeSession,
+  WholeReading,
+} from './scope-session.ts';
+import type { ReadWhole } from './walk-result.ts';
+
+/** Hashes of items in quarantine that are remembered of one walk at most: some 100 bytes each. */
+const MOST_BAD_ITEMS = 100_000;
+
+/** What became of a page, and of the rows that it or its walk did not see. */
+export interface WrittenStep extends Absences, Pick<ObservedPage, 'outcomes' | 'counts' | 'sentAt'> {
+  /** Everything is mirrored as of its request, once a proof confirms that it is the account's own. */
+  readonly complete: boolean;
+}
+
+/**
+ * Writes a page with its checkpoint, its evidence, its suspects and the budget's slots: one transaction. Then the
+ * session goes on with what is committed. After the last page of a whole walk, what that walk proves is recorded.
+ * @param whole what the walk has seen, while that may prove something
+ * @returns undefined: its list is deleted
+ */
+export async function writeStep(
+  context: ReadingContext,
+  session: ScopeSession,
+  taken: PageStep,
+  whole: WholeReading | undefined,
+): Promise<WrittenStep | undefined> {
+  const { scope, obs, items, hashes, sentAfter, served, walk, page, end } = taken;
+  // The whole scope in one answer needs no second walk like it.
+  const snapshot = page?.proof?.kind === 'snapshot';
+  const judges = end?.outcome === 'complete' && !snapshot;
+  let decided: Decided | undefined;
+  let present: WholeWalk | null = null;
+  let sentAt = new Date(0);
+  const result = await carryingFreed(context, (alsoInTransaction) =>
+    context.mirror.applyPage(context.fence, {
+      scope,
+      obs,
+      after: session.committed,
+      items,
+      hashes,
+      sentAfter,
+      proof: page?.proof ?? undefined,
+      where: page?.place,
+      copy: isCopy(served) ? { knownAsOf: session.polledAt } : undefined,
+      alsoInTransaction,
+      decide: (observed) => {
+        ({ sentAt } = observed);
+        whole?.note(items, observed, served);
+        present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
+        for (const hash of observed.quarantined) session.badItems?.add(hash);
+        if ((session.badItems?.size ?? 0) > MOST_BAD_ITEMS) session.badItems = undefined;
+        decided = decide(taken, observed, present, session.badItems);
+        return decided.decision;
+      },
+    }),
+  );
+  if (walk.kind === 'full') session.fullWalk = end === undefined ? checkpoint(walk) : undefined;
+  if (result.state === 'parent_deleted' || decided === undefined) return undefined;
+
+  session.committed = obs;
+  const previous = session.memory.whole;
+  session.memory = decided.memory;
+  if (end?.outcome === 'complete') session.everComplete = true;
+  const { suspectChange } = result.decision;
+  const { polledAt, lastReadAt } = result.decision.scope;
+  if (polledAt !== undefined) session.polledAt = polledAt;
+  if (lastReadAt !== undefined) session.lastReadAt = lastReadAt;
+  if (result.changed !== undefined) context.onChanged(result.changed);
+  const { completeAsOf } = decided;
+  if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });
+  const absences =
+    whole !== undefined && judges
+      ? await recordAbsences(context, scope, whole, present, previous, obs)
+      : NOT_JUDGED;
+  return {
+    outcomes: result.outcomes,
+    counts: result.counts,
+    sentAt,
+    judged: snapshot || absences.judged,
+    raised: absences.raised || (suspectChange?.add.length ?? 0) > 0,
+    proven: absences.proven || (suspectChange?.prove.length ?? 0) > 0,
+    overlooks: absences.overlooks || decided.overlooks,
+    complete: completeAsOf !== undefined,
+  };
+}
+
+/**
+ * Deletes the scope's rows that are proven gone, unless the brake blocks that. Call it in the scope's write lane,
+ * after the answers behind it are proven to be the account's (`AccountSource.proveAll`).
+ * @param accept who lifts the brake
+ */
+export async function deleteProvenRows(
+  { mirror, fence, source, observer, onChanged }: ReadingContext,
+  { scope, committed }: ScopeSession,
+  accept: Operator | false,
+): Promise<DeletionResult> {
+  source.assertOwn();
+  const result = await mirror.applyDeletions(fence, scope, { accept, obs: committed });
+  for (const table of result.changed) onChanged(table);
+  observer.deletionsJudged({ scope, deleted: result.deleted });
+  for (const [collection, deleted] of result.along) {
+    observer.deletionsJudged({ scope: { ...scope, collection, parent: '' }, deleted });
+  }
+  return result;
+}
+
+/** Rows of which a full walk remembers key and content though their order is trusted. */
+const REMEMBERED_ROWS = 100_000;
+
+/** What a running walk suspects and proves, page by page. */
+export class WalkProofs {
+  readonly #session: ScopeSession;
+  readonly #startedAt: Date;
+  /** What a full walk sees, while that may prove something. */
+  reading: WholeReading | undefined;
+  /** When the first request was sent, by the database's clock. */
+  began: Date | undefined;
+  /** Nothing was there before, so nothing can be missing. (A failed first load leaves rows, which may go since.) */
+  readonly #firstLoad: boolean;
+  /** Every page so far was read in trusted order: each shows what it lacks. */
+  #trusted = true;
+  #overlooks = false;
+  /** Rows are newly suspected. */
+  raised = false;
+  /** Rows are proven gone. */
+  proven = false;
+  /** Given once the walk has read every item of its scope. */
+  whole: ReadWhole | undefined;
+
+  /**
+   * @param startedAt when this run of the walk began
+   * @param keys remember what a full walk sees
+   */
+  constructor(session: ScopeSession, walk: Walk, startedAt: Date, keys: KeyStore) {
+    this.#session = session;
+    this.#startedAt = startedAt;
+    this.#firstLoad = !session.everComplete && walk.kind === 'full' && walk.liveRows === 0;
+    if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.reading = new WholeReading(keys);
+    if (walk.kind === 'full') session.whole = this.reading;
+    if (walk.kind === 'full') session.badItems = walk.resumed ? undefined : new Set();
+  }
+
+  /** Call it for each answer, before it is written. @param walk after its step @param keys of the page's items */
+  pageCame(walk: Walk, page: Page | undefined, keys: readonly string[]): void {
+    // An item without usable key may be any row: the page does not show what it lacks.
+    if (keys.length !== (page?.items.length ?? 0)) this.#trusted = false;
+    // A copy may show rows that were gone before the walk began.
+    if (!isCopy(page?.served)) {
+      for (const key of keys) this.#session.since?.keep(key, '');
+      if (walk.kind !== 'full') this.#session.whole?.sighted(keys);
+    }
+    if (walk.kind !== 'full') return;
+    // A trusted order proves what is missing, so the keys of very many rows need not be remembered. (It does not
+    // prove the list's end where the service leaves out `has_more`, or gives one item at a time.)
+    const first = this.began === undefined && page?.hasMore !== undefined && keys.length > 1;
+    const trusted = first && orderGrade(this.#session.memory) === 'trusted';
+    const needless = trusted && walk.liveRows > REMEMBERED_ROWS;
+    if (walk.restarts > 0 || needless) this.#forget();
+  }
+
+  /** @param proof what the page proves absent */
+  pageWritten(
+    walk: Walk,
+    end: End | undefined,
+    proof: AbsenceProof | null,
+    step: Omit<WrittenStep, 'outcomes' | 'counts'>,
+  ): void {
+    this.raised ||= step.raised;
+    this.proven ||= step.proven;
+    this.#overlooks ||= step.overlooks;
+    // A later answer may be an older one, from a cache.
+    if (this.began === undefined || step.sentAt < this.began) this.began = step.sentAt;
+    this.#trusted &&= orderGrade(this.#session.memory) === 'trusted';
+    const isPart = walk.kind === 'full' && end?.outcome === 'reached';
+    // An end with a status came without a page.
+    if (!(isPart || end?.outcome === 'complete') || end.status !== undefined) return;
+    // A page proves absent what is beyond its last item only if it shows that nothing follows.
+    const isCovered = isPart || proof?.kind === 'snapshot' || proof?.through === null;
+    const resumed = walk.kind === 'full' && walk.resumed;
+    const sawAll = !resumed && (step.judged || this.#firstLoad);
+    this.whole = {
+      began: walkBegan(walk, this.#startedAt, this.began),
+      conclusive: walk.restarts === 0 && !this.#overlooks && ((this.#trusted && isCovered) || sawAll),
+      overlooks: this.#overlooks,
+      complete: step.complete,
+    };
+  }
+
+  /** The walk is over. */
+  end(walk: Walk): void {
+    if (walk.kind !== 'full') return;
+    this.#forget();
+    this.#session.badItems = undefined;
+  }
+
+  #forget(): void {
+    this.reading?.close();
+    this.reading = undefined;
+    this.#session.whole = undefined;
+  }
+}

@@ -1,0 +1,72 @@
+import { formatCount } from '@research-mirror/runtime/figures';
+import { suggestion } from '../config/parse-values.ts';
+import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
+import { UsageError } from './exit-code.ts';
+
+// What was typed: options and arguments, read and refused.
+
+/** How many a list shows where --limit does not say. */
+export const USUAL_LIMITS = { events: 50, quarantine: 100, submissions: 50 } as const;
+
+/** @param begin of the sentence that says that none has that name @throws UsageError, with what may be meant */
+export function chooseFrom<Name extends string>(names: readonly Name[], given: string, begin: string): Name {
+  const found = names.find((name) => name === given);
+  if (found === undefined) throw noneOf(names, given, begin);
+  return found;
+}
+
+export function noneOf(names: readonly string[], given: string, begin: string): UsageError {
+  const are = names.length === 1 ? 'is' : 'are';
+  return new UsageError(
+    `${begin} ${JSON.stringify(given)}${suggestion(given, names)}: there ${are} ${names.join(', ')}`,
+  );
+}
+
+/**
+ * The collections that a command line names, in the catalogue's order; undefined where it names none.
+ * @throws UsageError for a name that there is not
+ */
+export function chooseCollections(names: readonly string[]): readonly CollectionName[] | undefined {
+  const chosen = names.map((name) => chooseFrom(COLLECTION_NAMES, name, 'no such collection:'));
+  return chosen.length === 0 ? undefined : COLLECTION_NAMES.filter((name) => chosen.includes(name));
+}
+
+/** @throws UsageError for options that are set but mean nothing to the action */
+export function refuseOptions<Options extends object>(
+  action: string,
+  options: Options,
+  foreign: readonly (keyof Options & string)[],
+): void {
+  const set = foreign
+    .filter((name) => options[name] !== undefined)
+    .map((name) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`));
+  if (set.length > 0) throw new UsageError(`${action} has no option --${set.join(', --')}`);
+}
+
+/** @throws UsageError for filters of a list beside `--show`, which prints one whatever they say */
+export function refuseFilters<Options extends { readonly show?: string }>(
+  options: Options,
+  filters: readonly (keyof Options & string)[],
+): void {
+  const set = options.show === undefined ? [] : filters.filter((name) => options[name] !== undefined);
+  if (set.length > 0) throw new UsageError(`--show goes without --${set.join(', --')}`);
+}
+
+/** @param option `--limit` @returns a whole number from 1 to `most` @throws UsageError */
+export function readCount(option: string, text: string, most: number): number {
+  const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : Number.NaN;
+  if (count <= most) return count;
+  const range = `from 1 to ${formatCount(most)}`;
+  throw new UsageError(`${option}: ${JSON.stringify(text)} must be a whole number ${range}`);
+}
+
+/** `--limit`. @throws UsageError */
+export function readLimit(text: string | undefined, usual: number): number {
+  return text === undefined ? usual : readCount('--limit', text, 999_999_999);
+}
+
+/** @param begin of the sentence that refuses it @returns decimal digits of a bigint @throws UsageError */
+export function readUserId(text: string, begin = ''): string {
+  if (/^-?\d{1,19}$/.test(text) && BigInt(text) === BigInt.asIntN(64, BigInt(text))) return text;
+  throw new UsageError(`${begin}${JSON.stringify(text)} is no user_id: a number`);
+}

@@ -1,0 +1,123 @@
+import type { KeptKeys } from '@research-mirror/runtime/kept-keys';
+import { createHash, type Hash } from 'node:crypto';
+import type { MissingRow, SuspectChange, SuspectedDeletion } from '../model/absence.ts';
+import { isCopy, type Served } from '../model/page.ts';
+
+/**
+ * What is remembered of the last complete, clean full walk (docs/design/deletions.md, "P2"). Moments are milliseconds
+ * by the database's clock.
+ */
+export interface WholeWalk {
+  /** Digest of the keys and contents in the order in which they were first seen. */
+  readonly digest: string;
+  /** When its first request was sent. */
+  readonly began: number;
+  /** When its last answer was written. */
+  readonly ended: number;
+  /** How fresh its answers were; left out: not known. */
+  readonly served?: ServedWalk;
+}
+
+/** The `Date`s of a walk's answers, by the service's clock. */
+export interface ServedWalk {
+  readonly first: number;
+  readonly last: number;
+  /** The greatest `Age` among them. */
+  readonly ageMs: number;
+}
+
+/**
+ * The keys and contents of one walk, in the order in which they were first seen. Where what it keeps is lost, nothing
+ * that it answers means anything.
+ */
+export class WalkSequence {
+  readonly #seen: KeptKeys;
+  #hash: Hash = createHash('sha256');
+  #changed = false;
+
+  /** @param seen empty; it keeps the content of each key */
+  constructor(seen: KeptKeys) {
+    this.#seen = seen;
+  }
+
+  /** @param hash of the item's content; undefined where it can't be mirrored */
+  add(key: string, hash: string | undefined): void {
+    const content = hash ?? '';
+    const before = this.#seen.keep(key, content);
+    if (before === undefined) this.#hash.update(`${JSON.stringify(key)}:${content}\n`);
+    else if (before !== content) this.#changed = true;
+  }
+
+  has(key: string): boolean {
+    return this.#seen.has(key);
+  }
+
+  /** Hexadecimal; undefined where an item changed during the walk. */
+  digest(): string | undefined {
+    return this.#changed ? undefined : this.#hash.copy().digest('hex');
+  }
+}
+
+/**
+ * What a complete, clean walk concludes of the live rows that it did not see. The first walk makes them suspected
+ * deletions. A second one with the same sequence, begun at least the grace period after the first ended, proves those
+ * that are still suspected. A suspicion of another kind becomes one of this kind: its own second proof no longer
+ * comes, since the order is no longer trusted or the scope no longer one page.
+ * @param missing live rows that `present` did not see
+ * @param suspects the suspected deletions among them
+ */
+export function judgePair(
+  previous: WholeWalk | null,
+  present: WholeWalk,
+  {
+    missing,
+    suspects,
+    gracePeriodMs,
+  }: {
+    readonly missing: readonly MissingRow[];
+    readonly suspects: readonly SuspectedDeletion[];
+    readonly gracePeriodMs: number;
+  },
+): SuspectChange {
+  const known = new Map(suspects.map((suspect) => [suspect.key, suspect]));
+  const { served } = present;
+  const answer = { sentAt: present.began, served: served && { date: served.first, ageMs: served.ageMs } };
+  const same =
+    previous !== null &&
+    previous.digest === present.digest &&
+    isSecondProof({ at: previous.ended, servedAt: previous.served?.last }, answer, gracePeriodMs);
+  const before = present.began - gracePeriodMs;
+  const add: { key: string; kind: 'pair' }[] = [];
+  const prove: string[] = [];
+  for (const { key, changedAt } of missing) {
+    const first = known.get(key);
+    if (first?.proven === true) continue;
+    if (first === undefined || first.kind === 'returned') {
+      if (changedAt <= before) add.push({ key, kind: 'pair' });
+    } else if (first.kind !== 'pair') {
+      if (first.at <= before) add.push({ key, kind: 'pair' });
+    } else if (same && isSecondProof(first, answer, gracePeriodMs)) prove.push(key);
+  }
+  const dated = served === undefined || add.length === 0 ? {} : { servedAt: served.last };
+  return { add, prove, withdraw: [], withdrawOrdered: false, ...dated };
+}
+
+/**
+ * Whether an answer is a second proof (docs/design/deletions.md, "Second proof"): it was asked for at least the grace
+ * period after the first one was written, and made as much later, too: a cache may send one copy twice. `Age` shows a
+ * cache, and so does a `Date` that has not moved on. Dates are whole seconds; an answer without one is believed.
+ * @param first `at`: when it was written (ms, the database's clock); `servedAt`: its `Date` (ms), if it had one
+ * @param answer `sentAt`: when its request was sent, as `at`; `served`: what is known of it
+ */
+export function isSecondProof(
+  first: { readonly at: number; readonly servedAt?: number | undefined },
+  answer: { readonly sentAt: number; readonly served?: Served | undefined },
+  gracePeriodMs: number,
+): boolean {
+  if (first.at > answer.sentAt - gracePeriodMs) return false;
+  const { served } = answer;
+  if (served === undefined) return true;
+  if (isCopy(served)) return false;
+  if (first.servedAt === undefined || served.date === undefined) return true;
+  return served.date - first.servedAt >= Math.floor(gracePeriodMs / 1000) * 1000;
+}

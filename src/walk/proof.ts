@@ -1,0 +1,119 @@
+import type {
+  AbsenceProof,
+  MissingRow,
+  SuspectChange,
+  SuspectedDeletion,
+  SuspectKind,
+} from '../model/absence.ts';
+import { isCopy, type Served } from '../model/page.ts';
+import { orderGrade, type ScopeMemory } from './memory.ts';
+import { isSecondProof } from './pair.ts';
+import { askedAfter, type Reading } from './reading.ts';
+import type { PageProof, TakenPage, Walk } from './walk.ts';
+
+/**
+ * What a page proves absent (docs/design/deletions.md, "What proves absence"); null: nothing. The whole scope is a
+ * snapshot (P0). In trusted order a page is an interval (P1), from its cursor to its last item or to the list's end.
+ * @param asked the walk as it was when it asked
+ * @param memory after the page: an order that the page contradicts is no longer trusted
+ * @param keys of all its items; undefined for an item without a usable key, which may be any row
+ * @param page `accepted`: it brought the walk further, or ended it; `fromStart`: it begins at the top of the list although
+ *   a cursor was sent; `snapshot`: it is the whole scope; `provenEnd`: it has a live item, and shows that nothing follows
+ */
+export function proofOf(
+  asked: Reading,
+  memory: ScopeMemory,
+  keys: readonly (string | undefined)[],
+  page: Readonly<Record<'accepted' | 'fromStart' | 'snapshot' | 'provenEnd', boolean>>,
+): AbsenceProof | null {
+  if (keys.includes(undefined)) return null;
+  if (page.snapshot) return { kind: 'snapshot' };
+  const last = keys.at(-1);
+  if (!page.accepted || page.fromStart || last === undefined) return null;
+  const { direction } = memory.evidence;
+  if (direction === null || orderGrade(memory) !== 'trusted') return null;
+  const after = askedAfter(asked);
+  if (after === null && asked.cursor !== null) return null; // behind a token, with nothing read before it
+  return { kind: 'interval', direction, after, through: page.provenEnd ? null : last };
+}
+
+/**
+ * What a walk may conclude from a page's proof (docs/design/deletions.md, "P1"). A snapshot stands by itself. An
+ * interval depends on the order of the whole list: a missing row may have moved. So only a full walk brings any row
+ * under suspicion by intervals; a confirming walk only those that it was sent for; other walks none.
+ */
+export function proofFor(walk: Walk, proof: AbsenceProof | null): PageProof | null {
+  if (proof === null || proof.kind === 'snapshot' || walk.kind === 'full') return proof;
+  return walk.kind === 'confirm' ? { ...proof, raises: walk.keys } : null;
+}
+
+/** A written page, and the rows that it may prove absent. Moments are milliseconds by the database's clock. */
+export interface PageView extends Pick<TakenPage, 'proof' | 'contradiction'> {
+  /** When its request was sent. */
+  readonly sentAt: number;
+  /** How fresh its answer was; left out: not known. */
+  readonly served?: Served | undefined;
+  /** Keys of all its items, also of those in quarantine: the service has them. */
+  readonly seen: readonly string[];
+  /** Keys of items that were not believed yet. */
+  readonly deferred: readonly string[];
+  /** Live rows that the proof says are absent. */
+  readonly missing: readonly MissingRow[];
+  /** Suspected deletions among all of these. */
+  readonly suspects: readonly SuspectedDeletion[];
+  readonly gracePeriodMs: number;
+}
+
+/**
+ * What a page changes of the suspected deletions (docs/design/deletions.md, "Suspected deletions"). A sighting
+ * withdraws one. A first proof adds one, unless the row came or changed within the grace period: a stale replica may
+ * not know it yet. A second proof proves it.
+ */
+export function judgePage(view: PageView): SuspectChange {
+  const { proof, sentAt, gracePeriodMs, contradiction } = view;
+  const suspects = new Map(
+    view.suspects
+      .filter(({ kind }) => !(contradiction && kind === 'interval'))
+      .map((suspect) => [suspect.key, suspect]),
+  );
+  const deferred = new Set(view.deferred);
+  const copied = isCopy(view.served);
+  const withdraw = view.seen.filter((key) => {
+    const suspect = suspects.get(key);
+    if (suspect === undefined || deferred.has(key)) return false;
+    // A copy that was made before the row was missing does not contradict that.
+    return !copied || suspect.kind === 'returned' || suspect.at <= sentAt;
+  });
+  const add: { key: string; kind: SuspectKind }[] = view.deferred
+    .filter((key) => !suspects.has(key))
+    .map((key) => ({ key, kind: 'returned' }));
+  const prove: string[] = [];
+  const raises = proof?.raises === undefined ? undefined : new Set(proof.raises);
+  const mayRaise = (key: string): boolean => raises === undefined || raises.has(key);
+  for (const { key, changedAt } of proof === null ? [] : view.missing) {
+    const first = suspects.get(key);
+    if (first?.proven === true || proof === null) continue;
+    if (first === undefined || !isFirstProof(first.kind)) {
+      if (mayRaise(key) && changedAt <= sentAt - gracePeriodMs) add.push({ key, kind: proof.kind });
+    } else if (isSecondProof(first, view, gracePeriodMs)) {
+      // A contradiction of the order leaves a snapshot's suspicion: so an interval replaces it, and does not prove
+      // it.
+      const replaces = proof.kind === 'interval' && first.kind === 'snapshot';
+      if (!replaces) prove.push(key);
+      else if (mayRaise(key)) add.push({ key, kind: proof.kind });
+    }
+  }
+  const servedAt = view.served?.date;
+  return {
+    add,
+    prove,
+    withdraw,
+    withdrawOrdered: contradiction,
+    ...(servedAt === undefined || add.length === 0 ? {} : { servedAt }),
+  };
+}
+
+/** One answer says it by itself. The other kinds give way to such a proof. */
+function isFirstProof(kind: SuspectKind): kind is AbsenceProof['kind'] {
+  return kind === 'snapshot' || kind === 'interval';
+}

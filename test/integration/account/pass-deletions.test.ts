@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type CollectionPass, passOver, type PassProgress, sumUp } from '../../../src/account/pass.ts';
+import { COLLECTION_NAMES, type CollectionName } from '../../../src/model/collections.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { createMetrics } from '../../../src/status/metrics.ts';
+import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
+
+const GRACE_PERIOD_MS = 1_000;
+const metrics = createMetrics('test');
+const progress = new Map<string, PassProgress>();
+
+let test: TestAccount;
+afterEach(() => test.close());
+
+/** Eight lists of ten items, mirrored; then one of the lists is gone, and one item of another. */
+async function withGoneList(): Promise<void> {
+  test = await createTestAccount({ lists: 8 }, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
+  const { control } = test.sandbox;
+  await control.clock({ freeze: true });
+  for (const name of ['lists', 'list_items'] as const) await test.read(name, 'full');
+  await systemClock.sleep(GRACE_PERIOD_MS + 100);
+  const [gone = '', other = ''] = (await control.truth({ collection: 'lists' })).map((text) =>
+    String((JSON.parse(text) as { list_id: unknown }).list_id),
+  );
+  const [item = ''] = await control.truth({ collection: 'list_items', list: other });
+  const { id } = JSON.parse(item) as { id: unknown };
+  await control.mutate(
+    { op: 'delete', collection: 'lists', id: gone },
+    { op: 'delete', collection: 'list_items', list: other, id: String(id) },
+  );
+  progress.clear();
+  test.observers.push(
+    metrics,
+    sumUp((each) => progress.set(each.collection, each)),
+  );
+}
+
+const fullPass = (...collections: CollectionName[]): Promise<CollectionPass[]> =>
+  passOver(test.current.reader, {
+    collections,
+    full: true,
+    acceptDeletions: false,
+    signal: new AbortController().signal,
+    clock: systemClock,
+  });
+
+async function counted(collection: CollectionName): Promise<number> {
+  const text = await metrics.render(undefined, true);
+  const line = new RegExp(
+    `^research_mirror_rows_total\\{collection="${collection}",op="delete"\\} (\\d+)`,
+    'm',
+  );
+  return Number(line.exec(text)?.[1] ?? 0);
+}
+
+describe('items that go with their list', () => {
+  it('are among the deleted ones of their collection: in the pass, in its progress and in the metrics', async () => {
+    await withGoneList();
+    const before = await counted('list_items');
+    const passes = await fullPass(...COLLECTION_NAMES);
+    const deleted = Object.fromEntries(passes.map((pass) => [pass.collection, pass.deleted]));
+    expect(deleted).toMatchObject({ lists: 1, list_items: 11, research_jobs: 0 });
+    expect(progress.get('list_items')).toMatchObject({ deleted: 11 });
+    expect(progress.get('lists')).toMatchObject({ deleted: 1 });
+    expect((await counted('list_items')) - before).toBe(11);
+    const [rows] = await test.query(
+      'select count(*)::int as deleted from mirror.list_items where _deleted_at is not null',
+    );
+    expect(rows).toEqual({ deleted: 11 });
+    expect(Object.keys(JSON.parse(JSON.stringify(passes[0])) as object)).not.toContain('along');
+  });
+
+  it('are reported also where nobody asked for their collection', async () => {
+    await withGoneList();
+    const before = await counted('list_items');
+    expect(await fullPass('lists')).toMatchObject([
+      { collection: 'lists', deleted: 1, liveRows: 7, error: null },
+      { collection: 'list_items', deleted: 10, items: 0, requests: 0, liveRows: 70, error: null },
+    ]);
+    expect((await counted('list_items')) - before).toBe(10);
+  });
+});

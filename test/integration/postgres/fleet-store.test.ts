@@ -1,0 +1,179 @@
+import { expect, it } from 'vitest';
+import { type Clock, systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createFleetStore, OwnedAccounts } from '../../../src/postgres/lease.ts';
+import {
+  createHeartbeat,
+  type Heartbeat,
+  type HeartbeatOptions,
+  ownIdentity,
+  type ProcessIdentity,
+} from '../../../src/postgres/heartbeat.ts';
+import type { Fence } from '../../../src/postgres/fenced.ts';
+import { installed } from '../../support/databases/installed.ts';
+
+const scene = installed();
+const { run } = scene;
+const own = await ownIdentity();
+
+/** Another program's row: as of a heartbeat so many seconds ago. */
+async function put(
+  processId: string,
+  seconds: number,
+  { machine = 'another', pid = 1, startedTicks = '1' }: Partial<ProcessIdentity> = {},
+): Promise<void> {
+  await run(`insert into mirror_sync.process values ('${processId}', 'start', '1', 'host', '${machine}', ${pid},
+    '${startedTicks}', now(), clock_timestamp() + interval '12 s' - interval '${seconds} s')`);
+}
+
+function heartbeat(processId: string, more: Partial<HeartbeatOptions> = {}): Heartbeat {
+  const log = { info: () => {}, warn: () => {} };
+  const common = { db: scene.database.db, processId, identity: own, clock: systemClock, log };
+  return createHeartbeat({ ...common, command: 'start', version: '9.9.9', ...more });
+}
+
+it('sees who lives, how fresh, what each serves, and which accounts have which owner', async () => {
+  const store = createFleetStore(scene.database.db, 'self', own);
+  const self = heartbeat('self');
+  await self.start();
+  await put('fresh', 1);
+  await put('late', 8);
+  await put('silent', 13);
+  // Of this machine, and its process ID is another program's by now.
+  await put('dead', 1, { ...own, startedTicks: 'not this' });
+  await run(`update mirror_sync.process set serves = '{7,9007199254740993}' where process_id = 'fresh'`);
+  await run(`insert into mirror_sync.account (_user_id, owner, token, state, created_at) values
+    (9, 'fresh', 1, 'stopped', now()), (10, null, 1, 'retired', now())`);
+  await store.offer(['7', '8']);
+
+  const { living, accounts } = await store.look();
+  // The oldest first: the heartbeat's row was made before the others.
+  expect(living.map(({ processId }) => processId)).toEqual(['self', 'fresh', 'late']);
+  const [seenSelf, fresh, late] = living;
+  expect(seenSelf).toMatchObject({ serves: new Set(['7', '8']), prompt: true, here: true, version: '9.9.9' });
+  expect(fresh).toMatchObject({
+    serves: new Set(['7', '9007199254740993']),
+    prompt: true,
+    here: false,
+    version: '1',
+  });
+  expect(fresh?.leftMs).toBeGreaterThan(8_000);
+  // An older program, or a command.
+  expect(late).toMatchObject({ serves: undefined, prompt: false });
+  expect(late?.leftMs).toBeLessThanOrEqual(4_000);
+  expect(accounts.get('9')).toEqual({ userId: '9', owner: 'fresh', retired: false });
+  expect(accounts.get('10')).toEqual({ userId: '10', owner: null, retired: true });
+
+  await store.withdraw();
+  expect((await store.look()).living[0]?.serves).toBeUndefined();
+  await self.stop();
+});
+
+it('a heartbeat tells whether there are others that take part, however they are called', async () => {
+  // Those of the test before, which live on for some seconds.
+  await run('delete from mirror_sync.process');
+  const alone = heartbeat('alone');
+  await put('other', 0);
+  await alone.start();
+  expect(alone.hasOthers()).toBe(false);
+  await alone.stop();
+  await run(`update mirror_sync.process set serves = '{}' where process_id = 'other'`);
+  const beside = heartbeat('beside');
+  await beside.start();
+  expect(beside.hasOthers()).toBe(true);
+  await beside.stop();
+  await run(`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = 'other'`);
+  const after = heartbeat('after');
+  await after.start();
+  expect(after.hasOthers()).toBe(false);
+  await after.stop();
+});
+
+it('a heartbeat tells when its process was asleep, or missed the database', async () => {
+  let sleptMs = 0;
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => systemClock.monotonic() + sleptMs,
+    // It beats often.
+    sleep: (_, signal) => systemClock.sleep(100, signal),
+  };
+  const beats = { count: 0 };
+  const beating = heartbeat('self', {
+    clock,
+    afterBeat: async () => void (beats.count += 1),
+  });
+  const beaten = async (): Promise<unknown> => {
+    const before = beats.count;
+    return eventually('two heartbeats', () => beats.count >= before + 2);
+  };
+  await beating.start();
+  await beaten();
+  expect(beating.interruptedAt()).toBe(Number.NEGATIVE_INFINITY);
+
+  sleptMs = 100_000;
+  const woken = clock.monotonic();
+  expect(beating.interruptedAt()).toBeGreaterThanOrEqual(woken);
+  await beaten();
+  const asleep = beating.interruptedAt();
+  expect(asleep).toBeGreaterThanOrEqual(woken);
+  await beaten();
+  expect(beating.interruptedAt()).toBe(asleep);
+
+  await run('alter table mirror_sync.process rename to away');
+  await eventually('a failure', () => beating.interruptedAt() > asleep);
+  await run('alter table mirror_sync.away rename to process');
+  const back = clock.monotonic();
+  await beaten();
+  expect(beating.interruptedAt()).toBeGreaterThanOrEqual(back);
+  await beating.stop();
+});
+
+it('a process gives up accounts that name it while it does not work on them, at the second look', async () => {
+  const owned = new OwnedAccounts();
+  const eight: Fence = { userId: '8', owner: 'owner', token: '1' };
+  const look = (): Promise<string[]> => owned.releaseStrays(scene.database.db, 'owner');
+  // It works on the one; the other's row went back to when it did. A third is another process's.
+  owned.add(eight);
+  await run(
+    `insert into mirror_sync.account (_user_id, owner, token, created_at) values (9, 'other', 1, now())`,
+  );
+  expect(await look()).toEqual([]);
+  expect(await look()).toEqual(['7']);
+  expect(await run('select _user_id, owner, token from mirror_sync.account order by 1')).toEqual([
+    { _user_id: '7', owner: null, token: '1' },
+    { _user_id: '8', owner: 'owner', token: '1' },
+    { _user_id: '9', owner: 'other', token: '1' },
+  ]);
+  // What it takes between two looks is not known here at the first of them.
+  await run(`update mirror_sync.account set owner = 'owner', token = 2 where _user_id = 7`);
+  expect(await look()).toEqual([]);
+  owned.add({ userId: '7', owner: 'owner', token: '2' });
+  expect(await look()).toEqual([]);
+  owned.remove(eight);
+  expect([await look(), await look()]).toEqual([[], ['8']]);
+  // Several at a time; not what it has taken anew since the look before.
+  await run(`update mirror_sync.account set owner = 'owner', token = 5`);
+  expect(await look()).toEqual([]);
+  await run(`update mirror_sync.account set token = 6 where _user_id = 9`);
+  owned.add({ userId: '7', owner: 'owner', token: '4' });
+  expect((await look()).toSorted()).toEqual(['7', '8']);
+  expect(await run('select owner from mirror_sync.account where _user_id = 9')).toEqual([{ owner: 'owner' }]);
+});
+
+it('a process ends its work on accounts whose row names it no more, though it has nothing to write', async () => {
+  const owned = new OwnedAccounts();
+  const ended: string[] = [];
+  const fences = ['7', '8'].map((userId): Fence => ({ userId, owner: 'owner', token: '1' }));
+  for (const fence of fences) owned.add(fence, () => void ended.push(fence.userId));
+  const look = (): Promise<string[]> => owned.releaseStrays(scene.database.db, 'owner');
+  await look();
+  expect(ended).toEqual([]);
+  // As whoever notices that the database went back does with all accounts.
+  await run('update mirror_sync.account set owner = null, token = token + 1 where _user_id = 7');
+  await look();
+  expect(ended).toEqual(['7']);
+  await run(`update mirror_sync.account set owner = 'other', token = 2 where _user_id = 8`);
+  for (const fence of fences.slice(0, 1)) owned.remove(fence);
+  await look();
+  expect(ended).toEqual(['7', '8']);
+});

@@ -1,0 +1,198 @@
+import { Db } from '../../../src/postgres/db.ts';
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterEach, describe, expect, it } from 'vitest';
+import { migrate, MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
+import { systemClock } from '@research-mirror/runtime/clock';
+import {
+  MIGRATIONS,
+  openTestDatabase,
+  createEmptyDatabase,
+  databaseForEach,
+} from '../../support/databases/migrated-database.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
+
+/** Roles belong to the whole server: a schema's name of this file's own keeps them apart from other files'. */
+const SCHEMA = 'granting';
+const open = databaseForEach(() => createEmptyDatabase({ bounds: MIGRATION_BOUNDS }));
+const folder = folderForEach();
+
+afterEach(() => dropRoles());
+
+async function run<Row = Record<string, unknown>>(text: string): Promise<Row[]> {
+  return (await open.db.sql<Row>`${sql.raw(text)}`).rows;
+}
+
+/** What every start does before anything else. */
+async function start(migrations = MIGRATIONS): Promise<void> {
+  await migrate({
+    db: new Db(open.kysely, SCHEMA),
+    folder: migrations,
+    version: '99.0.0',
+    clock: systemClock,
+  });
+}
+
+async function dropRoles(): Promise<void> {
+  for (const role of ['granting_reader', 'granting_submitter', 'granting_writer']) {
+    await run(`do $$ begin if to_regrole('${role}') is not null then
+      drop owned by ${role}; drop role ${role}; end if; end $$`);
+  }
+}
+
+/** The migrations up to the number, and one that a later version brings. */
+async function migrationsTo(number: number, later?: string): Promise<string> {
+  const some = join(folder.path, String(number));
+  await mkdir(some, { recursive: true });
+  for (const name of await readdir(MIGRATIONS)) {
+    if (Number(name.slice(0, 4)) <= number) await copyFile(join(MIGRATIONS, name), join(some, name));
+  }
+  if (later !== undefined)
+    await writeFile(join(some, '9000_later.sql'), `-- oldest program: 0.2.0\n${later}`);
+  return some;
+}
+
+/** What a role may do: `usage`, the relations that it may read, the functions that it may call. */
+async function rights(role: string): Promise<string[]> {
+  const rows = await run<{ what: string }>(`
+    select 'usage' as what where has_schema_privilege('${role}', '${SCHEMA}', 'usage')
+    union all select relname from pg_class
+    where relnamespace = '${SCHEMA}'::regnamespace and relkind in ('r', 'v') and has_table_privilege('${role}', oid, 'select')
+    union all select proname || '()' from pg_proc
+    where pronamespace = '${SCHEMA}'::regnamespace and has_function_privilege('${role}', oid, 'execute')
+    order by 1`);
+  return rows.map(({ what }) => what);
+}
+
+/** All that there is to be read or called. */
+async function everything(): Promise<string[]> {
+  const rows = await run<{ what: string }>(`
+    select 'usage' as what
+    union all select relname from pg_class where relnamespace = '${SCHEMA}'::regnamespace and relkind in ('r', 'v')
+    union all select proname || '()' from pg_proc where pronamespace = '${SCHEMA}'::regnamespace order by 1`);
+  return rows.map(({ what }) => what);
+}
+
+const READ = (what: string): boolean => !/^(?:submit|cancel_submission)\(\)$/.test(what);
+const LATER = `create table "{schema}".later (_user_id bigint primary key); create view "{schema}".later_live as select 1 as one;
+  alter table "{schema}".lists add column later text;
+  do $$ begin execute format('create or replace view "{schema}".lists_live as %s',
+    rtrim(pg_get_viewdef('"{schema}".lists_live'::regclass), ';')); end $$;`;
+
+describe('the first rights', () => {
+  it('are those of readers and submitters, whether a role is there before the mirror or made with it', async () => {
+    await run('create role granting_reader nologin');
+    await start();
+    expect(await rights('granting_reader')).toEqual((await everything()).filter(READ));
+    expect(await rights('granting_submitter')).toEqual(await everything());
+  });
+
+  it('come once to a role that an operator makes later, where the daemon may make none', async () => {
+    await run(`create role granting_owner login createdb; grant granting_owner to current_user;
+      do $$ begin execute format('grant create on database %I to granting_owner', current_database()); end $$`);
+    const asOwner = await openTestDatabase(open.url, { max: 1 });
+    const own = {
+      db: new Db(asOwner.kysely, SCHEMA),
+      folder: MIGRATIONS,
+      version: '99.0.0',
+      clock: systemClock,
+    };
+    try {
+      await asOwner.db.sql`set session authorization granting_owner`;
+      await migrate(own);
+      expect(await run(`select to_regrole('granting_reader') as role`)).toEqual([{ role: null }]);
+      await run('create role granting_reader nologin');
+      await migrate(own);
+      expect(await rights('granting_reader')).toEqual((await everything()).filter(READ));
+      await run(`revoke usage on schema granting from granting_reader`);
+      await migrate(own);
+      expect(await rights('granting_reader')).not.toContain('usage');
+    } finally {
+      await asOwner.close();
+      await dropRoles();
+      await run('drop owned by granting_owner cascade; drop role granting_owner');
+    }
+  });
+
+  it('let nobody but the owner write who did what, also whom default privileges let write new tables', async () => {
+    await start(await migrationsTo(34));
+    await run(`create role granting_writer nologin;
+      alter default privileges in schema ${SCHEMA} grant all on tables to granting_writer`);
+    await start();
+    const may = await run<{ what: string }>(`select what from unnest(
+        array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as what
+      where has_table_privilege('granting_writer', '${SCHEMA}.operator_log', what)`);
+    expect(may).toEqual([{ what: 'select' }]);
+  });
+
+  it('come again to a role that was dropped and made anew', async () => {
+    await start();
+    await dropRoles();
+    await start();
+    expect(await rights('granting_reader')).toEqual((await everything()).filter(READ));
+    expect(await rights('granting_submitter')).toEqual(await everything());
+  });
+});
+
+describe('what an operator takes away', () => {
+  it.each([
+    ['the schema', 'revoke usage on schema granting from granting_reader', ['usage']],
+    ['a table', 'revoke select on granting.account from granting_reader', ['account']],
+    [
+      'a function',
+      'revoke execute on function granting.lists_as_of(timestamptz) from granting_reader',
+      ['lists_as_of()'],
+    ],
+  ])('stays away over starts, migrations, new columns and views: %s', async (_, revoke, gone) => {
+    const older = await migrationsTo(999);
+    await start(older);
+    await run(revoke);
+    const left = await rights('granting_reader');
+    expect(left).toEqual((await everything()).filter(READ).filter((what) => !gone.includes(what)));
+    await start(older);
+    expect(await rights('granting_reader')).toEqual(left);
+    await start(await migrationsTo(999, LATER));
+    await start(await migrationsTo(999, LATER));
+    // What is new comes to who has the rest.
+    expect(await rights('granting_reader')).toEqual([...left, 'later', 'later_live'].toSorted());
+    expect(await rights('granting_submitter')).toEqual(await everything());
+  });
+
+  it('stays away where it was what later tables get by default', async () => {
+    await start();
+    await run('alter default privileges in schema granting revoke select on tables from granting_reader');
+    await start(await migrationsTo(999, LATER));
+    expect(await rights('granting_reader')).not.toContain('later');
+  });
+
+  it('stays away from a mirror of 0.1.0, which granted it again at each start', async () => {
+    await run('create role granting_reader nologin');
+    await start(await migrationsTo(3));
+    await run(`revoke usage on schema granting from granting_reader; revoke select on granting.account from granting_reader;
+      drop table granting_sync.granted`);
+    await start();
+    await start();
+    const now = await rights('granting_reader');
+    expect(now).toContain('lists');
+    expect(now.filter((what) => ['usage', 'account'].includes(what))).toEqual([]);
+  });
+
+  it('leaves what an operator adds', async () => {
+    await start();
+    await run('grant select on granting.lists to public; grant insert on granting.lists to granting_reader');
+    await start(await migrationsTo(999, LATER));
+    expect(
+      await run(`select has_table_privilege('public', 'granting.lists', 'select') as all,
+        has_table_privilege('granting_reader', 'granting.lists', 'insert') as more`),
+    ).toEqual([{ all: true, more: true }]);
+  });
+
+  it('stays away where the role has another ID on the server where the database was restored', async () => {
+    await start();
+    await run(`revoke select on granting.account from granting_reader`);
+    await run(`update granting_sync.granted set role_id = '1' where role = 'granting_reader'`);
+    await start();
+    expect(await rights('granting_reader')).not.toContain('account');
+  });
+});

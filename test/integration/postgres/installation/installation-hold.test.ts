@@ -1,0 +1,144 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { releaseSubmissions } from '../../../../src/postgres/hold.ts';
+import { createInstallation, openInstallation } from '../../../../src/postgres/installation.ts';
+import { installed } from '../../../support/databases/installed.ts';
+import { heldClock } from './held-clock.ts';
+import { shadowClock } from '../../../support/clocks/shadowed-clock.ts';
+import { OPERATOR } from '../../../support/mirror/operator.ts';
+
+const scene = installed();
+const { run, open, options, queue, states, storeOf, silence } = scene;
+
+describe('a gap without a daemon', () => {
+  beforeEach(() => open());
+
+  it('of more than ten minutes holds what is queued', async () => {
+    await queue();
+    await silence(11 * 60);
+    expect((await open())?.why).toMatch(/no daemon was running for 11 minutes/);
+    await releaseSubmissions(scene.database.db, OPERATOR);
+    expect(await states()).toEqual(['queued']);
+    await silence(11 * 60);
+    expect(await open()).toBeDefined();
+    expect(await states()).toEqual(['held']);
+  });
+
+  it('of less holds nothing, nor any gap where nothing is queued', async () => {
+    await queue();
+    await silence(9 * 60);
+    expect(await open()).toBeUndefined();
+    const [queued] = await storeOf().queued(1);
+    await storeOf().claim(queued?.id ?? '');
+    await silence(24 * 3_600);
+    expect(await open()).toBeUndefined();
+  });
+
+  it('lets nothing be claimed before somebody has judged it', async () => {
+    await queue();
+    const [queued] = await storeOf().queued(1);
+    await silence(11 * 60);
+    expect(await storeOf().claim(queued?.id ?? '')).toBeUndefined();
+    expect(await states()).toEqual(['queued']);
+    await open();
+    expect(await states()).toEqual(['held']);
+  });
+
+  it('is what a database is in that nobody has opened', async () => {
+    await queue();
+    await run('delete from mirror_sync.installation');
+    await expect(storeOf().claim('1')).rejects.toThrow(/openInstallation/);
+  });
+});
+
+describe('a step of the clock ahead', () => {
+  /** A daemon's look, again and again, with submissions queued; between its first two the database's clock steps. */
+  const lookAfter = async (wallMs: number) => {
+    const step = await shadowClock(scene.database.url);
+    const { db } = await scene.opened(scene.database.url);
+    const held = heldClock();
+    let wall = Date.now();
+    const service = createInstallation({
+      ...options({ db }),
+      log: { warn: () => {}, info: () => {} },
+      clock: { ...held.clock, now: () => wall },
+    });
+    await service.start();
+    await held.asleep();
+    await queue();
+    await step(3_600_000);
+    wall += wallMs;
+    await held.next();
+    const claimed = await storeOf(7, { db }).claim('1');
+    await service.stop();
+    return { hold: service.hold()?.why, isSent: claimed !== undefined };
+  };
+
+  it('holds nothing, and what is queued is sent within 4 s: this process was there all the time', async () => {
+    await open();
+    expect(await lookAfter(4_000)).toEqual({ hold: undefined, isSent: true });
+  });
+
+  it('holds what is queued where this machine’s clock went ahead, too: both may have been set back', async () => {
+    await open();
+    expect(await lookAfter(3_600_000)).toEqual({
+      hold: expect.stringMatching(/^by the database’s clock no daemon was running for 60 minutes/) as string,
+      isSent: false,
+    });
+  });
+});
+
+describe('a step of the clock back', () => {
+  it('leaves each sign of life later than the one before: an older database is still told by it', async () => {
+    const step = await shadowClock(scene.database.url);
+    const { db } = await scene.opened(scene.database.url);
+    const look = async (): Promise<number> =>
+      (await openInstallation(options({ db }))).aliveAt?.getTime() ?? 0;
+    const first = await look();
+    await step(-3_600_000);
+    const [second, third] = [await look(), await look()];
+    expect([second > first, third > second]).toEqual([true, true]);
+    expect(await run('select from mirror.recoveries')).toEqual([]);
+  });
+});
+
+describe('a hold', () => {
+  it('that was released while no daemon ran is over for the next one', async () => {
+    await open();
+    await queue();
+    await silence(3_600);
+    expect(await open()).toBeDefined();
+    await silence(3_600);
+    await releaseSubmissions(scene.database.db, OPERATOR);
+    expect(await open()).toBeUndefined();
+    expect(await states()).toEqual(['queued']);
+  });
+
+  it('is logged once by the service that writes signs of life, and its end as well', async () => {
+    const said: string[] = [];
+    const { clock, waits, asleep, next } = heldClock();
+    const service = createInstallation({
+      ...options(),
+      log: { warn: (line) => said.push(line), info: (line) => said.push(line) },
+      clock,
+    });
+    await service.start();
+    await asleep();
+    expect(service.hold()).toBeUndefined();
+    await queue();
+    await silence(11 * 60);
+    // What it wrote is not there any more: it is noticed at the next look, not at the next minute.
+    await next();
+    expect(service.hold()).toBeDefined();
+    expect(await states()).toEqual(['held']);
+    await releaseSubmissions(scene.database.db, OPERATOR);
+    // A minute passes: the database is looked at each 4 s, and a sign of life is written at its end.
+    for (let looks = 0; looks < 15; looks += 1) await next();
+    expect(service.hold()).toBeUndefined();
+    expect(new Set(waits)).toEqual(new Set([4_000]));
+    await service.stop();
+    expect(said).toEqual([
+      expect.stringMatching(/^what was queued is held: .*research-mirror submissions release/) as string,
+      'what was held is sent',
+    ]);
+  });
+});

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import { notePrivacy } from '../../../../src/postgres/note-privacy.ts';
+import { ruleOf } from '../../../../src/mirror/mirror.ts';
+import { Privacy } from '../../../../src/model/privacy.ts';
+import { testDatabase } from '../../../support/databases/migrated-database.ts';
+import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
+
+const database = testDatabase();
+const ITEM = '{"job_id":7,"notes":"a","of":{"email":"b","secret":[1]},"email":"c"}';
+const settings = {
+  ignoreFields: noFields(),
+  excludeFields: { ...noFields(), research_jobs: ['notes', '**.secret'] },
+  hashFields: { ...noFields(), research_jobs: ['**.email'] },
+  hashKey: { reveal: () => 'k'.repeat(32) },
+};
+
+it('is said once, with the rows that change; these lose what they had in place, and are then left alone', async () => {
+  const before = await MirroredAccount.make(database, '1');
+  await before.page('research_jobs', `[${ITEM},{"job_id":8}]`);
+  const lines: string[] = [];
+  const log = { info: (line: string) => lines.push(line) };
+  await notePrivacy(database.db, settings, new Date(), log);
+  await notePrivacy(database.db, settings, new Date(), log);
+  expect(lines).toEqual([
+    expect.stringContaining('research_jobs: 1 row with fields that are not to be stored'),
+  ]);
+  const [removal = ''] = /delete from .*?true\)(?=;)/.exec(lines[0] ?? '') ?? [];
+  await database.db.kysely.executeQuery({ sql: removal, parameters: [] } as never);
+
+  const after = await MirroredAccount.make(database, '1', settings);
+  const left = new Privacy(settings).item('research_jobs', ITEM);
+  for (const changes of [0, 0]) {
+    const { counts } = (await after.page('research_jobs', `[${left},{"job_id":8}]`)) as {
+      counts: { updated: number };
+    };
+    expect(counts.updated).toBe(changes);
+  }
+  const { rows } = await database.db.sql<{ raw: object; email: string; notes: string | null; of: object }>`
+    select _raw as raw, email, notes, "of" from mirror.research_jobs where job_id = 7`;
+  const raw = JSON.parse(left) as { email: string; of: object };
+  expect(rows).toEqual([{ raw, email: raw.email, notes: null, of: raw.of }]);
+  expect(ruleOf('research_jobs', settings).name).not.toBe(
+    ruleOf('research_jobs', { ...settings, hashFields: noFields() }).name,
+  );
+});
+
+it('refuses another key, with the remedy', async () => {
+  const other = { ...settings, hashKey: { reveal: () => 'o'.repeat(32) } };
+  await notePrivacy(database.db, settings, new Date(), { info: () => {} });
+  await expect(notePrivacy(database.db, other, new Date(), { info: () => {} })).rejects.toThrow(
+    'set that one again',
+  );
+  await database.db.sql`update mirror_sync.installation set hash_key = null`;
+  await notePrivacy(database.db, other, new Date(), { info: () => {} });
+  await database.db.sql`update mirror_sync.installation set hash_key = null`;
+});
+
+it('empties what is cancelled', async () => {
+  await MirroredAccount.make(database, '1');
+  await notePrivacy(database.db, settings, new Date(), { info: () => {} });
+  await database.db.sql`select mirror.cancel_submission(mirror.submit('research', '{"notes":1}', null, 1))`;
+  await database.db.sql`select mirror.cancel_submission(mirror.submit('list', '{"notes":1}', null, 1))`;
+  const { rows } = await database.db.sql`select payload from mirror.submissions order by submission_id`;
+  expect(rows).toEqual([{ payload: {} }, { payload: { notes: 1 } }]);
+});

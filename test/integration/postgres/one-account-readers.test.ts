@@ -1,0 +1,327 @@
+import { copyFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
+import { messageOf } from '@research-mirror/runtime/message';
+import { programVersion } from '../../../src/config/program.ts';
+import { migrate, MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
+import { followRestoredColumns, takeTurn } from '../../../src/mirror/table-columns.ts';
+import {
+  MIGRATIONS,
+  type MigratedDatabase,
+  openTestDatabase,
+} from '../../support/databases/migrated-database.ts';
+import { createMirrorOf020 } from '../../support/databases/mirror-of-0.2.0.ts';
+import { createLoginRole, type LoginRole } from '../../support/postgres/login-role.ts';
+
+// A mirror of 0.2.0 with two accounts, in which some may read views and not their tables, is upgraded; then a login is
+// bound to the account 1001. What there is to read is found in the catalogue.
+
+const folder = folderForEach();
+let database: MigratedDatabase;
+const roles: LoginRole[] = [];
+let one: LoginRole;
+let all: LoginRole;
+let ofView: LoginRole;
+let ofSome: LoginRole;
+let ofOwnView: LoginRole;
+let ofColumn: LoginRole;
+/** What who may read some tables saw in `changes` after the upgrade, before somebody was bound. */
+let changesOfSome: unknown;
+/** What who may read one column of a view reads of it, of another column, of the table. */
+let columnOfSome: unknown;
+/** Views that the upgrade left with their owner's rights. */
+let keptAsOwner: unknown;
+/** What a login that was bound then got of `changes`, and what binding it again said once it was given the view. */
+let changesOfEarly: unknown;
+let boundWithChanges: unknown;
+
+const run = async <Row = Record<string, unknown>>(text: string): Promise<Row[]> =>
+  (await database.db.sql<Row>`${sql.raw(text)}`).rows;
+const upgrade = (path = MIGRATIONS) =>
+  migrate({ db: database.db, folder: path, version: programVersion(), clock: systemClock });
+const login = async (...groups: string[]): Promise<LoginRole> => {
+  const made = await createLoginRole(database, groups);
+  roles.push(made);
+  return made;
+};
+
+beforeAll(async () => {
+  const { url, drop } = await createMirrorOf020();
+  const opened = await openTestDatabase(url, { bounds: MIGRATION_BOUNDS });
+  database = { ...opened, url, drop };
+  for (const group of ['mirror_reader', 'mirror_submitter'])
+    await run(
+      `do $$ begin create role ${group}; exception when duplicate_object or unique_violation then null; end $$`,
+    );
+  [ofView, ofSome, ofOwnView, ofColumn] = [await login(), await login(), await login(), await login()];
+  await run(`grant usage on schema mirror to ${ofView.name}, ${ofSome.name}, ${ofOwnView.name}, ${ofColumn.name};
+    grant select on mirror.watchlist_live, mirror.credits_daily, mirror.companies, mirror.data_quality to ${ofView.name};
+    grant select on mirror.changes, mirror.lists, mirror.lists_history, mirror._collections to ${ofSome.name};
+    grant select on mirror.lists_live to ${ofOwnView.name};
+    grant select (bulk_job_id) on mirror.bulk_research_jobs_live to ${ofColumn.name};
+    create schema own authorization ${ofOwnView.name};
+    grant usage on schema own to ${ofView.name}`);
+  await ofOwnView.run('create view own.lists as select * from mirror.lists_live');
+  await ofOwnView.run(`grant select on own.lists to ${ofView.name}`);
+  await upgrade();
+  for (const name of ['account', 'bulk_research_jobs']) {
+    await run(`insert into mirror.${name}_history (_user_id, ${name === 'account' ? '' : 'bulk_job_id, '}_change_id, _first_seen_at, _changed_at,
+        _valid_from, _valid_to, _op, _raw, _hash)
+      select _user_id, ${name === 'account' ? '' : 'bulk_job_id, '}1, now(), now(), now(), now(), 'update', '{}', _hash from mirror.${name} where _user_id = 1002 limit 1`);
+  }
+  await run(`insert into mirror.quarantine (_user_id, collection, parent, place, key, item_hash, item, bytes, kept, reason, first_seen_at, last_seen_at)
+    select _user_id, 'lists', '', '', list_id::text, '\\x01', '{}', 2, true, 'refused', now(), now()
+    from mirror.lists where _user_id = 1002 and _deleted_at is null limit 1`);
+  await run(`insert into mirror.forgotten values (1002, 'lists', '\\x00', 1, now());
+    insert into mirror.operator_log (_user_id, act, arguments) values (1001, 'forget', '{}'), (1002, 'forget', '{}');
+    insert into mirror._conflicts (_user_id, collection, field, conflicts, last_at) values (1002, 'lists', 'name', 1, now()) on conflict do nothing`);
+  changesOfSome = await ofSome.run('select distinct collection from mirror.changes');
+  columnOfSome = await Promise.all(
+    [
+      'bulk_job_id from mirror.bulk_research_jobs_live',
+      '_user_id from mirror.bulk_research_jobs_live',
+      '_user_id from mirror.bulk_research_jobs',
+    ].map(async (text) => (await ofColumn.run(`select ${text}`).catch(() => [])).length > 0),
+  );
+  keptAsOwner = await run(`select relname from pg_class
+    where relnamespace = 'mirror'::regnamespace and relkind = 'v' and reloptions is null order by 1`);
+  const early = await login();
+  await run(`select mirror_sync.bind_reader('${early.name}', 1001)`);
+  changesOfEarly = await early.run('select from mirror.changes').catch(messageOf);
+  await run(`grant select on mirror.changes to ${early.name}`);
+  boundWithChanges = await run(`select mirror_sync.bind_reader('${early.name}', 1001)`).catch(messageOf);
+  await run(`alter view mirror.changes set (security_invoker = true);
+    alter view mirror.bulk_research_jobs_live set (security_invoker = true)`);
+  [all, one] = [await login('mirror_reader'), await login()];
+  await run(`select mirror_sync.bind_reader('${one.name}', 1001);
+    grant execute on function mirror.submit, mirror.cancel_submission to ${one.name}`);
+});
+afterAll(async () => {
+  await run(`drop schema own cascade`);
+  for (const role of roles) await role.drop();
+  await database.close();
+  await database.drop();
+});
+
+interface Relation {
+  readonly name: string;
+  /** Its column with the account. */
+  readonly ofAccount: boolean;
+}
+
+/** Everything in the schema that the login may read some of. */
+const readable = (role: LoginRole): Promise<Relation[]> =>
+  run<Relation>(`
+    select c.relname as name, exists (
+      select from pg_attribute a where a.attrelid = c.oid and a.attname = '_user_id') as "ofAccount"
+    from pg_class c where c.relnamespace = 'mirror'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      and has_any_column_privilege('${role.name}', c.oid, 'select')
+    order by c.relname collate "C"`);
+
+/** Rows of other accounts than 1001 that the login reads. */
+async function foreign(role: LoginRole, from: string): Promise<number> {
+  const [row] = await role.run(
+    `select count(*)::int as n from ${from} r where (to_jsonb(r) ->> '_user_id')::bigint <> 1001`,
+  );
+  return Number(row?.['n']);
+}
+
+describe('a login that is bound to one account', () => {
+  it('reads no row of another one, in any relation that it reaches', async () => {
+    const relations = await readable(one);
+    expect(relations).toEqual(await readable(all));
+    process.stdout.write(`searched for rows of others: ${relations.map(({ name }) => name).join(', ')}\n`);
+    const leaks: string[] = [];
+    const unproven: string[] = [];
+    for (const { name } of relations.filter(({ ofAccount }) => ofAccount)) {
+      const from = `mirror.${name}`;
+      if ((await foreign(one, from)) > 0) leaks.push(name);
+      if ((await foreign(all, from)) === 0) unproven.push(name);
+    }
+    expect(leaks).toEqual([]);
+    // Where a reader of everything finds no foreign row, that it finds none proves nothing.
+    expect(unproven).toEqual([]);
+    // Of no account: what fields there are, and what happened to the database.
+    expect(relations.filter(({ ofAccount }) => !ofAccount).map(({ name }) => name)).toEqual([
+      '_columns',
+      'columns',
+      'recoveries',
+    ]);
+    const own = await one.run('select count(*)::int as n from mirror.lists_live');
+    expect(own).toEqual(
+      await all.run('select count(*)::int as n from mirror.lists_live where _user_id = 1001'),
+    );
+    expect(own).not.toEqual([{ n: 0 }]);
+  });
+
+  it('gets no row of another one from any function that it may call', async () => {
+    const [list] = await run<{ key: string }>(
+      'select list_id::text as key from mirror.lists where _user_id = 1002 limit 1',
+    );
+    const functions = await run<{ name: string; types: string[]; definer: boolean }>(`
+      select p.proname as name, array(select format_type(t, null) from unnest(p.proargtypes) with ordinality as x (t, n) order by n) as types,
+        p.prosecdef as definer
+      from pg_proc p where p.pronamespace = 'mirror'::regnamespace and has_function_privilege('${one.name}', p.oid, 'execute')
+      order by 1`);
+    const given = (name: string, type: string): string =>
+      name === 'row_story'
+        ? ({ text: `'lists'`, bigint: '1002' }[type] ?? 'null')
+        : ({
+            'timestamp with time zone': 'now()',
+            jsonb: `'{}'`,
+            bigint: '1000',
+            text: `'lists'`,
+            boolean: 'true',
+            'text[]': `'{}'`,
+          }[type] ?? 'null');
+    const found: Record<string, number> = {};
+    const leaks: string[] = [];
+    for (const { name, types, definer } of functions) {
+      if (definer) continue;
+      const words =
+        name === 'row_story'
+          ? `1002, 'lists', '${list?.key}', 10`
+          : types.map((type) => given(name, type)).join(', ');
+      const call = `select to_jsonb(r)::text as row from mirror.${name}(${words}) r`;
+      const [ours, everybodys] = [await one.run(call).catch(messageOf), await all.run(call).catch(messageOf)];
+      if (typeof ours === 'string') expect([name, ours]).toEqual([name, everybodys]);
+      const isForeign = (rows: unknown): boolean =>
+        Array.isArray(rows) &&
+        (name === 'row_story' ? rows.length > 0 : /_user_id\W+1002\b/.test(JSON.stringify(rows)));
+      if (isForeign(ours)) leaks.push(name);
+      if (isForeign(everybodys)) found[name] = 1;
+    }
+    expect(leaks).toEqual([]);
+    expect(Object.keys(found)).toEqual(
+      functions.map(({ name }) => name).filter((name) => /^[a-z].*_(?:as_of|since)$|^row_story$/.test(name)),
+    );
+    expect(functions.filter(({ definer }) => definer).map(({ name }) => name)).toEqual([
+      'cancel_submission',
+      'submit',
+    ]);
+  });
+
+  it('submits and cancels for its own account alone; another one is as one that there is not', async () => {
+    const [queued] = await run<{ id: string }>(
+      `select submission_id::text as id from mirror.submissions where _user_id = 1002 and state = 'queued'`,
+    );
+    await expect(one.run(`select mirror.submit('research', '{}', user_id => 1002)`)).rejects.toThrow(
+      'account 1002 is not mirrored here',
+    );
+    await expect(one.run(`select mirror.cancel_submission(${queued?.id})`)).rejects.toThrow(
+      `there is no submission ${queued?.id}`,
+    );
+    const [made] = await one.run(`select mirror.submit('research', '{}')::text as id`);
+    const own = `select _user_id::text as account from mirror.submissions where submission_id = ${String(made?.['id'])}`;
+    expect(await one.run(own)).toEqual([{ account: '1001' }]);
+    expect(await one.run(`select mirror.cancel_submission(${String(made?.['id'])}) as done`)).toEqual([
+      { done: true },
+    ]);
+    // As whom one acts counts, not as whom one logged in.
+    const [me] = await run<{ name: string }>('select current_user as name');
+    await run(`set role ${one.name}`);
+    await expect(run(`select mirror.submit('research', '{}', user_id => 1002)`)).rejects.toThrow(
+      'not mirrored here',
+    );
+    await run(`set role ${me?.name}`);
+  });
+
+  // A policy binds whom one acts as: as a group, by SET ROLE, a member reads everything.
+  it('is refused while it may become somebody who reads more', async () => {
+    for (const group of ['mirror_reader', 'mirror_submitter', 'pg_read_all_data']) {
+      const member = await login(group);
+      await expect(run(`select mirror_sync.bind_reader('${member.name}', 1001)`)).rejects.toThrow(
+        `reads more than one account as ${group}`,
+      );
+    }
+    const roles = await run(`select rolname from pg_roles
+      where rolname <> '${one.name}' and pg_has_role('${one.name}', oid, 'member')`);
+    expect(roles).toEqual([]);
+  });
+
+  it('is not given a view that reads with its owner’s rights', async () => {
+    await run(`create view mirror.owned as select * from mirror.lists; grant select on mirror.owned to mirror_reader;
+      select mirror_sync.bind_readers()`);
+    await expect(one.run('select * from mirror.owned')).rejects.toThrow('permission denied');
+    await run('drop view mirror.owned');
+  });
+
+  it('is bound in tables and columns that come later, too, and can be bound to another account', async () => {
+    for (const name of await readdir(MIGRATIONS))
+      await copyFile(join(MIGRATIONS, name), join(folder.path, name));
+    const later = `create table "{schema}".later (_user_id bigint primary key, note text);
+      insert into "{schema}".later values (1001, 'own'), (1002, 'foreign');
+      create view "{schema}".later_notes with (security_invoker = true) as select * from "{schema}".later;`;
+    await writeFile(join(folder.path, '9000_later.sql'), `-- oldest program: 0.2.0\n${later}`);
+    await upgrade(folder.path);
+    for (const name of ['later', 'later_notes'])
+      expect(await one.run(`select note from mirror.${name}`)).toEqual([{ note: 'own' }]);
+    expect(await all.run('select note from mirror.later')).toHaveLength(2);
+    await run(`select mirror_sync.bind_reader('${one.name}', 1002)`);
+    expect(await one.run('select note from mirror.later')).toEqual([{ note: 'foreign' }]);
+    expect(await one.run('select distinct _user_id::text as id from mirror.lists_versions')).toEqual([
+      { id: '1002' },
+    ]);
+    await run(`select mirror_sync.bind_reader('${one.name}', 1001); drop view mirror.later_notes; drop table mirror.later;
+      delete from mirror_sync.migration where name like '9000%'`);
+  });
+
+  it('each view of the mirror reads with its reader’s rights', async () => {
+    const others = await run(`select relname from pg_class
+      where relnamespace = 'mirror'::regnamespace and relkind = 'v' and not coalesce(reloptions @> '{security_invoker=true}', false) order by 1`);
+    expect(others).toEqual([]);
+    // But those that showed some reader of before the upgrade less than they would need of the tables.
+    expect(keptAsOwner).toEqual([{ relname: 'bulk_research_jobs_live' }, { relname: 'changes' }]);
+  });
+});
+
+describe('who may read a view and not its tables', () => {
+  it('reads it as before the upgrade, and of the tables no content that it hides', async () => {
+    expect(await ofView.run('select * from mirror.watchlist_live')).toHaveLength(
+      (await run('select from mirror.watchlist where _deleted_at is null')).length,
+    );
+    expect(await ofView.run('select * from mirror.data_quality')).not.toEqual([]);
+    // These never showed rows of tables that their reader may not read.
+    for (const name of ['companies', 'credits_daily'])
+      expect(await ofView.run(`select * from mirror.${name}`)).toEqual([]);
+    for (const text of [
+      'select _raw from mirror.watchlist',
+      'select item from mirror.quarantine',
+      'select * from mirror.lists',
+    ])
+      await expect(ofView.run(text)).rejects.toThrow('permission denied');
+  });
+
+  it('reads in changes what it may read, also while a login is bound to an account, which is not given the view', async () => {
+    expect(changesOfSome).toEqual([{ collection: 'lists' }]);
+    expect(changesOfEarly).toContain('permission denied');
+    expect(boundWithChanges).toContain('reads more than one account by the view mirror.changes');
+  });
+
+  it('reads a column of a view that alone was granted', async () => {
+    expect(columnOfSome).toEqual([true, false, false]);
+  });
+
+  it('reads views of somebody’s own over ours', async () => {
+    const rows = await ofOwnView.run('select * from own.lists');
+    expect(rows).toHaveLength((await run('select from mirror.lists where _deleted_at is null')).length);
+    expect(await ofView.run('select * from own.lists')).toEqual(rows);
+  });
+
+  it('reads new columns of the view, in the transaction that makes them', async () => {
+    await run(
+      'alter table mirror.watchlist add column note text; alter table mirror.lists add column note text',
+    );
+    await database.db.transaction(async (trx) => {
+      await takeTurn(trx);
+      await followRestoredColumns(trx);
+    });
+    expect(Object.keys((await ofView.run('select * from mirror.watchlist_live limit 1'))[0] ?? {})).toContain(
+      'note',
+    );
+    await ofView.run('select * from own.lists');
+  });
+});

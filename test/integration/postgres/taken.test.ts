@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { missingRights } from '../../../src/postgres/inspection.ts';
+import {
+  MIGRATIONS,
+  migrateTo,
+  openTestDatabase,
+  createEmptyDatabase,
+  databaseForEach,
+} from '../../support/databases/migrated-database.ts';
+
+const database = databaseForEach(createEmptyDatabase);
+
+const run = async (text: string): Promise<unknown[]> => (await database.db.sql`${sql.raw(text)}`).rows;
+
+/** Everything in the database that a failed start could have made. */
+const content = (): Promise<unknown[]> =>
+  run(`select relnamespace::regnamespace::text as schema, relname as name from pg_class
+    where relnamespace::regnamespace::text !~ '^pg_|^information_schema' union all select 'schema', nspname from pg_namespace
+    where nspname !~ '^pg_' order by 1, 2`);
+
+async function refused(schema: string): Promise<string> {
+  const before = await content();
+  const message = await migrateTo(database.url, schema).then(
+    () => 'nothing',
+    (error: unknown) => (error as Error).message,
+  );
+  expect(await content()).toEqual(before);
+  return message;
+}
+
+describe('a schema that something else has taken', () => {
+  it.each([
+    ['a table', 'create table public.account (id int)', 'the table public.account of postgres'],
+    [
+      'a view of its name',
+      'create view public.lists_live as select 1 as one',
+      'the view public.lists_live of postgres',
+    ],
+    ['a type', `create type public.webhook as enum ('a')`, 'the type public.webhook of postgres'],
+    [
+      'an index',
+      'create table public.t (a int); create index account_change on public.t (a)',
+      'the index public.account_change',
+    ],
+    [
+      'a function',
+      'create function public.cancel_submission(n bigint) returns int language sql as $$ select 1 $$',
+      'the function public.cancel_submission(bigint) of postgres',
+    ],
+  ])('is named with its owner and the remedy, and nothing is touched: %s', async (_, make, what) => {
+    await run(make);
+    const message = await refused('public');
+    expect(message).toContain(`the place of the mirror is taken by something else: ${what}`);
+    expect(message).toMatch(
+      /\. Nothing was touched; set MIRROR_SCHEMA to another name than "public" .*, or move them away\.$/,
+    );
+  });
+
+  it('is named by five of its objects, and how many more there are', async () => {
+    const tables = ['account', 'events', 'lists', 'watchlist', 'webhook', 'submissions', 'research_jobs'];
+    await run(tables.map((name) => `create table public.${name} ()`).join(';'));
+    expect(await refused('public')).toContain('the table public.submissions of postgres and 2 more. ');
+  });
+
+  it('is named where it lies in the place of the daemon’s own state', async () => {
+    await run('create schema mirror_sync; create table mirror_sync.process (id int)');
+    expect(await refused('mirror')).toContain('the table mirror_sync.process of postgres');
+    await run('drop table mirror_sync.process; create table mirror_sync.migration (version int)');
+    expect(await refused('mirror')).toBe(
+      `the table mirror_sync.migration of postgres is something else's: it is no list of migrations. Nothing was touched; ` +
+        'set MIRROR_SCHEMA to another name than "mirror", or move it away.',
+    );
+  });
+
+  it('is named where this user may make nothing in it', async () => {
+    await run(`create role taker login password 'p'; create schema mirror_sync;
+      do $$ begin execute format('grant create on database %I to taker', current_database()); end $$`);
+    const url = new URL(database.url);
+    url.username = 'taker';
+    url.password = 'p';
+    const migrating = migrateTo(url.href, 'mirror');
+    await expect(migrating).rejects.toThrow('permission denied for schema mirror_sync');
+    await run('drop owned by taker; drop role taker');
+  });
+
+  it('is shared where it has nothing of the mirror’s names', async () => {
+    await run('create table public.customers (id int); create schema mirror_sync');
+    await migrateTo(database.url, 'public');
+    expect(await run('select count(*)::int as n from public.freshness')).toEqual([{ n: 0 }]);
+    expect(await run(`select nspname from pg_namespace where nspname like 'research%'`)).toEqual([]);
+    await migrateTo(database.url, 'mirror');
+  });
+});
+
+describe('schemas that a DBA made for a login that may make none', () => {
+  /** Runs `use` with the URL of such a login. */
+  async function asLogin(use: (url: string) => Promise<void>): Promise<void> {
+    const name = `login_${randomBytes(6).toString('hex')}`;
+    const url = new URL(database.url);
+    url.username = name;
+    url.password = 'word';
+    await run(`create role ${name} login password 'word'`);
+    for (const schema of ['mirror', 'mirror_sync'])
+      await run(`create schema ${schema} authorization ${name}`);
+    try {
+      await use(url.href);
+    } finally {
+      await run(`drop owned by ${name}`);
+      await run(`drop role ${name}`);
+    }
+  }
+
+  it('suffice', async () => {
+    await asLogin(async (url) => {
+      expect(await migrateTo(url, 'mirror')).toContain('0001_mirror');
+      const login = await openTestDatabase(url);
+      expect(await missingRights(login.db, MIGRATIONS)).toEqual([]);
+      await login.close();
+    });
+  });
+
+  it('are refused where they hold something else, with the remedy', async () => {
+    await asLogin(async (url) => {
+      await run('create table mirror.account (id int)');
+      await expect(migrateTo(url, 'mirror')).rejects.toThrow(
+        /is taken by something else: the table mirror.account of postgres. Nothing was touched; .* or move them away/,
+      );
+      await run('drop table mirror.account');
+    });
+  });
+});

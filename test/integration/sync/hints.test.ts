@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { PRIORITY } from '../../../src/service/rate-groups.ts';
+import { addHints } from '../../../src/mirror/hint-store.ts';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { type HintedRow, rowsOfEvent } from '../../../src/model/hint.ts';
+import { Stopped } from '@research-mirror/runtime/service';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { accountService, type AccountService } from '../../../src/account/account-service.ts';
+import { HintDispatcher } from '../../../src/account/hint-dispatcher.ts';
+import { createHintStore } from '../../../src/sync/hints.ts';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { createFrozenAccount, type TestAccount } from '../../support/sync/read-account.ts';
+import { earlier } from '../../support/postgres/earlier.ts';
+
+const COLLECTIONS: readonly CollectionName[] = ['research_jobs', 'lists', 'list_items', 'watchlist'];
+const KEY_FIELDS = { research_jobs: 'job_id', lists: 'list_id' } as const;
+
+let test: TestAccount;
+let service: AccountService;
+let ring: () => void;
+const failures: string[] = [];
+afterEach(async () => {
+  await service.stop();
+  await test.close();
+  expect(failures.splice(0)).toEqual([]);
+});
+
+/** Everything is mirrored, stands still from now on, and nothing but hints makes the account read. */
+async function mirrored(): Promise<void> {
+  test = await createFrozenAccount();
+  for (const name of COLLECTIONS) expect((await test.read(name, 'current')).error).toBeUndefined();
+  // Long ago, as far as hints can tell: what has just been mirrored would count as changed by the event.
+  for (const name of COLLECTIONS)
+    await test.query(`update mirror.${name} set _changed_at = ${earlier('_changed_at', '1 hour')}`);
+  const { database, current, config } = test;
+  const { fence, reader, source } = current;
+  const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
+  const dispatcher = new HintDispatcher({
+    reader,
+    store: createHintStore(database.db, fence),
+    collections: COLLECTIONS,
+    perMinute: () => source.sizeOf('other'),
+    gracePeriodMs: config.gracePeriodMs,
+    onFailure,
+    clock: systemClock,
+    random: () => 1,
+  });
+  ring = () => dispatcher.bell.ring();
+  service = accountService({
+    reader,
+    collections: [],
+    tidy: () => Promise.resolve(),
+    ping: () => Promise.resolve(),
+    onState: () => Promise.resolve(),
+    onFailure,
+    companions: [(signal, follow) => dispatcher.run(signal, follow)],
+    clock: systemClock,
+    random: () => 1,
+  });
+  await service.start();
+  test.asked.length = 0;
+}
+
+/** What a receiver does with a verified delivery. */
+async function hint(...rows: HintedRow[]): Promise<void> {
+  const { db } = test.database;
+  const now = await test.current.store.now();
+  await db.transaction((trx) => addHints(trx, test.current.fence.userId, rows, now));
+  ring();
+}
+
+const job = (key: string): HintedRow => ({ collection: 'research_jobs', parent: '', key });
+
+const hints = (): Promise<{ step: number }[]> => test.query('select step from mirror_sync.hint');
+
+async function ids(collection: keyof typeof KEY_FIELDS): Promise<string[]> {
+  const truth = await test.sandbox.control.truth({ collection });
+  return truth.map((text) => String((JSON.parse(text) as Record<string, unknown>)[KEY_FIELDS[collection]]));
+}
+
+const update = (collection: keyof typeof KEY_FIELDS, id: string): Promise<string[]> =>
+  test.sandbox.control.mutate({ op: 'update', collection, id, fields: { note: 'changed' } });
+
+const changed = (table: string): Promise<{ count: number }[]> =>
+  test.query(`select count(*)::int from mirror.${table} where _raw->>'note' = 'changed'`);
+
+describe('a hinted row', () => {
+  it('that is known is read by one request, which begins right before it', async () => {
+    await mirrored();
+    const all = await ids('research_jobs');
+    const [before = '', key = ''] = all.slice(200);
+    await update('research_jobs', key);
+    await hint(...rowsOfEvent('research.completed', `{"job_id":${key}}`));
+    await eventually('the hint to go', async () => (await hints()).length === 0);
+    expect(await changed('research_jobs')).toEqual([{ count: 1 }]);
+    expect(test.asked).toEqual([`/v1/research?limit=500&starting_after=${before}`]);
+  });
+
+  it('does not make rows that are unsettled wait for their refresh', async () => {
+    await mirrored();
+    const memory = (): Promise<unknown[]> =>
+      test.query(`select memory->'refreshed' as r from mirror_sync.scope where collection = 'research_jobs'`);
+    const before = await memory();
+    await hint(job((await ids('research_jobs'))[150] ?? ''));
+    await eventually('the reading', async () => (await hints())[0]?.step === 1);
+    expect(await memory()).toEqual(before);
+  });
+});
+
+describe('a hinted scope', () => {
+  it('of a list is read whole, after the list’s own row', async () => {
+    await mirrored();
+    const [list = ''] = await ids('lists');
+    const [text = ''] = await test.sandbox.control.truth({ collection: 'list_items', list });
+    const { id } = JSON.parse(text) as { id: string | number };
+    await test.sandbox.control.mutate({
+      op: 'update',
+      collection: 'list_items',
+      list,
+      id: String(id),
+      fields: { note: 'changed' },
+    });
+    await update('lists', list);
+    await hint(...rowsOfEvent('list.analyzed', `{"list_id":${list}}`));
+    await eventually('the hints to go', async () => (await hints()).length === 0);
+    expect(await changed('list_items')).toEqual([{ count: 1 }]);
+    expect(await changed('lists')).toEqual([{ count: 1 }]);
+    expect(test.asked).toEqual(['/v1/lists?limit=500', `/v1/lists/${list}?limit=500`]);
+  });
+
+  it('of a list whose reading was broken off is not told of: nothing was read', async () => {
+    await mirrored();
+    const [list = ''] = await ids('lists');
+    for (const [name, parent] of [
+      ['list_items', list],
+      ['account', ''],
+    ] as const) {
+      const scope = { userId: test.current.fence.userId, collection: name, parent };
+      const read = await test.current.reader.readHinted(scope, {
+        keys: [''],
+        known: new Set(),
+        requests: 1,
+        priority: PRIORITY.HINT,
+        signal: AbortSignal.abort(new Stopped('the test')),
+      });
+      expect([name, read.outcome.error, read.covers('')]).toEqual([name, undefined, false]);
+    }
+    expect(test.asked).toEqual([]);
+  });
+
+  it('of a list that is not here costs no request', async () => {
+    await mirrored();
+    await hint({ collection: 'list_items', parent: '123456', key: '' });
+    await eventually('the judgement', async () => (await hints())[0]?.step === 1);
+    expect(test.asked).toEqual([]);
+  });
+});

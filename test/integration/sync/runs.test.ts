@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '@research-mirror/runtime/clock';
+import type { CollectionName } from '../../../src/model/collections.ts';
+import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
+
+let account: TestAccount;
+afterEach(() => account.close());
+
+const MINUTE = 60_000;
+/** How far (ms) the test's clock is ahead of the machine's. */
+let ahead = 0;
+
+/** An account with some lists, and a clock that the test moves on. */
+async function create(lists = 12): Promise<void> {
+  ahead = 0;
+  const clock = { ...systemClock, now: () => Date.now() + ahead };
+  account = await createTestAccount({ lists }, clock);
+  await account.read('lists', 'full');
+  await account.read('list_items', 'poll');
+}
+
+/** The daemon's run of `list_items`. @returns how many lists it asked for */
+async function run(): Promise<number> {
+  const asked = account.asked.length;
+  const { signal } = new AbortController();
+  const outcome = await account.current.reader.read('list_items', {
+    what: 'poll',
+    scheduled: true,
+    signal,
+  });
+  expect(outcome.error).toBeUndefined();
+  return listsIn(account.asked.slice(asked));
+}
+
+function listsIn(paths: readonly string[]): number {
+  return new Set(paths.flatMap((path) => /^\/v1\/lists\/[^?]+/.exec(path) ?? [])).size;
+}
+
+async function nextRuns(): Promise<{ poll: number; full: number }> {
+  const [row] = await account.query<{ poll: number; full: number }>(`
+    select extract(epoch from next_poll_at)::float8 * 1000 as poll, extract(epoch from next_full_at)::float8 * 1000 as full
+    from mirror._collections where collection = 'list_items'`);
+  if (row === undefined) throw new Error('list_items has no row');
+  return row;
+}
+
+/** When (ms) the collection's cron line polls it next, by the test's clock. */
+function nextOfLine(name: CollectionName): number {
+  const now = new Date(Date.now() + ahead);
+  const { nextPollAt } = account.parts.schedule.of(String(account.sandbox.userId))(name, now);
+  return nextPollAt?.getTime() ?? Number.NaN;
+}
+
+describe('the runs of lists', () => {
+  it('follow each other where one lasts until the next, half a second more than its line’s interval', async () => {
+    await create();
+    const until = nextOfLine('list_items');
+    await account.query(
+      `update mirror._collections set next_poll_at = clock_timestamp() - interval '1 second'`,
+    );
+    // One list is read; meanwhile the line's next moment passes.
+    account.onRequest = (path) => {
+      if (path.startsWith('/v1/lists/')) ahead = until + 500 - Date.now();
+    };
+    expect(await run()).toBeLessThan(12);
+    account.onRequest = () => {};
+    expect((await nextRuns()).poll).toBe(until);
+    ahead = until + 1_000 - Date.now();
+    expect(await run()).toBe(12);
+    expect((await nextRuns()).poll).toBe(until + MINUTE);
+  });
+
+  it('are served by no reading of those that a change made due', async () => {
+    await create();
+    await run();
+    const before = await nextRuns();
+    ahead += 2 * MINUTE;
+    await account.query(
+      `update mirror_sync.scope set due_at = now() - interval '1 minute' where collection = 'list_items' and parent = (select min(parent)
+       from mirror_sync.scope where collection = 'list_items')`,
+    );
+    const asked = account.asked.length;
+    await account.current.reader.readDue('list_items', new AbortController().signal);
+    expect(listsIn(account.asked.slice(asked))).toBe(1);
+    expect(await nextRuns()).toEqual(before);
+    // Nothing is due any more: nothing is written.
+    const row = `select xmin, * from mirror._collections where collection = 'list_items'`;
+    const stored = await account.query(row);
+    await account.current.reader.readDue('list_items', new AbortController().signal);
+    expect(await account.query(row)).toEqual(stored);
+  });
+});
+
+describe('a poll before its line’s run', () => {
+  /** Polls as scheduled. Rows of polls in the log then, and how long (ms) after the last poll the next one is due. */
+  async function polled(): Promise<{ rows: number; nextAfterMs: number }> {
+    const { signal } = new AbortController();
+    const poll = { what: 'poll', scheduled: true, signal } as const;
+    expect((await account.current.reader.read('research_jobs', poll)).error).toBeUndefined();
+    const [row] = await account.query<{ rows: number; nextAfterMs: number }>(`
+      select (select count(*)::int from mirror.sync_log where collection = 'research_jobs' and kind = 'poll') as rows,
+        extract(epoch from next_poll_at - polled_at)::float8 * 1000 as "nextAfterMs"
+      from mirror._collections where collection = 'research_jobs'`);
+    return row ?? { rows: Number.NaN, nextAfterMs: Number.NaN };
+  }
+
+  it('follows one that found a change, is logged where it finds something, and moves freshness in any case', async () => {
+    await create(3);
+    await account.read('research_jobs', 'full');
+    const [job] = await account.query<{ id: string }>('select max(job_id) as id from mirror.research_jobs');
+    const change = async (note: string): Promise<unknown> =>
+      account.sandbox.control.mutate({
+        op: 'update',
+        collection: 'research_jobs',
+        id: job?.id ?? '',
+        fields: { note },
+      });
+    // Just after a run of the line.
+    ahead = MINUTE;
+    ahead = nextOfLine('research_jobs') - Date.now();
+    const quiet = await polled();
+    expect(quiet.rows).toBe(1);
+    expect(quiet.nextAfterMs).toBeGreaterThan(50_000);
+    ahead += MINUTE;
+    await change('once');
+    const first = await polled();
+    expect(first.rows).toBe(2);
+    expect(first.nextAfterMs).toBeLessThan(20_000);
+    await account.query(
+      `update mirror._collections set polled_at = 'epoch' where collection = 'research_jobs'`,
+    );
+    const second = await polled();
+    expect(second.rows).toBe(2);
+    expect(second.nextAfterMs).toBeLessThan(20_000);
+    await change('twice');
+    expect((await polled()).rows).toBe(3);
+  });
+});
