@@ -12,7 +12,7 @@ const SLICES: Readonly<Record<string, { readonly imports: readonly string[]; rea
   postgres: { imports: ['config', 'embedded-postgres'], why: 'it knows no collection and no request' },
   service: { imports: ['postgres'], why: 'it sends requests within the budget; only the budget is stored' },
   walk: { imports: [], why: 'algorithms: data in, decision out; they know neither Postgres nor HTTP' },
-  mirror: { imports: ['postgres'], why: 'it makes a page true in Postgres, and knows no HTTP and no walk' },
+  mirror: { imports: ['postgres', 'walk'], why: 'it makes a page true in Postgres, and knows no HTTP' },
   events: {
     imports: ['config', 'postgres', 'service', 'mirror'],
     why: 'an edge: it stores what is delivered',

@@ -1,3 +1,4 @@
+import { pageRecord } from '../../test/support/mirror/page-record.ts';
 /**
  * A page of which Postgres refuses some items, written over a way to the database that is far (docs/design/writing-a-page.md,
  * "Quarantine"): how long until it is committed, and in how many round trips. The write path alone, without HTTP and walk.
@@ -65,14 +66,10 @@ await withServer(async (server) => {
     });
     const fence = { userId: String(user), owner: 'bench', token: '1' };
     const page = async (obs: number, json: string): Promise<void> => {
-      await mirror.applyPage(fence, {
-        scope: { userId: fence.userId, collection: 'research_jobs', parent: '' },
-        obs,
-        after: obs - 1,
-        items: itemsOf('research_jobs', json),
-        sentAfter: systemClock.monotonic(),
-        decide: () => ({ scope: {} }),
-      });
+      const scope = { userId: fence.userId, collection: 'research_jobs', parent: '' } as const;
+      const items = itemsOf('research_jobs', json);
+      const sentAfter = systemClock.monotonic();
+      await mirror.applyPage(fence, pageRecord({ scope, obs, after: obs - 1 }, { items, sentAfter }));
     };
     try {
       await sql`

@@ -1,3 +1,6 @@
+import { pageRecord } from '../../test/support/mirror/page-record.ts';
+import { beginFull } from '../../src/walk/full.ts';
+import { newMemory } from '../../src/walk/memory.ts';
 import type { Db } from '../../src/postgres/db.ts';
 /**
  * What a page costs to write (docs/design/writing-a-page.md, "Write"): first load, unchanged reload, and a reload in which 1 % of the rows changed,
@@ -108,35 +111,35 @@ async function ours(db: Db, userId: string, pages: number, history: boolean): Pr
     write: async (text, page) => {
       const items = itemsOf(text);
       obs += 1;
-      // As src/walk stores it.
-      const fullWalk = {
-        began: 1_767_322_245_123,
-        took: 112,
+      const walk = {
+        ...beginFull(MEMORY, { liveRows: 0, now: 1_767_322_245_123 }).walk,
         first: '10000000',
-        recent: items.slice(-6).map((item) => item.key),
+        recent: items.slice(-6).flatMap(({ key }) => key ?? []),
         pages: page,
         items: page * PAGE,
       };
       await mirror.applyPage(
         { userId, owner: 'bench', token: '1' },
-        {
-          scope,
-          obs,
-          after: obs - 1,
-          items,
-          proof: {
-            kind: 'interval',
-            direction: 'falling',
-            after: page === 0 ? null : String(10_000_001 - page * PAGE),
-            through: items.at(-1)?.key ?? null,
+        pageRecord(
+          { scope, obs, after: obs - 1 },
+          {
+            items,
+            walk,
+            proof: {
+              kind: 'interval',
+              direction: 'falling',
+              after: page === 0 ? null : String(10_000_001 - page * PAGE),
+              through: items.at(-1)?.key ?? null,
+            },
+            sentAfter: systemClock.monotonic(),
           },
-          sentAfter: systemClock.monotonic(),
-          decide: () => ({ scope: { fullWalk } }),
-        },
+        ),
       );
     },
   };
 }
+
+const MEMORY = newMemory('bigint');
 
 const NAIVE_COLUMNS = (
   'user_id job_id status company_url company_name document_id created_at completed_at score employee_count tags ' +

@@ -10,7 +10,8 @@ import {
   type AccountServiceOptions,
   type Companion,
 } from './account-service.ts';
-import { addTotals, NO_TOTALS, NOTHING, type ReadOutcome } from '../sync/walk-result.ts';
+import { NOTHING, type ReadOutcome } from '../sync/walk-result.ts';
+import { addTotals, NO_TOTALS } from '../model/sync-events.ts';
 
 type Reading = ReadRequest['what'] | 'due' | 'settle';
 type Outcome = Partial<ReadOutcome> & { readonly againMs?: number };

@@ -17,12 +17,12 @@ import {
   rowsToDelete,
   type RowToDelete,
 } from './delete-rows.ts';
-import type { ChangedTable } from './page-write.ts';
+import type { ChangedTable } from './page-record.ts';
 import { reasonOf } from './write-carefully.ts';
 import { countSuspects, forgetSuspects } from './suspect-store.ts';
 import { logWalk } from './sync-log.ts';
 import { throwUnlessAt } from './scope-store.ts';
-import { NO_WALK_TOTALS } from '../model/sync-events.ts';
+import { NO_WALK_TOTALS, type RowsByCollection } from '../model/sync-events.ts';
 import { ofScope } from './table.ts';
 
 /** Items deleted with their lists in one transaction, unless a single list has more. */
@@ -60,9 +60,6 @@ export interface DeletionResult {
   /** For NOTIFY after the commits. */
   readonly changed: readonly ChangedTable[];
 }
-
-/** Numbers of rows; collections that have none are left out. */
-export type RowsByCollection = ReadonlyMap<CollectionName, number>;
 
 /** What one transaction did. */
 interface DeletedPart extends Omit<DeletionResult, 'blocked'> {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { canonicalText } from '../model/json-text.ts';
 import type { Item } from '../model/page.ts';
-import { type BadItem, type ItemOutcome, NO_OUTCOMES, type PageCounts } from './page-write.ts';
+import { type BadItem, type ItemOutcome, NO_OUTCOMES, type PageCounts } from './page-record.ts';
 
 /** An item that can be stored, and what it is to the mirror. */
 export interface KeyedItem {

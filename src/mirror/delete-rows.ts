@@ -12,7 +12,7 @@ import type { Operator } from '../postgres/operator-log.ts';
 import { countRows, hasParent } from './counters.ts';
 import { archiveRows, historyColumns } from './history.ts';
 import { forgetUnfinished, MAX_MISSING } from './live-rows.ts';
-import type { ChangedTable } from './page-write.ts';
+import type { ChangedTable } from './page-record.ts';
 import { releaseItems } from './quarantine.ts';
 import { saveScope } from './scope-store.ts';
 import { countSuspects, forgetSuspects } from './suspect-store.ts';

@@ -6,12 +6,12 @@ import { COLLECTION_NAMES, type CollectionName, type Scope } from '../model/coll
 import type { SuspectChange } from '../model/absence.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Privacy, type PrivacySettings } from '../model/privacy.ts';
-import type { CollectionChange } from '../model/sync-events.ts';
+import type { CollectionChange, WalkEnd } from '../model/sync-events.ts';
 import { applyDeletions, type DeletionResult } from './apply-deletions.ts';
 import { backfill } from './backfill.ts';
 import { contentHash, type ContentRule, contentRule, sortPage } from './classify.ts';
 import { logWalk, saveCollection } from './sync-log.ts';
-import type { Decision, PageResult, PageWrite } from './page-write.ts';
+import type { PageRecord, PageResult, ScopeChange } from './page-record.ts';
 import { recordSuspects } from './suspect-store.ts';
 import { saveScope } from './scope-store.ts';
 import type { SchemaDrift } from './column-plan.ts';
@@ -43,12 +43,14 @@ export interface MirrorOptions {
   readonly deletes: 'soft' | 'hard';
   /** `MIRROR_HISTORY`: superseded versions are kept. */
   readonly history: boolean;
-  /** The one by which requests are dated (`PageWrite.sentAfter`). */
+  /** The one by which requests are dated (`PageRecord.sentAfter`). */
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /** What is stored without a page. */
-interface WalkStop extends Pick<Decision, 'scope' | 'walkEnd'> {
+interface WalkStop {
+  readonly scope: ScopeChange;
+  readonly walkEnd?: WalkEnd;
   /** Changes of the collection's freshness, besides those of `walkEnd`. */
   readonly collection?: CollectionChange;
 }
@@ -93,14 +95,16 @@ export class Mirror {
    * @throws Superseded when a later observation of the scope is committed (or the scope is unknown), DatabaseWentBack
    *   when an earlier one is: nothing is written; what `fenced` throws
    */
-  async applyPage(fence: Fence, write: PageWrite): Promise<PageResult> {
-    const found = this.#tables.get(write.scope.collection);
-    if (found === undefined) throw new RangeError(`no collection named ${write.scope.collection}`);
+  async applyPage(fence: Fence, record: PageRecord): Promise<PageResult> {
+    const found = this.#tables.get(record.scope.collection);
+    if (found === undefined) throw new RangeError(`no collection named ${record.scope.collection}`);
     const { table, columns, rule } = found;
     const { history, gracePeriodMs, clock } = this.#options;
     const hard = this.#options.deletes === 'hard';
-    const { items } = write;
-    const hashes = write.hashes?.(rule.name, () => items.map(({ source }) => contentHash(source, rule)));
+    const items = record.page?.items ?? [];
+    const hashes = record.page?.hashes?.(rule.name, () =>
+      items.map(({ source }) => contentHash(source, rule)),
+    );
     const page = sortPage(items, rule, hashes);
     let careful = false;
     let reread = false;
@@ -111,9 +115,9 @@ export class Mirror {
         return await fenced(
           this.#db,
           fence,
-          (trx, now, before: PageBefore) => writePage(trx, now, context, page, write, before),
+          (trx, now, before: PageBefore) => writePage(trx, now, context, page, record, before),
           undefined,
-          (trx) => readBefore(trx, table, page, write),
+          (trx) => readBefore(trx, table, page, record),
         );
       } catch (error) {
         if (attempt >= MAX_ATTEMPTS) throw error;

@@ -11,7 +11,7 @@ import {
 } from '../model/collections.ts';
 import { DatabaseWentBack } from '../model/errors.ts';
 import type { Db } from '../postgres/db.ts';
-import { type ScopeChange, STAMP_EVERY_MS } from './page-write.ts';
+import { type ScopeChange, STAMP_EVERY_MS } from './page-record.ts';
 import { ofScope } from './table.ts';
 
 /** A scope's row in `<schema>_sync.scope`. */

@@ -1,7 +1,7 @@
 import { allSent, type Db } from '../postgres/db.ts';
 import { sqlState } from '../postgres/sql-state.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { BadItem } from './page-write.ts';
+import type { BadItem } from './page-record.ts';
 import { type RowPayload, RowsNotWritten, type RowWrite, writeRows } from './write-rows.ts';
 import { quarantinedKeys } from './quarantine.ts';
 import { dataTable } from './table.ts';

@@ -10,7 +10,7 @@ import { columnValue, storableName } from './column-plan.ts';
 import { type ColumnRegistry, StaleColumns, tableVersion } from './column-registry.ts';
 import { countConflicts, countRows } from './counters.ts';
 import { recordUnfinished } from './live-rows.ts';
-import type { BadItem, ChangedTable } from './page-write.ts';
+import type { BadItem, ChangedTable } from './page-record.ts';
 import { markChildrenDue } from './scope-store.ts';
 import type { SeenFields } from './table-columns.ts';
 import { dataTable, hasKey, inScope, keyTypeName, type Table } from './table.ts';

@@ -11,14 +11,16 @@ import {
 } from './classify.ts';
 import { logWalk } from './sync-log.ts';
 import { type Absence, readAbsence, saveSuspects } from './suspect-store.ts';
-import { forgottenAmong } from './known-rows.ts';
+import { forgottenAmong } from './live-rows.ts';
 import { NO_ROWS_SENT, type PageContext, rehashSame, writeChanged } from './write-changed.ts';
-import type { PageResult, PageWrite } from './page-write.ts';
+import { decide } from './page-decision.ts';
+import type { PageRecord, PageResult } from './page-record.ts';
 import { forgetUnseen, updateQuarantine } from './quarantine.ts';
 import { unlessRefused } from './write-carefully.ts';
 import { saveScope } from './scope-store.ts';
 import { type Table, dataTable, hasKey, inScope, keyTypeName, ofScope } from './table.ts';
 import type { Scope } from '../model/collections.ts';
+import { isCopy, type Item } from '../model/page.ts';
 import { HAPPENED_AHEAD_MS, unlessAhead } from '../postgres/clock-step.ts';
 import { sql } from 'kysely';
 
@@ -34,17 +36,17 @@ export async function readBefore(
   trx: Db,
   table: Table,
   sorted: SortedPage,
-  { scope, proof, items }: PageWrite,
+  { scope, taken, page }: PageRecord,
 ): Promise<PageBefore> {
   const keys = sorted.keyed.map(({ key }) => key);
   const [stored, absence] = await allSent(
     readStoredRows(trx, table, scope, keys),
-    readAbsence(trx, table, scope, proof, keysOf(items), false),
+    readAbsence(trx, table, scope, taken.proof ?? undefined, keysOf(page?.items ?? []), false),
   );
   return { stored, absence };
 }
 
-function keysOf(items: PageWrite['items']): string[] {
+function keysOf(items: readonly Item[]): string[] {
   return [...new Set(items.flatMap(({ key }) => key ?? []))];
 }
 
@@ -60,28 +62,29 @@ export async function writePage(
   at: Date,
   context: PageContext,
   sorted: SortedPage,
-  write: PageWrite,
+  record: PageRecord,
   { stored, absence: plain }: PageBefore,
 ): Promise<PageResult> {
   const { table } = context;
-  const { scope } = write;
+  const { scope, taken } = record;
+  const items = record.page?.items ?? [];
   // COMMIT checks the rest, and names no row.
   if (context.careful) await trx.sql`set constraints all immediate`;
-  const forgotten = stored.hasForgotten ? await forgottenAmong(trx, scope, write.items) : undefined;
+  const forgotten = stored.hasForgotten ? await forgottenAmong(trx, scope, items) : undefined;
   if (stored.gone || forgotten?.parent === true) return { state: 'parent_deleted' };
-  const { page, forgotten: left } = withoutForgotten(sorted, write.items, forgotten?.keys ?? new Set());
+  const { page, forgotten: left } = withoutForgotten(sorted, items, forgotten?.keys ?? new Set());
   const absence = stored.hasSuspects
-    ? await readAbsence(trx, table, scope, write.proof, keysOf(write.items), true)
+    ? await readAbsence(trx, table, scope, taken.proof ?? undefined, keysOf(items), true)
     : plain;
 
-  const sentAt = new Date(at.getTime() - (context.clock.monotonic() - write.sentAfter));
+  const sentAt = new Date(at.getTime() - (context.clock.monotonic() - record.sentAfter));
   const hashed = changedRows(page.keyed, stored.rows);
   const { rule, registry } = context;
   const rehash = () => rehashSame(trx, table, scope, hashed, stored.rows, rule, registry);
   // Where Postgres refuses to have a row rehashed in place, all are changed rows, and refused one by one.
   const same = context.careful ? await unlessRefused(trx, rehash, new Set()) : await rehash();
   const differing = hashed.filter((row) => !same.has(row));
-  const early = await contradicting(trx, at, sentAt, context, write, differing, stored.rows);
+  const early = await contradicting(trx, at, sentAt, context, record, differing, stored.rows);
   const changed = differing.filter((row) => !early.has(row));
   const { written, refused, changeId, sent } =
     changed.length === 0 ? NO_ROWS_SENT : await writeChanged(trx, at, context, scope, changed);
@@ -90,46 +93,39 @@ export async function writePage(
   if (stored.inQuarantine || page.bad.length > 0) await sent;
   const good = stored.inQuarantine ? goodKeys(page, [...early, ...refused]) : [];
   const quarantined = await updateQuarantine(trx, scope, {
-    items: write.items,
+    items,
     bad: [...page.bad, ...refused],
     good,
-    where: write.where,
+    where: taken.place,
     exclude: rule.exclude,
     at: sentAt,
     gracePeriodMs: context.gracePeriodMs,
     some: stored.inQuarantine,
   });
 
-  const outcomes = outcomesOf(write.items.length, page, written, [...early], refused, left);
+  const outcomes = outcomesOf(items.length, page, written, [...early], refused, left);
   const counts = countOutcomes(outcomes);
   const { missing, suspects } = absence;
+  const hashes = hashesOf(items.length, page);
+  const observed = { outcomes, counts, at, sentAt, hashes, missing, suspects, quarantined };
+  const decided = decide(record, observed, context.gracePeriodMs);
   // A copy may be older than the page that showed these rows.
-  const refuted = write.copy === undefined ? absence.refuted : [];
-  const decision = write.decide({
-    outcomes,
-    counts,
-    at,
-    sentAt,
-    hashes: hashesOf(write.items.length, page),
-    missing,
-    suspects,
-    quarantined,
-  });
-  if (decision.suspectChange !== undefined) {
-    const change = { ...decision.suspectChange, withdraw: [...decision.suspectChange.withdraw, ...refuted] };
+  const refuted = isCopy(record.page?.served) ? [] : absence.refuted;
+  const { add, prove, withdraw: sighted, withdrawOrdered } = decided.suspectChange;
+  const withdraw = [...sighted, ...refuted];
+  if (add.length + prove.length + withdraw.length > 0 || withdrawOrdered) {
     await sent;
     // A crash that takes back only the sighting would leave a live row suspected, one proof away from deletion.
-    if (change.withdraw.length > 0) await commitDurably(trx);
-    await saveSuspects(trx, scope, change, write.obs, at, stored.hasSuspects);
+    if (withdraw.length > 0) await commitDurably(trx);
+    const change = { ...decided.suspectChange, withdraw };
+    await saveSuspects(trx, scope, change, record.obs, at, stored.hasSuspects);
   }
-  if (decision.unseen !== undefined && stored.inQuarantine) {
-    await forgetUnseen(trx, scope, decision.unseen);
-  }
-  const also = write.alsoInTransaction?.(trx);
-  const log = decision.walkEnd === undefined ? undefined : logWalk(trx, decision.walkEnd, at);
-  const saved = saveScope(trx, scope, decision.scope, write, counts.inserted + counts.undeleted, at);
+  if (decided.unseen !== undefined && stored.inQuarantine) await forgetUnseen(trx, scope, decided.unseen);
+  const also = record.alsoInTransaction(trx);
+  const log = decided.walkEnd === undefined ? undefined : logWalk(trx, decided.walkEnd, at);
+  const saved = saveScope(trx, scope, decided.scope, record, counts.inserted + counts.undeleted, at);
   await allSent(sent, also, log, saved);
-  return { state: 'applied', outcomes, counts, decision, changed: changeId };
+  return { ...observed, state: 'applied', decided, changed: changeId };
 }
 
 /** Keys of the items that are mirrored now, unchanged ones too. */
@@ -209,13 +205,14 @@ async function contradicting(
   now: Date,
   sentAt: Date,
   { table, history, hard, gracePeriodMs }: Pick<PageContext, 'table' | 'history' | 'hard' | 'gracePeriodMs'>,
-  { scope, copy }: Pick<PageWrite, 'scope' | 'copy'>,
+  { scope, page, polledAt }: PageRecord,
   changed: readonly ChangedRow[],
   stored: ReadonlyMap<string, StoredRow>,
 ): Promise<ReadonlySet<ChangedRow>> {
   const graceStart = new Date(sentAt.getTime() - gracePeriodMs);
-  const older =
-    copy === undefined ? [] : await olderThanKnown(trx, table, scope, changed, sentAt, copy.knownAsOf);
+  const older = isCopy(page?.served)
+    ? await olderThanKnown(trx, table, scope, changed, sentAt, polledAt)
+    : [];
   const back = changed.filter(({ key, change }) => {
     const deletedAt = stored.get(key)?.deletedAt;
     if (change !== 'undeleted' || deletedAt === undefined) return false;

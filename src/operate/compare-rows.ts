@@ -14,7 +14,7 @@ import {
 } from '../mirror/classify.ts';
 import { readRegistry } from '../mirror/column-registry.ts';
 import { liveAmong } from '../mirror/live-rows.ts';
-import { forgottenAmong } from '../mirror/known-rows.ts';
+import { forgottenAmong } from '../mirror/live-rows.ts';
 import { itemHash, quarantinedAmong, storableText } from '../mirror/quarantine.ts';
 import {
   columnExpression,

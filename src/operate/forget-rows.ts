@@ -3,7 +3,7 @@ import { commitDurably, type Db, onlyRow } from '../postgres/db.ts';
 import { beginChangeIds, endChangeIds, takeChangeIds } from '../postgres/change-ids.ts';
 import { logAct, type Operator } from '../postgres/operator-log.ts';
 import { forgetSuspects } from '../mirror/suspect-store.ts';
-import { forgottenAmong } from '../mirror/known-rows.ts';
+import { forgottenAmong } from '../mirror/live-rows.ts';
 import { TARGETS } from '../status/lookup-store.ts';
 import { countRows } from '../mirror/counters.ts';
 import { keyColumn, dataTable, inParent, keyTypeName, ofScope, tableOf } from '../mirror/table.ts';

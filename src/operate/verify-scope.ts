@@ -9,11 +9,11 @@ import {
   scopeName,
 } from '../model/collections.ts';
 import { RequestRefused } from '../model/errors.ts';
-import { type Item, stateOf } from '../model/page.ts';
+import { type Item, type Page, stateOf } from '../model/page.ts';
 import type { Db } from '../postgres/db.ts';
 import type { Exchange } from '../service/api.ts';
 import { PRIORITY } from '../service/rate-groups.ts';
-import { type AskedPage, askPage, type PageAsk } from '../sync/ask-page.ts';
+import { askPage, type PageAsk } from '../sync/ask-page.ts';
 import type { ReadingContext } from '../sync/reading-context.ts';
 import { beginFull } from '../walk/full.ts';
 import { readMemory, type ScopeMemory } from '../walk/memory.ts';
@@ -194,13 +194,16 @@ async function* walk(
   const { store, clock } = of.context;
   let { walk: walked, memory, ask: next } = begun;
   while (next.type !== 'end') {
-    const answer: WalkAnswer & Pick<AskedPage, 'page'> =
-      next.type === 'page'
-        ? await ask(of, list, next)
-        : { type: 'predecessor', key: await store.predecessor(of.scope, next.direction, next.of, next.nth) };
+    let page: Page | undefined;
+    let answer: WalkAnswer;
+    if (next.type === 'page') ({ answer, page } = await ask(of, list, next));
+    else {
+      const key = await store.predecessor(of.scope, next.direction, next.of, next.nth);
+      answer = { type: 'predecessor', key };
+    }
     ({ walk: walked, memory, ask: next } = step(walked, memory, answer, clock.now()));
-    if (answer.page === undefined) continue;
-    const shown = await compare(answer.page.items);
+    if (page === undefined) continue;
+    const shown = await compare(page.items);
     yield shown;
     // Rows that the mirror lacks are more than it had when the walk began: too many items are a circle.
     const missing = shown.unequal.filter(({ kind }) => kind === 'missing').length;
@@ -209,7 +212,7 @@ async function* walk(
   return { end: next, memory };
 }
 
-function ask(of: ScopeVerification, list: ListCollection, asked: PageAsk): Promise<AskedPage> {
+function ask(of: ScopeVerification, list: ListCollection, asked: PageAsk): ReturnType<typeof askPage> {
   const { context, scope, signal } = of;
   signal.throwIfAborted();
   const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent

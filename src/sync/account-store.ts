@@ -2,7 +2,7 @@ import { databaseTime, type Db } from '../postgres/db.ts';
 import { recordFreed } from '../service/budget-store.ts';
 import { type Fence, fenced } from '../postgres/fenced.ts';
 import { suspectsOf, suspectScopes } from '../mirror/suspect-store.ts';
-import { liveCount, nthNewest, predecessor, unfinishedRows } from '../mirror/known-rows.ts';
+import { liveCount, nthNewest, predecessor, unfinishedRows } from '../mirror/live-rows.ts';
 import { correctCounters, driftOf } from '../mirror/counters.ts';
 import { suspectItemsOfNoList } from '../mirror/delete-rows.ts';
 import { saveCollection } from '../mirror/sync-log.ts';

@@ -9,14 +9,6 @@ import type { WalkOptions } from './walk-result.ts';
 
 export type PageAsk = Extract<Ask, { readonly type: 'page' }>;
 
-/** The service's answer to a walk's request: what the walk takes of it, and what is written. */
-export type AskedPage = Exclude<WalkAnswer, { readonly type: 'predecessor' }> & {
-  /** Left out where the request was refused, or the page was too large for memory. */
-  readonly page?: Page;
-  /** As of when the answer is (`PageWrite.sentAfter`). */
-  readonly sentAfter: number;
-};
-
 interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' | 'signal'> {
   readonly scope: Scope;
   /** Aborted when the answer is no longer wanted. */
@@ -26,13 +18,18 @@ interface AskOptions extends Pick<WalkOptions, 'collection' | 'priority' | 'sign
 
 /**
  * Sends a walk's request. A refusal, or a page that is too large, is an answer: the walk judges it.
+ * @returns what the walk takes; the page, where there is one; as of when the answer is (`PageRecord.sentAfter`)
  * @throws every other error of the request
  */
 export async function askPage(
   { source, clock }: Pick<ReadingContext, 'source' | 'clock'>,
   ask: PageAsk,
   { collection, scope, priority, signal, broken, onExchange }: AskOptions,
-): Promise<AskedPage> {
+): Promise<{
+  readonly answer: Exclude<WalkAnswer, { type: 'predecessor' }>;
+  readonly page: Page | undefined;
+  readonly sentAfter: number;
+}> {
   let sentAfter = clock.monotonic();
   try {
     const page = await source.page({
@@ -55,10 +52,12 @@ export async function askPage(
     const { items, hasMore, nextCursor } = page;
     const keys = items.map(({ key }) => key);
     const ageMs = ageOf(page);
-    return { type: 'page', keys, hasMore, nextCursor, ageMs, page, sentAfter: sentAfter - ageMs };
+    const answer = { type: 'page' as const, keys, hasMore, nextCursor, ageMs };
+    return { answer, page, sentAfter: sentAfter - ageMs };
   } catch (error) {
-    if (error instanceof AnswerTooLarge) return { type: 'too-large', sentAfter };
+    if (error instanceof AnswerTooLarge) return { answer: { type: 'too-large' }, page: undefined, sentAfter };
     if (!(error instanceof RequestRefused)) throw error;
-    return { type: 'refused', status: error.status, message: messageOf(error), sentAfter };
+    const answer = { type: 'refused' as const, status: error.status, message: messageOf(error) };
+    return { answer, page: undefined, sentAfter };
   }
 }

@@ -5,16 +5,8 @@ import type { SuspectScope } from '../mirror/suspect-store.ts';
 import type { SuspectKind } from '../model/absence.ts';
 import { type ListCollection, type Scope, scopeName } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
-import {
-  addTotals,
-  isUnknown,
-  NO_TOTALS,
-  NOTHING,
-  type ReadOutcome,
-  type ReadTotals,
-  type ReadWhole,
-  type WalkResult,
-} from './walk-result.ts';
+import { isUnknown, NOTHING, type ReadOutcome, type ReadWhole, type WalkResult } from './walk-result.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
 import type { ReadingContext } from './reading-context.ts';
 import type { ScopeSession, SessionPool } from './scope-session.ts';
 import { confirmRows, readWhole, type ScopeReading } from './read-scope.ts';

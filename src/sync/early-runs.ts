@@ -1,9 +1,8 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import { READS } from '../service/rate-groups.ts';
-import type { CollectionChange } from '../model/sync-events.ts';
+import type { CollectionChange, ReadTotals } from '../model/sync-events.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { RunsAfter } from './schedule.ts';
-import type { ReadTotals } from './walk-result.ts';
 
 export const CURRENT = { state: 'current', failure: null } satisfies CollectionChange;
 

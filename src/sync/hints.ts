@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { nextHints, type StoredHint, updateHints } from '../mirror/hint-store.ts';
-import { liveCount } from '../mirror/known-rows.ts';
+import { liveCount } from '../mirror/live-rows.ts';
 import { dataTable, inScope, keyColumn, keyTypeName, tableOf } from '../mirror/table.ts';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import type { Db } from '../postgres/db.ts';

@@ -1,5 +1,5 @@
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
-import type { ScopeChange } from '../mirror/page-write.ts';
+import type { ScopeChange } from '../mirror/page-record.ts';
 import type { StoredScope } from '../mirror/scope-store.ts';
 import { collection, type ListCollection, parentsOf, type Scope } from '../model/collections.ts';
 import { KeyRefused, RequestRefused } from '../model/errors.ts';
@@ -10,14 +10,8 @@ import type { DeletionConfirmer } from './deletion-confirmer.ts';
 import { pollScope, readWhole, type ScopeReading } from './read-scope.ts';
 import type { ReadingContext } from './reading-context.ts';
 import type { SessionPool } from './scope-session.ts';
-import {
-  addTotals,
-  isUnknown,
-  NO_TOTALS,
-  type ReadTotals,
-  type ReadWhole,
-  type WalkResult,
-} from './walk-result.ts';
+import { isUnknown, type ReadWhole, type WalkResult } from './walk-result.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
 
 export interface ListsRequest {
   readonly what: 'poll' | 'full';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { KeyRefused } from '../model/errors.ts';
-import { NO_TOTALS, readOutcomeOf, type WalkResult } from './walk-result.ts';
+import { readOutcomeOf, type WalkResult } from './walk-result.ts';
+import { NO_TOTALS } from '../model/sync-events.ts';
 
 function walked(result: Partial<WalkResult>): WalkResult {
   return { error: undefined, totals: NO_TOTALS, suspects: false, ...result } as WalkResult;

@@ -1,7 +1,6 @@
 import { messageOf } from '@research-mirror/runtime/message';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { isStopped } from '@research-mirror/runtime/service';
-import type { CompleteScope } from '../mirror/scope-store.ts';
 import {
   childrenOf,
   type CollectionName,
@@ -10,26 +9,18 @@ import {
   type SingleCollection,
 } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
-import { ageOf, isCopy, stateOf } from '../model/page.ts';
-import type { CollectionChange, WalkEnd } from '../model/sync-events.ts';
+import { ageOf, stateOf } from '../model/page.ts';
+import { type CollectionChange, type WalkEnd, addTotals, NO_TOTALS, totalsOf } from '../model/sync-events.ts';
 import type { Operator } from '../postgres/operator-log.ts';
 import { failureMessage } from '../postgres/sql-state.ts';
 import { PRIORITY } from '../service/rate-groups.ts';
+import { NO_PAGE } from '../walk/take-page.ts';
 import type { DeletionConfirmer } from './deletion-confirmer.ts';
 import type { EarlyRuns } from './early-runs.ts';
-import { withoutPolledAt } from './page-decision.ts';
 import { both, pollScope, readAll, readWhole } from './read-scope.ts';
 import { carryingFreed, type ReadingContext } from './reading-context.ts';
 import type { SessionPool } from './scope-session.ts';
-import {
-  addTotals,
-  NO_TOTALS,
-  NOTHING,
-  type ReadOutcome,
-  readOutcomeOf,
-  totalsOf,
-  type WalkResult,
-} from './walk-result.ts';
+import { NOTHING, type ReadOutcome, readOutcomeOf, type WalkResult } from './walk-result.ts';
 
 export interface ReadRequest {
   /**
@@ -197,48 +188,39 @@ export async function readSingle(
         totals = addTotals(totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
       },
     });
-    const { source, fields } = answer;
+    const { source, fields, served } = answer;
     const agedMs = ageOf(answer);
-    let claim: CompleteScope | undefined;
+    const polledAt = new Date(startedAt.getTime() - agedMs);
+    const item = { source, state: stateOf(fields), key: '', problem: undefined };
     const result = await carryingFreed(context, (alsoInTransaction) =>
       context.mirror.applyPage(context.fence, {
         scope,
         obs: lastObs + 1,
         after: lastObs,
-        items: [{ source, state: stateOf(fields), key: '', problem: undefined }],
-        ...(isCopy(answer.served) ? { copy: { knownAsOf: undefined } } : {}),
+        page: { items: [item], hasMore: undefined, nextCursor: undefined, ...(served && { served }) },
         sentAfter: sentAfter - agedMs,
+        taken: NO_PAGE,
+        walk: { kind, began: startedAt.getTime(), agedMs },
+        memory: undefined,
+        end: { type: 'end', outcome: 'complete', polledAt, collection: onRead(polledAt, startedAt) },
+        startedAt,
+        firstSentAt: undefined,
+        totals: addTotals(totals, { pages: 1, items: 1 }),
+        polledAt: undefined,
+        lastReadAt: undefined,
+        early: false,
+        whole: undefined,
+        badItems: undefined,
         alsoInTransaction,
-        decide: ({ counts, sentAt }) => {
-          const polledAt = new Date(startedAt.getTime() - agedMs);
-          const asOf = Math.max(sentAt.getTime(), polledAt.getTime());
-          const read = onRead(polledAt, startedAt);
-          // Deferred: the answer may be stale, and a later sighting decides.
-          const believed = counts.deferred === 0;
-          if (believed) claim = { scope, completeAsOf: new Date(asOf - context.gracePeriodMs) };
-          return {
-            scope: {
-              lastReadAt: startedAt,
-              fullAt: startedAt,
-              failure: null,
-              ...(believed ? { polledAt } : {}),
-            },
-            walkEnd: {
-              scope,
-              kind,
-              startedAt,
-              outcome: 'completed',
-              totals: addTotals(totals, { pages: 1, items: 1, ...totalsOf(counts) }),
-              collection: believed ? read : withoutPolledAt(read),
-            },
-          };
-        },
       }),
     );
     const counts = result.state === 'applied' ? totalsOf(result.counts) : NO_TOTALS;
     totals = addTotals(totals, { ...counts, pages: 1, items: 1 });
-    if (result.state === 'applied' && claim !== undefined) context.source.claimComplete(claim);
-    if (result.state === 'applied' && result.changed !== undefined) context.onChanged(result.changed);
+    if (result.state === 'applied') {
+      const { completeAsOf } = result.decided;
+      if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });
+      if (result.changed !== undefined) context.onChanged(result.changed);
+    }
     context.observer.pageWritten({ scope, kind, ...counts, items: 1 });
     ended('complete');
     return { ...NOTHING, totals };

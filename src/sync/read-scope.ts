@@ -1,5 +1,6 @@
+import type { AtEnd } from '../mirror/page-record.ts';
 import { BELIEVED_WITHIN } from '../mirror/apply-deletions.ts';
-import type { CollectionChange } from '../model/sync-events.ts';
+import { type CollectionChange, addTotals } from '../model/sync-events.ts';
 import type { Scope } from '../model/collections.ts';
 import { type Checkpoint, resumeFull } from '../walk/checkpoint.ts';
 import { beginConfirm, beginRefresh } from '../walk/refresh.ts';
@@ -17,7 +18,7 @@ import { readAsOf } from '../walk/reading.ts';
 import type { Step } from '../walk/walk.ts';
 import type { ReadingContext } from './reading-context.ts';
 import type { ScopeSession } from './scope-session.ts';
-import { addTotals, type AtEnd, type ReadWhole, type WalkOptions, type WalkResult } from './walk-result.ts';
+import { type ReadWhole, type WalkOptions, type WalkResult } from './walk-result.ts';
 import { runWalk } from './walk-run.ts';
 
 /** Live rows from the newest that every poll reads again (docs/design/walks.md, "Overlap"). */

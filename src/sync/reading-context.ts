@@ -1,7 +1,7 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { KeyStore } from '@research-mirror/runtime/kept-keys';
 import type { Mirror } from '../mirror/mirror.ts';
-import type { ChangedTable } from '../mirror/page-write.ts';
+import type { ChangedTable } from '../mirror/page-record.ts';
 import type {
   DeletionsJudged,
   PageWritten,

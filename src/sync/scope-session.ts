@@ -1,14 +1,16 @@
-import type { KeptKeys, KeyStore } from '@research-mirror/runtime/kept-keys';
+import type { KeptKeys } from '@research-mirror/runtime/kept-keys';
 import { Mutex } from '@research-mirror/runtime/mutex';
-import type { ObservedPage } from '../mirror/page-write.ts';
 import type { StoredScope } from '../mirror/scope-store.ts';
 import { type KeyType, type ListCollection, type Scope, scopeName } from '../model/collections.ts';
-import type { Item, Served } from '../model/page.ts';
 import type { Checkpoint } from '../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../walk/memory.ts';
-import { judgePair, type ServedWalk, WalkSequence, type WholeWalk } from '../walk/pair.ts';
+import { judgePair, type WholeWalk } from '../walk/pair.ts';
+import type { WholeReading } from '../walk/whole-reading.ts';
 import type { AccountStore } from './account-store.ts';
 import type { ReadingContext } from './reading-context.ts';
+
+/** Hashes of items in quarantine that are remembered of one walk at most: some 100 bytes each. */
+const MOST_BAD_ITEMS = 100_000;
 
 /**
  * One scope while this process reads it: what is remembered between pages, and the order in which pages count
@@ -40,7 +42,7 @@ export class ScopeSession {
    * gone. In memory only, since an unchanged page writes nothing; undefined for a resumed walk, for none, and where
    * there were too many.
    */
-  badItems: Set<string> | undefined;
+  badItems: ReadonlySet<string> | undefined;
   #obs: number;
   readonly #readings = new Mutex();
   readonly #requests = new Mutex();
@@ -77,6 +79,13 @@ export class ScopeSession {
       return { processed: promise };
     });
     return processed;
+  }
+
+  /** A committed page has these items in quarantine. */
+  sawBad(hashes: readonly string[]): void {
+    if (this.badItems === undefined || hashes.length === 0) return;
+    const all = this.badItems.union(new Set(hashes));
+    this.badItems = all.size > MOST_BAD_ITEMS ? undefined : all;
   }
 
   /** One reading after another, where each may walk over all pages. */
@@ -123,73 +132,6 @@ export class SessionPool {
       if (entry.users === 0) this.#open.delete(name);
     }
   }
-}
-
-/**
- * What a full walk saw, kept while it runs: two whole walks that saw the same prove absent what neither saw
- * (docs/design/deletions.md, "P2"). A resumed or restarted walk has none.
- */
-export class WholeReading {
-  readonly #seen: KeptKeys;
-  readonly #sequence: WalkSequence;
-  /** It saw an item without usable key, which may be any row. */
-  #keyless = false;
-  /** Keys that only other walks of the scope saw meanwhile. */
-  readonly #sighted: KeptKeys;
-  #served: ServedWalk | undefined;
-
-  constructor(keys: KeyStore) {
-    this.#seen = keys.open();
-    this.#sequence = new WalkSequence(this.#seen);
-    this.#sighted = keys.open();
-  }
-
-  /** What it saw could not be kept: it proves nothing. */
-  get lost(): boolean {
-    return this.#seen.lost || this.#sighted.lost;
-  }
-
-  /** Forgets what it saw. */
-  close(): void {
-    for (const each of [this.#seen, this.#sighted]) each.close();
-  }
-
-  /** Takes a page that is being written; the same page comes again where the write is tried again. */
-  note(items: readonly Item[], { outcomes, hashes }: ObservedPage, served?: Served): void {
-    if (served !== undefined) this.#served = withAnswer(this.#served, served);
-    for (const [index, { key }] of items.entries()) {
-      if (key === undefined) this.#keyless = true;
-      if (key === undefined || outcomes[index] === 'duplicate') continue;
-      this.#sequence.add(key, hashes[index]);
-    }
-  }
-
-  /** Another walk of the scope saw these. */
-  sighted(keys: Iterable<string>): void {
-    for (const key of keys) this.#sighted.keep(key, '');
-  }
-
-  saw(key: string): boolean {
-    return this.#sequence.has(key) || this.#sighted.has(key);
-  }
-
-  /** Null where an item changed while the walk was reading, has no usable key, or what it saw is lost. */
-  walk(began: Date, ended: Date): WholeWalk | null {
-    const digest = this.#keyless || this.lost ? undefined : this.#sequence.digest();
-    if (digest === undefined) return null;
-    const walk = { digest, began: began.getTime(), ended: ended.getTime() };
-    return this.#served === undefined ? walk : { ...walk, served: this.#served };
-  }
-}
-
-/** An answer without a `Date` adds its age alone. */
-function withAnswer(before: ServedWalk | undefined, { date, ageMs }: Served): ServedWalk | undefined {
-  if (date === undefined) return before && { ...before, ageMs: Math.max(before.ageMs, ageMs) };
-  return {
-    first: Math.min(before?.first ?? date, date),
-    last: Math.max(before?.last ?? date, date),
-    ageMs: Math.max(before?.ageMs ?? 0, ageMs),
-  };
 }
 
 /** What a whole walk says of the rows that it did not see. */

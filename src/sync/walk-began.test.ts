@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { surelyBegan, walkBegan } from './page-decision.ts';
+import { surelyBegan, walkBegan } from '../mirror/page-decision.ts';
 
 const STARTED = new Date('2026-11-22T12:00:00Z');
 const MINUTE = 60_000;

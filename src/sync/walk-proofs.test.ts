@@ -5,7 +5,7 @@ import type { WalkAnswer, FullWalk, Step } from '../walk/walk.ts';
 import { beginFull } from '../walk/full.ts';
 import { step } from '../walk/step.ts';
 import { ScopeSession } from './scope-session.ts';
-import { WalkProofs, type WrittenStep } from './write-step.ts';
+import { WalkProofs } from './write-step.ts';
 
 const DEFAULTS = {
   liveRows: 5,
@@ -14,7 +14,7 @@ const DEFAULTS = {
   startedAt: 0,
   trusted: false,
 };
-const WRITTEN: Omit<WrittenStep, 'outcomes' | 'counts'> = {
+const WRITTEN = {
   sentAt: new Date(1000),
   judged: true,
   raised: false,

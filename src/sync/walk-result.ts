@@ -1,8 +1,7 @@
-import type { RowsByCollection } from '../mirror/apply-deletions.ts';
-import type { PageCounts } from '../mirror/page-write.ts';
+import type { AtEnd } from '../mirror/page-record.ts';
 import type { CollectionName, ListCollection } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
-import { type CollectionChange, NO_WALK_TOTALS, type WalkTotals } from '../model/sync-events.ts';
+import { NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
 import type { Operator } from '../postgres/operator-log.ts';
 import type { Priority } from '../service/rate-groups.ts';
 import type { ScopeMemory } from '../walk/memory.ts';
@@ -22,21 +21,13 @@ export interface WalkOptions {
   /** Asked at each page of a full walk but the last: true ends it there, as `reached`. */
   readonly enough?: (walk: FullWalk, memory: ScopeMemory) => Promise<boolean>;
   /** What else to store when the walk ends; asked in the step that ends it, with the memory that the step left. */
-  readonly onEnd?: (end: End, ended: Ended) => Promise<AtEnd>;
+  readonly onEnd?: (end: End, ended: Ended) => Promise<StoredAtEnd>;
 }
 
 type Ended = Pick<WalkResult, 'walk' | 'seen'> & { readonly memory: ScopeMemory };
 
-export interface AtEnd {
-  /** As of when the scope's new and unfinished rows are mirrored, where the walk's end makes that true. */
-  readonly polledAt?: Date | undefined;
-  /** Keys of rows that earlier pages showed and that are not believed yet: until they are, `polledAt` stays. */
-  readonly unbelieved?: readonly string[];
-  /** Freshness of the collection. */
-  readonly collection?: CollectionChange | undefined;
-  /** Memory in place of the one that the step left. */
-  readonly memory?: ScopeMemory;
-}
+/** What to store at the end of a walk; `memory` in place of the one that the step left. */
+type StoredAtEnd = AtEnd & { readonly memory?: ScopeMemory };
 
 /** How a walk ended. `error` is given when it failed; an interrupted full walk is resumed at its checkpoint. */
 export interface WalkResult {
@@ -74,41 +65,6 @@ export interface ReadWhole {
 /** 404 and 410: the list is gone, or the service is confused; its row among the lists decides. */
 export function isUnknown(result: WalkResult): result is WalkResult & { readonly status: 404 | 410 } {
   return result.error !== undefined && (result.status === 404 || result.status === 410);
-}
-
-/** Sums over walks of a collection, and over the deletions that they proved. */
-export interface ReadTotals extends WalkTotals {
-  /** Rows of other collections that were deleted with theirs. */
-  readonly along: RowsByCollection;
-}
-
-export const NO_TOTALS: ReadTotals = { ...NO_WALK_TOTALS, along: new Map() };
-
-const COUNTS = Object.keys(NO_WALK_TOTALS) as readonly (keyof WalkTotals)[];
-
-/** Sums of two walks, or of a walk and one more page. */
-export function addTotals(a: ReadTotals, b: Partial<ReadTotals>): ReadTotals {
-  const sums = { ...NO_WALK_TOTALS };
-  for (const name of COUNTS) sums[name] = a[name] + (b[name] ?? 0);
-  return { ...sums, along: addRows(a.along, b.along) };
-}
-
-function addRows(a: RowsByCollection, b: RowsByCollection = new Map()): RowsByCollection {
-  const sums = new Map<CollectionName, number>(a);
-  for (const [name, rows] of b) if (rows > 0) sums.set(name, (sums.get(name) ?? 0) + rows);
-  return sums;
-}
-
-/** What a page's outcomes add to its walk's totals. */
-export function totalsOf(
-  counts: PageCounts,
-): Pick<WalkTotals, 'inserted' | 'updated' | 'unchanged' | 'quarantined'> {
-  return {
-    inserted: counts.inserted,
-    updated: counts.updated + counts.undeleted,
-    unchanged: counts.unchanged + counts.duplicate,
-    quarantined: counts.quarantined,
-  };
 }
 
 /** How a collection was read. With an `error` the mirror lacks something that it should have now. */

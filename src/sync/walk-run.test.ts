@@ -2,7 +2,7 @@ import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { PageRequest } from '../service/api.ts';
-import type { PageResult } from '../mirror/page-write.ts';
+import type { PageResult } from '../mirror/page-record.ts';
 import { LeaseLost } from '../model/errors.ts';
 import { collection, type ListCollection, type Scope } from '../model/collections.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';

@@ -3,27 +3,22 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, Stopped } from '@research-mirror/runtime/service';
 import { step } from '../walk/step.ts';
 import type { End, Step, Walk } from '../walk/walk.ts';
-import { type AskedPage, askPage, type PageAsk } from './ask-page.ts';
+import { askPage, type PageAsk } from './ask-page.ts';
 import type { ReadingContext } from './reading-context.ts';
 import type { ScopeSession } from './scope-session.ts';
 import { deleteProvenRows, WalkProofs, writeStep } from './write-step.ts';
-import {
-  addTotals,
-  NO_TOTALS,
-  type ReadTotals,
-  totalsOf,
-  type WalkOptions,
-  type WalkResult,
-} from './walk-result.ts';
-import type { WalkEnd } from '../model/sync-events.ts';
+import type { WalkOptions, WalkResult } from './walk-result.ts';
+import { type WalkEnd, addTotals, NO_TOTALS, type ReadTotals, totalsOf } from '../model/sync-events.ts';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { failureMessage } from '../postgres/sql-state.ts';
-import { failing, type PageStep } from './page-decision.ts';
+import type { PageRecord } from '../mirror/page-record.ts';
+import { NO_PAGE } from '../walk/take-page.ts';
+import { failing } from '../mirror/page-decision.ts';
 
 /** What follows a page: the walk's end, or its next request, which is under way while the page is written. */
 type Turn = End | { readonly type: 'page'; readonly next: Promise<Turn> };
 
-type Resolved = Step & { readonly ask: PageAsk | End };
+type Asked = Awaited<ReturnType<typeof askPage>>;
 
 /** Keys of `WalkResult.seen` at most: a poll after a long outage may read a million. */
 const MOST_SEEN = 50_000;
@@ -180,22 +175,22 @@ class WalkRun {
   }
 
   /** In the scope's write lane: one step of the walk, then the next request begins, then the page's transaction. */
-  async #process(asked: AskedPage, obs: number): Promise<Turn> {
+  async #process({ answer, page, sentAfter }: Asked, obs: number): Promise<Turn> {
     this.#broken.signal.throwIfAborted();
     const before = this.#walk;
     const stepped = await this.#resolve(
-      step(this.#walk, this.#session.memory, asked, this.#context.clock.now()),
+      step(this.#walk, this.#session.memory, answer, this.#context.clock.now()),
     );
     this.#walk = stepped.walk;
-    const keys = (asked.page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
+    const keys = (page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
     if (stepped.walk.kind !== 'full')
       for (const key of keys) if (this.#seen.size < MOST_SEEN) this.#seen.add(key);
-    this.#proofs.pageCame(stepped.walk, asked.page, keys);
+    this.#proofs.pageCame(stepped.walk, page, keys);
     const ask = (await this.#isEnough(stepped)) ? ENOUGH : stepped.ask;
     const end = ask.type === 'end' ? ask : undefined;
     const next = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
     try {
-      await this.#write(asked, obs, stepped, end);
+      await this.#write({ obs, page, sentAfter }, stepped, end);
       // Lists come by the thousand: there, one proof serves everything that a pass deletes (deletion-confirmer.ts).
       if (end !== undefined && this.#proofs.proven && this.#session.scope.parent === '') await this.#delete();
     } catch (error) {
@@ -217,7 +212,7 @@ class WalkRun {
   }
 
   /** Whether the pages so far are all that was wanted. */
-  async #isEnough({ walk, memory, ask }: Resolved): Promise<boolean> {
+  async #isEnough({ walk, memory, ask }: Step): Promise<boolean> {
     const { enough } = this.#options;
     if (enough === undefined || ask.type === 'end' || walk.kind !== 'full') return false;
     return enough(walk, memory);
@@ -230,7 +225,7 @@ class WalkRun {
   }
 
   /** Looks up the stored rows that the walk asks for, until it asks the service or ends. */
-  async #resolve(from: Step): Promise<Resolved> {
+  async #resolve(from: Step): Promise<Step & { readonly ask: PageAsk | End }> {
     let { walk, memory, ask } = from;
     while (ask.type === 'predecessor') {
       const { of, nth, direction } = ask;
@@ -241,44 +236,48 @@ class WalkRun {
     return { walk, memory, ask, ...(from.page === undefined ? {} : { page: from.page }) };
   }
 
-  async #write(asked: AskedPage, obs: number, stepped: Resolved, end: End | undefined): Promise<void> {
-    const { scope } = this.#session;
-    const { walk, memory, page } = stepped;
+  async #write(
+    { obs, page, sentAfter }: Pick<PageRecord, 'obs' | 'page' | 'sentAfter'>,
+    stepped: Step,
+    end: End | undefined,
+  ): Promise<void> {
+    const session = this.#session;
+    const { scope } = session;
+    const { walk, page: taken = NO_PAGE } = stepped;
     // Before the transaction: it reads other rows, and does not depend on this page's write.
-    const ended = { walk, memory, seen: this.#seen };
+    const ended = { walk, memory: stepped.memory, seen: this.#seen };
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
-    const items = asked.page?.items ?? [];
-    this.#add({ pages: asked.page === undefined ? 0 : 1, items: items.length });
-    const taken: PageStep = {
+    const { memory = stepped.memory, ...ending } = atEnd;
+    const items = page?.items.length ?? 0;
+    this.#add({ pages: page === undefined ? 0 : 1, items });
+    const written = await writeStep(this.#context, session, {
       scope,
       obs,
-      items,
-      hashes: asked.page?.hashes,
-      sentAfter: asked.sentAfter,
+      after: session.committed,
+      page,
+      sentAfter,
+      taken,
+      walk,
+      memory: { before: session.memory, after: memory },
+      end: end && { ...end, ...ending },
       startedAt: this.#startedAt,
       firstSentAt: this.#proofs.began,
       totals: this.#totals,
-      before: this.#session.memory,
-      walk,
-      memory,
-      page,
-      served: asked.page?.served,
-      end,
-      gracePeriodMs: this.#context.gracePeriodMs,
-      lastReadAt: this.#session.lastReadAt,
+      polledAt: session.polledAt,
+      lastReadAt: session.lastReadAt,
       early: this.#options.early ?? false,
-      ...atEnd,
-    };
-    const written = await writeStep(this.#context, this.#session, taken, this.#proofs.reading);
+      whole: this.#proofs.reading,
+      badItems: session.badItems,
+    });
     if (end !== undefined) this.#ended = true;
     if (written === undefined) {
       this.#parentDeleted = true;
       return;
     }
-    this.#proofs.pageWritten(walk, end, page?.proof ?? null, written);
+    this.#proofs.pageWritten(walk, end, taken.proof, written);
     const totals = totalsOf(written.counts);
     this.#add(totals);
-    this.#context.observer.pageWritten({ scope, kind: walk.kind, items: items.length, ...totals });
+    this.#context.observer.pageWritten({ scope, kind: walk.kind, items, ...totals });
   }
 
   /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addTotals, NO_TOTALS, totalsOf } from './walk-result.ts';
+import { addTotals, NO_TOTALS, totalsOf } from '../model/sync-events.ts';
 
 const ONE = Object.fromEntries(
   Object.keys(NO_TOTALS).map((name, index) =>

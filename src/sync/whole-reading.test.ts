@@ -1,24 +1,31 @@
 import { keyStore } from '@research-mirror/runtime/kept-keys';
 import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { describe, expect, it } from 'vitest';
-import type { ItemOutcome, ObservedPage } from '../mirror/page-write.ts';
 import type { SuspectChange } from '../model/absence.ts';
-import type { Item } from '../model/page.ts';
+import type { Page } from '../model/page.ts';
 import type { Scope } from '../model/collections.ts';
 import type { WholeWalk } from '../walk/pair.ts';
 import type { ReadingContext } from './reading-context.ts';
-import { recordAbsences, WholeReading } from './scope-session.ts';
+import { recordAbsences } from './scope-session.ts';
+import { WholeReading } from '../walk/whole-reading.ts';
 
 const scope: Scope = { userId: '7', collection: 'research_jobs', parent: '' };
 const GRACE_PERIOD = 60_000;
 const [BEGAN, ENDED] = [new Date(10 * GRACE_PERIOD), new Date(10 * GRACE_PERIOD + 500)];
 
-function items(...keys: (string | undefined)[]): Item[] {
-  return keys.map((key) => ({ source: '{}', state: 'finished' as const, key, problem: undefined }));
+function items(...keys: (string | undefined)[]): Pick<Page, 'items'> {
+  return {
+    items: keys.map((key) => ({ source: '{}', state: 'finished' as const, key, problem: undefined })),
+  };
 }
 
-function page(...outcomes: ItemOutcome[]): ObservedPage {
-  return { outcomes, hashes: outcomes.map((each) => (each === 'quarantined' ? undefined : 'h')) } as never;
+/** A page with these items is written. @param hash of each item's content; null: it can't be mirrored */
+function note(reading: WholeReading, page: Pick<Page, 'items'>, hash: string | null = 'h'): void {
+  reading.note(
+    page,
+    page.items.map(() => hash ?? undefined),
+    () => false,
+  );
 }
 
 /** A walk that saw `1` and `2`, and what the mirror holds as live. */
@@ -50,7 +57,7 @@ function told(
 
 function seen(): WholeReading {
   const reading = new WholeReading(scratchKeys);
-  reading.note(items('1', '2'), page('unchanged', 'inserted'));
+  note(reading, items('1', '2'));
   return reading;
 }
 
@@ -78,7 +85,7 @@ describe('a whole walk', () => {
     const keys = Array.from({ length: 53_000 }, (_, number) => String(number));
     for (const live of [keys, [...keys, 'another']]) {
       const reading = new WholeReading(full);
-      reading.note(items(...keys), page(...keys.map(() => 'unchanged' as const)));
+      note(reading, items(...keys));
       expect(await told(live, { reading })).toMatchObject({ judged: false, raised: false, digest: '' });
     }
   });
@@ -98,22 +105,22 @@ describe('a whole walk', () => {
 
   it('does not take an item that is no row of the mirror for one that is', async () => {
     const reading = seen();
-    reading.note(items('4'), page('quarantined'));
+    note(reading, items('4'), null);
     expect(await told(['1', '2', '3'], { reading })).toMatchObject({ raised: true });
   });
 
   it('is none where an item changed meanwhile, or has no key: it may be any row', () => {
     const changed = seen();
-    changed.note(items('1'), { outcomes: ['updated'], hashes: ['other'] } as never);
+    note(changed, items('1'), 'other');
     expect(changed.walk(BEGAN, ENDED)).toBeNull();
     const keyless = seen();
-    keyless.note(items(undefined), page('quarantined'));
+    note(keyless, items(undefined), null);
     expect(keyless.walk(BEGAN, ENDED)).toBeNull();
   });
 
   it('judges all the same where an item has no key: that it saw every row, or nothing', async () => {
     const reading = seen();
-    reading.note(items(undefined, '3'), page('quarantined', 'quarantined'));
+    note(reading, items(undefined, '3'), null);
     expect(await told(['1', '2', '3'], { reading })).toMatchObject({ judged: true, changes: [] });
     expect(await told(['1', '2', '3', '4'], { reading })).toMatchObject({ judged: false, changes: [] });
   });

@@ -1,101 +1,61 @@
 import type { KeyStore } from '@research-mirror/runtime/kept-keys';
 import type { DeletionResult } from '../mirror/apply-deletions.ts';
-import type { ObservedPage } from '../mirror/page-write.ts';
+import type { PageRecord } from '../mirror/page-record.ts';
 import type { AbsenceProof } from '../model/absence.ts';
 import { isCopy, type Page } from '../model/page.ts';
 import type { Operator } from '../postgres/operator-log.ts';
 import { checkpoint } from '../walk/checkpoint.ts';
 import { orderGrade } from '../walk/memory.ts';
-import type { WholeWalk } from '../walk/pair.ts';
 import type { End, Walk } from '../walk/walk.ts';
-import { decide, type Decided, type PageStep, walkBegan } from './page-decision.ts';
+import { walkBegan } from '../mirror/page-decision.ts';
 import { carryingFreed, type ReadingContext } from './reading-context.ts';
-import {
-  type Absences,
-  NOT_JUDGED,
-  recordAbsences,
-  type ScopeSession,
-  WholeReading,
-} from './scope-session.ts';
+import { type Absences, NOT_JUDGED, recordAbsences, type ScopeSession } from './scope-session.ts';
+import { WholeReading } from '../walk/whole-reading.ts';
 import type { ReadWhole } from './walk-result.ts';
-
-/** Hashes of items in quarantine that are remembered of one walk at most: some 100 bytes each. */
-const MOST_BAD_ITEMS = 100_000;
-
-/** What became of a page, and of the rows that it or its walk did not see. */
-export interface WrittenStep extends Absences, Pick<ObservedPage, 'outcomes' | 'counts' | 'sentAt'> {
-  /** Everything is mirrored as of its request, once a proof confirms that it is the account's own. */
-  readonly complete: boolean;
-}
 
 /**
  * Writes a page with its checkpoint, its evidence, its suspects and the budget's slots: one transaction. Then the
  * session goes on with what is committed. After the last page of a whole walk, what that walk proves is recorded.
- * @param whole what the walk has seen, while that may prove something
- * @returns undefined: its list is deleted
+ * @returns what became of the page, and of the rows that it or its walk did not see; undefined: its list is deleted
  */
 export async function writeStep(
   context: ReadingContext,
   session: ScopeSession,
-  taken: PageStep,
-  whole: WholeReading | undefined,
-): Promise<WrittenStep | undefined> {
-  const { scope, obs, items, hashes, sentAfter, served, walk, page, end } = taken;
-  // The whole scope in one answer needs no second walk like it.
-  const snapshot = page?.proof?.kind === 'snapshot';
-  const judges = end?.outcome === 'complete' && !snapshot;
-  let decided: Decided | undefined;
-  let present: WholeWalk | null = null;
-  let sentAt = new Date(0);
+  record: Omit<PageRecord, 'alsoInTransaction'>,
+) {
+  const { scope, obs, taken, walk, end, whole } = record;
   const result = await carryingFreed(context, (alsoInTransaction) =>
-    context.mirror.applyPage(context.fence, {
-      scope,
-      obs,
-      after: session.committed,
-      items,
-      hashes,
-      sentAfter,
-      proof: page?.proof ?? undefined,
-      where: page?.place,
-      copy: isCopy(served) ? { knownAsOf: session.polledAt } : undefined,
-      alsoInTransaction,
-      decide: (observed) => {
-        ({ sentAt } = observed);
-        whole?.note(items, observed, served);
-        present = (judges ? whole?.walk(taken.firstSentAt ?? sentAt, observed.at) : undefined) ?? null;
-        for (const hash of observed.quarantined) session.badItems?.add(hash);
-        if ((session.badItems?.size ?? 0) > MOST_BAD_ITEMS) session.badItems = undefined;
-        decided = decide(taken, observed, present, session.badItems);
-        return decided.decision;
-      },
-    }),
+    context.mirror.applyPage(context.fence, { ...record, alsoInTransaction }),
   );
   if (walk.kind === 'full') session.fullWalk = end === undefined ? checkpoint(walk) : undefined;
-  if (result.state === 'parent_deleted' || decided === undefined) return undefined;
+  if (result.state === 'parent_deleted') return undefined;
 
+  const { decided, changed } = result;
+  const { suspectChange, completeAsOf } = decided;
   session.committed = obs;
   const previous = session.memory.whole;
-  session.memory = decided.memory;
+  session.memory = decided.memory ?? session.memory;
   if (end?.outcome === 'complete') session.everComplete = true;
-  const { suspectChange } = result.decision;
-  const { polledAt, lastReadAt } = result.decision.scope;
+  const { polledAt, lastReadAt } = decided.scope;
   if (polledAt !== undefined) session.polledAt = polledAt;
   if (lastReadAt !== undefined) session.lastReadAt = lastReadAt;
-  if (result.changed !== undefined) context.onChanged(result.changed);
-  const { completeAsOf } = decided;
+  session.sawBad(result.quarantined);
+  if (changed !== undefined) context.onChanged(changed);
   if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });
+  // The whole scope in one answer needs no second walk like it.
+  const snapshot = taken.proof?.kind === 'snapshot';
   const absences =
-    whole !== undefined && judges
-      ? await recordAbsences(context, scope, whole, present, previous, obs)
+    whole !== undefined && end?.outcome === 'complete' && !snapshot
+      ? await recordAbsences(context, scope, whole, decided.whole, previous, obs)
       : NOT_JUDGED;
   return {
-    outcomes: result.outcomes,
+    sentAt: result.sentAt,
     counts: result.counts,
-    sentAt,
     judged: snapshot || absences.judged,
-    raised: absences.raised || (suspectChange?.add.length ?? 0) > 0,
-    proven: absences.proven || (suspectChange?.prove.length ?? 0) > 0,
+    raised: absences.raised || suspectChange.add.length > 0,
+    proven: absences.proven || suspectChange.prove.length > 0,
     overlooks: absences.overlooks || decided.overlooks,
+    /** Everything is mirrored as of its request, once a proof confirms that it is the account's own. */
     complete: completeAsOf !== undefined,
   };
 }
@@ -179,7 +139,7 @@ export class WalkProofs {
     walk: Walk,
     end: End | undefined,
     proof: AbsenceProof | null,
-    step: Omit<WrittenStep, 'outcomes' | 'counts'>,
+    step: Absences & { readonly sentAt: Date; readonly complete: boolean },
   ): void {
     this.raised ||= step.raised;
     this.proven ||= step.proven;

@@ -29,6 +29,9 @@ export interface WalkedPage<R extends Reading> extends TakenPage {
 /** The place of an answer that is no page, or not the one that was asked for. */
 export const NOWHERE: PagePlace = { after: undefined, ends: false };
 
+/** What an answer says that is no page. */
+export const NO_PAGE: TakenPage = { proof: null, contradiction: false, place: NOWHERE };
+
 /** Takes a page in: what it says of the order, whether it brings the walk further, and where it goes on. */
 export function takePage<R extends Reading>(
   reading: R,

@@ -17,7 +17,7 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 1,
     fault: 'a page’s rows are committed without the cursor at which its walk goes on',
-    file: 'src/sync/page-decision.ts',
+    file: 'src/mirror/page-decision.ts',
     find: '{ fullWalk: end === undefined ? checkpoint(walk) : null }',
     put: '{ fullWalk: null }',
     caughtIn: 'test/integration/invariants/walks.test.ts',

@@ -1,3 +1,6 @@
+import { pageRecord } from '../../support/mirror/page-record.ts';
+import type { Item } from '../../../src/model/page.ts';
+import type { Scope } from '../../../src/model/collections.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../src/service/budget-store.ts';
 import { releaseAccount } from '../../../src/postgres/lease.ts';
@@ -5,7 +8,7 @@ import { pruneLog } from '../../../src/mirror/sync-log.ts';
 import { NO_SUSPECTS } from '../../../src/model/absence.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import type { Fence } from '../../../src/postgres/fenced.ts';
-import { NO_TOTALS } from '../../../src/sync/walk-result.ts';
+import { NO_TOTALS } from '../../../src/model/sync-events.ts';
 import { itemsOf } from '../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../support/mirror/search-everything.ts';
 import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
@@ -26,31 +29,26 @@ const NOTHING = { keyHash: 'k', blocks: [], learnt: [] };
 const LOST = /has another owner now: this process writes nothing more for it/;
 
 const scopeOf = ({ userId }: Fence) => ({ userId, collection: 'lists', parent: '' }) as const;
-const PAGE = { obs: 1_000, after: 999, sentAfter: 0, decide: () => ({ scope: {} }) };
+const page = (scope: Scope, items: readonly Item[] = []) =>
+  pageRecord({ scope, obs: 1_000, after: 999 }, { items });
 const BLOCK = { group: 'other', blockId: 9, size: 1, validForMs: 10_000 } as const;
 
 const WRITES: readonly [string, Write][] = [
   [
     'a page',
-    ({ mirror }, fence) =>
-      mirror.applyPage(fence, {
-        ...PAGE,
-        scope: scopeOf(fence),
-        items: itemsOf('lists', '[{"list_id":1}]'),
-      }),
+    ({ mirror }, fence) => mirror.applyPage(fence, page(scopeOf(fence), itemsOf('lists', '[{"list_id":1}]'))),
   ],
-  [
-    'an unchanged page',
-    ({ mirror }, fence) => mirror.applyPage(fence, { ...PAGE, scope: scopeOf(fence), items: [] }),
-  ],
+  ['an unchanged page', ({ mirror }, fence) => mirror.applyPage(fence, page(scopeOf(fence)))],
   [
     'an answer that is one object',
     ({ mirror }, fence) =>
-      mirror.applyPage(fence, {
-        ...PAGE,
-        scope: { userId: fence.userId, collection: 'account', parent: '' },
-        items: itemsOf('account', '[{"credits":1}]'),
-      }),
+      mirror.applyPage(
+        fence,
+        page(
+          { userId: fence.userId, collection: 'account', parent: '' },
+          itemsOf('account', '[{"credits":1}]'),
+        ),
+      ),
   ],
   [
     'the end of a walk',

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { recordFreed } from '../../../src/service/budget-store.ts';
-import { NO_SUSPECTS } from '../../../src/model/absence.ts';
-import { NO_TOTALS } from '../../../src/sync/walk-result.ts';
+import { beginFull } from '../../../src/walk/full.ts';
+import { newMemory } from '../../../src/walk/memory.ts';
+import { beginPoll } from '../../../src/walk/poll.ts';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 import { rowsWith } from '../../support/mirror/search-everything.ts';
 
 const database = testDatabase();
+
+const MEMORY = newMemory('bigint');
+const POLL = beginPoll(MEMORY, { overlapKey: null, now: 0 }).walk;
+const FULL = beginFull(MEMORY, { liveRows: 2, now: 0 }).walk;
 
 /** All that a page may write. */
 const TABLES = [
@@ -27,8 +32,9 @@ describe('everything that a page makes true', () => {
   it('is of one transaction: rows, history, rows in doubt, quarantine, counters, checkpoint, log, freshness, due lists, freed slots', async () => {
     const account = await MirroredAccount.make(database, '1');
     const at = new Date('2026-01-01T00:00:00Z');
-    // Before it: the scope, the column that a later value does not fit, a block of slots.
-    await account.page('lists', '[{"list_id":1,"size":5}]');
+    // Before it: list 9, which the page shows to be missing, the scope, the column that a later value does not fit, a block of slots.
+    await account.page('lists', '[{"list_id":1,"size":5},{"list_id":9}]');
+    await account.age(2 * account.gracePeriodMs);
     await account.query(`
       insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until)
       values (1, 'k', 'other', 1, 5, now())`);
@@ -42,24 +48,24 @@ describe('everything that a page makes true', () => {
       '[{"list_id":1,"size":"many"},{"list_id":2,"size":7,"status":"open"},{"name":"without ID"}]',
       {
         alsoInTransaction: (trx) => recordFreed('1')(trx, freed),
-        decide: () => ({
-          scope: { memory: { a: 1 }, fullWalk: { cursor: '2' }, polledAt: at },
-          suspectChange: { ...NO_SUSPECTS, add: [{ key: '1', kind: 'snapshot' }] },
-          walkEnd: {
-            scope: account.scope('lists'),
-            kind: 'poll',
-            startedAt: at,
-            outcome: 'completed',
-            totals: NO_TOTALS,
-            collection: { polledAt: at, state: 'current', failure: null },
-          },
-        }),
+        walk: POLL,
+        memory: { before: MEMORY, after: { ...MEMORY, rows: 7 } },
+        proof: { kind: 'snapshot' },
+        startedAt: at,
+        end: {
+          type: 'end',
+          outcome: 'reached',
+          polledAt: at,
+          collection: { polledAt: at, state: 'current', failure: null },
+        },
       },
     );
     const written = await account.query<{ table: string; transaction: string }>(
-      TABLES.map((name) => `select '${name}' as table, xmin::text as transaction from ${name}`).join(
-        ' union all ',
-      ),
+      TABLES.map(
+        (name) =>
+          `select '${name}' as table, xmin::text as transaction from ${name} as t
+           where '9' not in (coalesce(to_jsonb(t) ->> 'list_id', ''), coalesce(to_jsonb(t) ->> 'parent', ''))`,
+      ).join(' union all '),
     );
     expect([...new Set(written.map(({ table }) => table))].toSorted()).toEqual(TABLES.toSorted());
     expect(new Set(written.map(({ transaction }) => transaction)).size).toBe(1);
@@ -67,7 +73,8 @@ describe('everything that a page makes true', () => {
 
   it('is taken back when the commit itself fails', async () => {
     const account = await MirroredAccount.make(database, '2');
-    await account.page('lists', '[{"list_id":1,"name":"a"}]');
+    await account.page('lists', '[{"list_id":1,"name":"a"},{"list_id":9}]');
+    await account.age(2 * account.gracePeriodMs);
     await account.query(`
       create function refuse() returns trigger language plpgsql set search_path = '' as
       $$ begin raise 'the disk is full'; end $$;
@@ -78,12 +85,7 @@ describe('everything that a page makes true', () => {
     const late = account.page(
       'lists',
       '[{"list_id":1,"name":"x"},{"list_id":2,"status":"open"},{"name":"y"}]',
-      {
-        decide: () => ({
-          scope: { fullWalk: { cursor: '2' } },
-          suspectChange: { ...NO_SUSPECTS, add: [{ key: '1', kind: 'snapshot' }] },
-        }),
-      },
+      { walk: FULL, proof: { kind: 'snapshot' } },
     );
     await expect(late).rejects.toThrow('the disk is full');
     expect(await everything()).toEqual(before);

@@ -7,18 +7,20 @@ import {
   COLLECTION_NAMES,
 } from '../../../src/model/collections.ts';
 import type { Fence } from '../../../src/postgres/fenced.ts';
-import { type Item, type Page, stateOf } from '../../../src/model/page.ts';
+import { type Item, stateOf } from '../../../src/model/page.ts';
 import { fieldSource, sliceElements } from '../../../src/model/json-text.ts';
 import { readKey } from '../../../src/model/key.ts';
-import { judgePage } from '../../../src/walk/proof.ts';
+import { newMemory } from '../../../src/walk/memory.ts';
+import { beginPoll } from '../../../src/walk/poll.ts';
 import type { DeletionResult } from '../../../src/mirror/apply-deletions.ts';
 import { Mirror, type MirrorOptions } from '../../../src/mirror/mirror.ts';
-import type { PageResult, PageWrite } from '../../../src/mirror/page-write.ts';
+import type { PageResult, ScopeChange } from '../../../src/mirror/page-record.ts';
 import { openScope, type StoredScope } from '../../../src/mirror/scope-store.ts';
 import { suspectsOf } from '../../../src/mirror/suspect-store.ts';
-import type { SuspectedDeletion, AbsenceProof } from '../../../src/model/absence.ts';
+import type { SuspectedDeletion } from '../../../src/model/absence.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
 import { OPERATOR } from './operator.ts';
+import { type GivenPage, pageRecord } from './page-record.ts';
 
 /** The account's nth change ID: in tests they begin beyond the clock, so that they count up by one. */
 export function changeId(nth: number): string {
@@ -27,6 +29,8 @@ export function changeId(nth: number): string {
 
 /** The accounts' monotonic clock stands still. */
 const NOW = 0;
+
+const POLL = beginPoll(newMemory('bigint'), { overlapKey: null, now: 0 }).walk;
 
 /** An account in a test database, and pages written for it. */
 export class MirroredAccount {
@@ -78,23 +82,19 @@ export class MirroredAccount {
   async page(
     name: CollectionName,
     itemsJson: string,
-    more: Partial<PageWrite> & { readonly parent?: string; readonly sentAgo?: number } = {},
+    more: GivenPage & { readonly parent?: string; readonly sentAgo?: number } = {},
   ): Promise<PageResult> {
-    const { parent = '', sentAgo = 0, ...write } = more;
+    const { parent = '', sentAgo = 0, ...given } = more;
     const scope = this.scope(name, parent);
     const id = `${name}/${parent}`;
     const last = this.#committed.get(id) ?? (await this.storedScope(name, parent)).lastObs;
     this.#committed.delete(id);
-    const obs = write.obs ?? last + 1;
-    const result = await this.mirror.applyPage(this.fence, {
-      scope,
-      after: last,
-      items: itemsOf(name, itemsJson),
-      sentAfter: NOW - sentAgo,
-      decide: () => ({ scope: {} }),
-      ...write,
-      obs,
-    });
+    const { obs = last + 1, after = last } = given;
+    const record = pageRecord(
+      { scope, obs, after },
+      { items: itemsOf(name, itemsJson), sentAfter: NOW - sentAgo, ...given },
+    );
+    const result = await this.mirror.applyPage(this.fence, record);
     if (result.state === 'applied') this.#committed.set(id, obs);
     return result;
   }
@@ -106,38 +106,15 @@ export class MirroredAccount {
   observe(
     name: CollectionName,
     itemsJson: string,
-    page: {
-      readonly parent?: string;
-      readonly proof?: AbsenceProof;
-      readonly contradiction?: boolean;
-      readonly sentAgo?: number;
-      readonly obs?: number;
-      readonly after?: number;
-      /** The same items, as something else than `itemsOf` makes them. */
-      readonly items?: readonly Item[];
-      readonly hashes?: Page['hashes'];
-    } = {},
+    page: GivenPage & { readonly parent?: string; readonly sentAgo?: number } = {},
   ): Promise<PageResult> {
-    const { contradiction = false, ...write } = page;
-    const seen = itemsOf(name, itemsJson).flatMap(({ key }) => key ?? []);
-    return this.page(name, itemsJson, {
-      ...write,
-      decide: ({ outcomes, sentAt, missing, suspects }) => {
-        const deferred = itemsOf(name, itemsJson).flatMap(({ key }, index) =>
-          outcomes[index] === 'deferred' ? (key ?? []) : [],
-        );
-        const absence = {
-          missing,
-          suspects,
-          seen,
-          deferred,
-          contradiction,
-          gracePeriodMs: this.gracePeriodMs,
-        };
-        const suspectChange = judgePage({ ...absence, proof: page.proof ?? null, sentAt: sentAt.getTime() });
-        return { scope: {}, suspectChange };
-      },
-    });
+    return this.page(name, itemsJson, { walk: POLL, ...page });
+  }
+
+  /** Stores a change of the scope, as at the end of a walk. */
+  async note(name: CollectionName, change: ScopeChange, parent = ''): Promise<void> {
+    const { lastObs } = await this.storedScope(name, parent);
+    await this.mirror.endWalk(this.fence, this.scope(name, parent), { scope: change }, lastObs);
   }
 
   async applyDeletions(name: CollectionName, { parent = '', accept = false } = {}): Promise<DeletionResult> {
@@ -176,15 +153,11 @@ export class MirroredAccount {
    */
   async single(json: string, copiedMs?: number): Promise<PageResult> {
     const stored = await openScope(this.database.db, this.scope('account'));
-    return this.mirror.applyPage(this.fence, {
-      scope: this.scope('account'),
-      obs: stored.lastObs + 1,
-      after: stored.lastObs,
-      items: itemsOf('account', `[${json}]`),
-      ...(copiedMs === undefined ? {} : { copy: { knownAsOf: undefined } }),
-      sentAfter: NOW - (copiedMs ?? 0),
-      decide: () => ({ scope: {} }),
-    });
+    const place = { scope: this.scope('account'), obs: stored.lastObs + 1, after: stored.lastObs };
+    const items = itemsOf('account', `[${json}]`);
+    const served = copiedMs === undefined ? {} : { served: { date: undefined, ageMs: copiedMs } };
+    const record = pageRecord(place, { items, ...served, sentAfter: NOW - (copiedMs ?? 0) });
+    return this.mirror.applyPage(this.fence, record);
   }
 
   storedScope(name: CollectionName, parent = ''): Promise<StoredScope> {

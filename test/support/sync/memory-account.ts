@@ -1,9 +1,10 @@
+import { decide } from '../../../src/mirror/page-decision.ts';
 import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { type Api, type ObjectRequest, type PageRequest, Withheld } from '../../../src/service/api.ts';
 import { Budget, NotSent } from '../../../src/service/budget.ts';
 import type { StoredHint } from '../../../src/mirror/hint-store.ts';
 import type { Mirror } from '../../../src/mirror/mirror.ts';
-import type { ItemOutcome, PageWrite } from '../../../src/mirror/page-write.ts';
+import type { ItemOutcome, PageRecord } from '../../../src/mirror/page-record.ts';
 import { countOutcomes } from '../../../src/mirror/classify.ts';
 import type { CollectionName, Scope } from '../../../src/model/collections.ts';
 import { RequestRefused } from '../../../src/model/errors.ts';
@@ -210,12 +211,13 @@ export class MemoryAccount {
     return { items, hasMore: answer.hasMore, nextCursor: answer.nextCursor };
   }
 
-  async #write(write: PageWrite): ReturnType<Mirror['applyPage']> {
+  async #write(write: PageRecord): ReturnType<Mirror['applyPage']> {
     await this.clock.sleep(WRITE_MS);
     const name = write.scope.collection;
     const rows = this.#rowsOf(name);
     const at = new Date(this.clock.now());
-    const outcomes = write.items.map(({ key = '', source }): ItemOutcome => {
+    const items = write.page?.items ?? [];
+    const outcomes = items.map(({ key = '', source }): ItemOutcome => {
       const known = rows.get(key);
       if (known?.source === source) return 'unchanged';
       rows.set(key, { source, changedAt: at });
@@ -223,10 +225,10 @@ export class MemoryAccount {
     });
     const counts = countOutcomes(outcomes);
     const sentAt = new Date(at.getTime() - (this.clock.monotonic() - write.sentAfter));
-    const hashes = write.items.map(({ source }) => source);
+    const hashes = items.map(({ source }) => source);
     const observed = { outcomes, counts, at, sentAt, hashes, missing: [], suspects: [], quarantined: [] };
-    const decision = write.decide(observed);
-    const { memory, fullWalk, fullAt, polledAt } = decision.scope;
+    const decided = decide(write, observed, this.gracePeriodMs);
+    const { memory, fullWalk, fullAt, polledAt } = decided.scope;
     this.#scopes.set(name, {
       ...this.#scopes.get(name),
       lastObs: write.obs,
@@ -235,7 +237,7 @@ export class MemoryAccount {
       ...(fullAt === undefined ? {} : { fullAt }),
       ...(polledAt === undefined ? {} : { polledAt }),
     });
-    return { state: 'applied', outcomes, counts, decision, changed: undefined };
+    return { ...observed, state: 'applied', decided, changed: undefined };
   }
 
   /** What walks ask of stored rows and scopes. */

@@ -121,10 +121,10 @@ describe('a list that is deleted', () => {
       const account = await twoLists({ deletes });
       await deleteAllBut(account, 'lists', lists(1));
       const { lastObs } = await account.storedScope('list_items', '2');
-      const decide = (): never => {
-        throw new Error('there is nothing to decide');
+      const alsoInTransaction = (): never => {
+        throw new Error('there is nothing to store');
       };
-      expect(await account.page('list_items', items(3), { parent: '2', decide })).toEqual({
+      expect(await account.page('list_items', items(3), { parent: '2', alsoInTransaction })).toEqual({
         state: 'parent_deleted',
       });
       expect(await liveItems(account)).toEqual(OF_LIST_1);
@@ -138,10 +138,9 @@ describe('a list that is deleted', () => {
 
   it.each(['soft', 'hard'] as const)('is read from its beginning when it is back (%s)', async (deletes) => {
     const account = await twoLists({ deletes });
-    await account.page('list_items', items(2), {
-      parent: '2',
-      decide: () => ({ scope: { memory: { frontier: 'i1' }, fullAt: new Date(), polledAt: new Date() } }),
-    });
+    await account.page('list_items', items(2), { parent: '2' });
+    const read = { memory: { frontier: 'i1' }, fullAt: new Date(), polledAt: new Date() };
+    await account.note('list_items', read, '2');
     await deleteAllBut(account, 'lists', lists(1));
     await account.age(account.gracePeriodMs);
     await account.observe('lists', lists(1, 2));

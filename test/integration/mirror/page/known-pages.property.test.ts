@@ -83,7 +83,7 @@ class Account {
     const more = proves === undefined ? {} : { proof: proves };
     const result = await account.observe('research_jobs', array, { ...more, items, hashes, sentAgo });
     if (result.state !== 'applied') return result;
-    const { suspectChange } = result.decision;
+    const { suspectChange } = result.decided;
     return {
       outcomes: result.outcomes,
       counts: result.counts,

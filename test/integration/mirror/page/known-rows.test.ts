@@ -9,7 +9,7 @@ import {
   predecessor,
   predecessorQuery,
   unfinishedRows,
-} from '../../../../src/mirror/known-rows.ts';
+} from '../../../../src/mirror/live-rows.ts';
 import { sampleKeys } from '../../../../src/mirror/live-rows.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';

@@ -1,6 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { PageWrite } from '../../../../src/mirror/page-write.ts';
-import { type CollectionChange, NO_WALK_TOTALS, type WalkEnd } from '../../../../src/model/sync-events.ts';
+import { beginFull } from '../../../../src/walk/full.ts';
+import { newMemory } from '../../../../src/walk/memory.ts';
+import {
+  type CollectionChange,
+  NO_TOTALS,
+  NO_WALK_TOTALS,
+  type WalkEnd,
+} from '../../../../src/model/sync-events.ts';
 import { lines } from '../../../support/mirror/lines.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
@@ -74,15 +80,17 @@ it('a new or changed list makes its items due in the same transaction', async ()
 
 describe('the end of a walk', () => {
   it('is a row of sync_log and moves the collection’s freshness with the page', async () => {
-    const decide: PageWrite['decide'] = ({ counts }) => ({
-      scope: { polledAt: AT, lastReadAt: AT, fullWalk: null },
-      walkEnd: walkEnd('research_jobs', {
-        kind: 'full',
-        totals: { ...NO_WALK_TOTALS, pages: 1, items: 2, inserted: counts.inserted, requests: 1 },
+    await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]', {
+      walk: beginFull(newMemory('bigint'), { liveRows: 0, now: AT.getTime() }).walk,
+      startedAt: AT,
+      totals: { ...NO_TOTALS, pages: 1, items: 2, requests: 1 },
+      end: {
+        type: 'end',
+        outcome: 'complete',
+        polledAt: AT,
         collection: { polledAt: AT, state: 'current', failure: null },
-      }),
+      },
     });
-    await account.page('research_jobs', '[{"job_id":1},{"job_id":2}]', { decide });
     const log = `select walk_id, kind, inserted, outcome, list_id from mirror.sync_log ${where}`;
     expect(await lines(account, log)).toEqual(['1 full 2 completed -']);
     const fresh = `select collection, live_rows, deleted_rows, polled_at = '${AT.toISOString()}', state from mirror.freshness ${where}`;

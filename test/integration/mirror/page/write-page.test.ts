@@ -1,3 +1,4 @@
+import { pageRecord } from '../../../support/mirror/page-record.ts';
 import { Db } from '../../../../src/postgres/db.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseWentBack } from '../../../../src/model/errors.ts';
@@ -139,9 +140,8 @@ describe('a page', () => {
       account.page('research_jobs', '[{"job_id":1,"status":"old"},{"job_id":2}]', { obs: 5, after: 0 }),
     ).rejects.toBeInstanceOf(Superseded);
     expect(await jobs(account)).toMatchObject([{ status: 'new' }]);
-    const first = { obs: 1, after: 0, sentAfter: 0, decide: () => ({ scope: {} }) };
     const items = itemsOf('watchlist', '[{"id":"a"}]');
-    const page = { ...first, scope: account.scope('watchlist'), items };
+    const page = pageRecord({ scope: account.scope('watchlist'), obs: 1, after: 0 }, { items });
     // Whoever reads a scope has made its row: where that is missing, the database went back.
     const unknown = account.mirror.applyPage(account.fence, page);
     await expect(unknown).rejects.toBeInstanceOf(DatabaseWentBack);

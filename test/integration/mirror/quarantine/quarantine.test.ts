@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { PageWrite } from '../../../../src/mirror/page-write.ts';
+import { beginFull } from '../../../../src/walk/full.ts';
+import { newMemory } from '../../../../src/walk/memory.ts';
+import type { GivenPage } from '../../../support/mirror/page-record.ts';
 import { quarantinedTexts } from '../../../../src/operate/quarantine.ts';
 import { itemHash, KEPT } from '../../../../src/mirror/quarantine.ts';
 import { lines } from '../../../support/mirror/lines.ts';
@@ -20,6 +22,17 @@ let account: MirroredAccount;
 beforeEach(async () => {
   account = await makeAccount();
 });
+
+/** The last page of a full walk that has seen no other item in quarantine. */
+function wholeWalk(): GivenPage {
+  const now = Date.now();
+  return {
+    walk: beginFull(newMemory('bigint'), { liveRows: 0, now }).walk,
+    startedAt: new Date(now),
+    badItems: new Set(),
+    end: { type: 'end', outcome: 'complete' },
+  };
+}
 
 describe('the quarantine', () => {
   it('has no excluded field, even of items without key', async () => {
@@ -104,21 +117,10 @@ describe('the quarantine of a source that changes', () => {
     expect(await kept(account)).toEqual([]);
   });
 
-  it('learns nothing of places from items that show no neighbours', async () => {
-    await account.page('research_jobs', `[{"job_id":9},${keyless(1)},{"job_id":8}]`, { ...TOP, ...ago(30) });
-    await account.page('research_jobs', '[{"job_id":9},{"job_id":8}]');
-    expect(await kept(account)).toEqual([keyless(1)]);
-  });
-
   it('loses what a complete reading did not see, and keeps what was seen a moment before', async () => {
     await account.page('research_jobs', `[${bad(1)},${keyless(1)}]`, ago(30));
     await account.page('research_jobs', `[${bad(2)},${keyless(2)}]`);
-    await account.page('research_jobs', `[${bad(3)}]`, {
-      decide: ({ sentAt, quarantined }) => ({
-        scope: {},
-        unseen: { seen: quarantined, before: new Date(sentAt.getTime() - 60_000) },
-      }),
-    });
+    await account.page('research_jobs', `[${bad(3)}]`, wholeWalk());
     expect(await kept(account)).toEqual([bad(2), bad(3), keyless(2)]);
   });
 
@@ -138,11 +140,11 @@ describe('the quarantine of a source that changes', () => {
     expect(await quarantinedTexts(account.database.db, itemHash(many.at(-1) ?? ''))).toEqual([null]);
     // The first 30 are gone, and there is room for the last ones.
     const left = `[${many.slice(30).join()}]`;
-    const decide: PageWrite['decide'] = ({ quarantined }) => ({
-      scope: {},
-      unseen: { seen: quarantined, before: new Date(Date.now() + 1) },
-    });
-    await account.page('research_jobs', left, { decide });
+    await account.query(
+      `update mirror.quarantine set last_seen_at = now() - interval '59 minutes'
+       where _user_id = ${account.fence.userId}`,
+    );
+    await account.page('research_jobs', left, wholeWalk());
     expect(await quality()).toEqual(['990 20']);
     await account.page('research_jobs', left);
     expect(await quality()).toEqual(['990 0']);

@@ -37,9 +37,8 @@ const BAD = ',{"list_id":2,"n":1e999999}';
 
 /** Reads the lists at `at`: `1`, and what else is given. The items of all are whole. */
 async function read(of: MirroredAccount, more = '', at = AT): Promise<void> {
-  await of.page('lists', `[{"list_id":1}${more}]`, {
-    decide: () => ({ scope: { fullAt: new Date(at), lastReadAt: new Date(at) } }),
-  });
+  await of.page('lists', `[{"list_id":1}${more}]`);
+  await of.note('lists', { fullAt: new Date(at), lastReadAt: new Date(at) });
   await of.query(
     `update mirror.quarantine set last_seen_at = '${new Date(AT).toISOString()}' where _user_id = ${of.fence.userId}`,
   );
@@ -56,8 +55,10 @@ describe('as of when a collection with parents is whole', () => {
     await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
     const day = (of: number): Date => new Date(Date.UTC(2026, 0, of));
     const complete = async () => (await least()).complete;
-    const readItems = (parent: string, of: number) =>
-      account.page('list_items', '[]', { parent, decide: () => ({ scope: { completeAsOf: day(of) } }) });
+    const readItems = async (parent: string, of: number): Promise<void> => {
+      await account.page('list_items', '[]', { parent });
+      await account.note('list_items', { completeAsOf: day(of) }, parent);
+    };
     await readItems('1', 2);
     await readItems('2', 1);
     expect(await complete()).toEqual({ least: day(1), lacking: true });
@@ -109,7 +110,8 @@ describe('while parents are in quarantine, it', () => {
     expect(await least()).toMatchObject(ABSENT);
     // Other walks of the account show nothing about its parents, nor does a poll of them.
     await set(account, `full_at = '2026-03-02Z'`, `parent = '1'`);
-    await account.page('watchlist', '[]', { decide: () => ({ scope: { fullAt: new Date(AT + 9 * HOUR) } }) });
+    await account.page('watchlist', '[]');
+    await account.note('watchlist', { fullAt: new Date(AT + 9 * HOUR) });
     await set(account, `last_read_at = '2026-03-02Z'`, `collection = 'lists'`);
     expect(await least()).toMatchObject(ABSENT);
     await set(account, `full_at = '${new Date(AT + HOUR + 1).toISOString()}'`, `collection = 'lists'`);

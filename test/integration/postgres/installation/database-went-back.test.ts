@@ -4,7 +4,7 @@ import { fenced } from '../../../../src/postgres/fenced.ts';
 import { Superseded } from '../../../../src/mirror/scope-store.ts';
 import { NO_SUSPECTS } from '../../../../src/model/absence.ts';
 import { DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../../../../src/model/errors.ts';
-import { NO_TOTALS } from '../../../../src/sync/walk-result.ts';
+import { NO_TOTALS } from '../../../../src/model/sync-events.ts';
 import { openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { jobs, proveAbsent } from '../../../support/mirror/deleting.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';

@@ -1,12 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  placesOn,
-  planQuarantine,
-  type QuarantinedRow,
-  type SeenItem,
-  STAMP_EVERY_MS,
-} from './page-write.ts';
+import { STAMP_EVERY_MS } from './page-record.ts';
+import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem } from './quarantine.ts';
 
 const GRACE_PERIOD = 60_000;
 

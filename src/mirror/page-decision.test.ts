@@ -1,12 +1,15 @@
+import { NO_SUSPECTS } from '../model/absence.ts';
+import type { WholeReading } from '../walk/whole-reading.ts';
 import { describe, expect, it } from 'vitest';
-import type { ItemOutcome, ObservedPage } from '../mirror/page-write.ts';
+import { addTotals, NO_TOTALS } from '../model/sync-events.ts';
+import { NO_PAGE } from '../walk/take-page.ts';
+import type { ItemOutcome, ObservedPage, PageRecord } from './page-record.ts';
 import type { Item } from '../model/page.ts';
 import { beginFull } from '../walk/full.ts';
 import { beginPoll } from '../walk/poll.ts';
 import { newMemory } from '../walk/memory.ts';
-import { countOutcomes } from '../mirror/classify.ts';
-import { decide, type PageStep } from './page-decision.ts';
-import { addTotals, NO_TOTALS } from './walk-result.ts';
+import { countOutcomes } from './classify.ts';
+import { decide } from './page-decision.ts';
 
 const memory = newMemory('bigint');
 const began = Date.UTC(2026, 0, 1);
@@ -16,22 +19,25 @@ const items: readonly Item[] = ['3', '2', '1'].map((key) => ({
   key,
   problem: undefined,
 }));
-const taken: PageStep = {
+const record: PageRecord = {
   scope: { userId: '1', collection: 'research_jobs', parent: '' },
+  obs: 1,
+  after: 0,
+  page: { items, hasMore: true, nextCursor: undefined },
+  sentAfter: 0,
+  taken: { proof: null, contradiction: false, place: { after: '4', ends: false } },
+  walk: beginFull(memory, { liveRows: 3, now: began }).walk,
+  memory: { before: memory, after: memory },
+  end: undefined,
   startedAt: new Date(began),
   firstSentAt: new Date(began + 5),
   totals: NO_TOTALS,
-  before: memory,
-  walk: beginFull(memory, { liveRows: 3, now: began }).walk,
-  memory,
-  obs: 1,
-  items,
-  sentAfter: 0,
-  end: undefined,
-  page: { proof: null, contradiction: false, place: { after: '4', ends: false } },
-  gracePeriodMs: 60_000,
+  polledAt: undefined,
   lastReadAt: new Date(began - 60_000),
   early: false,
+  whole: undefined,
+  badItems: undefined,
+  alsoInTransaction: async () => {},
 };
 
 function observed(...outcomes: ItemOutcome[]): ObservedPage {
@@ -54,24 +60,25 @@ const FAILED = { type: 'end', outcome: 'failed' } as const;
 const POLL = beginPoll(memory, { overlapKey: null, now: began }).walk;
 const at = (ms: number): Date => new Date(began + ms);
 
-function decided(step: Partial<PageStep> = {}, view = SAME, whole: Parameters<typeof decide>[2] = null) {
-  return decide({ ...taken, ...step }, view, whole);
+function decided(more: Partial<PageRecord> = {}, view = SAME) {
+  return decide({ ...record, ...more }, view, 60_000);
 }
 
 describe('what is stored with a page', () => {
   it('is its checkpoint alone where nothing was new', () => {
-    const { decision } = decided();
-    expect([Object.keys(decision), Object.keys(decision.scope)]).toEqual([['scope'], ['fullWalk']]);
+    const { scope, suspectChange, unseen, walkEnd } = decided();
+    const rest = [suspectChange, unseen, walkEnd];
+    expect([Object.keys(scope), ...rest]).toEqual([['fullWalk'], NO_SUSPECTS, undefined, undefined]);
   });
 
   it('is the scope’s memory too where rows came', () => {
-    const { decision, memory: after } = decided({}, observed('inserted', 'quarantined', 'unchanged'));
-    expect(decision.scope.memory).toBe(after);
-    expect(after.rows).toBe(1);
+    const { scope, memory: after } = decided({}, observed('inserted', 'quarantined', 'unchanged'));
+    expect(scope.memory).toBe(after);
+    expect(after?.rows).toBe(1);
   });
 
   it('is no freshness where the walk failed: what it read stays, and its failure is told', () => {
-    const { decision } = decided({ end: { ...FAILED, reason: 'page 2 was refused' } });
+    const decision = decided({ end: { ...FAILED, reason: 'page 2 was refused' } });
     const failure = { message: '1/research_jobs: page 2 was refused', at: at(10) };
     expect(decision.scope).toEqual({ fullWalk: null, failure });
     expect(decision.walkEnd).toMatchObject({ outcome: 'failed', collection: { state: 'failing' } });
@@ -79,7 +86,7 @@ describe('what is stored with a page', () => {
   });
 
   it('is as of the walk’s beginning where it read everything, and polled as of what its end made true', () => {
-    expect(decided({ end: COMPLETE, polledAt: at(1) }).decision.scope).toEqual({
+    expect(decided({ end: { ...COMPLETE, polledAt: at(1) } }).scope).toEqual({
       fullWalk: null,
       lastReadAt: at(0),
       clearDueUntil: at(5),
@@ -89,7 +96,7 @@ describe('what is stored with a page', () => {
     });
   });
 
-  it.each<[true | undefined, Partial<PageStep>, ItemOutcome?]>([
+  it.each<[true | undefined, Partial<PageRecord>, ItemOutcome?]>([
     [true, {}],
     [undefined, { early: false }],
     [undefined, {}, 'updated'],
@@ -99,29 +106,29 @@ describe('what is stored with a page', () => {
     [undefined, { end: FAILED }],
   ])('has no row in the log (%s) of an early poll that found nothing: %j %s', (unlogged, step, last) => {
     const view = observed('unchanged', last ?? 'unchanged');
-    expect(decided({ end: REACHED, early: true, ...step }, view).decision.walkEnd?.unlogged).toBe(unlogged);
+    expect(decided({ end: REACHED, early: true, ...step }, view).walkEnd?.unlogged).toBe(unlogged);
   });
 
-  it.each<[number, number, PageStep['walk']?]>([
+  it.each<[number, number, PageRecord['walk']?]>([
     [7, 7],
     [-7, 0],
     [600_000, 0],
     [7, 0, POLL],
   ])(
     'keeps when a poll during a full walk began (%i), unless that lies ahead: %i',
-    (last, kept, walk = taken.walk) => {
-      const { decision } = decided({ walk, end: COMPLETE, lastReadAt: at(last) });
+    (last, kept, walk = record.walk) => {
+      const decision = decided({ walk, end: COMPLETE, lastReadAt: at(last) });
       expect(decision.scope.lastReadAt).toEqual(at(kept));
     },
   );
 
   it('leaves due what came due after the beginning of a walk that went on', () => {
-    expect(decided({ end: REACHED, startedAt: at(3) }).decision.scope.clearDueUntil).toEqual(at(0));
+    expect(decided({ end: REACHED, startedAt: at(3) }).scope.clearDueUntil).toEqual(at(0));
   });
 
   it('leaves due what came due after the first request, where the walk’s beginning is dated by a clock that is ahead', () => {
-    const walk = { ...taken.walk, began: began + 600_000 };
-    const { decision } = decided({ walk, end: COMPLETE, startedAt: at(600_000) });
+    const walk = { ...record.walk, began: began + 600_000 };
+    const decision = decided({ walk, end: COMPLETE, startedAt: at(600_000) });
     expect(decision.scope.clearDueUntil).toEqual(at(5));
     // Nor is an item in quarantine gone that others saw since.
     expect(decision.unseen?.before.getTime()).toBeLessThan(began + 5);
@@ -142,7 +149,7 @@ describe('what is stored with a page', () => {
     'moves what polls answer for only where all rows seen are believed: %s: %s',
     (_, moved, unbelieved, view) => {
       const collection = { polledAt: at(1), state: 'current', failure: null } as const;
-      const { decision } = decided({ end: COMPLETE, polledAt: at(1), collection, unbelieved }, view);
+      const decision = decided({ end: { ...COMPLETE, polledAt: at(1), collection, unbelieved } }, view);
       expect(decision.walkEnd?.collection).toMatchObject({ state: 'current', failure: null });
       expect(decision.scope.lastReadAt).toBeDefined();
       const collectionToo = 'polledAt' in (decision.walkEnd?.collection ?? {});
@@ -152,7 +159,7 @@ describe('what is stored with a page', () => {
 });
 
 describe('what a page says of absence', () => {
-  const page = {
+  const taken = {
     proof: { kind: 'snapshot' },
     contradiction: false,
     place: { after: null, ends: true },
@@ -165,13 +172,13 @@ describe('what a page says of absence', () => {
     [59_999, true],
     [60_000, false],
   ])('overlooks what it lacks and what came %i ms ago, too lately to be doubted: %s', (ago, overlooks) => {
-    expect(decided({ page }, { ...SAME, missing: [missing(began - ago)] }).overlooks).toBe(overlooks);
+    expect(decided({ taken }, { ...SAME, missing: [missing(began - ago)] }).overlooks).toBe(overlooks);
   });
 
   it('is withdrawn for a row that is there, an item in quarantine too', () => {
     const suspects = [{ ...suspect(3_600_000, '2'), proven: true }];
     const view = { ...observed('unchanged', 'quarantined', 'unchanged'), suspects };
-    expect(decided({ page }, view).decision.suspectChange?.withdraw).toEqual(['2']);
+    expect(decided({ taken }, view).suspectChange.withdraw).toEqual(['2']);
   });
 
   it.each<[string, Date | undefined, ObservedPage]>([
@@ -183,43 +190,44 @@ describe('what a page says of absence', () => {
     ['not one that is suspected', undefined, { ...SAME, suspects: [suspect(1)] }],
     ['one that was suspected', at(-60_000), { ...SAME, suspects: [suspect(1, '3')] }],
   ])('completes the scope in one answer, once that is proven its own, with %s', (_, asOf, view) => {
-    expect(decided({ page, end: COMPLETE }, view).completeAsOf).toEqual(asOf);
+    expect(decided({ taken, end: COMPLETE }, view).completeAsOf).toEqual(asOf);
   });
 
   it('is what two whole walks tell, where that is remembered: the last one, or that there was none', () => {
     const whole = { digest: 'd', began, ended: began + 10 };
-    const remembered = { before: { ...memory, whole }, memory: { ...memory, whole } };
-    expect(decided({ end: COMPLETE }, SAME, whole).decision.scope.memory).toMatchObject({ whole });
+    const remembered = { memory: { before: { ...memory, whole }, after: { ...memory, whole } } };
+    const reading = { note: () => {}, walk: () => whole } as unknown as WholeReading;
+    expect(decided({ end: COMPLETE, whole: reading }).scope.memory).toMatchObject({ whole });
     const lost = decided({ end: COMPLETE, ...remembered });
-    expect(lost.decision.scope.memory).toMatchObject({ whole: null });
-    expect(decided(remembered).memory.whole).toEqual(whole);
+    expect(lost.scope.memory).toMatchObject({ whole: null });
+    expect(decided(remembered).memory?.whole).toEqual(whole);
   });
 
   it('says of a deferred row neither that it is known nor that it changed', () => {
-    const { decision, memory: after } = decided({}, observed('unchanged', 'deferred', 'unchanged'));
-    expect(decision.suspectChange?.add).toEqual([{ key: '2', kind: 'returned' }]);
+    const { suspectChange, memory: after } = decided({}, observed('unchanged', 'deferred', 'unchanged'));
+    expect(suspectChange.add).toEqual([{ key: '2', kind: 'returned' }]);
     expect(after).toBe(memory);
   });
 });
 
 describe('what a complete reading says of items in quarantine', () => {
   const seen = { ...observed('unchanged', 'quarantined', 'unchanged'), quarantined: ['b'] };
-  const unseen = (step: Partial<PageStep>, known?: readonly string[]) => {
+  const unseen = (step: Partial<PageRecord>, known?: readonly string[]) => {
     const badItems = known && new Set(known);
-    return decide({ ...taken, end: COMPLETE, ...step }, seen, null, badItems).decision.unseen;
+    return decided({ end: COMPLETE, badItems, ...step }, seen).unseen;
   };
 
   it('is that items are gone that it did not see, and that nobody saw within the grace period before it began', () => {
     expect(unseen({}, ['a', 'b'])).toEqual({ seen: ['a', 'b'], before: at(5 - 60_000) });
-    const whole = { ...taken.page, proof: null, contradiction: false, place: { after: null, ends: true } };
-    expect(unseen({ page: whole }, ['a', 'b'])).toEqual({ seen: ['b'], before: at(-60_000) });
+    const whole = { ...NO_PAGE, place: { after: null, ends: true } };
+    expect(unseen({ taken: whole }, ['a', 'b'])).toEqual({ seen: ['b'], before: at(-60_000) });
   });
 
   it('is, of a walk that was continued, an hour less: seen items are stamped once an hour', () => {
     expect(unseen({})).toEqual({ seen: ['b'], before: at(5 - 60_000 - 3_600_000) });
   });
 
-  it.each<[string, Partial<PageStep>]>([
+  it.each<[string, Partial<PageRecord>]>([
     ['before its end', { end: undefined }],
     ['where it failed', { end: FAILED }],
     ['from a list that is gone', { end: { ...COMPLETE, status: 404 } }],

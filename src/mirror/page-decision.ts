@@ -1,0 +1,257 @@
+import { NO_SUSPECTS, type SuspectChange } from '../model/absence.ts';
+import { type Scope, scopeName } from '../model/collections.ts';
+import {
+  addTotals,
+  type CollectionChange,
+  type ReadTotals,
+  totalsOf,
+  type WalkEnd,
+} from '../model/sync-events.ts';
+import { checkpoint } from '../walk/checkpoint.ts';
+import { isWorthStoring, noteWritten } from '../walk/memory.ts';
+import type { WrittenRow } from '../walk/order.ts';
+import { judgePage } from '../walk/proof.ts';
+import type { End, Walk } from '../walk/walk.ts';
+import {
+  type AtEnd,
+  type Decided,
+  type ObservedPage,
+  type PageRecord,
+  type ScopeChange,
+  STAMP_EVERY_MS,
+  type Unseen,
+} from './page-record.ts';
+
+/**
+ * What is stored with a page, by what it was to the mirror. It writes nothing; it may be called again for the same
+ * page, with the same result.
+ * @param gracePeriodMs least time between two proofs
+ */
+export function decide(record: PageRecord, observed: ObservedPage, gracePeriodMs: number): Decided {
+  const { walk, page, memory: of } = record;
+  if (page !== undefined) {
+    record.whole?.note(page, observed.hashes, (index) => observed.outcomes[index] === 'duplicate');
+  }
+  const suspectChange = suspectsIn(record, observed, gracePeriodMs);
+  const isBelieved = allBelieved(record, observed, suspectChange);
+  const end = record.end === undefined || isBelieved ? record.end : withoutPoll(record.end);
+  const whole = wholeWalk(record, observed);
+  let memory = of?.before;
+  if (of !== undefined) {
+    const noted = noteWritten(of.after, writtenRows(record, observed));
+    const wholeEnds = walk.kind === 'full' && end?.outcome === 'complete';
+    const left = !wholeEnds || noted.whole === whole ? noted : { ...noted, whole };
+    if (isWorthStoring(of.before, left)) memory = left;
+  }
+  const scope: ScopeChange = {
+    ...(memory === of?.before ? {} : { memory }),
+    // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
+    ...(walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(walk) : null } : {}),
+    ...(end === undefined ? {} : readUpTo(record, end, observed)),
+  };
+  const known = new Set([...observed.suspects, ...suspectChange.add].map(({ key }) => key));
+  return {
+    scope,
+    suspectChange,
+    unseen: unseenBy(record, observed, gracePeriodMs),
+    walkEnd: end && walkEnd(record, end, observed),
+    memory,
+    whole,
+    completeAsOf: completeFrom(record, observed, suspectChange, gracePeriodMs),
+    overlooks: observed.missing.some(({ key }) => !known.has(key)),
+  };
+}
+
+/** What the whole walk saw that ends with the page. The whole scope in one answer needs no second walk like it. */
+function wholeWalk({ end, taken, whole, firstSentAt }: PageRecord, { at, sentAt }: ObservedPage) {
+  const judges = end?.outcome === 'complete' && taken.proof?.kind !== 'snapshot';
+  return (judges ? whole?.walk(firstSentAt ?? sentAt, at) : undefined) ?? null;
+}
+
+function suspectsIn(
+  { page, taken, walk }: PageRecord,
+  observed: ObservedPage,
+  gracePeriodMs: number,
+): SuspectChange {
+  if (page === undefined || walk.kind === 'single') return NO_SUSPECTS;
+  const keyed = page.items.flatMap(({ key }, index) =>
+    key === undefined ? [] : [{ key, outcome: observed.outcomes[index] }],
+  );
+  return judgePage({
+    proof: taken.proof,
+    contradiction: taken.contradiction,
+    sentAt: observed.sentAt.getTime(),
+    served: page.served,
+    seen: keyed.map(({ key }) => key),
+    deferred: keyed.filter(({ outcome }) => outcome === 'deferred').map(({ key }) => key),
+    missing: observed.missing,
+    suspects: observed.suspects,
+    gracePeriodMs,
+  });
+}
+
+/** Whether the mirror has every row as the walk saw it: no row waits for a second sighting. */
+function allBelieved({ end }: PageRecord, { outcomes }: ObservedPage, { withdraw }: SuspectChange): boolean {
+  return !outcomes.includes('deferred') && (end?.unbelieved ?? []).every((key) => withdraw.includes(key));
+}
+
+/** The end without its `polledAt`: the next poll after the second sighting moves that. */
+function withoutPoll(end: End & AtEnd): End & AtEnd {
+  return { ...end, polledAt: undefined, collection: end.collection && withoutPolledAt(end.collection) };
+}
+
+/** The change of `freshness` while a row is not believed: `polled_at` stays as it is. */
+function withoutPolledAt(change: CollectionChange): CollectionChange {
+  const { polledAt: _, ...rest } = change;
+  return rest;
+}
+
+/**
+ * One answer that is the whole scope, and lacks no row, makes everything mirrored as of then, less the grace period,
+ * by which a replica may lag. Other walks know it only after their second proofs. A later proof must show that the
+ * answer was the account's own.
+ */
+function completeFrom(
+  { taken, end, startedAt, walk }: PageRecord,
+  { suspects, missing, outcomes, sentAt }: ObservedPage,
+  { add, withdraw }: SuspectChange,
+  gracePeriodMs: number,
+): Date | undefined {
+  const whole = (walk.kind === 'single' || taken.proof?.kind === 'snapshot') && end?.outcome === 'complete';
+  if (!whole || add.length > 0 || missing.length > 0 || outcomes.includes('deferred')) return undefined;
+  const withdrawn = new Set(withdraw);
+  if (suspects.some(({ key }) => !withdrawn.has(key))) return undefined;
+  return new Date(Math.max(sentAt.getTime(), startedAt.getTime() - walk.agedMs) - gracePeriodMs);
+}
+
+/**
+ * What a complete reading says of items in quarantine that it did not see: they are gone, unless they were seen too
+ * shortly before it. A walk that was resumed in another process knows only when they were seen.
+ */
+function unseenBy(
+  { taken, end, walk, startedAt, firstSentAt, badItems }: PageRecord,
+  { sentAt, quarantined }: ObservedPage,
+  gracePeriodMs: number,
+): Unseen | undefined {
+  // An end with a status came without a page.
+  if (end?.outcome !== 'complete' || end.status !== undefined) return undefined;
+  const graceBefore = (moment: Date): Date => new Date(moment.getTime() - gracePeriodMs);
+  const whole = taken.place.after === null && taken.place.ends;
+  if (whole) return { seen: quarantined, before: graceBefore(sentAt) };
+  if (walk.kind !== 'full') return undefined;
+  const began = surelyBegan(walk, startedAt, firstSentAt ?? sentAt);
+  if (badItems !== undefined)
+    return { seen: [...badItems.union(new Set(quarantined))], before: graceBefore(began) };
+  return { seen: quarantined, before: new Date(graceBefore(began).getTime() - STAMP_EVERY_MS) };
+}
+
+/** How the end of a walk changes its scope; a failure is stored with its message. */
+function readUpTo(record: PageRecord, end: End & AtEnd, { at, sentAt }: ObservedPage): ScopeChange {
+  const { walk, startedAt, firstSentAt } = record;
+  if (end.outcome === 'failed') return { failure: { message: failureOf(record, end), at } };
+  // A confirming walk reads suspects: it says nothing of new rows.
+  if (end.outcome === 'full-needed' || (walk.kind === 'confirm' && end.outcome !== 'complete')) return {};
+  const began = new Date(walk.began);
+  const isWhole = end.outcome === 'complete' || walk.kind === 'full';
+  return {
+    lastReadAt: latestReading(record, at),
+    // Scopes come due by the database's clock. An object is never due in between.
+    ...(walk.kind === 'single' ? {} : { clearDueUntil: surelyBegan(walk, startedAt, firstSentAt ?? sentAt) }),
+    failure: null,
+    ...(end.polledAt === undefined ? {} : { polledAt: end.polledAt }),
+    ...(isWhole ? { fullAt: began } : {}),
+  };
+}
+
+/**
+ * Polls began while a full walk went on: its end does not take that back, or the time since then would be counted
+ * twice. A moment that lies ahead counts for nothing: the clock went back.
+ */
+function latestReading({ walk, lastReadAt }: PageRecord, at: Date): Date {
+  const began = new Date(walk.began);
+  const isLater = lastReadAt !== undefined && lastReadAt > began && lastReadAt <= at;
+  return walk.kind === 'full' && isLater ? lastReadAt : began;
+}
+
+const OUTCOMES = {
+  complete: 'completed',
+  reached: 'completed',
+  'full-needed': 'full-needed',
+  failed: 'failed',
+};
+
+function walkEnd(record: PageRecord, end: End & AtEnd, observed: ObservedPage): WalkEnd {
+  const { scope, startedAt, walk, totals } = record;
+  // It is not known yet whether a refused list is gone (read-lists.ts).
+  const unknown = scope.parent !== '' && (end.status === 404 || end.status === 410);
+  const error = end.outcome === 'failed' && !unknown ? failureOf(record, end) : undefined;
+  const collection = error === undefined ? end.collection : failing(scope, error, observed.at);
+  const all = addTotals(totals, totalsOf(observed.counts));
+  return {
+    scope,
+    kind: walk.kind,
+    startedAt,
+    outcome: unknown ? 'not-found' : OUTCOMES[end.outcome],
+    totals: all,
+    ...(record.early && isUneventful(end, all) ? { unlogged: true } : {}),
+    ...(error === undefined ? {} : { error }),
+    ...(collection === undefined || Object.keys(collection).length === 0 ? {} : { collection }),
+  };
+}
+
+/** It went well, and nothing was written. */
+function isUneventful({ outcome }: End, totals: ReadTotals): boolean {
+  const { inserted, updated, quarantined, rateLimited } = totals;
+  const well = outcome === 'reached' || outcome === 'complete';
+  return well && inserted + updated + quarantined + rateLimited === 0;
+}
+
+/** The failure of a collection whose walk failed; one list among many says nothing of its collection. */
+export function failing(scope: Scope, message: string, at: Date): CollectionChange | undefined {
+  return scope.parent === '' ? { state: 'failing', failure: { message, at } } : undefined;
+}
+
+function failureOf({ scope }: PageRecord, end: End): string {
+  return `${scopeName(scope)}: ${end.reason ?? 'the walk failed'}`;
+}
+
+/** The page's rows that the mirror has now as the page has them, in the page's order. */
+function writtenRows({ page }: PageRecord, { outcomes }: ObservedPage): WrittenRow[] {
+  return (page?.items ?? []).flatMap((item, index) => {
+    const outcome = outcomes[index];
+    const mirrored =
+      outcome !== undefined && outcome !== 'quarantined' && outcome !== 'duplicate' && outcome !== 'deferred';
+    if (item.key === undefined || !mirrored) return [];
+    const known = outcome !== 'inserted' && outcome !== 'undeleted';
+    return [{ key: item.key, known, changed: outcome !== 'unchanged' }];
+  });
+}
+
+/**
+ * When a walk began: what it reads counts as of then. A resumed walk keeps its first beginning, however long this run
+ * waited for its first slot. An answer from a cache counts as of when the cache got it.
+ * @param startedAt when this run of the walk began
+ * @param firstSentAt when its first request was sent, less the answer's age; too early by at most the way of an
+ *   answer. Both are never late, so the later one is nearer
+ */
+export function walkBegan(
+  { began, agedMs }: Pick<Walk, 'began' | 'agedMs'>,
+  startedAt: Date,
+  firstSentAt: Date,
+): Date {
+  const started = startedAt.getTime();
+  if (began !== started) return new Date(Math.min(began, started) - agedMs);
+  return new Date(Math.max(started - agedMs, firstSentAt.getTime()));
+}
+
+/**
+ * A moment that is surely not after the walk's beginning, even if this process takes the database's clock to be later
+ * than it is: the database itself dates the first request. What was noted before this moment may be cleared by the
+ * walk.
+ * @param startedAt and
+ * @param firstSentAt as in `walkBegan`
+ */
+export function surelyBegan(walk: Pick<Walk, 'began' | 'agedMs'>, startedAt: Date, firstSentAt: Date): Date {
+  const began = walkBegan(walk, startedAt, firstSentAt);
+  return began < firstSentAt ? began : firstSentAt;
+}
