@@ -22,10 +22,10 @@ import { mayBeItems } from './write-carefully.ts';
 import { NewFields } from './write-changed.ts';
 import { type PageBefore, readBefore, writePage } from './write-page.ts';
 
-/** New fields, columns changed by others, and refused values each cost one more attempt; more is a defect. */
+/** Attempts to write a page: new fields, columns changed by others and refused values cost one each. */
 const MAX_ATTEMPTS = 8;
 
-/** A registered column is gone or has another type: somebody changed the table by hand. */
+/** SQL states if a registered column is gone or has another type: the table was changed by hand. */
 const TABLE_CHANGED = /^(42703|42804|42846)$/;
 
 export interface MirrorOptions {
@@ -34,28 +34,28 @@ export interface MirrorOptions {
   readonly ignoreFields: Readonly<Record<CollectionName, readonly string[]>>;
   /** `MIRROR_EXCLUDE_FIELDS`: never stored. */
   readonly excludeFields: PrivacySettings['excludeFields'];
-  /** `MIRROR_HASH_FIELDS`: items come with their hashes. */
+  /** `MIRROR_HASH_FIELDS`: items have hashes of them instead. */
   readonly hashFields?: PrivacySettings['hashFields'];
   readonly hashKey?: PrivacySettings['hashKey'];
-  /** `MIRROR_SETTLE`, milliseconds: least time between two observations that contradict a third. */
+  /** `MIRROR_SETTLE`, ms: least time between two observations that contradict a third. */
   readonly gracePeriodMs: number;
   /** `MIRROR_DELETES`. */
   readonly deletes: 'soft' | 'hard';
   /** `MIRROR_HISTORY`: superseded versions are kept. */
   readonly history: boolean;
-  /** The one by which requests are dated (`PageRecord.sentAfter`). */
+  /** The clock of `PageRecord.sentAfter`. */
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** What is stored without a page. */
+/** What the end of a walk stores without a page. */
 interface WalkStop {
   readonly scope: ScopeChange;
   readonly walkEnd?: WalkEnd;
-  /** Changes of the collection's freshness, besides those of `walkEnd`. */
+  /** Changes of the collection's freshness, in addition to those of `walkEnd`. */
   readonly collection?: CollectionChange;
 }
 
-/** What counts as content of a collection's items, and what is left of stored ones. */
+/** What counts as content of a collection's items, and what remains of stored ones. */
 export function ruleOf(
   name: CollectionName,
   options: Pick<MirrorOptions, 'ignoreFields' | 'excludeFields' | 'hashFields' | 'hashKey'>,
@@ -91,9 +91,9 @@ export class Mirror {
   }
 
   /**
-   * Writes a page in one fenced transaction (invariant 1). An unchanged page writes its scope's row alone.
-   * @throws Superseded when a later observation of the scope is committed (or the scope is unknown), DatabaseWentBack
-   *   when an earlier one is: nothing is written; what `fenced` throws
+   * Writes a page in one fenced transaction (invariant 1). An unchanged page writes only its scope's row.
+   * @throws Superseded if a later observation of the scope is committed, DatabaseWentBack if an earlier one is:
+   *   nothing is written; errors of `fenced`
    */
   async applyPage(fence: Fence, record: PageRecord): Promise<PageResult> {
     const found = this.#tables.get(record.scope.collection);
@@ -132,8 +132,8 @@ export class Mirror {
   }
 
   /**
-   * Changes the scope's suspected deletions by what two whole walks saw alike (docs/design/deletions.md, "P2").
-   * @param obs number of the last committed observation, on which it rests
+   * Changes the scope's suspected deletions after a whole walk (docs/design/deletions.md, "P2").
+   * @param obs number of the last committed observation, on which the change rests
    * @throws Superseded, DatabaseWentBack: nothing is written
    */
   recordSuspects(fence: Fence, scope: Scope, change: SuspectChange, obs: number): Promise<void> {
@@ -141,10 +141,10 @@ export class Mirror {
   }
 
   /**
-   * Deletes the scope's proven suspects, unless the brake blocks that. `data_quality` shows what is blocked, and what
-   * is still suspected. A list is deleted with its items, in one transaction unless it has very many.
+   * Deletes the scope's proven suspects unless the brake blocks that. `data_quality` shows what is blocked and what is
+   * still suspected. A list is deleted with its items, in one transaction unless it has very many.
    * @param options.accept who lifts the brake
-   * @param options.obs number of the scope's last observation that is committed, as its reader knows it
+   * @param options.obs number of the scope's last committed observation as its reader knows it
    * @throws Superseded, DatabaseWentBack: nothing more is deleted
    */
   applyDeletions(
@@ -156,9 +156,8 @@ export class Mirror {
   }
 
   /**
-   * Stores the end of a walk that has no further page: a failure, a stop, an end without answer.
-   * @param obs number of the scope's last observation that is committed, as its reader knows it; undefined: it rests
-   *   on none
+   * Stores the end of a walk without a page: a failure, a stop, an end without an answer.
+   * @param obs number of the scope's last committed observation as its reader knows it; undefined: it rests on none
    * @throws Superseded, DatabaseWentBack: nothing is stored
    */
   endWalk(fence: Fence, scope: Scope, stop: WalkStop, obs: number | undefined): Promise<void> {
@@ -171,8 +170,8 @@ export class Mirror {
   }
 
   /**
-   * Adds columns that fields still wait for. Fills one batch of a column that was added after its field had been
-   * stored, from `_raw`: no history, no `_changed_at`, no `_change_id`. Call it when the account is idle.
+   * Adds columns that fields still wait for, and fills one batch of a late column from `_raw`: without history,
+   * `_changed_at` or `_change_id`. Called while the account is idle.
    * @returns true while there is more to fill
    */
   async backfill(fence: Fence): Promise<boolean> {

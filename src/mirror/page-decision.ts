@@ -23,9 +23,8 @@ import {
 } from './page-record.ts';
 
 /**
- * What is stored with a page, by what it was to the mirror. It writes nothing; it may be called again for the same
- * page, with the same result.
- * @param gracePeriodMs least time between two proofs
+ * Decides what is stored with a page. It does no I/O, and a repeated call for the same page gives the same result.
+ * @param gracePeriodMs `MIRROR_SETTLE`: least time between two proofs
  */
 export function decide(record: PageRecord, observed: ObservedPage, gracePeriodMs: number): Decided {
   const { walk, page, memory: of } = record;
@@ -45,7 +44,7 @@ export function decide(record: PageRecord, observed: ObservedPage, gracePeriodMs
   }
   const scope: ScopeChange = {
     ...(memory === of?.before ? {} : { memory }),
-    // A poll's progress is in the memory (its open part), and an interrupted refresh is simply due again.
+    // A poll's progress is in the memory (its open part); an interrupted refresh is due again.
     ...(walk.kind === 'full' ? { fullWalk: end === undefined ? checkpoint(walk) : null } : {}),
     ...(end === undefined ? {} : readUpTo(record, end, observed)),
   };
@@ -62,7 +61,7 @@ export function decide(record: PageRecord, observed: ObservedPage, gracePeriodMs
   };
 }
 
-/** What the whole walk saw that ends with the page. The whole scope in one answer needs no second walk like it. */
+/** The whole walk that ends with the page. A snapshot needs no second walk. */
 function wholeWalk({ end, taken, whole, firstSentAt }: PageRecord, { at, sentAt }: ObservedPage) {
   const judges = end?.outcome === 'complete' && taken.proof?.kind !== 'snapshot';
   return (judges ? whole?.walk(firstSentAt ?? sentAt, at) : undefined) ?? null;
@@ -90,26 +89,26 @@ function suspectsIn(
   });
 }
 
-/** Whether the mirror has every row as the walk saw it: no row waits for a second sighting. */
+/** Whether the mirror has every row as the walk saw it, with none waiting for a second sighting. */
 function allBelieved({ end }: PageRecord, { outcomes }: ObservedPage, { withdraw }: SuspectChange): boolean {
   return !outcomes.includes('deferred') && (end?.unbelieved ?? []).every((key) => withdraw.includes(key));
 }
 
-/** The end without its `polledAt`: the next poll after the second sighting moves that. */
+/** The end without its `polledAt`: the next poll after the second sighting moves it. */
 function withoutPoll(end: End & AtEnd): End & AtEnd {
   return { ...end, polledAt: undefined, collection: end.collection && withoutPolledAt(end.collection) };
 }
 
-/** The change of `freshness` while a row is not believed: `polled_at` stays as it is. */
+/** The change of `freshness` without `polled_at`, while a row is not believed. */
 function withoutPolledAt(change: CollectionChange): CollectionChange {
   const { polledAt: _, ...rest } = change;
   return rest;
 }
 
 /**
- * One answer that is the whole scope, and lacks no row, makes everything mirrored as of then, less the grace period,
- * by which a replica may lag. Other walks know it only after their second proofs. A later proof must show that the
- * answer was the account's own.
+ * One answer that is the whole scope and lacks no row makes the scope complete as of then, less the grace period, by
+ * which a replica may lag. Other walks know that only after their second proofs. A later proof has to show that the
+ * answer belongs to the account.
  */
 function completeFrom(
   { taken, end, startedAt, walk }: PageRecord,
@@ -125,15 +124,15 @@ function completeFrom(
 }
 
 /**
- * What a complete reading says of items in quarantine that it did not see: they are gone, unless they were seen too
- * shortly before it. A walk that was resumed in another process knows only when they were seen.
+ * Items in quarantine that a complete reading did not see are gone, unless they were seen shortly before it. A walk
+ * that was resumed in another process knows only when they were seen.
  */
 function unseenBy(
   { taken, end, walk, startedAt, firstSentAt, badItems }: PageRecord,
   { sentAt, quarantined }: ObservedPage,
   gracePeriodMs: number,
 ): Unseen | undefined {
-  // An end with a status came without a page.
+  // An end with a status has no page.
   if (end?.outcome !== 'complete' || end.status !== undefined) return undefined;
   const graceBefore = (moment: Date): Date => new Date(moment.getTime() - gracePeriodMs);
   const whole = taken.place.after === null && taken.place.ends;
@@ -145,17 +144,17 @@ function unseenBy(
   return { seen: quarantined, before: new Date(graceBefore(began).getTime() - STAMP_EVERY_MS) };
 }
 
-/** How the end of a walk changes its scope; a failure is stored with its message. */
+/** Changes of the scope at the end of its walk; a failure is stored with its message. */
 function readUpTo(record: PageRecord, end: End & AtEnd, { at, sentAt }: ObservedPage): ScopeChange {
   const { walk, startedAt, firstSentAt } = record;
   if (end.outcome === 'failed') return { failure: { message: failureOf(record, end), at } };
-  // A confirming walk reads suspects: it says nothing of new rows.
+  // A confirming walk reads suspects, not new rows.
   if (end.outcome === 'full-needed' || (walk.kind === 'confirm' && end.outcome !== 'complete')) return {};
   const began = new Date(walk.began);
   const isWhole = end.outcome === 'complete' || walk.kind === 'full';
   return {
     lastReadAt: latestReading(record, at),
-    // Scopes come due by the database's clock. An object is never due in between.
+    // Scopes come due by the database's clock. A single object is read by its cron line alone.
     ...(walk.kind === 'single' ? {} : { clearDueUntil: surelyBegan(walk, startedAt, firstSentAt ?? sentAt) }),
     failure: null,
     ...(end.polledAt === undefined ? {} : { polledAt: end.polledAt }),
@@ -164,8 +163,8 @@ function readUpTo(record: PageRecord, end: End & AtEnd, { at, sentAt }: Observed
 }
 
 /**
- * Polls began while a full walk went on: its end does not take that back, or the time since then would be counted
- * twice. A moment that lies ahead counts for nothing: the clock went back.
+ * Start of the scope's latest reading. The end of a full walk does not take back the start of a later poll, or the time
+ * since then would count twice. A moment in the future is ignored: the clock went back.
  */
 function latestReading({ walk, lastReadAt }: PageRecord, at: Date): Date {
   const began = new Date(walk.began);
@@ -182,7 +181,7 @@ const OUTCOMES = {
 
 function walkEnd(record: PageRecord, end: End & AtEnd, observed: ObservedPage): WalkEnd {
   const { scope, startedAt, walk, totals } = record;
-  // It is not known yet whether a refused list is gone (read-lists.ts).
+  // Whether a refused list is gone is not known yet (read-lists.ts).
   const unknown = scope.parent !== '' && (end.status === 404 || end.status === 410);
   const error = end.outcome === 'failed' && !unknown ? failureOf(record, end) : undefined;
   const collection = error === undefined ? end.collection : failing(scope, error, observed.at);
@@ -199,14 +198,14 @@ function walkEnd(record: PageRecord, end: End & AtEnd, observed: ObservedPage): 
   };
 }
 
-/** It went well, and nothing was written. */
+/** The walk succeeded and wrote nothing. */
 function isUneventful({ outcome }: End, totals: ReadTotals): boolean {
   const { inserted, updated, quarantined, rateLimited } = totals;
   const well = outcome === 'reached' || outcome === 'complete';
   return well && inserted + updated + quarantined + rateLimited === 0;
 }
 
-/** The failure of a collection whose walk failed; one list among many says nothing of its collection. */
+/** The collection's failure after its walk failed; undefined for one list among many. */
 export function failing(scope: Scope, message: string, at: Date): CollectionChange | undefined {
   return scope.parent === '' ? { state: 'failing', failure: { message, at } } : undefined;
 }
@@ -215,7 +214,7 @@ function failureOf({ scope }: PageRecord, end: End): string {
   return `${scopeName(scope)}: ${end.reason ?? 'the walk failed'}`;
 }
 
-/** The page's rows that the mirror has now as the page has them, in the page's order. */
+/** Rows that the mirror now has as the page has them, in the page's order. */
 function writtenRows({ page }: PageRecord, { outcomes }: ObservedPage): WrittenRow[] {
   return (page?.items ?? []).flatMap((item, index) => {
     const outcome = outcomes[index];
@@ -228,11 +227,11 @@ function writtenRows({ page }: PageRecord, { outcomes }: ObservedPage): WrittenR
 }
 
 /**
- * When a walk began: what it reads counts as of then. A resumed walk keeps its first beginning, however long this run
- * waited for its first slot. An answer from a cache counts as of when the cache got it.
- * @param startedAt when this run of the walk began
- * @param firstSentAt when its first request was sent, less the answer's age; too early by at most the way of an
- *   answer. Both are never late, so the later one is nearer
+ * Start of a walk: what it reads counts as of then. A resumed walk keeps its first start, however long this run waited
+ * for its first slot. An answer from a cache counts as of when the cache got it.
+ * @param startedAt start of this run of the walk
+ * @param firstSentAt time of its first request less the answer's age; too early by at most an answer's way. Neither is
+ *   late, so the later one is closer
  */
 export function walkBegan(
   { began, agedMs }: Pick<Walk, 'began' | 'agedMs'>,
@@ -245,10 +244,9 @@ export function walkBegan(
 }
 
 /**
- * A moment that is surely not after the walk's beginning, even if this process takes the database's clock to be later
- * than it is: the database itself dates the first request. What was noted before this moment may be cleared by the
- * walk.
- * @param startedAt and
+ * A moment that is certainly not after the walk's start, even if this process estimates the database's clock too late:
+ * the database itself dates the first request. The walk may clear what was noted before this moment.
+ * @param startedAt as in `walkBegan`
  * @param firstSentAt as in `walkBegan`
  */
 export function surelyBegan(walk: Pick<Walk, 'began' | 'agedMs'>, startedAt: Date, firstSentAt: Date): Date {

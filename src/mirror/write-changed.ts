@@ -17,7 +17,7 @@ import { dataTable, hasKey, inScope, keyTypeName, type Table } from './table.ts'
 import { writeCarefully } from './write-carefully.ts';
 import { type FieldColumn, rowContent, type RowPayload, type RowWrite, writeRows } from './write-rows.ts';
 
-/** The page has fields without column: add the columns, and write the page again. */
+/** The page has fields without a column: add the columns and write the page again. */
 export class NewFields extends Error {
   readonly fields: SeenFields;
   constructor(fields: SeenFields) {
@@ -35,19 +35,19 @@ export interface PageContext {
   readonly history: boolean;
   /** Deleted rows are removed. */
   readonly hard: boolean;
-  /** Least time between two observations that contradict a third, milliseconds. */
+  /** Least time between two observations that contradict a third, ms. */
   readonly gracePeriodMs: number;
-  /** Postgres refused some rows of this page: find them, one by one. */
+  /** Postgres refused rows of this page: find them one by one. */
   readonly careful: boolean;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** What was sent of a page's changed rows. */
+/** Changed rows of a page that were sent to Postgres. */
 interface SentRows {
   readonly written: readonly ChangedRow[];
   readonly refused: readonly BadItem[];
   readonly changeId: ChangedTable | undefined;
-  /** Resolves once Postgres has written them: it is told here what it refuses. */
+  /** Resolves once Postgres has written them; rejects with what it refuses. */
   readonly sent: Promise<unknown>;
 }
 
@@ -59,7 +59,7 @@ export const NO_ROWS_SENT: SentRows = {
 };
 
 /**
- * Sends a page's changed rows and what follows from them, all together: `sent` tells how that went.
+ * Sends a page's changed rows and their consequences, all together; `sent` is the outcome.
  * @throws NewFields, StaleColumns
  */
 export async function writeChanged(
@@ -108,7 +108,7 @@ async function sameColumns(trx: Db, table: Table, { version }: ColumnRegistry): 
   if ((await tableVersion(trx, table)) !== version) throw new StaleColumns();
 }
 
-/** What follows from written rows: counters, unfinished rows, scopes of lists that are due. */
+/** Consequences of written rows: counters, unfinished rows, lists that are due. */
 async function followUp(trx: Db, at: Date, scope: Scope, written: readonly RowPayload[]): Promise<void> {
   const rows = written.map(({ row }) => row);
   const undeleted = rows.filter(({ change }) => change === 'undeleted').length;
@@ -129,10 +129,10 @@ function countFields(rows: readonly RowPayload[]): Map<string, number> {
   return counts;
 }
 
-/** Most registered fields of a collection: items that use names as data would fill the registry. */
+/** Most registered fields of a collection: items with data as field names would fill the registry. */
 const MAX_FIELDS = 2000;
 
-/** Fields of changed rows that are not registered, with their values; nulls decide nothing. */
+/** Unregistered fields of changed rows with their values; nulls are skipped, since they have no type. */
 export function newFields(
   rows: readonly Pick<RowPayload, 'fields'>[],
   registry: Pick<ColumnRegistry, 'fields'>,
@@ -149,19 +149,18 @@ export function newFields(
   return found;
 }
 
-/** Stored items are compared up to so many bytes more than the page's: they may have fields that are ignored now. */
+/** Bytes that a stored item may have more than the page's to be compared: it may have fields that are ignored now. */
 const MORE_BYTES = 65_536;
 
 /**
- * Finds rows with another hash and the same content: their hash was made by another rule. They get a new hash in
- * place, which is no change: no version, no `_changed_at`, no `_change_id`. Fields that are never stored from now on
- * are removed in place, too: a version would store them once more.
+ * Finds rows with another hash and the same content: their hash was made by another rule. They get a new hash in place,
+ * without a version, `_changed_at` or `_change_id`. Fields that are no longer stored are removed in place as well: a
+ * version would store them once more.
  *
- * No row stores by which rule it was hashed, so a stop, or a process with another configuration, leaves nothing
- * wrong. The price is one more read of rows that did change. (`_raw` alone can't be hashed again: it has lost how
- * numbers were spelled, so that the next page would find them changed.)
- * @param registry of the table: columns of fields that are never stored are emptied, what derives from them is derived
- *   anew
+ * Rows do not store the rule of their hash, so a stop or a process with another configuration leaves nothing wrong. The
+ * price is one more read of rows that did change. (`_raw` alone can't be rehashed: it has lost the spelling of numbers,
+ * so the next page would find them changed.)
+ * @param registry of the table: columns of fields that are no longer stored are emptied, and derived columns updated
  * @returns the rows that are unchanged
  * @throws StaleColumns
  */
@@ -193,7 +192,7 @@ export async function rehashSame(
     scope,
     rehashed.map(({ row }) => row),
   );
-  // A column that is not known here would keep the field.
+  // A column that this process does not know would keep the field.
   const purges = rehashed.length < same.length;
   if (purges && (await tableVersion(trx, table)) !== registry.version) throw new StaleColumns();
   const columns = [...registry.columns, ...registry.seconds];
@@ -267,9 +266,9 @@ interface StoredItem {
 }
 
 /**
- * Whether an item's content is what is stored. The stored hash says nothing where it was made by another rule
- * (MIRROR_IGNORE_FIELDS was changed, or what goes into a hash), so the texts are compared. `_raw` has lost how
- * numbers were spelled (`1e2`); which characters jsonb had to replace, `_verbatim` has.
+ * Whether an item's content equals the stored one. The stored hash may be of another rule (after a change of
+ * MIRROR_IGNORE_FIELDS, for example), so the texts are compared. `_raw` has lost the spelling of numbers (`1e2`);
+ * `_verbatim` has the characters that jsonb can't hold.
  * @param leaveOut fields that do not count as content
  */
 function isSameContent(stored: StoredItem, source: string, leaveOut: ReadonlySet<string>): boolean {
@@ -280,7 +279,7 @@ function isSameContent(stored: StoredItem, source: string, leaveOut: ReadonlySet
   return canonicalText(stored.raw, leaveOut, jsonbNumber) === canonicalText(raw, undefined, jsonbNumber);
 }
 
-/** What the column gets of the fields, as text for it; null: NULL. */
+/** The column's value of these fields, as text; null: NULL. */
 function valueText(
   { derived, field, type }: FieldColumn,
   fields: ReadonlyMap<string, string>,
@@ -292,7 +291,7 @@ function valueText(
   return type !== 'jsonb' && source.startsWith('"') ? (JSON.parse(source) as string) : source;
 }
 
-/** What is left of the stored item now; undefined: all of it. */
+/** What remains of the stored item; undefined: all of it. */
 function stripped(stored: StoredItem, rule: ContentRule): StoredItem | undefined {
   const source = stored.verbatim ?? stored.raw;
   const left = canonicalText(rule.strip(source));

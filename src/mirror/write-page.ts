@@ -24,14 +24,14 @@ import { isCopy, type Item } from '../model/page.ts';
 import { HAPPENED_AHEAD_MS, unlessAhead } from '../postgres/clock-step.ts';
 import { sql } from 'kysely';
 
-/** What is stored of a page and its scope. */
+/** What is stored under a page's keys and of its scope, before it is written. */
 export interface PageBefore {
   readonly stored: StoredRows;
-  /** As it is where the scope has no suspected deletions. */
+  /** As read without suspected deletions, which most scopes don't have. */
   readonly absence: Absence;
 }
 
-/** Reads that, in statements that are sent together: with the fence, they take one round trip. */
+/** Reads it in statements that are sent together: one round trip, the fence included. */
 export async function readBefore(
   trx: Db,
   table: Table,
@@ -51,11 +51,11 @@ function keysOf(items: readonly Item[]): string[] {
 }
 
 /**
- * Everything that a page makes true, inside the fenced transaction `trx` (docs/design/writing-a-page.md). What changes
- * rows and what is stored beside them is sent together, and its answers are awaited at the end.
+ * Writes everything that a page makes true, inside the fenced transaction `trx` (docs/design/writing-a-page.md). The
+ * statements are sent together, and their answers are awaited at the end.
  * @param before as read in this transaction
- * @param at the database's clock when the transaction got its fence
- * @throws NewFields, StaleColumns: roll back, and do what they say; Superseded, DatabaseWentBack
+ * @param at time of the fence by the database's clock
+ * @throws NewFields, StaleColumns: roll back and do what they say; Superseded, DatabaseWentBack
  */
 export async function writePage(
   trx: Db,
@@ -68,7 +68,7 @@ export async function writePage(
   const { table } = context;
   const { scope, taken } = record;
   const items = record.page?.items ?? [];
-  // COMMIT checks the rest, and names no row.
+  // COMMIT would check the rest without naming a row.
   if (context.careful) await trx.sql`set constraints all immediate`;
   const forgotten = stored.hasForgotten ? await forgottenAmong(trx, scope, items) : undefined;
   if (stored.gone || forgotten?.parent === true) return { state: 'parent_deleted' };
@@ -81,14 +81,14 @@ export async function writePage(
   const hashed = changedRows(page.keyed, stored.rows);
   const { rule, registry } = context;
   const rehash = () => rehashSame(trx, table, scope, hashed, stored.rows, rule, registry);
-  // Where Postgres refuses to have a row rehashed in place, all are changed rows, and refused one by one.
+  // If Postgres refuses to rehash a row in place, all count as changed and are refused one by one.
   const same = context.careful ? await unlessRefused(trx, rehash, new Set()) : await rehash();
   const differing = hashed.filter((row) => !same.has(row));
   const early = await contradicting(trx, at, sentAt, context, record, differing, stored.rows);
   const changed = differing.filter((row) => !early.has(row));
   const { written, refused, changeId, sent } =
     changed.length === 0 ? NO_ROWS_SENT : await writeChanged(trx, at, context, scope, changed);
-  // Its failure is told below, or by the first statement behind it that is awaited: then as the transaction's.
+  // Its failure surfaces below, or in the next statement that is awaited, as a failure of the transaction.
   sent.catch(() => {});
   if (stored.inQuarantine || page.bad.length > 0) await sent;
   const good = stored.inQuarantine ? goodKeys(page, [...early, ...refused]) : [];
@@ -115,7 +115,7 @@ export async function writePage(
   const withdraw = [...sighted, ...refuted];
   if (add.length + prove.length + withdraw.length > 0 || withdrawOrdered) {
     await sent;
-    // A crash that takes back only the sighting would leave a live row suspected, one proof away from deletion.
+    // A crash that undoes only the sighting would leave a live row suspected, one proof away from deletion.
     if (withdraw.length > 0) await commitDurably(trx);
     const change = { ...decided.suspectChange, withdraw };
     await saveSuspects(trx, scope, change, record.obs, at, stored.hasSuspects);
@@ -128,7 +128,7 @@ export async function writePage(
   return { ...observed, state: 'applied', decided, changed: changeId };
 }
 
-/** Keys of the items that are mirrored now, unchanged ones too. */
+/** Keys of the items that are mirrored now, unchanged ones included. */
 function goodKeys(page: SortedPage, others: readonly { readonly index: number }[]): string[] {
   const not = new Set(others.map(({ index }) => index));
   return page.keyed.filter(({ index }) => !not.has(index)).map(({ key }) => key);
@@ -136,28 +136,28 @@ function goodKeys(page: SortedPage, others: readonly { readonly index: number }[
 
 interface StoredRows {
   readonly rows: ReadonlyMap<string, StoredRow>;
-  /** The list whose items these are is deleted: nothing may be written (docs/design/walks.md, "Lists"). */
+  /** The list of these items is deleted: nothing may be written (docs/design/walks.md, "Lists"). */
   readonly gone: boolean;
-  /** The scope has suspects: a page without proof may show them. */
+  /** The scope has suspects, which a page without proof may show. */
   readonly hasSuspects: boolean;
   /** The scope has items in quarantine. */
   readonly inQuarantine: boolean;
-  /** Rows of the account were forgotten on request: some of the page may be among them. */
+  /** Rows of the account were erased on request; items of the page may be among them. */
   readonly hasForgotten: boolean;
 }
 
 interface KeyRow extends Readonly<Record<'hasSuspects' | 'inQuarantine' | 'hasForgotten', boolean | null>> {
-  /** Null in the row that stands for the scope. */
+  /** Null in the scope's own row. */
   readonly key: string | null;
   readonly hash: string | null;
-  /** Of the row; in the scope's row, of the list whose items these are. */
+  /** Of the row; in the scope's own row, of the list of these items. */
   readonly deletedAt: Date | null;
 }
 
 /**
- * What is stored under a page's keys, and of its scope, in one read (docs/design/writing-a-page.md, "Classify"): one
- * lookup in the primary key for each. With `= any(keys)` PostgreSQL reads all rows of the account by another index
- * while it has no statistics, that is during the whole first load.
+ * Reads the rows under a page's keys and its scope's row in one statement (docs/design/writing-a-page.md, "Classify"):
+ * one lookup in the primary key for each. With `= any(keys)` PostgreSQL reads all rows of the account by another index
+ * while it has no statistics, which is during the whole first load.
  */
 async function readStoredRows(
   trx: Db,
@@ -193,12 +193,11 @@ async function readStoredRows(
 }
 
 /**
- * The changes that contradict what was observed later than the grace period before the page's request was sent, when
- * replicas lagged no more: rows that return from a deletion, and rows with the content of a version superseded since. The
- * page may be stale, and would write false history (docs/design/deletions.md, "Returns"). A copy from a cache contradicts
- * whatever was observed after it was made.
- * @param now by the database's clock; a deletion that lies ahead of it was long ago, since the clock went back
- * @param stored rows under the page's keys. (Where deleted rows are removed, only the history knows them.)
+ * Changes that contradict a later observation: rows that return from a deletion, and rows with the content of a version
+ * that was superseded, within the grace period before the request. The page may be stale and would write false history
+ * (docs/design/deletions.md, "Returns"). A copy from a cache contradicts everything observed after it was made.
+ * @param now by the database's clock; a deletion in the future was long ago, since the clock went back
+ * @param stored rows under the page's keys. (With `MIRROR_DELETES=hard` only the history knows deleted rows.)
  */
 async function contradicting(
   trx: Db,
@@ -224,7 +223,7 @@ async function contradicting(
   return new Set([...back, ...older, ...known.filter(({ key }) => old.has(key))]);
 }
 
-/** Rows on a copy that changed after it was made, and unknown ones if all rows were mirrored after it was made. */
+/** Rows on a copy that changed after it was made, and unknown rows if all rows were mirrored after it was made. */
 async function olderThanKnown(
   trx: Db,
   table: Table,
@@ -245,7 +244,7 @@ async function olderThanKnown(
   return changed.filter(({ key, change }) => (change === 'inserted' ? goneSince : later.has(key)));
 }
 
-/** Keys of rows whose new content was superseded later than `since`, or that were removed later than that. */
+/** Keys of rows whose new content was superseded, or that were removed, later than `since`. */
 async function recentVersions(
   trx: Db,
   table: Table,

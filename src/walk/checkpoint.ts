@@ -4,8 +4,8 @@ import { AT_TOP, type Keyless, newReading, type Position, type Reading } from '.
 import type { Ask, End, FullWalk, Step, Walk } from './walk.ts';
 
 /**
- * A full walk's state as stored with every page. It leaves out what follows from the rest: its size (some 150 bytes)
- * is the write-ahead log of an unchanged page.
+ * State of a full walk as stored with every page. It omits what follows from the rest: its size (some 150 bytes) is
+ * the write-ahead log of an unchanged page.
  */
 export interface Checkpoint {
   readonly began: number;
@@ -15,11 +15,11 @@ export interface Checkpoint {
   readonly recent: readonly string[];
   readonly pages: number;
   readonly items: number;
-  /** What differs from a walk that simply goes on after the last of `recent`. */
+  /** Fields that differ from a walk that goes on after the last of `recent`. */
   readonly off?: Partial<FullWalk>;
 }
 
-/** What may differ from a walk that simply goes on after the last of `recent`. */
+/** Fields that may differ from a walk that goes on after the last of `recent`. */
 const OFF = [
   'cursor',
   'token',
@@ -44,8 +44,8 @@ export function checkpoint(walk: FullWalk): Checkpoint {
 }
 
 /**
- * Continues a full walk at its checkpoint. At most two requests are repeated: the page that was being written, and
- * the one under way.
+ * Continues a full walk at its checkpoint. It repeats at most two requests: the page that was being written and the
+ * one under way.
  */
 export function resumeFull(memory: ScopeMemory, stored: Checkpoint): Step<FullWalk> {
   const { began, took, first, recent, pages, items, off } = stored;
@@ -64,11 +64,11 @@ function onward(began: number, recent: readonly string[]): Reading {
   return { ...newReading(began), cursor: recent.at(-1) ?? null };
 }
 
-/** Stored rows to go back when the row before the cursor fails, too: more than a deletion takes at once. */
+/** Stored rows to go back if the row before the cursor fails as well: more than one deletion takes. */
 const FAR = 1000;
 const MAX_RESTARTS = 2;
 
-/** Goes on with what the walk has to ask next. */
+/** The walk with its next request. */
 export function goOn<W extends Walk>(walk: W, memory: ScopeMemory): Step<W> {
   return { walk, memory, ask: askFor(walk, memory) };
 }
@@ -90,7 +90,7 @@ function askFor(reading: Reading, memory: ScopeMemory): Ask {
   return isLeast(reading.keyless) ? { ...page, large: true } : page;
 }
 
-/** The items without a usable key, and one more: with fewer the walk would not move. */
+/** The items without a usable key and one more: with fewer the walk would not move. */
 function isLeast(keyless: Keyless | null): boolean {
   return keyless !== null && keyless.ask === keyless.items + 1;
 }
@@ -103,30 +103,30 @@ export function limitOf(reading: Reading, memory: ScopeMemory): number | null {
 }
 
 /**
- * Items of a first page that is to be small; undefined: it is not. A cursor of the service's own may count in pages:
- * it goes on with the limit that it was made with.
+ * Items of a small first page; undefined: it is a full one. A cursor of the service's own keeps the limit that it was
+ * made with, since it may count in pages.
  */
 function fewToAsk({ few, pages, token, rung, keyless, trying }: Reading): number | undefined {
   const isPlain = rung === 0 && keyless === null && trying === undefined;
   return typeof few === 'number' && isPlain && (pages === 0 || token) ? few : undefined;
 }
 
-/** The page is asked for with fewer items than it might have. */
+/** Whether the next request is for a small page. */
 export function isFew(reading: Reading, memory: ScopeMemory): boolean {
   const few = fewToAsk(reading);
   return few !== undefined && limitOf(reading, memory) === few;
 }
 
-/** The greatest limit that the service accepts, as far as known; null: the parameter is left out. */
+/** The greatest limit that the service is known to accept; null: no parameter. */
 export function acceptedLimit(reading: Reading, memory: ScopeMemory): number | null {
   return reading.trying === undefined ? memory.limit.value : reading.trying;
 }
 
 /**
- * One step back on the cursor ladder (docs/design/walks.md, "The ladder"): from an offered cursor to the one before
- * it; then to the previous five keys, unless the service refuses those; then to what came before them: the top, or a
- * stored row. Null when the ladder is used up.
+ * One step back on the cursor ladder (docs/design/walks.md, "The ladder"): to the offered cursor before, then to the
+ * previous five keys unless the service refuses keys, then to what came before them: the top or a stored row.
  * @param refused the service refused the cursor: an offered one may have expired, and so may the one before it
+ * @returns null if the ladder is exhausted
  */
 export function stepBack(asked: Reading, memory: ScopeMemory, refused: boolean): Position | null {
   const { cursor, recent, token, first, back, seek } = asked;
@@ -153,13 +153,13 @@ export function stepBack(asked: Reading, memory: ScopeMemory, refused: boolean):
   return rung <= 2 ? { ...here, rung, seek: rung === 1 ? 1 : FAR } : null;
 }
 
-/** Begins again from the top; null after two restarts. */
+/** Restarts from the top; null after two restarts. */
 export function fromTop<R extends Reading>(reading: R): R | null {
   if (reading.restarts >= MAX_RESTARTS) return null;
   return { ...reading, ...AT_TOP, restarts: reading.restarts + 1 };
 }
 
-/** Where the service may have refused `limit`: the reading with the next lower one; else null. */
+/** The reading with the next lower limit if the service may have refused `limit`; else null. */
 export function withLowerLimit<R extends Reading>(reading: R, memory: ScopeMemory, status: number): R | null {
   if (status !== 400 && status !== 422) return null;
   if (reading.cursor !== null && memory.limit.proven) return null;
@@ -169,7 +169,7 @@ export function withLowerLimit<R extends Reading>(reading: R, memory: ScopeMemor
   return lower === undefined ? null : { ...reading, trying: lower };
 }
 
-/** After a small page without a usable key: twice as many items are asked for. Null: it was not small. */
+/** After a small page without a usable key: request twice as many items. Null: the page was not small. */
 export function withMoreItems(reading: Reading, memory: ScopeMemory, items: number): Keyless | null {
   const asked = limitOf(reading, memory);
   const full = itemsOfFullPage(acceptedLimit(reading, memory));
@@ -177,13 +177,13 @@ export function withMoreItems(reading: Reading, memory: ScopeMemory, items: numb
   return isSmall && items > (reading.keyless?.items ?? 0) ? { items, ask: Math.min(2 * items, full) } : null;
 }
 
-/** After a page that was too large: the memory with which fewer items are asked for; null: it was a single item. */
+/** After a page that was too large: the memory that requests fewer items; null: it was a single item. */
 export function withFewerItems(reading: Reading, memory: ScopeMemory): ScopeMemory | null {
   const limit = afterTooLarge(memory.limit, limitOf(reading, memory));
   return limit === undefined ? null : { ...memory, limit };
 }
 
-/** Ends a walk that can't go on: says which page, and why. */
+/** Ends a walk that can't go on, with the page and the reason. */
 export function giveUp<W extends Walk>(walk: W, memory: ScopeMemory, why: string, status?: number): Step<W> {
   const place = walk.cursor === null ? 'from the top' : `after ${JSON.stringify(walk.cursor)}`;
   const restarts = walk.restarts === 0 ? '' : `, begun again ${walk.restarts} times`;

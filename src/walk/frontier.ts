@@ -1,42 +1,42 @@
 import type { KeyType } from '../model/collections.ts';
 import { compareKeys } from '../model/key.ts';
 
-/** How long (ms) after taking its ID a row may become visible (docs/design/walks.md, "Overlap"). */
+/** Longest time between a row's ID and its visibility, ms (docs/design/walks.md, "Overlap"). */
 export const OVERLAP = 600_000;
-/** Least distance of two marks, in milliseconds: it bounds their number. */
+/** Least distance of two marks, ms: it bounds their number. */
 const MARK_SPACING = 60_000;
 
-/** Up to where the newest rows are known (docs/design/walks.md, "Frontier"), in either direction of the list. */
+/** The newest known row (docs/design/walks.md, "Frontier"), in either direction of the list. */
 export interface Frontier {
   readonly key: string;
-  /** When the answer with `key` came: the row took its ID before. */
+  /** Time of the answer with `key`: the row has its ID since before. */
   readonly at: number;
-  /** As of when the walk that last reached it read: that walk may have missed a row that became visible later. */
+  /** The moment that the last walk to reach it read as of: it may have missed a row that became visible later. */
   readonly asOf: number;
-  /** Earlier frontiers, oldest first, at least a minute apart: as far back as the overlap needs. */
+  /** Earlier frontiers, oldest first, at least a minute apart, as far back as the overlap needs. */
   readonly marks: readonly Mark[];
 }
 
 type Mark = readonly [at: number, key: string];
 
-/** The rest of an interrupted poll. */
+/** The unread part of an interrupted poll. */
 export interface OpenPart {
-  /** Falling: first key of the poll's first page, the frontier once the rest is read. Rising: null. */
+  /** Falling: first key of the poll's first page, which becomes the frontier at its end. Rising: null. */
   readonly first: string | null;
-  /** When that page was answered. */
+  /** Time of that page's answer. */
   readonly at: number;
-  /** As of when the poll read so far. */
+  /** The moment that the poll has read as of so far. */
   readonly asOf: number;
-  /** Last key read: the rest follows it. */
+  /** Last key read; the rest follows it. */
   readonly after: string;
-  /** Falling: key at which the rest may stop; null: the list's end. */
+  /** Falling: key at which the poll may stop; null: the list's end. */
   readonly low: string | null;
 }
 
-/** The newest row of a walk that reached the old frontier, or read everything. */
+/** The newest row of a walk that reached the old frontier or read everything. */
 type Reached = Omit<Frontier, 'marks'>;
 
-/** The frontier after a poll that reached the old one: never further back than it was. */
+/** The frontier after a poll that reached the old one. It never moves back. */
 export function advance(keyType: KeyType, old: Frontier | null, reached: Reached): Frontier {
   if (old === null) return { ...reached, marks: [] };
   const further = compareKeys(keyType, reached.key, old.key) > 0;
@@ -47,7 +47,7 @@ export function advance(keyType: KeyType, old: Frontier | null, reached: Reached
   return { key, at, asOf: reached.asOf, marks: needed(marks, at, reached.asOf) };
 }
 
-/** The frontier after a complete full walk: polls may have moved it further meanwhile. */
+/** The frontier after a complete full walk; polls may have moved it further meanwhile. */
 export function advanceByFull(keyType: KeyType, old: Frontier | null, reached: Reached): Frontier {
   if (old !== null && compareKeys(keyType, reached.key, old.key) <= 0) return old;
   return advance(keyType, old, reached);
@@ -55,9 +55,8 @@ export function advanceByFull(keyType: KeyType, old: Frontier | null, reached: R
 
 /**
  * Key down to which the next poll has to read (docs/design/walks.md, "Overlap"); null: everything. The overlap
- * reaches to the frontier as it was 10 minutes before the last poll began, or to the 200th known row, whichever is
- * further.
- * @param overlapKey the 200th known live row from the newest; null where there are fewer
+ * reaches to the frontier of 10 minutes before the last poll or to the 200th known row, whichever is further.
+ * @param overlapKey the 200th known live row from the newest; null if there are fewer
  */
 export function overlapLow(keyType: KeyType, frontier: Frontier, overlapKey: string | null): string | null {
   if (overlapKey === null) return null;
@@ -67,7 +66,7 @@ export function overlapLow(keyType: KeyType, frontier: Frontier, overlapKey: str
   return compareKeys(keyType, key, overlapKey) < 0 ? key : overlapKey;
 }
 
-/** The last mark older than the overlap, and those after it; none where the frontier itself is older. */
+/** The last mark older than the overlap and those after it; none if the frontier itself is older. */
 function needed(marks: readonly Mark[], at: number, asOf: number): readonly Mark[] {
   const limit = asOf - OVERLAP;
   if (at <= limit) return [];

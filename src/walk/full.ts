@@ -8,7 +8,7 @@ import type { FullWalk, Step } from './walk.ts';
 
 /**
  * Begins a walk over all pages.
- * @param liveRows that the mirror has of the scope: a list that brings far more repeats itself
+ * @param liveRows of the scope in the mirror: a list with far more items repeats itself
  */
 export function beginFull(
   memory: ScopeMemory,
@@ -17,13 +17,13 @@ export function beginFull(
   return goOn({ ...newReading(now), kind: 'full', resumed: false, liveRows }, memory);
 }
 
-/** The memory for judging a full walk's first page: contradictions and rows count from here. */
+/** The memory for the first page of a full walk: contradictions and rows count from here. */
 export function withFullBegun(walk: FullWalk, memory: ScopeMemory): ScopeMemory {
   if (walk.pages > 0) return memory;
   return { ...memory, evidence: { ...memory.evidence, contradicted: false }, rows: walk.liveRows };
 }
 
-/** Goes on after an answer. @param asked the walk as it was when it asked */
+/** The next step after an answer. @param asked the walk at the time of the request */
 export function stepFull(asked: FullWalk, taken: WalkedPage<FullWalk>, now: number): Step<FullWalk> {
   const { reading: walk, memory, verdict, snapshot, why } = taken;
   if (verdict === 'end') {
@@ -45,24 +45,23 @@ export function stepFull(asked: FullWalk, taken: WalkedPage<FullWalk>, now: numb
 }
 
 /**
- * The page before had a null `next_cursor`, and then the service refused its last item's ID: so that page was the
- * last one, and the service takes its own cursors only. (A service that takes IDs may send that null with every
- * page.)
+ * The page before had a null `next_cursor`, and then the service refused its last item's ID: that page was the last
+ * one, and the service accepts its own cursors only. (A service that accepts IDs may send null with every page.)
  */
 function lastAfterAll(walk: FullWalk, memory: ScopeMemory): Step<FullWalk> {
   const known: ScopeMemory = { ...memory, open: null, cursors: 'offered-only' };
   return endWith(walk, known, 'complete');
 }
 
-/** The ladder is used up: begins again from the top. */
+/** The ladder is exhausted: restarts from the top. */
 export function fullFromTop(asked: FullWalk, memory: ScopeMemory, why: string): Step<FullWalk> {
   const again = fromTop(asked);
   return again === null ? giveUp(asked, memory, why) : goOn(again, memory);
 }
 
 /**
- * During a first load polls need not wait for its end: they read what is newer than its first page, it reads the
- * rest. (If it fails, the scope still waits for its first complete walk.)
+ * Sets the frontier at the first page of a first load, so that polls need not wait for its end: they read what is
+ * newer. (If the load fails, the scope still waits for its first complete walk.)
  */
 function withFrontier(walk: FullWalk, memory: ScopeMemory): ScopeMemory {
   const { first, firstAt: at } = walk;
@@ -72,16 +71,16 @@ function withFrontier(walk: FullWalk, memory: ScopeMemory): ScopeMemory {
 }
 
 /**
- * In an unknown order only counting ends a walk that the service sends in circles. Two restarts make three passes;
- * the rest is room for items in quarantine, which are not rows, and for the page just read.
+ * In an unknown order only a count detects a walk in circles. Two restarts make three passes; the rest is room for
+ * items in quarantine, which are not rows, and for the page just read.
  */
 function repeatsItself(walk: FullWalk, memory: ScopeMemory): boolean {
   return walk.items > 4 * memory.rows + 10_000;
 }
 
 /**
- * Whether a full walk has read everything from the top of the list through the place of `key`, whether or not a row
- * is there: the order says where that is, and the walk never began again.
+ * Whether a full walk has read everything from the top of the list through the place of `key`, with or without a row
+ * there. The list needs an order, and the walk must not have restarted.
  */
 export function hasReadThrough(walk: FullWalk, memory: ScopeMemory, key: string): boolean {
   const direction = usableDirection(memory);
@@ -91,8 +90,8 @@ export function hasReadThrough(walk: FullWalk, memory: ScopeMemory, key: string)
 }
 
 /**
- * What to remember once every item of the scope was read. Nothing of an interrupted poll is left to read. A clean
- * pass makes the order usable again after a contradiction, and has reached the old frontier wherever that was.
+ * The memory after every item of the scope was read. No part of an interrupted poll is left. A clean pass makes the
+ * order usable again after a contradiction, and has reached the old frontier.
  * @param pass `snapshot`: one answer was the whole scope; `clean`: nothing contradicted the order since it began
  */
 export function afterComplete(

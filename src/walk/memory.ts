@@ -16,32 +16,32 @@ import { FIRST_LIMIT, type PageLimit } from './page-limit.ts';
 import type { WholeWalk } from './pair.ts';
 
 /**
- * Cursors that the service takes:
+ * Cursors that the service accepts:
  * - `ids`: items' IDs, as specified; it offers none of its own
  * - `offered`: it offers its own
- * - `offered-only`: it offers its own, and refused an item's ID
+ * - `offered-only`: it offers its own and has refused an item's ID
  */
 type Cursors = 'ids' | 'offered' | 'offered-only';
 
 /**
- * What is remembered of a scope between walks: JSON, stored in `scope.memory`. It rarely changes: most pages of a
- * full walk rewrite only the checkpoint.
+ * State of a scope between walks, stored as JSON in `scope.memory`. It rarely changes: most pages of a full walk
+ * rewrite only the checkpoint.
  */
 export interface ScopeMemory {
   readonly cursors: Cursors;
   readonly keyType: KeyType;
   readonly evidence: OrderEvidence;
-  /** How much evidence makes an order: this program's rule, like `keyType`, whatever is stored. */
+  /** Evidence needed for an order. A rule of this program, like `keyType`; the stored value is ignored. */
   readonly needed: EvidenceNeeded;
-  /** The next poll reads every row with a greater key. Null until a walk in a known order has set it. */
+  /** The next poll reads every row with a greater key. Null until a walk in a known order sets it. */
   readonly frontier: Frontier | null;
-  /** What an interrupted poll has not read yet; the next one begins with it. */
+  /** The unread part of an interrupted poll; the next poll begins with it. */
   readonly open: OpenPart | null;
   readonly limit: PageLimit;
-  /** Live rows of the scope, at least: those when the last full walk began, and those inserted since. */
+  /** Lower bound of the scope's live rows: those at the start of the last full walk and those inserted since. */
   readonly rows: number;
   readonly refreshed: Refreshed;
-  /** The last full walk, where it was complete and clean: a second one like it proves absences (P2). */
+  /** The last full walk if it was complete and clean: a second equal one proves absences (P2). */
   readonly whole: WholeWalk | null;
 }
 
@@ -60,7 +60,7 @@ export function newMemory(keyType: KeyType): ScopeMemory {
   };
 }
 
-/** Memory as stored (`{}` for a new scope); what an earlier version did not store gets its first value. */
+/** Memory as stored (`{}` for a new scope). Fields that an earlier version did not store get their initial value. */
 export function readMemory(stored: unknown, keyType: KeyType): ScopeMemory {
   const known = stored as Partial<ScopeMemory>;
   return {
@@ -78,14 +78,14 @@ export function orderGrade(memory: ScopeMemory): OrderGrade {
   return gradeOf(memory.evidence, memory.needed);
 }
 
-/** The scope's direction while its order is usable, else null. */
+/** Direction of the list if its order is usable, else null. */
 export function usableDirection(memory: ScopeMemory): ListDirection | null {
   return orderGrade(memory) === 'none' ? null : memory.evidence.direction;
 }
 
 /**
- * The memory after a page was written: called in its transaction, before the next `step`.
- * @param rows the page's rows in the page's order, without quarantined items
+ * The memory after a page was written. Called in the page's transaction, before the next `step`.
+ * @param rows the page's rows in its order, without quarantined items
  */
 export function noteWritten(memory: ScopeMemory, rows: readonly WrittenRow[]): ScopeMemory {
   const evidence = observeChanges(memory.evidence, memory.keyType, rows, memory.needed);
@@ -94,12 +94,12 @@ export function noteWritten(memory: ScopeMemory, rows: readonly WrittenRow[]): S
   return { ...memory, evidence, rows: memory.rows + inserted };
 }
 
-/** How far (ms) the stored frontier may lag behind: the next poll's overlap reaches back as much further. */
+/** Lag allowed for the stored frontier, ms: the next poll's overlap reaches that much further back. */
 const FRONTIER_LAG = OVERLAP / 2;
 
 /**
- * Whether the memory is to be stored with a page. Not where it says what is stored already, as of a little later: each
- * poll in which nothing happens would write all of it.
+ * Whether to store the memory with a page. It is skipped if only the frontier's time differs, and by little: else every
+ * poll without news would write it.
  */
 export function isWorthStoring(stored: ScopeMemory, memory: ScopeMemory): boolean {
   if (memory === stored) return false;
@@ -115,24 +115,24 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-/** When a scope's rows of the cooler classes were last read again: milliseconds since the epoch. */
+/** Last refresh of the rows that change less often, milliseconds since the epoch. */
 interface Refreshed {
-  /** Rows that changed within a day. */
+  /** Of rows that changed within a day. */
   readonly day: number;
-  /** Rows that changed within a week. */
+  /** Of rows that changed within a week. */
   readonly week: number;
 }
 
 /**
- * How far back (ms) the refresh at `now` reaches: rows that changed later are due, an hour's with each poll
- * (docs/design/walks.md, "Unfinished rows"). A clock that went back makes all due.
+ * How far back the refresh at `now` reaches, ms: rows that changed since are due; those of the last hour are due in
+ * every poll (docs/design/walks.md, "Unfinished rows"). If the clock went back, all are due.
  */
 export function refreshHorizon(refreshed: Refreshed, now: number): number {
   if (elapsed(refreshed.week, now) >= HOUR) return WEEK;
   return elapsed(refreshed.day, now) >= 10 * MINUTE ? DAY : HOUR;
 }
 
-/** What to remember after a refresh that began at `began`, reached back `horizon` and ended well. */
+/** State after a successful refresh that began at `began` and reached back `horizon`. */
 export function afterRefresh(refreshed: Refreshed, horizon: number, began: number): Refreshed {
   return {
     day: horizon >= DAY ? began : refreshed.day,

@@ -3,36 +3,36 @@ import { compareKeys } from '../model/key.ts';
 import { askedAfter, type Reading } from './reading.ts';
 
 /**
- * The order of a list is not specified, so it is earned by evidence (docs/design/walks.md, "Order is evidence"):
- * - `usable`: polls may stop at the frontier, refreshes may go by cover. A mistake costs delay until the next full
- *   walk.
- * - `trusted`: besides, a page proves absent what its interval lacks (docs/design/deletions.md, "P1").
+ * The specification does not define the order of a list, so evidence decides (docs/design/walks.md, "Order is
+ * evidence"):
+ * - `usable`: polls may stop at the frontier and refreshes may jump. A mistake costs delay until the next full walk.
+ * - `trusted`: a page also proves absent what its interval lacks (docs/design/deletions.md, "P1").
  */
 export type OrderGrade = 'none' | 'usable' | 'trusted';
 
-/** How keys run from the top of the list to its end. */
+/** Direction of the keys from the top of the list to its end. */
 export type ListDirection = 'falling' | 'rising';
 
 export interface OrderEvidence {
-  /** Order of the rows seen so far; null before the second row and after a contradiction. */
+  /** Direction of the rows seen so far; null before the second row and after a contradiction. */
   readonly direction: ListDirection | null;
-  /** Longest run of distinct rows that one walk saw in key order, across pages; counted up to what is needed. */
+  /** Longest run of distinct rows that one walk saw in key order, across pages; capped at what is needed. */
   readonly inOrder: number;
-  /** Changed rows seen in key order between unchanged neighbours; counted up to what is needed. */
+  /** Changed rows seen in key order between unchanged neighbours; capped at what is needed. */
   readonly inPlace: number;
-  /** The last page began at the top despite a cursor, or its cursor's row moved there: it earns no trust. */
+  /** The last page began at the top despite a cursor, or its cursor's row moved there: no trust. */
   readonly fromStart: boolean;
-  /** A contradiction came since the last clean complete walk began. */
+  /** A contradiction since the last clean complete walk began. */
   readonly doubt: boolean;
-  /** A contradiction came since the running full walk began. */
+  /** A contradiction since the running full walk began. */
   readonly contradicted: boolean;
 }
 
-/** How much evidence makes an order. */
+/** Evidence needed for an order. */
 export interface EvidenceNeeded {
-  /** Distinct rows in key order that make an order usable. */
+  /** Distinct rows in key order for a usable one. */
   readonly inOrder: number;
-  /** Changed rows that kept their place that make it trusted: a list by "last updated" or score moves them. */
+  /** Changed rows in place for a trusted one: a list sorted by last update or score moves them. */
   readonly inPlace: number;
 }
 
@@ -54,7 +54,7 @@ export function gradeOf(evidence: OrderEvidence, needed = EVIDENCE_NEEDED): Orde
   return evidence.inPlace < needed.inPlace ? 'usable' : 'trusted';
 }
 
-/** Compares two keys by their place in the list: negative when `a` is nearer to the top. */
+/** Compares two keys by their place in the list: negative if `a` is nearer to the top. */
 export function compareInList(keyType: KeyType, direction: ListDirection, a: string, b: string): number {
   return direction === 'rising' ? compareKeys(keyType, a, b) : compareKeys(keyType, b, a);
 }
@@ -62,15 +62,15 @@ export function compareInList(keyType: KeyType, direction: ListDirection, a: str
 export interface Observation {
   readonly evidence: OrderEvidence;
   readonly run: number;
-  /** The page begins before its cursor, which the service ignored: no contradiction, but it costs trust. */
+  /** The page begins before its cursor, which the service ignored. It costs trust, and is no contradiction. */
   readonly fromStart: boolean;
   readonly contradiction: boolean;
 }
 
 /**
- * What a page says of the order: of its items among each other, and after its cursor.
+ * Evidence from a page: the order of its items among each other and after its cursor.
  * @param keys in the page's order, neighbours distinct; at least one
- * @param asked the walk as it was when it asked
+ * @param asked the walk at the time of the request
  */
 export function observeOrder(
   evidence: OrderEvidence,
@@ -111,9 +111,9 @@ export function observeOrder(
 }
 
 /**
- * Whether the service ignored the cursor. While an order is being earned, only a page from the very top counts as
- * that; any other page before its cursor contradicts the order. Once it is earned, any such page counts: the top row
- * may be gone by now. A cursor whose row has just been seen is never ignored.
+ * Whether the service ignored the cursor. Before the order is usable, only a page from the very top counts; any other
+ * page before its cursor contradicts the order. Once it is usable, any such page counts, since the top row may be gone.
+ * A cursor whose row has just been seen is never ignored.
  */
 function beginsBefore(
   evidence: OrderEvidence,
@@ -136,7 +136,7 @@ function beginsBefore(
 /** A row of a written page, in the page's order. */
 export interface WrittenRow {
   readonly key: string;
-  /** The mirror had it as a live row. */
+  /** The mirror has it as a live row. */
   readonly known: boolean;
   /** Its content differs from what the mirror had. */
   readonly changed: boolean;

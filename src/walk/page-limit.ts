@@ -1,19 +1,19 @@
 /**
- * `limit` of list requests (specification 8.1), remembered per scope (docs/design/walks.md, "Page size"). A refusal
- * lowers it (500, then 100, then the parameter is left out), and so does a page that is too large to be buffered.
+ * `limit` of list requests (specification 8.1), stored per scope (docs/design/walks.md, "Page size"). A refusal lowers
+ * it: 500, 100, then no parameter. So does a page that is too large to buffer.
  */
 export interface PageLimit {
-  /** What the service accepts. Null: the parameter is left out, and the service's default applies. */
+  /** Accepted by the service; null: no parameter, the service's default applies. */
   readonly value: number | null;
-  /** A page came with this limit: a later refusal has another reason. */
+  /** A page came with this limit, so a later refusal has another reason. */
   readonly proven: boolean;
-  /** Items of a page that could be buffered after a greater one could not; null: no page was too large. */
+  /** Items of a page that fitted after a larger one did not; null: no page was too large. */
   readonly fits: number | null;
-  /** Pages with `fits` items since then: after 20 the next greater size is tried once. */
+  /** Pages with `fits` items since then: after 20 the next larger size is tried once. */
   readonly well: number;
-  /** Most items that a page has brought: services may send fewer than asked for. */
+  /** Most items on a page so far: services may send fewer than requested. */
   readonly widest: number;
-  /** A page of few items was refused, or said that nothing follows, where a full one came and said otherwise. */
+  /** A small page was refused or claimed to be the last, and a full one showed otherwise. */
   readonly onlyFull: boolean;
 }
 
@@ -30,7 +30,7 @@ const ACCEPTED = [500, 100, null] as const;
 const SIZES = [500, 100, 20, 5, 1] as const;
 const WELL_BEFORE_GREATER = 20;
 
-/** The next limit to try after `refused`; undefined when there is none. */
+/** The next limit to try after `refused`; undefined: there is none. */
 export function lowerLimit(refused: number | null): number | null | undefined {
   return ACCEPTED[ACCEPTED.findIndex((limit) => limit === refused) + 1];
 }
@@ -41,9 +41,9 @@ export function itemsOfFullPage(limit: number | null): number {
 }
 
 /**
- * The limit to ask with.
- * @param accepted the limit that the service accepts, or may accept
- * @param wanted items that are needed, whatever fits
+ * The limit of the next request.
+ * @param accepted the limit that the service accepts or may accept
+ * @param wanted items that are needed, even if they may not fit
  */
 export function limitToAsk(
   { fits, well }: PageLimit,
@@ -58,21 +58,21 @@ export function limitToAsk(
 }
 
 /**
- * Whether a page of `few` items may be asked for in a list of so many rows (docs/design/walks.md, "One row"): the
- * service is known to take a greater limit, and the list is too long for one full page, which would be a proof.
+ * Whether to request a page of only `few` items (docs/design/walks.md, "One row"): the service accepts a larger limit,
+ * and the list is too long for one full page, which would be a proof.
  */
 export function mayBeFew({ value, proven, fits, onlyFull }: PageLimit, rows: number, few: number): boolean {
   const isKnown = value !== null && proven && fits === null && !onlyFull;
   return isKnown && few < value && rows >= 2 * value;
 }
 
-/** What to remember when a page with the limit `asked` was too large; undefined: there is no smaller one. */
+/** The state after a page with the limit `asked` was too large; undefined: there is no smaller one. */
 export function afterTooLarge(limit: PageLimit, asked: number | null): PageLimit | undefined {
   const smaller = SIZES.find((size) => size < itemsOfFullPage(asked));
   return smaller === undefined ? undefined : { ...limit, fits: smaller, well: 0 };
 }
 
-/** What to remember when a page of `items` came with the limit `asked`; the same object where nothing is new. */
+/** The state after a page of `items` with the limit `asked`; the same object if nothing is new. */
 export function afterPage(
   limit: PageLimit,
   { accepted, asked, items }: { accepted: number | null; asked: number | null; items: number },

@@ -3,18 +3,15 @@ import { createHash, type Hash } from 'node:crypto';
 import type { MissingRow, SuspectChange, SuspectedDeletion } from '../model/absence.ts';
 import { isCopy, type Served } from '../model/page.ts';
 
-/**
- * What is remembered of the last complete, clean full walk (docs/design/deletions.md, "P2"). Moments are milliseconds
- * by the database's clock.
- */
+/** The last complete, clean full walk (docs/design/deletions.md, "P2"). Times are ms of the database’s clock. */
 export interface WholeWalk {
-  /** Digest of the keys and contents in the order in which they were first seen. */
+  /** Digest of keys and contents in the order of their first sighting. */
   readonly digest: string;
   /** When its first request was sent. */
   readonly began: number;
   /** When its last answer was written. */
   readonly ended: number;
-  /** How fresh its answers were; left out: not known. */
+  /** Freshness of its answers; left out: unknown. */
   readonly served?: ServedWalk;
 }
 
@@ -26,21 +23,18 @@ export interface ServedWalk {
   readonly ageMs: number;
 }
 
-/**
- * The keys and contents of one walk, in the order in which they were first seen. Where what it keeps is lost, nothing
- * that it answers means anything.
- */
+/** Keys and contents of one walk in the order of their first sighting. Its answers mean nothing once `seen` is lost. */
 export class WalkSequence {
   readonly #seen: KeptKeys;
   #hash: Hash = createHash('sha256');
   #changed = false;
 
-  /** @param seen empty; it keeps the content of each key */
+  /** @param seen empty; keeps the content of each key */
   constructor(seen: KeptKeys) {
     this.#seen = seen;
   }
 
-  /** @param hash of the item's content; undefined where it can't be mirrored */
+  /** @param hash of the item's content; undefined if it can't be mirrored */
   add(key: string, hash: string | undefined): void {
     const content = hash ?? '';
     const before = this.#seen.keep(key, content);
@@ -52,17 +46,17 @@ export class WalkSequence {
     return this.#seen.has(key);
   }
 
-  /** Hexadecimal; undefined where an item changed during the walk. */
+  /** Hexadecimal; undefined if an item changed during the walk. */
   digest(): string | undefined {
     return this.#changed ? undefined : this.#hash.copy().digest('hex');
   }
 }
 
 /**
- * What a complete, clean walk concludes of the live rows that it did not see. The first walk makes them suspected
- * deletions. A second one with the same sequence, begun at least the grace period after the first ended, proves those
- * that are still suspected. A suspicion of another kind becomes one of this kind: its own second proof no longer
- * comes, since the order is no longer trusted or the scope no longer one page.
+ * What a complete, clean walk concludes about the live rows that it did not see. The first walk suspects them. A second
+ * one with the same sequence, begun at least the grace period after the first ended, confirms those that are still
+ * suspected. A suspicion of another kind becomes one of this kind: its own second proof no longer comes, since the
+ * order is no longer trusted or the scope is no longer one page.
  * @param missing live rows that `present` did not see
  * @param suspects the suspected deletions among them
  */
@@ -103,9 +97,10 @@ export function judgePair(
 }
 
 /**
- * Whether an answer is a second proof (docs/design/deletions.md, "Second proof"): it was asked for at least the grace
- * period after the first one was written, and made as much later, too: a cache may send one copy twice. `Age` shows a
- * cache, and so does a `Date` that has not moved on. Dates are whole seconds; an answer without one is believed.
+ * Whether an answer is a second proof (docs/design/deletions.md, "Second proof"): it was requested at least the grace
+ * period after the first one was written, and generated that much later as well, since a cache may send one copy twice.
+ * `Age` reveals a cache, and so does a `Date` that has not advanced. Dates are whole seconds; an answer without one is
+ * believed.
  * @param first `at`: when it was written (ms, the database's clock); `servedAt`: its `Date` (ms), if it had one
  * @param answer `sentAt`: when its request was sent, as `at`; `served`: what is known of it
  */

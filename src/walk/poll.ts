@@ -8,8 +8,8 @@ import { newReading, readAsOf } from './reading.ts';
 import type { PollWalk, Step } from './walk.ts';
 
 /**
- * Begins a poll: first the rest of an interrupted one, then what is new.
- * @param overlapKey key of the 200th known live row from the newest (greatest) one; null where there are fewer
+ * Begins a poll: the rest of an interrupted one first, then the new rows.
+ * @param overlapKey key of the 200th known live row from the newest (greatest) one; null if there are fewer
  */
 export function beginPoll(
   memory: ScopeMemory,
@@ -19,11 +19,11 @@ export function beginPoll(
   const direction = usableDirection(memory);
   const { frontier, open } = memory;
   if (direction === null || frontier === null) return goOn({ ...walk, part: 'look' }, memory);
-  // No key can be a cursor: so the walk reads from the top.
+  // A key can't be a cursor, so the walk reads from the top.
   const top = memory.cursors === 'offered-only';
   if (direction === 'rising') {
     if (top) return goOn({ ...walk, part: 'tail' }, memory);
-    // Reads on where the interrupted poll stopped. The next poll reads the overlap.
+    // Continues the interrupted poll. The next poll reads the overlap.
     if (open !== null) {
       return goOn({ ...walk, part: 'tail', cursor: open.after, began: open.asOf }, memory);
     }
@@ -42,7 +42,7 @@ export function beginPoll(
   return goOn({ ...walk, part: 'top', low }, memory);
 }
 
-/** Goes on after an answer. @param asked the walk as it was when it asked */
+/** The next step after an answer. @param asked the walk at the time of the request */
 export function stepPoll(asked: PollWalk, taken: WalkedPage<PollWalk>, now: number): Step<PollWalk> {
   const { reading: walk, memory, verdict } = taken;
   if (taken.snapshot) {
@@ -64,7 +64,7 @@ export function stepPoll(asked: PollWalk, taken: WalkedPage<PollWalk>, now: numb
   return walk.part === 'tail' ? stepTail(walk, memory, verdict, now) : stepDown(walk, memory, verdict, now);
 }
 
-/** The ladder is used up: begins again from the top, and reads all that is left in one part. */
+/** The ladder is exhausted: restarts from the top and reads the rest as one part. */
 export function pollFromTop(asked: PollWalk, memory: ScopeMemory, why: string): Step<PollWalk> {
   const again = fromTop(asked);
   if (again === null) return giveUp(asked, memory, why);
@@ -112,7 +112,7 @@ function stepTail(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', no
   return endWith(walk, { ...memory, open: null, frontier }, 'reached');
 }
 
-/** The lesser of two keys at which a part may stop; null, the list's end, is the least. */
+/** The lesser of two keys at which a part may stop; null, the list's end, is least. */
 function lower(memory: ScopeMemory, a: string | null, b: string | null): string | null {
   if (a === null || b === null) return null;
   return compareKeys(memory.keyType, a, b) < 0 ? a : b;

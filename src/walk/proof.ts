@@ -14,11 +14,11 @@ import type { PageProof, TakenPage, Walk } from './walk.ts';
 /**
  * What a page proves absent (docs/design/deletions.md, "What proves absence"); null: nothing. The whole scope is a
  * snapshot (P0). In trusted order a page is an interval (P1), from its cursor to its last item or to the list's end.
- * @param asked the walk as it was when it asked
+ * @param asked the walk at the time of the request
  * @param memory after the page: an order that the page contradicts is no longer trusted
- * @param keys of all its items; undefined for an item without a usable key, which may be any row
- * @param page `accepted`: it brought the walk further, or ended it; `fromStart`: it begins at the top of the list although
- *   a cursor was sent; `snapshot`: it is the whole scope; `provenEnd`: it has a live item, and shows that nothing follows
+ * @param keys of all items; undefined for an item without a usable key, which may be any row
+ * @param page `accepted`: the walk got further or ended; `fromStart`: the page begins at the top despite a cursor;
+ *   `snapshot`: it is the whole scope; `provenEnd`: it has a live item and shows that nothing follows
  */
 export function proofOf(
   asked: Reading,
@@ -33,41 +33,41 @@ export function proofOf(
   const { direction } = memory.evidence;
   if (direction === null || orderGrade(memory) !== 'trusted') return null;
   const after = askedAfter(asked);
-  if (after === null && asked.cursor !== null) return null; // behind a token, with nothing read before it
+  if (after === null && asked.cursor !== null) return null; // after a token, with no key read before it
   return { kind: 'interval', direction, after, through: page.provenEnd ? null : last };
 }
 
 /**
- * What a walk may conclude from a page's proof (docs/design/deletions.md, "P1"). A snapshot stands by itself. An
- * interval depends on the order of the whole list: a missing row may have moved. So only a full walk brings any row
- * under suspicion by intervals; a confirming walk only those that it was sent for; other walks none.
+ * What a walk may conclude from a page's proof (docs/design/deletions.md, "P1"). A snapshot is enough by itself. An
+ * interval depends on the order of the whole list, since a missing row may have moved: a full walk suspects any row by
+ * intervals, a confirming walk only its own rows, other walks none.
  */
 export function proofFor(walk: Walk, proof: AbsenceProof | null): PageProof | null {
   if (proof === null || proof.kind === 'snapshot' || walk.kind === 'full') return proof;
   return walk.kind === 'confirm' ? { ...proof, raises: walk.keys } : null;
 }
 
-/** A written page, and the rows that it may prove absent. Moments are milliseconds by the database's clock. */
+/** A written page and the rows that it may prove absent. Times are milliseconds of the database's clock. */
 export interface PageView extends Pick<TakenPage, 'proof' | 'contradiction'> {
-  /** When its request was sent. */
+  /** When the request was sent. */
   readonly sentAt: number;
-  /** How fresh its answer was; left out: not known. */
+  /** Freshness of the answer; left out: unknown. */
   readonly served?: Served | undefined;
-  /** Keys of all its items, also of those in quarantine: the service has them. */
+  /** Keys of all items, those in quarantine included: the service has them. */
   readonly seen: readonly string[];
-  /** Keys of items that were not believed yet. */
+  /** Keys of items that are not believed yet. */
   readonly deferred: readonly string[];
-  /** Live rows that the proof says are absent. */
+  /** Live rows that the proof shows absent. */
   readonly missing: readonly MissingRow[];
-  /** Suspected deletions among all of these. */
+  /** Suspected deletions among all these keys. */
   readonly suspects: readonly SuspectedDeletion[];
   readonly gracePeriodMs: number;
 }
 
 /**
- * What a page changes of the suspected deletions (docs/design/deletions.md, "Suspected deletions"). A sighting
- * withdraws one. A first proof adds one, unless the row came or changed within the grace period: a stale replica may
- * not know it yet. A second proof proves it.
+ * How a page changes the suspected deletions (docs/design/deletions.md, "Suspected deletions"). A sighting withdraws
+ * one. A first proof adds one, unless the row came or changed within the grace period: a stale replica may not know it
+ * yet. A second proof confirms it.
  */
 export function judgePage(view: PageView): SuspectChange {
   const { proof, sentAt, gracePeriodMs, contradiction } = view;
@@ -81,7 +81,7 @@ export function judgePage(view: PageView): SuspectChange {
   const withdraw = view.seen.filter((key) => {
     const suspect = suspects.get(key);
     if (suspect === undefined || deferred.has(key)) return false;
-    // A copy that was made before the row was missing does not contradict that.
+    // A cached copy from before the row went missing is no contradiction.
     return !copied || suspect.kind === 'returned' || suspect.at <= sentAt;
   });
   const add: { key: string; kind: SuspectKind }[] = view.deferred
@@ -96,8 +96,7 @@ export function judgePage(view: PageView): SuspectChange {
     if (first === undefined || !isFirstProof(first.kind)) {
       if (mayRaise(key) && changedAt <= sentAt - gracePeriodMs) add.push({ key, kind: proof.kind });
     } else if (isSecondProof(first, view, gracePeriodMs)) {
-      // A contradiction of the order leaves a snapshot's suspicion: so an interval replaces it, and does not prove
-      // it.
+      // A contradiction of the order keeps a snapshot's suspicion, so an interval replaces it instead of confirming it.
       const replaces = proof.kind === 'interval' && first.kind === 'snapshot';
       if (!replaces) prove.push(key);
       else if (mayRaise(key)) add.push({ key, kind: proof.kind });
@@ -113,7 +112,7 @@ export function judgePage(view: PageView): SuspectChange {
   };
 }
 
-/** One answer says it by itself. The other kinds give way to such a proof. */
+/** Whether one answer is enough for this kind. Such a proof replaces the other kinds. */
 function isFirstProof(kind: SuspectKind): kind is AbsenceProof['kind'] {
   return kind === 'snapshot' || kind === 'interval';
 }

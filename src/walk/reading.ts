@@ -1,53 +1,53 @@
-/** How far a walk has read: what every walk's state holds. */
+/** How far a walk has read: the state that all walks share. */
 export interface Reading {
-  /** Cursor of the page to ask next; null: the top. */
+  /** Cursor of the next page; null: the top. */
   readonly cursor: string | null;
-  /** The server offered `cursor` (`next_cursor`): it is not an item's key, and can't be compared. */
+  /** `cursor` is the server's own (`next_cursor`), not an item's key, and can't be compared. */
   readonly token: boolean;
-  /** The cursor of the page that offered `cursor`, for the ladder; null: the top; undefined: not known. */
+  /** Cursor of the page that offered `cursor`, for the ladder; null: the top; undefined: unknown. */
   readonly back: string | null | undefined;
-  /** The last page may be the list's last: it offered no cursor and had no `has_more`. */
+  /** The last page may end the list: it offered no cursor and had no `has_more`. */
   readonly maybeLast: boolean;
-  /** n > 0: first look up the nth stored live row before `cursor`, and go on after that. */
+  /** n > 0: look up the nth stored live row before `cursor` first, and go on after it. */
   readonly seek: number;
-  /** Keys read last, the newest last: the last one, and five for the ladder. */
+  /** The last six keys read, the newest last: five of them are for the ladder. */
   readonly recent: readonly string[];
   /** Steps back on the cursor ladder since the last progress. */
   readonly rung: number;
-  /** Pages since the last progress that were empty. */
+  /** Empty pages since the last progress. */
   readonly empties: number;
-  /** Key of the item before the page asked for now, where a step back has just shown that item; else null. */
+  /** Key of the item before the requested page if a step back has just shown it; else null. */
   readonly again: string | null;
-  /** How often it began again from the top. */
+  /** Number of restarts from the top. */
   readonly restarts: number;
-  /** First key of its first page; null before that, and for a walk that did not begin at the top. */
+  /** First key of the first page; null before it, and if the walk did not begin at the top. */
   readonly first: string | null;
-  /** When it was begun, milliseconds since the epoch. */
+  /** Start, milliseconds since the epoch. */
   readonly began: number;
-  /** Greatest age (ms) of its pages in an intermediate cache: what it read is as of so much before `began`. */
+  /** Greatest age of its pages in a cache on the way, ms: its rows are as of that much before `began`. */
   readonly agedMs: number;
-  /** When the page with `first` was answered. */
+  /** Time of the answer with `first`. */
   readonly firstAt: number;
-  /** Distinct rows seen in key order without a break, as far as they are counted. */
+  /** Distinct rows seen in key order without a break; counted up to the evidence needed. */
   readonly run: number;
-  /** The page is asked for again with more items: so far none of them has a usable key. */
+  /** Set while the page is requested again with more items, since none has a usable key so far. */
   readonly keyless: Keyless | null;
   /**
-   * Items that its first page is asked for, where so few will do. Null: as many as there may be. `in-full`: the few
-   * were refused, or said that nothing follows them; the page is asked for once more, with all.
+   * Items of a small first page; null: a full one. `in-full`: the small page was refused, or claimed to be the last,
+   * so a full one is requested.
    */
   readonly few: number | 'in-full' | null;
-  /** `limit` being tried in place of the remembered one; undefined: none. */
+  /** `limit` under trial in place of the remembered one; undefined: none. */
   readonly trying: number | null | undefined;
   readonly pages: number;
   readonly items: number;
 }
 
-/** A small page without an item to go on after; greater pages are too large. */
+/** A small page without a usable key; larger pages don't fit. */
 export interface Keyless {
-  /** Items that it had. */
+  /** Items of the last attempt. */
   readonly items: number;
-  /** Items that are asked for now. */
+  /** Items requested now. */
   readonly ask: number;
 }
 
@@ -73,21 +73,21 @@ export function newReading(now: number): Reading {
   return { ...AT_TOP, ...none, began: now, firstAt: now };
 }
 
-/** Keys of `recent`: the last one, and the previous five (docs/design/walks.md, "The ladder"). */
+/** Length of `recent`: the last key and five for the ladder (docs/design/walks.md, "The ladder"). */
 export const RECENT = 6;
-/** Where a reading stands. */
+/** Position of a walk in its list. */
 export type Position = Pick<Reading, 'cursor' | 'token' | 'back' | 'seek' | 'rung' | 'again' | 'keyless'>;
 
 /**
- * The key beyond which the page asked for now should lie. Null at the top, and after a token where it is not known:
- * no key was read before, or the token is an earlier one.
+ * The key after which the requested page should begin. Null at the top, and after a token if no key was read before it
+ * or the token is an earlier one.
  */
 export function askedAfter({ token, recent, cursor, rung, again }: Reading): string | null {
   if (!token) return cursor;
   return again ?? (rung > 0 ? null : (recent.at(-1) ?? null));
 }
 
-/** As of when the walk read, milliseconds since the epoch. */
+/** The moment that the walk's rows are as of, milliseconds since the epoch. */
 export function readAsOf({ began, agedMs }: Reading): number {
   return began - agedMs;
 }

@@ -10,15 +10,12 @@ import { afterComplete } from './full.ts';
 /** Walks that cover given keys. */
 type Covering = RefreshWalk | ConfirmWalk;
 
-/**
- * Items of a page that is read for one row. It comes right after the cursor; the others are room for rows that the
- * mirror does not have.
- */
+/** Items of a page that is read for one row: the row follows the cursor, and the rest allows for unknown rows. */
 const AROUND_ONE_ROW = 20;
 
 /**
- * Begins to read given rows again in the fewest pages (docs/design/walks.md, "Refresh by cover"): each page begins
- * right after the stored predecessor of the first key that is not covered yet.
+ * Begins to reread rows in the fewest pages (docs/design/walks.md, "Refresh by cover"): each page begins after the
+ * stored predecessor of the first key that is not covered yet.
  * @param unfinished keys, in any order
  */
 export function beginRefresh(
@@ -34,7 +31,7 @@ export function beginRefresh(
   return jump({ ...walk, todo, few: isFew ? AROUND_ONE_ROW : null }, memory);
 }
 
-/** Goes on after an answer. @param asked the walk as it was when it asked */
+/** The next step after an answer. @param asked the walk at the time of the request */
 export function stepRefresh<W extends Covering>(asked: W, taken: WalkedPage<W>): Step<W> {
   const { reading: walk, memory, verdict, why } = taken;
   if (verdict === 'end') return jump({ ...walk, todo: [] }, memory);
@@ -47,12 +44,12 @@ export function stepRefresh<W extends Covering>(asked: W, taken: WalkedPage<W>):
     return top === null ? giveUp(asked, memory, why) : goOn(top, memory);
   }
   const todo = withoutCovered(walk, memory, direction);
-  // New rows, or steps back, came before the key: read on. Its predecessor could be a cursor that has just failed.
+  // New rows or steps back came before the key: read on, since its predecessor may be a cursor that has just failed.
   if (todo[0] !== undefined && todo[0] === walk.todo[0]) return goOn(walk, memory);
   return jump({ ...walk, todo }, memory);
 }
 
-/** Goes on after the stored predecessor that was looked up, or after the last key read where that lies further. */
+/** Continues after the stored predecessor, or after the last key read if that lies further. */
 export function refreshAfter<W extends Covering>(walk: W, memory: ScopeMemory, key: string | null): Step<W> {
   const direction = usableDirection(memory);
   if (direction === null) return orderLost(walk, memory);
@@ -63,7 +60,7 @@ export function refreshAfter<W extends Covering>(walk: W, memory: ScopeMemory, k
   return goOn({ ...walk, seek: 0, ...next }, memory);
 }
 
-/** Goes to the first key that is not covered yet; page by page where the service takes its own cursors only. */
+/** Jumps to the first key that is not covered yet; page by page if the service accepts its own cursors only. */
 function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
   const [next] = walk.todo;
   if (next === undefined) return endWith(walk, memory, 'reached');
@@ -72,7 +69,7 @@ function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
   return goOn({ ...walk, ...there }, memory);
 }
 
-/** Keys as the list has them, the one nearest to the top first. */
+/** Keys in the list's order, the one nearest to the top first. */
 function inListOrder(
   memory: ScopeMemory,
   direction: ListDirection,
@@ -81,7 +78,7 @@ function inListOrder(
   return keys.toSorted((a, b) => compareInList(memory.keyType, direction, a, b));
 }
 
-/** Keys that lie beyond what the walk has read. */
+/** Keys beyond the last one read. */
 function withoutCovered(walk: Covering, memory: ScopeMemory, direction: ListDirection): readonly string[] {
   const last = walk.recent.at(-1);
   return last === undefined ? walk.todo : walk.todo.filter((key) => isBeyond(memory, direction, key, last));
@@ -97,9 +94,9 @@ function orderLost<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
 }
 
 /**
- * Begins to read suspected rows again (docs/design/deletions.md, "Confirming"): first the top page, which tests the
- * order on which the other pages' proofs depend; then, like a refresh, the fewest pages that cover the rows.
- * @param keys of the suspected deletions, and of rows that become suspects where they are missing; in any order
+ * Begins to reread suspected rows (docs/design/deletions.md, "Confirming"): the top page first, which tests the order
+ * on which the other pages' proofs depend; then the fewest pages that cover the rows, as in a refresh.
+ * @param keys of suspected deletions, and of rows that become suspects if they are missing; in any order
  */
 export function beginConfirm(
   memory: ScopeMemory,
@@ -110,9 +107,9 @@ export function beginConfirm(
 }
 
 /**
- * Goes on after an answer. A snapshot ends the walk (`complete`). So does a page that contradicts the order
+ * The next step after an answer. A snapshot ends the walk (`complete`). So does a page that contradicts the order
  * (`full-needed`): two whole walks have to prove the rest.
- * @param asked the walk as it was when it asked
+ * @param asked the walk at the time of the request
  */
 export function stepConfirm(
   asked: ConfirmWalk,

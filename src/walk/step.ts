@@ -9,7 +9,7 @@ import type { Keyless } from './reading.ts';
 import type { WalkAnswer, Step, Walk } from './walk.ts';
 
 /**
- * Takes the answer to what the walk asked, and says what it asks next. Every walk ends, whatever the service answers
+ * The next step of a walk: takes an answer and returns the next request. Every walk ends, whatever the service answers
  * (docs/design/walks.md, "The walks").
  */
 export function step<W extends Walk>(walk: W, memory: ScopeMemory, answer: WalkAnswer, now: number): Step<W>;
@@ -38,10 +38,10 @@ export function step(walk: Walk, memory: ScopeMemory, answer: WalkAnswer, now: n
   return dispatch(walk, known, { why, refused: ofCursor }, now);
 }
 
-/** Statuses by which a service may refuse a cursor. */
+/** Statuses with which a service may refuse a cursor. */
 const REFUSES_CURSOR: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 
-/** Statuses by which a service may refuse a `limit`, or a cursor. */
+/** Statuses with which a service may refuse a `limit` or a cursor. */
 const REFUSES_LIMIT: ReadonlySet<number> = new Set([400, 422]);
 
 type NoPage = Pick<WalkedPage<Walk>, 'why' | 'refused'>;
@@ -72,8 +72,8 @@ function dispatch(
 }
 
 /**
- * A few items from the top of a long list, and nothing behind them: too good a proof of absence for a page that was
- * not meant as one.
+ * Whether a small page from the top of a long list claims to be all of it: too strong a proof of absence for a page
+ * that was not meant as one.
  */
 function isTooGood(asked: Walk, memory: ScopeMemory, taken: WalkedPage<Walk>): boolean {
   const isTop = asked.cursor === null && isFew(asked, memory);
@@ -86,7 +86,7 @@ function stuckWithoutPage<R extends Walk>(walk: R, memory: ScopeMemory, noPage: 
   return { reading, memory, verdict: 'stuck', ...noPage, ...nothing };
 }
 
-/** Too large, and its first items have no usable key: the walk needs them and one more at least. */
+/** A page is too large and its first items have no usable key: the walk needs them and at least one more. */
 function withFewerBehind(walk: Walk, memory: ScopeMemory, { items, ask }: Keyless): Step {
   if (ask > items + 1) {
     const next = { ...walk, keyless: { items, ask: items + 1 } };
@@ -97,12 +97,12 @@ function withFewerBehind(walk: Walk, memory: ScopeMemory, { items, ask }: Keyles
   return giveUp(walk, memory, why);
 }
 
-/** A service that offers cursors and refuses an item's ID takes its own only. */
+/** A service that offers cursors and refuses an item's ID accepts its own only. */
 function afterRefusal({ token }: Walk, memory: ScopeMemory): ScopeMemory {
   return token || memory.cursors !== 'offered' ? memory : { ...memory, cursors: 'offered-only' };
 }
 
-/** Goes on after the stored row that was looked up; null: from the top. */
+/** Continues after the stored row that was looked up; null: from the top. */
 function goAfter(walk: Walk, memory: ScopeMemory, key: string | null): Step {
   if (walk.seek === 0) throw new RangeError('no stored row was asked for');
   if (walk.kind === 'refresh' || walk.kind === 'confirm') return refreshAfter(walk, memory, key);

@@ -9,30 +9,30 @@ import type { TakenPage, WalkAnswer } from './walk.ts';
 
 type PageAnswer = Extract<WalkAnswer, { type: 'page' }>;
 
-/** A page as the walk took it in. */
+/** A page and the walk that has taken it. */
 export interface WalkedPage<R extends Reading> extends TakenPage {
   readonly reading: R;
   readonly memory: ScopeMemory;
   /**
-   * - `on`: `reading` is set to go on
-   * - `end`: nothing follows it
-   * - `stuck`: the page brings the walk no further; `why` says what is wrong with it, to follow "page n …"
+   * - `on`: `reading` is ready for the next request
+   * - `end`: nothing follows the page
+   * - `stuck`: the page brings the walk no further; `why` names the fault, to follow "page n …"
    */
   readonly verdict: 'on' | 'end' | 'stuck';
   readonly why: string;
-  /** There is no page: the service refused the cursor. */
+  /** The service refused the cursor: there is no page. */
   readonly refused: boolean;
   /** The page is the whole scope (docs/design/deletions.md, "P0"). */
   readonly snapshot: boolean;
 }
 
-/** The place of an answer that is no page, or not the one that was asked for. */
+/** The place of an answer that is no page or not the requested one. */
 export const NOWHERE: PagePlace = { after: undefined, ends: false };
 
-/** What an answer says that is no page. */
+/** What an answer shows that is no page. */
 export const NO_PAGE: TakenPage = { proof: null, contradiction: false, place: NOWHERE };
 
-/** Takes a page in: what it says of the order, whether it brings the walk further, and where it goes on. */
+/** Takes a page: its evidence for the order, its verdict, and where the walk continues. */
 export function takePage<R extends Reading>(
   reading: R,
   memory: ScopeMemory,
@@ -94,7 +94,7 @@ function placeOf(asked: Reading, isAsked: boolean, ends: boolean): PagePlace {
   return { after: asked.cursor === null ? null : (askedAfter(asked) ?? undefined), ends };
 }
 
-/** Keys of the items that have one; a key that follows itself counts once. */
+/** Keys of the items that have one; repeated neighbours count once. */
 function distinctNeighbours(keys: readonly (string | undefined)[]): readonly string[] {
   const defined = keys.filter((key) => key !== undefined);
   return defined.filter((key, i) => key !== defined[i - 1]);
@@ -106,7 +106,7 @@ function counted(
   items: number,
   now: number,
 ): Pick<Reading, 'first' | 'firstAt' | 'trying' | 'pages' | 'items'> {
-  // A step back may read the top again: a later walk reads what is newer than the first page.
+  // A step back may reread the top; a later walk reads what is newer than the first page.
   const begins = reading.cursor === null && reading.first === null;
   return {
     first: begins ? (keys[0] ?? null) : reading.first,
@@ -117,7 +117,7 @@ function counted(
   };
 }
 
-/** The memory after a page; the same object: nothing is new. A contradiction withdraws what depends on the order. */
+/** The memory after a page; the same object if nothing is new. A contradiction withdraws what depends on the order. */
 function learn(
   reading: Reading,
   memory: ScopeMemory,
@@ -137,14 +137,14 @@ function learn(
   return { ...memory, limit, cursors, evidence };
 }
 
-/** The page came whole where few of its items were refused, or said that nothing follows them. */
+/** A full page came after a small one was refused or claimed to be the last. */
 function refutesFew({ few, rung }: Reading, hasMore: boolean | undefined): boolean {
   return few === 'in-full' && rung === 0 && hasMore !== false;
 }
 
 /**
- * What a page says by its `next_cursor`. Null counts where the service has offered cursors (others may always send
- * it); a missing field counts only after an offered cursor.
+ * What a page's `next_cursor` says. Null counts if the service has offered cursors (others may always send it); a
+ * missing field counts only after an offered cursor.
  */
 function offersOf(reading: Reading, memory: ScopeMemory, { nextCursor }: PageAnswer): PageFacts['offers'] {
   if (typeof nextCursor === 'string') return 'one';
@@ -152,7 +152,7 @@ function offersOf(reading: Reading, memory: ScopeMemory, { nextCursor }: PageAns
   return reading.token ? 'none' : undefined;
 }
 
-/** Keys that the walk has not read before: those beyond the last one or, without an order, not among the recent. */
+/** Keys not read before: those beyond the last one or, without an order, not among the recent ones. */
 function freshKeys(
   reading: Reading,
   memory: ScopeMemory,
@@ -168,7 +168,7 @@ function freshKeys(
   return keys.filter((key) => key !== reading.cursor && !reading.recent.includes(key));
 }
 
-/** The cursor of the next page: the server's own where it offers one, else the key of the last item. */
+/** The cursor of the next page: the server's own if it offers one, else the key of the last item. */
 function onwardCursor(
   reading: Reading,
   { nextCursor }: PageAnswer,
@@ -195,8 +195,8 @@ function positionAfter(
   const maybeLast = quiet && (nextCursor === null || memory.cursors !== 'ids');
   const after = { ...next, maybeLast, seek: 0, rung: 0, again: null, keyless: null };
   if (next.token) return after;
-  // A short page without `has_more` is probably the last one (docs/design/walks.md, "The end of a list"). The page
-  // after its last item would prove nothing. The page after the item before does, by that last item and nothing new.
+  // A short page without `has_more` is probably the last one (docs/design/walks.md, "The end of a list"). An empty page
+  // after its last item would prove nothing. The page after the item before it does, by showing that last item alone.
   const before = recent.at(-2);
   const items = answer.keys.length;
   const looksLast =
@@ -206,12 +206,11 @@ function positionAfter(
 }
 
 /**
- * What becomes of a page:
- * - `on`: it brought new items: the walk goes on after them
- * - `again`: it brought nothing new, but shows again an item whose successors are not known: the walk goes on after
- *   that
+ * Verdict on a page:
+ * - `on`: it has new items, and the walk continues after them
+ * - `again`: it has nothing new, but repeats an item whose successors are unknown: the walk continues after that item
  * - `end`: nothing follows it
- * - `stuck`: it brings the walk no further; `why` says what is wrong with it, to follow "page n …"
+ * - `stuck`: it brings the walk no further; `why` names the fault, to follow "page n …"
  */
 interface PageVerdict {
   readonly verdict: 'on' | 'again' | 'end' | 'stuck';
@@ -221,24 +220,24 @@ interface PageVerdict {
 }
 
 export interface PageFacts {
-  /** The walk as it was when it asked. */
+  /** The walk at the time of the request. */
   readonly asked: Reading;
   readonly hasMore: boolean | undefined;
-  /** The page offers a cursor of the server's own, or says that there is none; undefined: neither. */
+  /** The page offers a cursor of the server's own (`one`) or denies one (`none`); undefined: neither. */
   readonly offers: 'one' | 'none' | undefined;
-  /** Items of the page, those without a usable key included. */
+  /** Items of the page, including those without a usable key. */
   readonly items: number;
   /** Keys in the page's order, neighbours distinct. */
   readonly keys: readonly string[];
-  /** Those of `keys` that the walk has not read before, as far as it can tell. */
+  /** Those of `keys` that the walk has not read before, as far as known. */
   readonly fresh: readonly string[];
   /** The list has a usable order. */
   readonly ordered: boolean;
-  /** The page begins at the top of the list although a cursor was sent. */
+  /** The page begins at the top of the list despite a cursor. */
   readonly fromStart: boolean;
-  /** Most items that a page has brought, and at most what was asked for: a page with fewer was not full. */
+  /** Most items of a page so far, at most the requested number: a page with fewer was not full. */
   readonly widest: number;
-  /** Live rows of the scope, at least. */
+  /** Lower bound of the scope's live rows. */
   readonly rows: number;
 }
 
@@ -261,9 +260,9 @@ export function pageVerdict(facts: PageFacts): PageVerdict {
 }
 
 /**
- * An empty page after a cursor proves nothing: the cursor's row may be gone. But where pages have one item only, no
- * page can say that its item is the last. So the walk ends when an empty page follows that item, the item is seen
- * again, and an empty page follows it again. (That proves nothing beyond the item.)
+ * An empty page after a cursor proves nothing, since the cursor's row may be gone. But if pages have a single item, no
+ * page can show that its item is the last. So the walk ends once an empty page follows that item, the item is seen
+ * again, and an empty page follows again. (That proves nothing beyond the item.)
  */
 function judgeEmpty(asked: Reading, hasMore: boolean | undefined): PageVerdict {
   if (asked.cursor === null && hasMore !== true) return PROVEN_END;
@@ -271,19 +270,19 @@ function judgeEmpty(asked: Reading, hasMore: boolean | undefined): PageVerdict {
 }
 
 /**
- * Where a page begins with its cursor's row, a page of that row alone is like an empty one: the row may have moved to
- * the end. It counts once a step back has shown the row in its place.
+ * If pages begin with their cursor's row, a page of that row alone is like an empty one: the row may have moved to the
+ * end. It counts once a step back has shown the row in its place.
  */
 function isCursorAlone({ asked, keys }: PageFacts): boolean {
   return keys.length > 0 && keys.every((key) => key === asked.cursor);
 }
 
-/** The page has only its cursor's row, and the scope no other known row. */
+/** The page has only its cursor's row, and the scope has no other known row. */
 function repeatsOnlyRow({ asked, items, keys, widest, rows }: PageFacts): boolean {
   return items === 1 && keys[0] === asked.cursor && widest <= 1 && rows <= 1;
 }
 
-/** The page ends with a row that the walk read after the cursor's. */
+/** The page ends with a row that the walk read after its cursor. */
 function leadsForward({ cursor, recent }: Reading, keys: readonly string[]): boolean {
   const from = cursor === null ? -1 : recent.indexOf(cursor);
   return recent.indexOf(keys.at(-1) ?? '') > from;

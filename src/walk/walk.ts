@@ -4,8 +4,8 @@ import type { PagePlace } from '../model/page.ts';
 import type { Reading } from './reading.ts';
 
 /**
- * A walk is a pure state machine (docs/design/walks.md, "The walks"): it says what to ask, gets the answer, and says
- * what to ask next.
+ * A walk is a pure state machine (docs/design/walks.md, "The walks"): it names a request, takes the answer, and names
+ * the next request.
  *
  *     let { walk, memory, ask } = beginFull(memory, { liveRows, now });
  *     while (ask.type !== 'end') {
@@ -14,10 +14,10 @@ import type { Reading } from './reading.ts';
  *       // write the page; memory = noteWritten(memory, rows); commit memory and checkpoint(walk) with it
  *     }
  *
- * Every page may be written, also one that brings the walk no further. The next page may be fetched meanwhile, but
- * `step` takes it only when this one is committed: memory and checkpoint must not run ahead of the rows. When a
- * commit fails, both go back to the last committed ones. A poll and a full walk of one scope share its memory and may
- * interleave answer by answer. Only full walks have a checkpoint: the rest of an interrupted poll is in the memory.
+ * Every page may be written, even one that brings the walk no further. The next page may be fetched meanwhile, but
+ * `step` takes it only once this one is committed: memory and checkpoint must not run ahead of the rows. If a commit
+ * fails, both return to the last committed ones. A poll and a full walk of one scope share its memory and may
+ * interleave answer by answer. Only full walks have a checkpoint; the rest of an interrupted poll is in the memory.
  */
 export type Walk = PollWalk | RefreshWalk | FullWalk | ConfirmWalk;
 
@@ -25,15 +25,15 @@ export type Walk = PollWalk | RefreshWalk | FullWalk | ConfirmWalk;
 export interface PollWalk extends Reading {
   readonly kind: 'poll';
   /**
-   * - `look`: one page, which may be the whole scope: there is no usable order, or no frontier
+   * - `look`: one page, which may be the whole scope: there is no usable order or no frontier
    * - `open`: the rest of an interrupted poll
    * - `top`: from the top down (falling)
    * - `tail`: from before the overlap to the end (rising)
    */
   readonly part: 'look' | 'open' | 'top' | 'tail';
-  /** Falling: greatest key at which the part may stop. Rising: the poll begins before it. Null: it reads all. */
+  /** Falling: greatest key at which the part may stop. Rising: the poll begins before it. Null: reads all. */
   readonly low: string | null;
-  /** Key of the 200th known live row from the newest, when the poll began; null where there are fewer. */
+  /** Key of the 200th known live row from the newest at the start; null if there are fewer. */
   readonly overlapKey: string | null;
 }
 
@@ -44,28 +44,28 @@ export interface RefreshWalk extends Reading {
   readonly todo: readonly string[];
 }
 
-/** Reads suspected rows again: first the top, which tests the order, then the fewest pages that cover them. */
+/** Rereads suspected rows: the top first, which tests the order, then the fewest pages that cover them. */
 export interface ConfirmWalk extends Reading {
   readonly kind: 'confirm';
-  /** All keys that it was sent for. */
+  /** All keys that it has to cover. */
   readonly keys: readonly string[];
-  /** Keys still to be covered, in list order once that is known to be usable. */
+  /** Keys still to be covered, in list order once the order is usable. */
   readonly todo: readonly string[];
 }
 
 /** Reads all pages. JSON, stored as a `Checkpoint`. */
 export interface FullWalk extends Reading {
   readonly kind: 'full';
-  /** It was continued from a checkpoint: so it is no proof in an unordered list (docs/design/deletions.md, "P2"). */
+  /** Continued from a checkpoint, so no proof in an unordered list (docs/design/deletions.md, "P2"). */
   readonly resumed: boolean;
-  /** Live rows of the scope when it began. */
+  /** Live rows of the scope at the start. */
   readonly liveRows: number;
 }
 
 export type Ask =
   /**
-   * GET with `starting_after` = cursor and `limit`, each left out where null. `large`: fewer items can't be asked
-   * for, so the page may have as many bytes as a single item.
+   * GET with `starting_after` = cursor and `limit`, each left out if null. `large`: no smaller page can be requested,
+   * so this one may have as many bytes as a single item.
    */
   | {
       readonly type: 'page';
@@ -74,8 +74,8 @@ export type Ask =
       readonly large?: true;
     }
   /**
-   * Look up the `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are
-   * fewer); null where none precedes it. `direction` is the list's: before means greater where it is falling.
+   * Look up the `nth` stored live key before `of` in list order (1: the nearest; the first of all if there are fewer);
+   * null if none precedes it. `direction` is the list's: in a falling list, before means greater.
    */
   | {
       readonly type: 'predecessor';
@@ -88,32 +88,32 @@ export type Ask =
 export interface End {
   readonly type: 'end';
   /**
-   * - `complete`: every item of the scope was read (a full walk, or one answer that is the whole scope)
-   * - `reached`: the poll reached the old frontier, the refresh covered its keys
-   * - `full-needed`: the order does not allow this walk; only a full walk can do its work
+   * - `complete`: every item of the scope was read (by a full walk, or in one answer that is the whole scope)
+   * - `reached`: the poll reached the old frontier, or the refresh covered its keys
+   * - `full-needed`: the order does not allow this walk; a full walk has to do its work
    * - `failed`: given up; `reason` names the page. What was read stays
    */
   readonly outcome: 'complete' | 'reached' | 'full-needed' | 'failed';
   readonly reason?: string;
-  /** Status by which the service refused the scope itself, without a cursor: 404 for a list that is gone. */
+  /** Status with which the service refused the scope itself, without a cursor: 404 for a list that is gone. */
   readonly status?: number;
 }
 
 export type WalkAnswer =
   | {
       readonly type: 'page';
-      /** Keys of the items in the page's order; undefined for an item without a usable one. */
+      /** Keys of the items in the page's order; undefined for an item without a usable key. */
       readonly keys: readonly (string | undefined)[];
       /** As answered; undefined where missing. */
       readonly hasMore: boolean | undefined;
-      /** The server's own cursor; null: it says that it offers none; undefined: the field is missing. */
+      /** The server's own cursor; null: it offers none; undefined: the field is missing. */
       readonly nextCursor?: string | null | undefined;
-      /** Its age in an intermediate cache, milliseconds; left out: it came from the service. */
+      /** Age in a cache on the way, ms; left out: the service answered. */
       readonly ageMs?: number;
     }
   /** A 4xx other than 401, 403, 408, 425 and 429. The caller repeats those and 5xx, or stops. */
   | { readonly type: 'refused'; readonly status: number; readonly message: string }
-  /** More than may be buffered: the walk asks for fewer items. */
+  /** More than may be buffered: the walk requests fewer items. */
   | { readonly type: 'too-large' }
   | { readonly type: 'predecessor'; readonly key: string | null };
 
@@ -121,17 +121,17 @@ export interface Step<W extends Walk = Walk> {
   readonly walk: W;
   readonly memory: ScopeMemory;
   readonly ask: Ask;
-  /** What the page just taken says; left out: the answer was no page. */
+  /** What the last page shows; left out: the answer was no page. */
   readonly page?: TakenPage;
 }
 
-/** `raises`: the only rows that the proof may bring under suspicion; left out: any. */
+/** `raises`: the only rows that the proof may suspect; left out: any. */
 export type PageProof = AbsenceProof & { readonly raises?: readonly string[] };
 
 export interface TakenPage {
   /** What it proves absent; null: nothing. */
   readonly proof: PageProof | null;
-  /** It contradicts the order: what depends on that is withdrawn. */
+  /** It contradicts the order, so what depends on it is withdrawn. */
   readonly contradiction: boolean;
   readonly place: PagePlace;
 }

@@ -3,15 +3,15 @@ import type { Page, Served } from '../model/page.ts';
 import { type ServedWalk, WalkSequence, type WholeWalk } from './pair.ts';
 
 /**
- * What a full walk saw, kept while it runs: two whole walks that saw the same prove absent what neither saw
+ * The rows that a running full walk has seen. Two whole walks that saw the same rows prove absent what neither saw
  * (docs/design/deletions.md, "P2"). A resumed or restarted walk has none.
  */
 export class WholeReading {
   readonly #seen: KeptKeys;
   readonly #sequence: WalkSequence;
-  /** It saw an item without usable key, which may be any row. */
+  /** The walk saw an item without a usable key, which may be any row. */
   #keyless = false;
-  /** Keys that only other walks of the scope saw meanwhile. */
+  /** Keys that other walks of the scope saw meanwhile. */
   readonly #sighted: KeptKeys;
   #served: ServedWalk | undefined;
 
@@ -21,7 +21,7 @@ export class WholeReading {
     this.#sighted = keys.open();
   }
 
-  /** What it saw could not be kept: it proves nothing. */
+  /** What it saw could not be kept, so it proves nothing. */
   get lost(): boolean {
     return this.#seen.lost || this.#sighted.lost;
   }
@@ -32,9 +32,9 @@ export class WholeReading {
   }
 
   /**
-   * Takes a page that is being written; the same page comes again where the write is tried again.
-   * @param hashes of the items' content, in their order; undefined where an item can't be mirrored
-   * @param skips whether the item counts further down the page
+   * Takes a page that is being written. A retried write passes the same page again.
+   * @param hashes of the items' content, in their order; undefined for an item that can't be mirrored
+   * @param skips whether the page has the item again further down
    */
   note(
     { items, served }: Pick<Page, 'items' | 'served'>,
@@ -57,7 +57,7 @@ export class WholeReading {
     return this.#sequence.has(key) || this.#sighted.has(key);
   }
 
-  /** Null where an item changed while the walk was reading, has no usable key, or what it saw is lost. */
+  /** Null if an item changed during the walk or has no usable key, or if what it saw is lost. */
   walk(began: Date, ended: Date): WholeWalk | null {
     const digest = this.#keyless || this.lost ? undefined : this.#sequence.digest();
     if (digest === undefined) return null;
@@ -66,7 +66,7 @@ export class WholeReading {
   }
 }
 
-/** An answer without a `Date` adds its age alone. */
+/** An answer without a `Date` adds only its age. */
 function withAnswer(before: ServedWalk | undefined, { date, ageMs }: Served): ServedWalk | undefined {
   if (date === undefined) return before && { ...before, ageMs: Math.max(before.ageMs, ageMs) };
   return {
