@@ -1,30 +1,16 @@
-import type { Db } from './db.ts';
+import type { Db, IdClock } from './db.ts';
 
 /**
+ * Lets the transaction `trx`, which keeps the account from all others, take change IDs.
+ *
  * Change IDs follow a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): microseconds since
  * 1970 by the database's clock, but always above the last one. They rise in the order of commits and are unique per
- * account. They are not used again after the database went back, since the outage took time: a plain counter would
- * give the numbers of lost rows to other rows, which a consumer that has passed them would never see. They fit 2^53
- * until 2255.
+ * account. They are not reused after the database went back, since the outage took time: a plain counter would give the
+ * numbers of lost rows to other rows, and a consumer that has passed them would never see those. They fit 2^53 until
+ * 2255.
  */
-interface IdClock {
-  /** Microseconds since 1970, by the database's clock. */
-  readonly now: bigint;
-  /** `installation.change_floor`: the clock may be behind the one that gave the last IDs. */
-  readonly floor: bigint;
-  readonly monotonic: () => number;
-  /** The account's `change_id`, whose row the transaction has locked, as it leaves it so far. */
-  current: bigint;
-  /** When it took the first ID: milliseconds, monotonic. */
-  firstTakenAt?: number;
-}
-
-/** By fenced transaction. */
-const clocks = new WeakMap<Db, IdClock>();
-
-/** Lets the transaction `trx`, which keeps the account from all others, take change IDs. */
 export function beginChangeIds(trx: Db, clock: Omit<IdClock, 'firstTakenAt'>): void {
-  clocks.set(trx, { ...clock });
+  trx.ids = { ...clock, firstTakenAt: undefined };
 }
 
 /**
@@ -35,7 +21,7 @@ export const LONGEST_WITH_IDS = 60_000;
 
 /** The last change ID that the transaction took. @throws Error, to roll it back, where it has lasted too long */
 export function endChangeIds(trx: Db): bigint | undefined {
-  const clock = clocks.get(trx);
+  const clock = trx.ids;
   if (clock?.firstTakenAt !== undefined && clock.monotonic() - clock.firstTakenAt > LONGEST_WITH_IDS) {
     throw new Error(
       `a transaction lasted longer than ${LONGEST_WITH_IDS / 1000} s after it took change IDs: it is rolled back, since readers may have passed them`,
@@ -53,7 +39,7 @@ export function sendChangeIds(
   userId: string,
   count: number,
 ): { readonly before: bigint; readonly stored: Promise<unknown> } {
-  const clock = clocks.get(trx);
+  const clock = trx.ids;
   if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');
   clock.firstTakenAt ??= clock.monotonic();
   const before = [clock.current, clock.floor, clock.now].reduce((a, b) => (a > b ? a : b));

@@ -11,18 +11,64 @@ import { sqlState } from './sql-state.ts';
 import type { MirrorTables, StateTables } from './tables.ts';
 
 /**
+ * What a server says it is. Another cluster has another system identifier; the timeline rises when a standby or a
+ * restored backup begins to write. Null: this user may not ask for it.
+ */
+export type ServerNode = readonly [system: string | null, timeline: string | null];
+
+/** A commit of this process for an account, under any fence. */
+export interface KnownCommit {
+  /** `account.change_id`. It only rises, so later values are at least this. */
+  readonly changeId: bigint;
+  /** `account.created_at`, ms: an account that was removed and made again begins anew. */
+  readonly createdAt: number;
+  /** `max(recoveries.detected_at)` as text: when the database was last noticed to have gone back. */
+  readonly recovery: string | null;
+}
+
+/** The change IDs of a fenced transaction (change-ids.ts). */
+export interface IdClock {
+  /** Time by the database's clock, microseconds since 1970. */
+  readonly now: bigint;
+  /** `installation.change_floor`: the clock may be behind the one of the last IDs. */
+  readonly floor: bigint;
+  readonly monotonic: () => number;
+  /** The account's `change_id`, whose row the transaction has locked, with the IDs taken so far. */
+  current: bigint;
+  /** Time of the first ID, ms, monotonic; undefined: none is taken. */
+  firstTakenAt: number | undefined;
+}
+
+/** What this process knows of a database. Its transactions share it. */
+interface KnownState {
+  /** By `user_id`. They outlive fences: a database that goes away costs an owner its fence, and may come back older. */
+  readonly commits: Map<string, KnownCommit>;
+  /** The expression for `ServerNode` that this user may use (fingerprint.ts). */
+  node: Promise<RawBuilder<ServerNode>> | undefined;
+  /** The last sign of life that was written (installation.ts). */
+  lastSign: Date | undefined;
+}
+
+/**
  * The mirror's database, or a transaction in it, with its two schemas: `<schema>` has the data and meta tables, which
  * readers see, `<schema>_sync` the daemon's state tables.
  */
 export class Db implements QueryExecutorProvider {
   readonly kysely: Kysely<unknown>;
   readonly schema: string;
+  readonly known: KnownState;
+  /** Set in fenced transactions. */
+  ids: IdClock | undefined;
   readonly #executor: QueryExecutor | undefined;
 
-  /** @param executor for `sql`; left out: that of `kysely` */
-  constructor(kysely: Kysely<unknown>, schema: string, executor?: QueryExecutor) {
+  /**
+   * @param known of the database whose transaction this is; left out: nothing yet
+   * @param executor for `sql`; left out: that of `kysely`
+   */
+  constructor(kysely: Kysely<unknown>, schema: string, known?: KnownState, executor?: QueryExecutor) {
     this.kysely = kysely;
     this.schema = schema;
+    this.known = known ?? { commits: new Map(), node: undefined, lastSign: undefined };
     this.#executor = executor;
   }
 
@@ -70,7 +116,9 @@ export class Db implements QueryExecutorProvider {
   transaction<T>(work: (trx: Db) => Promise<T>): Promise<T> {
     return this.kysely
       .transaction()
-      .execute(async (trx) => work(new Db(trx, this.schema, await sendingAtOnce(trx.getExecutor()))));
+      .execute(async (trx) =>
+        work(new Db(trx, this.schema, this.known, await sendingAtOnce(trx.getExecutor()))),
+      );
   }
 
   /** Runs `work` on one snapshot, read-only. */
@@ -79,7 +127,7 @@ export class Db implements QueryExecutorProvider {
       .transaction()
       .setIsolationLevel('repeatable read')
       .setAccessMode('read only')
-      .execute((trx) => work(new Db(trx, this.schema)));
+      .execute((trx) => work(new Db(trx, this.schema, this.known)));
   }
 
   /** Runs the text as it is: several statements in one round trip, or one that takes no parameters. */

@@ -2,7 +2,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { RemoteClock } from '@research-mirror/runtime/remote-clock';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import {
   AccountRetired,
   ClockStepped,
@@ -12,35 +12,8 @@ import {
 } from '../model/errors.ts';
 import { beginChangeIds, endChangeIds } from './change-ids.ts';
 import { moveWithClock, wordsOfStep } from './clock-step.ts';
-import type { Db } from './db.ts';
-import { hasNewTimeline, type KnownNodes, nodeExpression, type ServerNode, withNode } from './fingerprint.ts';
-
-/** What this process knows to be committed for an account, under whatever fence. */
-interface KnownCommit {
-  /** `account.change_id`: it rises only, so what is there later is at least this. */
-  readonly changeId: bigint;
-  /** `account.created_at`: an account whose data were removed may be made again, and begins anew. */
-  readonly createdAt: number;
-  /** When it was last noticed that the database went back, as text. */
-  readonly recovery: string | null;
-}
-
-const commits = new WeakMap<Kysely<unknown>, Map<string, KnownCommit>>();
-
-/**
- * The last commit known for the account that was made at `createdAt`. It outlives the fence: a database that goes away is what costs an owner its
- * fence, and may come back as an older one. By pool, since a process may work with several databases.
- */
-function knownCommit(db: Db, userId: string, createdAt: number): KnownCommit | undefined {
-  const known = commits.get(db.kysely)?.get(`${db.schema}/${userId}`);
-  return known?.createdAt === createdAt ? known : undefined;
-}
-
-function rememberCommit(db: Db, userId: string, commit: KnownCommit): void {
-  let ofPool = commits.get(db.kysely);
-  if (ofPool === undefined) commits.set(db.kysely, (ofPool = new Map()));
-  ofPool.set(`${db.schema}/${userId}`, commit);
-}
+import type { Db, KnownCommit, ServerNode } from './db.ts';
+import { hasNewTimeline, type KnownNodes, nodeExpression, withNode } from './fingerprint.ts';
 
 /** What an owner knows of its account's row from its own transactions. */
 interface Ownership {
@@ -70,8 +43,6 @@ interface Installed {
   /** What this process had committed under an earlier fence is not there any more, and nobody has noticed that yet. */
   readonly wentBack: boolean;
 }
-
-const ownerships = new WeakMap<Fence, Ownership>();
 
 /** What the fence's statement answers. */
 interface FenceRow {
@@ -129,17 +100,19 @@ export function recoveryKnownTo(fence: Fence): string | null {
 }
 
 function ownershipOf(fence: Fence): Ownership {
-  const known = ownerships.get(fence);
-  if (known !== undefined) return known;
-  const made: Ownership = {
+  return (fence.ownership ??= {
     line: new Mutex(),
     clock: new RemoteClock(),
     changeIds: undefined,
     installation: undefined,
     over: undefined,
-  };
-  ownerships.set(fence, made);
-  return made;
+  });
+}
+
+/** The last commit known for the account that was made at `createdAt`. */
+function knownCommit({ known }: Db, { userId }: Fence, createdAt: number): KnownCommit | undefined {
+  const commit = known.commits.get(userId);
+  return commit?.createdAt === createdAt ? commit : undefined;
 }
 
 /** Tokens only rise: a lower one than this owner's shows that its takeover is lost. */
@@ -183,12 +156,7 @@ async function inTransaction<T, R>(
       if (row === undefined) throw await whyNotOwner(trx, fence);
       const from = BigInt(row.changeId);
       const createdAt = row.createdAt.getTime();
-      ownership.installation ??= await installationOf(
-        trx,
-        row.node,
-        from,
-        knownCommit(db, fence.userId, createdAt),
-      );
+      ownership.installation ??= await installationOf(trx, row.node, from, knownCommit(db, fence, createdAt));
       const { nodes, floor, recovery, wentBack } = ownership.installation;
       if (hasNewTimeline(nodes, row.node)) {
         throw new DatabaseWentBack('a standby took over, or a backup was restored', 'timeline');
@@ -218,7 +186,7 @@ async function inTransaction<T, R>(
     });
     if (moved !== undefined) {
       ownership.changeIds = [moved.to.changeId];
-      rememberCommit(db, fence.userId, moved.to);
+      db.known.commits.set(fence.userId, moved.to);
     }
     if ('result' in done) return done.result;
     const { steppedBy } = done;
@@ -229,7 +197,7 @@ async function inTransaction<T, R>(
   } catch (error) {
     if (moved === undefined || !(error instanceof DatabaseUnavailable)) throw error;
     ownership.changeIds = [moved.from.changeId, moved.to.changeId];
-    rememberCommit(db, fence.userId, moved.from);
+    db.known.commits.set(fence.userId, moved.from);
     throw new OutcomeUnknown(
       `account ${fence.userId}: a commit was not answered, so it is not known whether it took place: the account is opened anew`,
       { cause: error },
@@ -327,4 +295,6 @@ export interface Fence {
   readonly owner: string;
   /** Fencing token: rises at every takeover. Decimal digits of a bigint. */
   readonly token: string;
+  /** What this owner knows from its own transactions; undefined before the first. */
+  ownership?: Ownership | undefined;
 }

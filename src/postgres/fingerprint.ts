@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, onlyRow } from './db.ts';
+import { type Db, onlyRow, type ServerNode } from './db.ts';
 import { type PgVariables, readDsn } from './dsn.ts';
 
 /**
@@ -106,26 +106,15 @@ export function endpointHost(url: string, variables: PgVariables = {}): string |
 }
 
 /**
- * What a server says it is. Another cluster has another system identifier; the timeline rises when a standby or a
- * restored backup begins to write. Null: this user may not ask for it.
- */
-export type ServerNode = readonly [system: string | null, timeline: string | null];
-
-/** By pool: which of the functions its user may call is asked once. */
-const expressions = new WeakMap<Db['kysely'], Promise<RawBuilder<ServerNode>>>();
-
-/**
  * An SQL expression for the node that runs the statement. On Citus a statement on an account's row runs on that
- * account's node. (pg_control_checkpoint would be simpler, but lags behind a promotion.)
+ * account's node. Which functions its user may call is asked once. (pg_control_checkpoint would be simpler, but lags behind a promotion.)
  */
 export function nodeExpression(db: Db): Promise<RawBuilder<ServerNode>> {
-  const known = expressions.get(db.kysely);
-  if (known !== undefined) return known;
-  const found = permittedExpression(db);
-  // After a failure the next call asks again.
-  found.catch(() => expressions.delete(db.kysely));
-  expressions.set(db.kysely, found);
-  return found;
+  return (db.known.node ??= permittedExpression(db).catch((error: unknown) => {
+    // The next call asks again.
+    db.known.node = undefined;
+    throw error;
+  }));
 }
 
 async function permittedExpression(db: Db): Promise<RawBuilder<ServerNode>> {

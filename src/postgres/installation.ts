@@ -1,7 +1,7 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { service, type Service } from '@research-mirror/runtime/service';
-import { type Db, onlyRow } from './db.ts';
+import { type Db, onlyRow, type ServerNode } from './db.ts';
 import {
   compareFingerprints,
   type Fingerprint,
@@ -13,7 +13,6 @@ import {
   nodeExpression,
   observeFingerprint,
   readFingerprint,
-  type ServerNode,
   withNode,
 } from './fingerprint.ts';
 import { HEARTBEAT } from './heartbeat.ts';
@@ -299,7 +298,7 @@ export function createInstallation(
     const judged = await openInstallation(options, signal, { aliveAt, watched: hasWatched(now) });
     lookedAt = now;
     ({ aliveAt } = judged);
-    noteSignOfLife(db, aliveAt);
+    db.known.lastSign = aliveAt ?? db.known.lastSign;
     const found = judged.hold;
     if (found !== undefined && hold === undefined) {
       log.warn(
@@ -337,27 +336,19 @@ export function createInstallation(
 /** After so long (ms) without a daemon, the original of this database may have sent what is queued. */
 const LONGEST_GAP = 600_000;
 
-/** By pool, the last sign of life that this process has written through it. */
-const lastSigns = new WeakMap<Db['kysely'], Date>();
-
-function noteSignOfLife(db: Db, aliveAt: Date | undefined): void {
-  if (aliveAt !== undefined) lastSigns.set(db.kysely, aliveAt);
-}
-
 /**
  * Whether the fenced transaction `trx` may claim a submission: the database is the one of the last look (the fence
  * checks server and timeline), there are recent signs of life, and this process's own is there. Where it is not, the
  * next look at the installation records that.
- * @param db the pool of `trx`
  * @throws RangeError where nobody has opened the installation, as every sender must
  */
-export async function maySend(trx: Db, db: Db, now: Date): Promise<boolean> {
+export async function maySend(trx: Db, now: Date): Promise<boolean> {
   const { rows } = await trx.sql<{ same: boolean; alive_at: Date | null }>`
-    select ${isStoredDatabase(db)} as same, alive_at from ${db.stateTable('installation')}`;
+    select ${isStoredDatabase(trx)} as same, alive_at from ${trx.stateTable('installation')}`;
   const [row] = rows;
   if (row === undefined) throw new RangeError('openInstallation comes before the first submission');
   if (!row.same || row.alive_at === null) return false;
-  const last = lastSigns.get(db.kysely);
+  const last = trx.known.lastSign;
   if (last !== undefined && row.alive_at < last) return false;
   return row.alive_at.getTime() > now.getTime() - LONGEST_GAP;
 }

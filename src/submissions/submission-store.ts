@@ -95,7 +95,7 @@ export function createSubmissionStore(options: {
       let row: ClaimedRow | undefined;
       try {
         row = await again(async (trx, now) => {
-          if (!(await maySend(trx, db, now))) return undefined;
+          if (!(await maySend(trx, now))) return undefined;
           await leaveMark(trx);
           const { rows } = await trx.sql<ClaimedRow>`
             update ${submissions}

@@ -160,6 +160,8 @@ describe('retention', () => {
   });
 
   it('is the account’s owner’s to mind', async () => {
-    await expect(prune(DAY, { ...scene.account.fence, token: '2' })).rejects.toBeInstanceOf(LeaseLost);
+    await expect(
+      prune(DAY, { ...scene.account.fence, token: '2', ownership: undefined }),
+    ).rejects.toBeInstanceOf(LeaseLost);
   });
 });

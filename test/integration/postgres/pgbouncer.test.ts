@@ -73,7 +73,7 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
             trx,
           ),
         );
-        const stale = { ...taken.fence, token: '0' };
+        const stale = { ...taken.fence, token: '0', ownership: undefined };
         await expect(fenced(open.db, stale, async () => {})).rejects.toThrow(LeaseLost);
       }),
     );

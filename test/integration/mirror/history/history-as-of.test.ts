@@ -89,7 +89,12 @@ describe('since when history covers an account', () => {
 
   it('is written by the account’s owner alone', async () => {
     await expect(
-      openHistory(scene.database.db, { ...scene.first.fence, owner: 'other' }, ['lists'], false),
+      openHistory(
+        scene.database.db,
+        { ...scene.first.fence, owner: 'other', ownership: undefined },
+        ['lists'],
+        false,
+      ),
     ).rejects.toThrow(/another owner/);
   });
 });

@@ -17,9 +17,10 @@ import { dueLists } from '../../../support/mirror/due-lists.ts';
 const scene = installed();
 const { run } = scene;
 /** Of each test its own: a process knows what it did under a fence. */
+const opened = (): Fence => ({ userId: '7', owner: 'owner', token: '1' });
 let SEVEN: Fence;
 beforeEach(() => {
-  SEVEN = { userId: '7', owner: 'owner', token: '1' };
+  SEVEN = opened();
 });
 const HOUR = `interval '1 hour'`;
 
@@ -107,7 +108,7 @@ describe('a step of the clock under an owner', () => {
     await expect(fenced(db, SEVEN, write)).rejects.toBeInstanceOf(ClockStepped);
     expect(write).not.toHaveBeenCalled();
     // Nothing happens twice, and the row is still its owner's, which releases it.
-    await expect(fenced(db, { ...SEVEN }, write)).resolves.toBeUndefined();
+    await expect(fenced(db, opened(), write)).resolves.toBeUndefined();
     expect(await moved()).toMatchObject({ suspected: -60, slots: -60 });
   });
 
@@ -137,7 +138,7 @@ describe('a step of the clock under an owner', () => {
       blocks: [{ group: 'other', blockId: 1, freed }],
       learnt: [],
     });
-    const { blocks } = await createBudgetStore(db, { ...SEVEN }).load('k');
+    const { blocks } = await createBudgetStore(db, opened()).load('k');
     expect(blocks[0]?.freed).toHaveLength(2);
     for (const [index, at] of blocks[0]?.freed.entries() ?? [])
       expect(Math.abs(at - (freed[index] ?? 0) - byMs)).toBeLessThan(5_000);

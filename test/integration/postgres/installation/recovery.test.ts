@@ -75,8 +75,8 @@ describe('a database that went back', () => {
 
   it('is seen by an owner whose takeover is gone', async () => {
     const { db } = scene.database;
-    const nine: Fence = { ...SEVEN, token: '9' };
-    const later: Fence = { ...SEVEN, owner: 'other' };
+    const nine: Fence = { userId: '7', owner: 'owner', token: '9' };
+    const later: Fence = { userId: '7', owner: 'other', token: '1' };
     const write = (fence: Fence) => fenced(db, fence, () => Promise.resolve());
     await expect(write(nine)).rejects.toBeInstanceOf(DatabaseWentBack);
     await expect(write(later)).rejects.not.toBeInstanceOf(DatabaseWentBack);
