@@ -25,22 +25,22 @@ import { throwUnlessAt } from './scope-store.ts';
 import { NO_WALK_TOTALS, type RowsByCollection } from '../model/sync-events.ts';
 import { ofScope } from './table.ts';
 
-/** Items deleted with their lists in one transaction, unless a single list has more. */
+/** Most items deleted with their lists in one transaction, unless a single list has more. */
 const MAX_ITEMS = 5_000;
 
-/** A list without items costs its transaction about as much as so many items. */
+/** Cost of a list without items, in items. */
 const LIST_COST = 50;
 
 /**
- * Grace periods after which a suspected return is forgotten unless the row was seen again: the page was stale
- * (docs/design/deletions.md, "Returns"). Sooner than that somebody reads the row again.
+ * Lifetime of a suspected return, in grace periods: if the row was not seen again by then, the page was stale
+ * (docs/design/deletions.md, "Returns"). The row is reread sooner than that.
  */
 export const BELIEVED_WITHIN = 10;
 
-/** Rows that Postgres refuses, after which a call leaves the others to the next, which begins with them. */
+/** Most refused rows of one call; the next call begins with the rest. */
 const MOST_REFUSED = 200;
 
-/** Postgres refuses to delete some of these rows: nothing of the transaction stays. */
+/** Postgres refused to delete some of these rows, and the transaction was rolled back. */
 class DeletionRefused extends Error {
   readonly keys: readonly string[];
 
@@ -53,7 +53,7 @@ class DeletionRefused extends Error {
 export interface DeletionResult {
   /** Rows of the scope's own collection that were deleted. */
   readonly deleted: number;
-  /** Rows of other collections that were deleted with these. */
+  /** Rows of other collections that were deleted with them. */
   readonly along: RowsByCollection;
   /** Proven deletions of the scope that the brake blocks. */
   readonly blocked: number;
@@ -61,23 +61,23 @@ export interface DeletionResult {
   readonly changed: readonly ChangedTable[];
 }
 
-/** What one transaction did. */
+/** Result of one transaction. */
 interface DeletedPart extends Omit<DeletionResult, 'blocked'> {
-  /** Proven suspects that are left. */
+  /** Remaining proven suspects. */
   readonly left: number;
   readonly blocked: boolean;
-  /** Nothing was left to try. */
+  /** There was nothing to try. */
   readonly idle: boolean;
 }
 
 /**
- * Deletes the scope's proven suspects, unless the brake blocks it. Each part is a fenced transaction that asks the
- * brake for itself: no statement is long, and a stop in between loses nothing.
+ * Deletes the scope's proven suspects unless the brake blocks that. Each part is a fenced transaction that asks the
+ * brake itself, so statements are short and a stop in between loses nothing.
  *
- * Postgres may refuse rows: another table refers to them, a constraint or a trigger keeps them. A part that is refused
- * is halved until such a row stands alone; its suspicion says why from then on, and all others go.
- * @param how.accept who lifts the brake; what is deleted then does not count for it afterwards
- * @param how.obs number of the scope's last committed observation, as its reader knows it
+ * Postgres may refuse rows because of a foreign key, a constraint or a trigger. A refused part is halved until such a
+ * row stands alone; its suspicion then has the reason, and all other rows are deleted.
+ * @param how.accept who lifts the brake; these deletions do not count towards the brake afterwards
+ * @param how.obs number of the scope's last committed observation as its reader knows it
  * @throws Superseded, DatabaseWentBack
  */
 export async function applyDeletions(
@@ -122,7 +122,7 @@ export async function applyDeletions(
   }
 }
 
-/** @param except keys that were refused a moment ago */
+/** @param except keys that have just been refused */
 async function deletePart(
   trx: Db,
   scope: Scope,
@@ -143,7 +143,7 @@ async function deletePart(
   try {
     return await deleteProven(trx, scope, keys, before, deletion);
   } catch (error) {
-    // What may pass by itself is no refusal of a row.
+    // A temporary failure is not a refusal of a row.
     const refuses = error instanceof NotDeleted || sqlState(error) !== undefined;
     throw refuses && !(error instanceof DatabaseUnavailable) ? new DeletionRefused(keys, error) : error;
   }
@@ -163,7 +163,7 @@ async function deleteProven(
   for (const row of fitting(live)) {
     const deleted = await deleteChildren(trx, scope, row.key, deletion);
     children.push(...deleted);
-    // Only the first list can have too many items for one transaction: the rest of them, and its row, come next.
+    // Only the first list can have too many items for one transaction: its remaining items and its row come next.
     if (deleted.every(({ whole }) => whole)) emptied.push(row);
   }
   const changed = await deleteRows(trx, scope, emptied, deletion);
@@ -183,7 +183,7 @@ async function deleteProven(
       await logAct(trx, deletion.accepted, { act: 'sync --accept-deletions', userId, given });
     }
   }
-  // A deferred constraint speaks here, too, not at the commit.
+  // Deferred constraints are checked here instead of at the commit.
   await trx.sql`set constraints all immediate`;
   return {
     deleted: emptied.length,
@@ -217,7 +217,7 @@ async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {
   await countSuspects(trx, scope, -Number(numAffectedRows ?? 0n), 0);
 }
 
-/** The next proven keys in their order; of lists, as many as have no more than `MAX_ITEMS` together, one at least. */
+/** The next proven keys in order; lists have at most `MAX_ITEMS` together, but at least one comes. */
 async function provenKeys(trx: Db, scope: Scope, most: number, except: readonly string[]): Promise<string[]> {
   const children = childrenOf(scope.collection).map(({ name }) => name);
   const { rows } = await trx.sql<{ key: string; items: string }>`
@@ -241,7 +241,7 @@ async function noteRefused(trx: Db, scope: Scope, key: string, why: string, at: 
     where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${key}`;
 }
 
-/** Shows readers (`data_quality`) how many of the collection's deletions are blocked, where that has changed. */
+/** Updates the number of the collection's blocked deletions, which `data_quality` shows. */
 async function recordBlocked(trx: Db, scope: Scope, blocked: boolean): Promise<void> {
   const { rows } = await trx.sql<{ total: string; proven: string }>`
     select count(*) as total, count(*) filter (where c.proven_at is not null) as proven

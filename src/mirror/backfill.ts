@@ -12,23 +12,22 @@ import { columnExpression, type FieldColumn, otherValues } from './write-rows.ts
 interface Task {
   readonly collection: CollectionName;
   readonly field: string;
-  /** The change ID of the last one that was filled. */
+  /** Change ID of the last filled row or version. */
   readonly doneThrough: string;
   readonly until: string;
-  /** Rows are all filled. */
+  /** All rows are filled. */
   readonly inHistory: boolean;
 }
 
 /**
- * Fills one batch of the account's first task. Rows come in the order of their change IDs. So a crash costs one
- * batch, rows that changed since drop out by themselves (they were written with the column), and rows deleted since
- * come last. Then come the versions that were archived before the column was there. One that is archived meanwhile is
- * of a filled row.
+ * Fills one batch of the account's first task, in the order of change IDs: a crash costs one batch, rows that changed
+ * since then drop out (they were written with the column), and rows deleted since come last. The versions that were
+ * archived before the column existed follow; those archived meanwhile come from filled rows.
  * @returns true while there is more to fill
  */
 export async function backfill(db: Db, fence: Fence): Promise<boolean> {
   const { userId } = fence;
-  // Programs of before filled versions by the time of their end, and kept their place by it: history begins again.
+  // Older programs filled versions by the time of their end and stored that as progress: history is filled again.
   const { rows: tasks } = await db.sql<Task>`
     select collection, field, case when history_through > '-infinity' then 0 else done_through end as "doneThrough",
       until, history_through is not null as "inHistory"
@@ -38,19 +37,19 @@ export async function backfill(db: Db, fence: Fence): Promise<boolean> {
   if (task === undefined) return false;
   const { collection, field, doneThrough, until, inHistory } = task;
   const table = tableOf(db.schema, collection);
-  // Read again: what this process knows may be older than the task.
+  // Reread: the registry that this process knows may be older than the task.
   const registry = await readRegistry(db, table);
   const column = registry.columns.find((each) => each.field === field);
   const isArchived = column !== undefined && registry.archived.includes(column.name);
   await fenced(db, fence, async (trx, now) => {
-    // A deletion gives its row a later change ID and no value: its ID does not show whether it came with the column.
+    // A deletion gives its row a later change ID without a value, so the ID does not show if the column was filled.
     const which =
       inHistory || column === undefined
         ? sql`true`
         : sql`(t._change_id <= ${until}::bigint or t._deleted_at is not null and t.${sql.id(column.name)} is null)`;
     const rest = { suffix: inHistory ? '_history' : '', after: doneThrough, which, most: BATCH } as const;
     const filled = column && (await fillBatch(trx, table, userId, rest, column));
-    // What was written since was counted then.
+    // Later rows were counted when they were written.
     const isDue = ({ id }: { readonly id: string }): boolean => inHistory || BigInt(id) <= BigInt(until);
     const conflicts = filled?.unfit.filter(isDue).length ?? 0;
     if (conflicts > 0) {
@@ -68,27 +67,27 @@ export async function backfill(db: Db, fence: Fence): Promise<boolean> {
   return true;
 }
 
-/** Rows of one batch, so that it stays within the fence's time bounds. */
+/** Rows of one batch, which has to stay within the fence's time bounds. */
 export const BATCH = 500;
 
-/** The next rows of the table or of its history whose column is to be filled, in the order of their change IDs. */
+/** The next rows of the table or its history to fill, in the order of change IDs. */
 export interface RowsToFill {
   readonly suffix: '' | '_history';
-  /** The batch before ended with this change ID. */
+  /** Last change ID of the batch before. */
   readonly after: string;
-  /** Which of them: a condition on `t`. */
+  /** Condition on `t`. */
   readonly which: RawBuilder<unknown>;
-  /** How many in a batch. */
+  /** Most rows of the batch. */
   readonly most: number;
-  /** They are only read. */
+  /** Reads the rows without filling them. */
   readonly dry?: boolean;
 }
 
-/** A batch that was filled, or read. */
+/** A batch that was filled or read. */
 export interface FilledBatch {
   /** The last change ID: decimal digits of a bigint. */
   readonly last: string;
-  /** How many have the field, with another value than null. */
+  /** Number of rows with a value of the field other than null. */
   readonly values: number;
   readonly unfit: readonly UnfitValue[];
 }
@@ -101,14 +100,14 @@ export interface UnfitValue {
   readonly key: string;
   /** JSON text. */
   readonly value: string;
-  /** The column had a value in its place. */
+  /** The column had a value before. */
   readonly filled: boolean;
 }
 
 /**
- * Fills a column of the next rows from `_raw`, by what writes a page: no change of a row. What is in the column and
- * has no value in `_raw` is emptied.
- * @returns undefined when there was nothing left
+ * Fills a column of the next rows from `_raw` with the expressions that write a page. It is no change of a row. Values
+ * in the column without one in `_raw` are emptied.
+ * @returns undefined if there was nothing left
  */
 export async function fillBatch(
   trx: Db,
@@ -117,7 +116,7 @@ export async function fillBatch(
   rest: RowsToFill,
   column: FieldColumn,
 ): Promise<FilledBatch | undefined> {
-  // concat_ws leaves nulls out; the account's own row has no further key.
+  // concat_ws skips nulls; the account's own row has no further key.
   const further = keyColumns(table).slice(1);
   const key = sql.join([sql`null::text`, ...further.map((name) => sql`t.${sql.id(name)}`)]);
   const data = dataTable(table, rest.suffix);
@@ -153,7 +152,7 @@ export async function fillBatch(
   return { last, values, unfit };
 }
 
-/** Of the item as text: all that the column's value comes from. Items may have megabytes. */
+/** The part of the item that the column's value comes from, as text: items may have megabytes. */
 function neededOf({ field, derived }: FieldColumn): RawBuilder<unknown> {
   return derived === undefined
     ? sql`jsonb_build_object(${field}::text, t._raw -> ${field}::text)::text`

@@ -3,9 +3,9 @@ import { canonicalText } from '../model/json-text.ts';
 import type { Item } from '../model/page.ts';
 import { type BadItem, type ItemOutcome, NO_OUTCOMES, type PageCounts } from './page-record.ts';
 
-/** An item that can be stored, and what it is to the mirror. */
+/** An item with a usable key. */
 export interface KeyedItem {
-  /** Its place in the page. */
+  /** Index in the page. */
   readonly index: number;
   readonly key: string;
   /** Content hash, hexadecimal digits. */
@@ -13,9 +13,9 @@ export interface KeyedItem {
   readonly item: Item;
 }
 
-/** A page's items by what is known of them without a lookup. */
+/** A page's items, classified without a lookup. */
 export interface SortedPage {
-  /** One for each key, in the page's order: of duplicates the last one. */
+  /** One per key, in the page's order; the last of duplicates. */
   readonly keyed: readonly KeyedItem[];
   readonly duplicates: readonly number[];
   readonly bad: readonly BadItem[];
@@ -33,8 +33,8 @@ export interface ChangedRow extends KeyedItem {
 }
 
 /**
- * Sorts a page's items by key before anything is looked up.
- * @param hashes the items' content hashes, where they are known
+ * Classifies a page's items by key, before any lookup.
+ * @param hashes the items' content hashes, if they are known
  */
 export function sortPage(items: readonly Item[], rule: ContentRule, hashes?: readonly string[]): SortedPage {
   const lastOf = new Map<string, number>();
@@ -54,7 +54,7 @@ export function sortPage(items: readonly Item[], rule: ContentRule, hashes?: rea
   return { keyed, duplicates, bad };
 }
 
-/** A page without the rows that were forgotten, and where these are in it. */
+/** The page without forgotten rows, and the indexes of these. */
 export function withoutForgotten(
   page: SortedPage,
   items: readonly Item[],
@@ -71,7 +71,7 @@ export function withoutForgotten(
   };
 }
 
-/** What differs from the stored rows, in the page's order. */
+/** Items that differ from the stored rows, in the page's order. */
 export function changedRows(
   keyed: readonly KeyedItem[],
   stored: ReadonlyMap<string, StoredRow>,
@@ -84,7 +84,7 @@ export function changedRows(
   });
 }
 
-/** One outcome for each item of a page of `length` items. */
+/** Outcomes of a page of `length` items. */
 export function outcomesOf(
   length: number,
   page: SortedPage,
@@ -103,7 +103,7 @@ export function outcomesOf(
   return outcomes;
 }
 
-/** The content hash of each item of a page of `length` items; undefined for one that can't be mirrored. */
+/** Content hashes of a page of `length` items; undefined for an item that can't be mirrored. */
 export function hashesOf(length: number, page: SortedPage): (string | undefined)[] {
   const hashes = Array.from({ length }, (): string | undefined => undefined);
   for (const { index, hash } of page.keyed) hashes[index] = hash;
@@ -119,21 +119,21 @@ export function countOutcomes(outcomes: readonly ItemOutcome[]): PageCounts {
 /** Hexadecimal digits of a content hash: 128 bits of SHA-256. */
 const DIGITS = 32;
 
-/** Which fields of a collection's items count as their content. */
+/** Fields of a collection's items that count as content. */
 export interface ContentRule {
-  /** The same for rules that hash every item alike, and only for those. */
+  /** Equal for two rules if and only if they hash every item alike. */
   readonly name: string;
-  /** Fields that do not count: ignored, or never stored. */
+  /** Fields that do not count: ignored or never stored. */
   readonly leaveOut: ReadonlySet<string>;
-  /** Those of them that are never stored. */
+  /** Fields that are never stored. */
   readonly exclude: ReadonlySet<string>;
-  /** What is left of a stored item by this rule. */
+  /** Removes fields that are no longer stored from a stored item. */
   readonly strip: (source: string) => string;
-  /** Which fields are hashed, under which key. */
+  /** The hashed fields and the key's fingerprint. */
   readonly hashRule: string;
 }
 
-/** @param ignore MIRROR_IGNORE_FIELDS of the collection, as `exclude` has its MIRROR_EXCLUDE_FIELDS */
+/** @param ignore MIRROR_IGNORE_FIELDS of the collection @param exclude its MIRROR_EXCLUDE_FIELDS */
 export function contentRule(
   ignore: Iterable<string>,
   exclude: Iterable<string>,
@@ -152,9 +152,9 @@ export function contentRule(
 }
 
 /**
- * Hash of an item's content, stored in `_hash`: an unchanged row has the same (docs/design/writing-a-page.md,
- * "Hash"). The names of fields that are never stored go into it. So a row that still has such a field, because it was
- * only ignored before, looks different and loses it.
+ * Hash of an item's content, stored in `_hash`: equal if and only if the row is unchanged
+ * (docs/design/writing-a-page.md, "Hash"). It includes the names of fields that are never stored, so a row that still
+ * has such a field differs and loses it.
  * @returns hexadecimal digits
  */
 export function contentHash(itemSource: string, { leaveOut, exclude, hashRule }: ContentRule): string {
@@ -162,7 +162,7 @@ export function contentHash(itemSource: string, { leaveOut, exclude, hashRule }:
   return hash('sha256', canonicalText(itemSource, leaveOut) + never + hashRule, 'hex').slice(0, DIGITS);
 }
 
-/** Whether a stored hash (hexadecimal digits) is complete. Where somebody emptied it, the row is written again. */
+/** Whether a stored hash (hexadecimal digits) is complete. If it was emptied by hand, the row is written again. */
 export function isComparable(hash: string): boolean {
   return hash.length === DIGITS;
 }

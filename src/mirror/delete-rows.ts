@@ -28,20 +28,20 @@ import {
   tableOf,
 } from './table.ts';
 
-/** Deletions that the brake never blocks: small collections lose a good part of their rows every day. */
+/** Deletions that the brake never blocks: small collections may lose a large share of their rows every day. */
 export const FREE_ROWS = 10;
-/** Share of a collection's rows that may be deleted within a day. */
+/** Share of a collection's rows that may be deleted per day. */
 export const FREE_SHARE = 0.2;
 
 const HOUR_MS = 3_600_000;
-/** The last 24 hours are counted in begun hours: up to one more. */
+/** The last 24 hours in started hours: up to one more. */
 const BEGUN_HOURS = 25;
 
-/** What the brake judges by: one collection of an account, over all its scopes, at one moment. */
+/** Deletion volume of one collection of an account, over all its scopes. */
 interface DeletionVolume {
-  /** Suspected deletions, proven or not; the items of suspected lists, too. */
+  /** Suspected deletions, proven or not, including the items of suspected lists. */
   readonly suspected: number;
-  /** Rows deleted within the last day. */
+  /** Rows deleted in the last day. */
   readonly deleted: number;
   readonly live: number;
 }
@@ -49,16 +49,16 @@ interface DeletionVolume {
 type AccountCollection = Pick<Scope, 'userId' | 'collection'>;
 
 /**
- * Whether a person has to look at the deletions first: more than 10 rows, and more than 20 % of what there was, are
- * suspected or were deleted within a day (docs/design/deletions.md, "Brake"). That is how a service looks that loses
- * its data or answers for another account, and a user who clears up: then `--accept-deletions` allows them.
+ * Whether a person has to review the deletions: more than 10 rows and more than 20 % of the rows are suspected or were
+ * deleted within a day (docs/design/deletions.md, "Brake"). The service may have lost its data or answer for another
+ * account. If a user has cleaned up, `--accept-deletions` allows the deletions.
  */
 export function brakeBlocks({ suspected, deleted, live }: DeletionVolume): boolean {
   const volume = suspected + deleted;
   return volume > FREE_ROWS && volume > FREE_SHARE * (live + deleted);
 }
 
-/** Whether the brake blocks a collection's deletions, for its own volume or that of the items that go with them. */
+/** Whether the brake blocks a collection's deletions, by its own volume or that of the items deleted with them. */
 export async function isBlocked(trx: Db, lists: AccountCollection, at: Date): Promise<boolean> {
   const { userId, collection } = lists;
   const suspected = sql`
@@ -72,12 +72,12 @@ export async function isBlocked(trx: Db, lists: AccountCollection, at: Date): Pr
   return false;
 }
 
-/** What Postgres refuses to delete was let through, and stays: like what was deleted, it counts for a day. */
+/** Suspects that count. A row that Postgres refuses to delete counts for a day, like a deleted one. */
 function counts(at: Date): RawBuilder<boolean> {
   return sql`c.kind <> 'returned' and (c.refused_at is null or c.proven_at > ${dayBefore(at)})`;
 }
 
-/** The number of items that are suspected themselves, or would go with a suspected list. */
+/** Number of items that are suspected themselves or would be deleted with a suspected list. */
 function suspectedItems(
   trx: Db,
   { userId, collection }: AccountCollection,
@@ -111,7 +111,7 @@ async function volumeOf(
   return { suspected: Number(row?.suspected), deleted: Number(row?.deleted), live: Number(row?.live) };
 }
 
-/** Counts rows that were deleted towards the volume of the next day. */
+/** Counts deleted rows towards the volume of the next day. */
 async function addDeletions(
   trx: Db,
   { userId, collection }: AccountCollection,
@@ -128,7 +128,7 @@ async function addDeletions(
     on conflict (_user_id, collection, hour) do update set deleted = d.deleted + excluded.deleted`;
 }
 
-/** What was deleted so far does not count any more: a person accepted it. */
+/** Resets the volume of deleted rows after a person has accepted them. */
 export async function clearDeletions(trx: Db, { userId, collection }: AccountCollection): Promise<void> {
   await trx.sql`
     delete from ${trx.stateTable('deletions')}
@@ -139,12 +139,12 @@ function dayBefore(at: Date): Date {
   return new Date(at.getTime() - BEGUN_HOURS * HOUR_MS);
 }
 
-/** What was deleted of a scope with its parent. */
+/** Rows of a scope that were deleted with its parent. */
 export interface DeletedScope {
   readonly scope: Scope;
   readonly deleted: number;
   readonly changed: ChangedTable | undefined;
-  /** No row of it is left. */
+  /** No row is left. */
   readonly whole: boolean;
 }
 
@@ -152,10 +152,9 @@ export interface DeletedScope {
 const MOST_AT_ONCE = 50_000;
 
 /**
- * Deletes what belongs to a row that is being deleted: a list's items, all in this transaction unless they are very
- * many. With the last of them goes whatever is stored of their scope: a list that comes back is read from its
- * beginning.
- * @param key of the row, which belongs to the scope given
+ * Deletes the items of a list that is being deleted, in this transaction unless they are very many. With the last item
+ * the state of their scope is deleted: a list that returns is read from the beginning.
+ * @param key of the list
  */
 export async function deleteChildren(
   trx: Db,
@@ -177,8 +176,8 @@ export async function deleteChildren(
 }
 
 /**
- * Suspects live items of lists that there are not: somebody undeleted or added them. Nothing is read of such a list, so
- * full walks of the lists are the proofs: one lacked it before, and one that began later lacks it still.
+ * Suspects live items without a list, which were added or undeleted by hand. Such a list is never read, so full walks
+ * of the lists are the proofs: one lacked the list before, and a later one still lacks it.
  */
 export async function suspectItemsOfNoList(
   trx: Db,
@@ -233,12 +232,12 @@ async function deleteAll(trx: Db, scope: Scope, deletion: Deletion): Promise<Del
   }
 }
 
-/** More observations than any walk makes. */
+/** More observations than any walk has. */
 const BEYOND_ANY_WALK = 1_000_000;
 
 /**
- * Lets nothing be read or written of the scope until its parent is back; then the scope is new. A walk that began
- * before may go on then, with rows that are deleted: it finds itself superseded.
+ * Closes the scope until its parent returns; then the scope is new. A walk that began before would continue with
+ * deleted rows, so it finds itself superseded.
  */
 async function closeScope(trx: Db, scope: Scope, at: Date): Promise<void> {
   await trx.sql`
@@ -252,34 +251,34 @@ async function closeScope(trx: Db, scope: Scope, at: Date): Promise<void> {
     where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)}`;
 }
 
-/** Rows deleted by one statement at most, so that it stays within its time bound. */
+/** Most rows deleted by one statement, which has to stay within its time bound. */
 export const MAX_ROWS = 2_000;
-/** Bytes of their items at most: what is archived is written. */
+/** Most bytes of their items, since archived versions are written. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /** How rows are deleted. */
 export interface Deletion {
-  /** Marked (`_deleted_at`), or removed. */
+  /** Removed instead of marked (`_deleted_at`). */
   readonly hard: boolean;
   /** The last version is kept. */
   readonly history: boolean;
-  /** Who has accepted it: it does not count against the next ones. */
+  /** Who has accepted it; then it does not count towards the brake. */
   readonly accepted: Operator | false;
-  /** The database's clock in this transaction. */
+  /** Time of this transaction by the database's clock. */
   readonly at: Date;
 }
 
-/** Postgres deleted fewer rows than it was told to. */
+/** Postgres deleted fewer rows than requested. */
 export class NotDeleted extends Error {}
 
-/** A live row that is to be deleted. */
+/** A live row to delete. */
 export interface RowToDelete {
   readonly key: string;
   /** Size of its item, as stored. */
   readonly bytes: number;
 }
 
-/** Which of these keys are live, in key order. */
+/** The live rows of these keys, in key order. */
 export async function rowsToDelete(trx: Db, scope: Scope, keys: readonly string[]): Promise<RowToDelete[]> {
   const table = tableOf(trx.schema, scope.collection);
   const { rows } = await trx.sql<RowToDelete>`
@@ -292,7 +291,7 @@ export async function rowsToDelete(trx: Db, scope: Scope, keys: readonly string[
   return rows;
 }
 
-/** The live rows behind `after` in key order (undefined: from the first one), as many as one statement may delete. */
+/** The next live rows after `after` in key order (undefined: from the first), as many as one statement may delete. */
 async function rowsToDeleteAfter(trx: Db, scope: Scope, after?: string): Promise<RowToDelete[]> {
   const table = tableOf(trx.schema, scope.collection);
   const { rows } = await trx.sql<RowToDelete>`
@@ -302,7 +301,7 @@ async function rowsToDeleteAfter(trx: Db, scope: Scope, after?: string): Promise
   return rows;
 }
 
-/** The first rows that one statement may delete: one at least. */
+/** The first rows that one statement may delete, at least one. */
 export function fitting(rows: readonly RowToDelete[]): readonly RowToDelete[] {
   let bytes = 0;
   const end = rows.findIndex((row) => (bytes += row.bytes) > MAX_BYTES);
@@ -310,9 +309,9 @@ export function fitting(rows: readonly RowToDelete[]): readonly RowToDelete[] {
 }
 
 /**
- * Deletes live rows of a scope in a fenced transaction, with what is stored about them elsewhere: counters,
- * unfinished rows, quarantined items. Their last version is archived first.
- * @returns what a reader of the watermark sees; undefined where there was nothing to delete
+ * Deletes live rows of a scope in a fenced transaction, with their counters, unfinished rows and quarantined items.
+ * Archives their last version first.
+ * @returns the table's new watermark; undefined if there was nothing to delete
  */
 export async function deleteRows(
   trx: Db,
@@ -329,9 +328,9 @@ export async function deleteRows(
     const columns = await historyColumns(trx, table);
     await archiveRows(trx, table, scope, keys, at, 'delete', columns, hard ? changeIds : undefined);
   }
-  // The database's clock may step back: a version ends no earlier than it began (history.ts).
+  // The database's clock may step back, and a version must not end before it began (history.ts).
   const moment = sql`greatest(${at}::timestamptz, t._changed_at)`;
-  // Each is looked up by its key: joined, the rows of the scope may be compared with all keys, one by one.
+  // A lookup by key for each: a join may compare every row of the scope with all keys.
   const found = sql`(
     select k.change_id, t.place
     from unnest(${keys}::${keyTypeName(table)}[], ${changeIds.map(String)}::bigint[]) as k (key, change_id)

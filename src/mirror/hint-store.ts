@@ -5,19 +5,19 @@ import { sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import type { HintedRow } from '../model/hint.ts';
 
-/** A hint as of the moment before its row is read. */
+/** A hint before its row is read. */
 export interface StoredHint {
   /** '' for the scope as a whole. */
   readonly key: string;
-  /** Rises with each event that names the row, so that a hint that came since is not removed. */
+  /** Rises with each event that names the row, so that a later hint is not removed. */
   readonly seq: string;
-  /** When the last event came. */
+  /** Time of the last event. */
   readonly hintedAt: Date;
-  /** Readings since then that showed no change. */
+  /** Readings since then without a change. */
   readonly step: number;
 }
 
-/** What is next in an account's queue. */
+/** The next hints of an account's queue. */
 export interface NextHints {
   readonly scope: Scope;
   /** Milliseconds until the scope's first hint is due, by the database's clock; 0: it is due. */
@@ -26,13 +26,12 @@ export interface NextHints {
   readonly hints: readonly StoredHint[];
 }
 
-/** Hints of one scope that are read together at most: the rest comes next time. */
+/** Most hints of one scope that are read together; the rest comes next time. */
 const TOGETHER = 1_000;
 
 /**
- * Makes rows due to be read now, in one statement. A row that is due already keeps its place; else one that is named
- * again and again would never be read. Any transaction may do this, without the fence. An unknown account gets no
- * hint.
+ * Makes rows due to be read now, in one statement. A row that is due already keeps its place, or one that is named
+ * repeatedly would never be read. Any transaction may do this, without the fence. An unknown account gets no hint.
  * @param rows of mirrored collections
  * @param now by the database's clock
  */
@@ -44,7 +43,7 @@ export async function addHints(
 ): Promise<void> {
   if (rows.length === 0) return;
   const column = (field: keyof HintedRow): string[] => rows.map((row) => row[field]);
-  // In the order in which `updateHints` locks them, too.
+  // In the order in which `updateHints` locks them.
   await trx.sql`
     insert into ${trx.stateTable('hint')} as h (_user_id, collection, parent, key, hinted_at, due_at)
     select distinct a._user_id, x.collection, x.parent, x.key collate "C" as key, ${now}::timestamptz, ${now}::timestamptz
@@ -58,7 +57,8 @@ export async function addHints(
 }
 
 /**
- * The scope whose hint is due first, now or later, with its due hints; of one event's, the lists before a list's items.
+ * The scope whose hint is due first, now or later, with its due hints. Of one event's hints, lists come before their
+ * items.
  * @param among mirrored collections
  * @param except scopes that are being read, or wait for a while
  */
@@ -93,8 +93,8 @@ export async function nextHints(
 }
 
 /**
- * In a fenced transaction. A hint that an event has renewed since it was read from here stays as it is.
- * @param read hints whose rows were read, each with the moment at which it is due again; null: it is removed
+ * Updates hints whose rows were read, in a fenced transaction. A hint that an event has renewed meanwhile stays.
+ * @param read the hints with the time when each is due again; null: it is removed
  */
 export async function updateHints(
   trx: Db,
@@ -107,7 +107,7 @@ export async function updateHints(
   const x = sql`unnest(${keys}::text[], ${seqs}::bigint[], ${read.map(({ dueAt }) => dueAt)}::timestamptz[])
     as x (key, seq, due_at)`;
   const inScope = sql`h.collection = ${collection} and h.parent = ${parent}`;
-  // In the order in which `addHints` locks them: no transaction waits for another that waits for it.
+  // In the order in which `addHints` locks them, so that there is no deadlock.
   await trx.sql`
     select from ${hints} as h
     where h._user_id = ${userId}::bigint and ${inScope} and h.key = any(${keys}::text[])
@@ -120,7 +120,7 @@ export async function updateHints(
     where h._user_id = ${userId}::bigint and ${inScope} and h.key = x.key and h.seq = x.seq and x.due_at is not null`;
 }
 
-/** Removes hints of collections that are not mirrored any more. @throws LeaseLost */
+/** Removes hints of collections that are no longer mirrored. @throws LeaseLost */
 export async function forgetOtherHints(db: Db, fence: Fence, mirrored: readonly string[]): Promise<void> {
   await fenced(db, fence, async (trx) => {
     await trx.sql`

@@ -7,6 +7,7 @@ import { latestMoment } from '../model/timestamp-text.ts';
 import { unlessAhead } from '../postgres/clock-step.ts';
 import { allSent, type Db } from '../postgres/db.ts';
 import { readAccount } from '../postgres/fenced.ts';
+import type { ListDirection } from '../walk/order.ts';
 import type { ChangedRow } from './classify.ts';
 import {
   behind,
@@ -23,12 +24,12 @@ import {
   tableOf,
 } from './table.ts';
 
-/** A row that is mirrored and not deleted. */
+/** A mirrored row that is not deleted. */
 interface LiveRow {
   readonly key: string;
   /** `_change_id`. */
   readonly changeId: string;
-  /** When it was inserted, changed or undeleted last. */
+  /** Time of its last insertion, change or undeletion. */
   readonly changedAt: Date;
 }
 
@@ -57,7 +58,7 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
   }
 }
 
-/** Those of `keys` whose rows are live. */
+/** The live rows among `keys`. */
 export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): Promise<LiveRow[]> {
   const table = tableOf(db.schema, scope.collection);
   const live: LiveRow[] = [];
@@ -77,8 +78,8 @@ export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): 
 }
 
 /**
- * The parents that have live rows: one look into the index for each, since of many rows reading all takes longer than a
- * statement may. @throws RangeError for a collection without parents
+ * The parents that have live rows, by one index lookup for each: reading all rows may exceed a statement's time bound.
+ * @throws RangeError for a collection without parents
  */
 export async function parentsWithRows(db: Db, userId: string, collection: CollectionName): Promise<string[]> {
   const table = tableOf(db.schema, collection);
@@ -98,13 +99,13 @@ export async function parentsWithRows(db: Db, userId: string, collection: Collec
   return rows.map((row) => row.parent);
 }
 
-/** Rows of a collection that are chosen at random: by the same `seed`, an integer, the same ones. JSON. */
+/** A random sample of a collection's rows; the same `seed` (an integer) gives the same rows. JSON. */
 export interface Sample {
   readonly rows: number;
   readonly seed: number;
 }
 
-/** Keys of a sample of live rows, by parent: '' outside lists. Reads all rows of the account in the table. */
+/** Keys of a sample of live rows, by parent ('' outside lists). Reads all rows of the account in the table. */
 export async function sampleKeys(
   db: Db,
   userId: string,
@@ -124,14 +125,14 @@ export async function sampleKeys(
 }
 
 /**
- * Missing rows that one observation reports at most, the first in key order, so that memory stays bounded. The next
- * observation reports the rest: until then these are not suspected.
+ * Most missing rows that one observation reports, the first in key order, which bounds memory. The next observation
+ * reports the rest.
  */
 export const MAX_MISSING = 200_000;
 
 /**
- * Live rows of the scope that a whole walk did not see, in key order, at most `MAX_MISSING`. It reads the scope's
- * keys a batch at a time (a million: bench/mirror/compare-keys.ts).
+ * Live rows of the scope that a whole walk did not see, in key order, at most `MAX_MISSING`. Reads the scope's keys in
+ * batches (a million: bench/mirror/compare-keys.ts).
  */
 export async function liveKeysMissing(
   db: Db,
@@ -149,9 +150,8 @@ export async function liveKeysMissing(
 }
 
 /**
- * Records which rows may still change, in a table of their own. It takes changed rows alone: a state can't change
- * without its row.
- * @param at the moment of the change: an unfinished row cools from then on
+ * Records which changed rows may still change, in a table of their own.
+ * @param at time of the change: an unfinished row is polled less and less often from then on
  */
 export async function recordUnfinished(
   trx: Db,
@@ -185,29 +185,26 @@ async function keepWarm(trx: Db, scope: Scope, warm: readonly ChangedRow[], at: 
 }
 
 /**
- * When the row begins to cool. A row that had failed before it came here: at the latest moment that it names itself.
- * Otherwise polls would read all failures of years again for an hour after the first load. An open row: when it came,
- * since no moment of its past says when it will change.
+ * Time since when an unfinished row counts as unchanged. For a row that had failed before it came: the latest moment in
+ * the item, or polls would reread the failures of years for an hour after the first load. For an open row: its arrival,
+ * since its past says nothing about its next change.
  */
 function warmSince({ change, item }: ChangedRow, at: Date): Date {
   const latest = item.state === 'failed' && change === 'inserted' ? latestMoment(item.source) : undefined;
   return latest === undefined ? at : new Date(Math.min(latest, at.getTime()));
 }
 
-/** Removes rows that are finished, or deleted: these do not change any more. */
+/** Removes finished or deleted rows, which no longer change. */
 export async function forgetUnfinished(trx: Db, scope: Scope, keys: readonly string[]): Promise<void> {
   await trx.sql`
     delete from ${trx.stateTable('unsettled')} as u
     where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)} and u.key = any(${[...keys]}::text[])`;
 }
 
-/** How keys run from the top of a list to its end. */
-type ListDirection = 'falling' | 'rising';
-
 /**
- * The `nth` stored live key before `of` in list order (1: the nearest; the first of all where there are fewer);
- * undefined where there is none. Before means greater where the list is falling. Suspects are passed over: pages
- * should begin at rows that the service has.
+ * The `nth` stored live key before `of` in list order (1: the nearest; the first of all if there are fewer); undefined
+ * if there is none. In a falling list, before means greater. Suspects are skipped: pages should begin at rows that the
+ * service has.
  */
 export async function predecessor(
   db: Db,
@@ -220,7 +217,7 @@ export async function predecessor(
   return rows.at(-1)?.key;
 }
 
-/** What `predecessor` asks: up to `nth` keys, the nearest first. */
+/** The query of `predecessor`: up to `nth` keys, the nearest first. */
 export function predecessorQuery(
   db: Db,
   scope: Scope,
@@ -231,23 +228,21 @@ export function predecessorQuery(
   const table = tableOf(db.schema, scope.collection);
   const falling = direction === 'falling';
   const before = sql`${place(table)} ${falling ? sql`>` : sql`<`} ${placeOf(table, of)}`;
-  // A lookup for each key, not a join: so the keys keep coming in order.
+  // A lookup for each key instead of a join: it keeps the order of the keys.
   const certain = sql`not exists (
     select from ${db.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${keyColumn(table)}::text offset 0)`;
   return liveKeys(table, scope, sql`${before} and ${certain}`, falling ? 'up' : 'down', nth);
 }
 
-/**
- * The `nth` live key from the newest, that is the greatest, down (1: the greatest); undefined where there are fewer.
- */
+/** The `nth` greatest live key (1: the greatest, which is the newest); undefined if there are fewer. */
 export async function nthNewest(db: Db, scope: Scope, nth: number): Promise<string | undefined> {
   const table = tableOf(db.schema, scope.collection);
   const rows = await readAccount(db, scope.userId, liveKeys(table, scope, sql`true`, 'down', nth));
   return rows[nth - 1]?.key;
 }
 
-/** How many live rows the scope has, by its own counter. That it has none is looked up: counters are a hint. */
+/** Number of the scope's live rows by its counter. A zero is verified by a lookup, since counters are hints. */
 export async function liveCount(db: Db, scope: Scope): Promise<number> {
   const { rows } = await db.sql<{ live_rows: string }>`
     select t.live_rows from ${db.stateTable('scope')} as t
@@ -259,13 +254,13 @@ export async function liveCount(db: Db, scope: Scope): Promise<number> {
 /** A row that may still change. */
 interface UnfinishedRow {
   readonly key: string;
-  /** When it last changed: it cools from then on. */
+  /** Time of the last change. */
   readonly since: Date;
-  /** Its state is a finished one that services take back (`failed`): warm for an hour. */
+  /** Its state is `failed`, which services retry: reread for an hour. */
   readonly failed: boolean;
 }
 
-/** The scope's rows that may still change and last did so at `changedSince` or later, in key order. */
+/** The scope's rows that may still change and last changed at `changedSince` or later, in key order. */
 export async function unfinishedRows(db: Db, scope: Scope, changedSince: Date): Promise<UnfinishedRow[]> {
   const { key } = tableOf(db.schema, scope.collection);
   const order = key?.type === 'bigint' ? sql`t.key::bigint` : sql`octet_length(t.key), t.key`;
@@ -291,8 +286,8 @@ function liveKeys(
 }
 
 /**
- * What of a page was forgotten on request, by its hash: the keys themselves are nowhere any more.
- * @returns `keys` of items, and whether `parent` was, the list whose items these are
+ * Keys of a page that were erased on request. They are stored as hashes only.
+ * @returns `keys` of items; `parent`: the list of these items was erased
  */
 export async function forgottenAmong(
   db: Db,

@@ -163,15 +163,14 @@ export async function saveScope(
     update ${trx.stateTable('scope')} as t set ${sql.join(set)}
     where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)} and ${isNext}
     returning t.last_obs`;
-  // What rests on no observation is no evidence: its scope may never have been opened.
+  // A change without an observation proves nothing: its scope may never have been opened.
   if (rows.length === 0 && place !== undefined) await throwUnlessAt(trx, scope, place.after);
 }
 
 /**
- * Compares the scope's last committed observation with the one that this process knows. An earlier one shows that the
- * database went back; a later one that another reader was faster, or that the scope's parent is deleted
- * (delete-rows.ts). A scope without a row had one, since it was opened: what erases rows takes the account first
- * (forget-rows.ts).
+ * Compares the scope's last committed observation with the one that this process knows. If it is earlier, the database
+ * went back; if it is later, another reader was faster or the scope's parent is deleted (delete-rows.ts). An opened
+ * scope has a row: what erases rows takes the account first (forget-rows.ts).
  * @throws Superseded, DatabaseWentBack
  */
 export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {
@@ -198,7 +197,7 @@ function assignments(
   if (change.memory !== undefined) assign('memory', json(change.memory));
   if (change.clearDueUntil !== undefined) {
     const until = sql`${change.clearDueUntil}::timestamptz`;
-    // What became due again while it was read is due from then on.
+    // A scope that became due again during the reading is due from then on.
     assign(
       'due_at',
       sql`case when t.last_due_at > ${until} then t.last_due_at when t.due_at <= ${until} then null else t.due_at end`,
@@ -225,12 +224,12 @@ function assignments(
   return set;
 }
 
-/** JSON as text first: a driver that encodes strings as JSON would write a JSON string. */
+/** JSON, as text first: a driver that encodes strings as JSON would write a JSON string. */
 function json(value: unknown): RawBuilder<unknown> {
   return value === null ? sql`null` : sql`${JSON.stringify(value)}::text::jsonb`;
 }
 
-/** Makes the scopes of new and changed rows (a list's items) due now; those of undeleted rows are scopes again. */
+/** Makes the scopes of new and changed lists due now; those of undeleted lists are open again. */
 export async function markChildrenDue(
   trx: Db,
   scope: Scope,
@@ -248,15 +247,15 @@ export async function markChildrenDue(
   }
 }
 
-/** A scope of which everything is mirrored as of a moment. */
+/** A scope that is complete as of a moment. */
 export interface CompleteScope {
   readonly scope: Scope;
   readonly completeAsOf: Date;
 }
 
 /**
- * The later moment counts: a reading that an intermediate cache answered may know of an earlier one only. A stored
- * moment in the future does not count: a clock was ahead.
+ * The later of two moments: a reading from a cache may be as of an earlier one. A stored moment in the future is
+ * ignored, since a clock was ahead.
  * @param now by the database's clock; a parameter (docs/design/sql.md, "Rule 4")
  */
 export function laterOf(
@@ -268,8 +267,8 @@ export function laterOf(
 }
 
 /**
- * Stores as of when scopes of one account are complete, all in one statement.
- * @returns what is stored now, which may be later
+ * Stores the moments that scopes of one account are complete as of, in one statement.
+ * @returns the stored moments, which may be later
  */
 export async function saveComplete(
   trx: Db,
@@ -289,9 +288,8 @@ export async function saveComplete(
 }
 
 /**
- * As of when the new and unfinished rows of all lists of a collection are mirrored, and everything, deletions included:
- * the least over the lists that are not deleted, and not later than their own collection. Undefined where one of them has
- * no such moment yet.
+ * The moments that all lists of a collection are polled and complete as of: the least over the lists that are not
+ * deleted, and not later than the lists' own collection. Undefined if one of them has no such moment yet.
  */
 export async function listsAsOf(
   db: Db,
@@ -312,14 +310,14 @@ export async function listsAsOf(
   };
 }
 
-/** The lists themselves are mirrored as of `parents`, their items as of `least` (undefined: there are no lists). */
+/** The lists themselves are as of `parents`, their items as of `least` (undefined: there are no lists). */
 function earlier(parents: Date | undefined, { least, lacking }: LeastOfScopes): Date | undefined {
   if (lacking) return undefined;
   return parents === undefined || least === undefined || least > parents ? parents : least;
 }
 
 interface LeastOfScopes {
-  /** Undefined where no scope has such a moment. */
+  /** Undefined if no scope has such a moment. */
   readonly least: Date | undefined;
   /** A scope has none so far, a parent in quarantine has no scope, or rows of one that is gone are live (complete_as_of). */
   readonly lacking: boolean;
@@ -348,8 +346,8 @@ export async function leastOfScopes(
 }
 
 /**
- * Whether a parent is in quarantine and has no row. It has no scope either, so its items are not read. (A parent that
- * the last complete reading did not see is gone.)
+ * Whether a parent is in quarantine without a row. It has no scope either, so its items are not read. (A parent that the
+ * last complete reading did not see is gone.)
  */
 function hasUnread(db: Db, userId: string, name: CollectionName): RawBuilder<boolean> {
   const found = collection(name);

@@ -25,13 +25,13 @@ import {
   type Table,
 } from './table.ts';
 
-/** Rows that one statement reads or writes: it stays within its time bound. */
+/** Rows of one statement, which has to stay within its time bound. */
 const BATCH = 20_000;
 
 /**
- * Changes a scope's suspected deletions by what two whole walks show together. A deleted scope has none.
+ * Changes a scope's suspected deletions after two whole walks. A deleted scope has none.
  * @param obs number of the last committed observation, on which the change rests
- * @throws Superseded when a later one is committed, which may have seen the rows; DatabaseWentBack
+ * @throws Superseded if a later one is committed, which may have seen the rows; DatabaseWentBack
  */
 export async function recordSuspects(
   trx: Db,
@@ -54,10 +54,10 @@ export async function recordSuspects(
 }
 
 /**
- * Writes what an observation changes of the scope's suspected deletions, and counts them.
+ * Stores changes of the scope's suspected deletions and counts them.
  * @param obs number of the observation
- * @param at the database's clock in this transaction
- * @param hasSuspects the scope has suspected deletions; else there are none to prove or to withdraw
+ * @param at time of this transaction by the database's clock
+ * @param hasSuspects the scope has suspected deletions; else none can be proven or withdrawn
  */
 export async function saveSuspects(
   trx: Db,
@@ -76,7 +76,7 @@ export async function saveSuspects(
     proven -= counts.proven;
   };
   if (hasSuspects) {
-    // The order was contradicted: what it proved was no proof.
+    // A contradicted order has proven nothing.
     if (withdrawOrdered) forgotten(await forgetThose(trx, scope, sql`c.kind = 'interval'`));
     for (const keys of batches([...withdraw, ...add.map(({ key }) => key)])) {
       forgotten(await forgetThose(trx, scope, withKeys(keys)));
@@ -102,7 +102,7 @@ export async function saveSuspects(
   await countSuspects(trx, scope, total, proven);
 }
 
-/** Removes the suspected deletions of these keys, or all of the scope, and counts them no more. */
+/** Removes the suspected deletions of these keys or of the whole scope, and updates the counters. */
 export async function forgetSuspects(
   trx: Db,
   scope: Scope,
@@ -117,7 +117,7 @@ function withKeys(keys: readonly string[]): RawBuilder<unknown> {
   return sql`c.key = any(${[...keys]}::text[])`;
 }
 
-/** How many suspected deletions were removed, and how many of them were proven. */
+/** Numbers of removed suspected deletions. */
 interface Forgotten {
   readonly total: number;
   readonly proven: number;
@@ -134,7 +134,7 @@ async function forgetThose(trx: Db, scope: Scope, which: RawBuilder<unknown>): P
 
 /**
  * Adds to the collection's counters of suspected deletions, which `data_quality` shows. While the brake blocks the
- * collection (it has blocked deletions), each proven one is blocked; else all of them wait.
+ * collection, proven ones are blocked; else all of them wait.
  */
 export async function countSuspects(trx: Db, scope: Scope, total: number, proven: number): Promise<void> {
   if (total === 0 && proven === 0) return;
@@ -156,7 +156,7 @@ type SuspectRow = Omit<SuspectedDeletion, 'at' | 'servedAt'> & {
   readonly servedAt: Date | null;
 };
 
-/** What is read of a suspected deletion besides its key, from the table aliased `c`. */
+/** Columns of a suspected deletion without its key, from the table aliased `c`. */
 const SUSPECT_COLUMNS = sql`c.kind, c.at, c.served_at as "servedAt", c.proven_at is not null as proven`;
 
 function toSuspect({ key, kind, at, servedAt, proven }: SuspectRow): SuspectedDeletion {
@@ -173,8 +173,8 @@ export async function suspectsOf(db: Db, scope: Scope): Promise<SuspectedDeletio
 }
 
 /**
- * Those of `keys` whose rows are suspected deleted (docs/design/deletions.md, "Suspected deletions"): they wait for a
- * second proof, or their deletion is proven and not yet carried out.
+ * Suspected deletions among `keys` (docs/design/deletions.md, "Suspected deletions"): they wait for a second proof, or
+ * they are proven and not deleted yet.
  */
 export async function suspectsAmong(
   db: Db,
@@ -195,17 +195,17 @@ export async function suspectsAmong(
 /** A scope that has suspected deletions. */
 export interface SuspectScope {
   readonly scope: Scope;
-  /** When the latest first proof was written: a second one is asked for the grace period after it. */
+  /** Time of the latest first proof: the second one is requested the grace period later. */
   readonly lastSuspectedAt: Date;
-  /** Of those that wait for a second proof; empty where all are proven. */
+  /** Kinds of those that wait for a second proof; empty if all are proven. */
   readonly kinds: readonly SuspectKind[];
-  /** How many wait for a second proof. */
+  /** Number of those that wait for a second proof. */
   readonly waiting: number;
-  /** How many are proven: the brake blocks them, or a stop came before they were carried out. */
+  /** Number of proven ones: the brake blocks them, or a stop came before they were deleted. */
   readonly proven: number;
 }
 
-/** The scopes of an account's collection that have suspected deletions, those first that are due first. */
+/** Scopes of an account's collection with suspected deletions, by the time when they are due. */
 export async function suspectScopes(
   db: Db,
   userId: string,
@@ -222,23 +222,23 @@ export async function suspectScopes(
   return rows.map(({ parent, ...row }) => ({ scope: { userId, collection, parent }, ...row }));
 }
 
-/** What a page proves about rows that are not on it, and the suspected deletions that it may change. */
+/** Rows that a page proves absent, and the suspected deletions that it may change. */
 export interface Absence {
   /** In key order, `MAX_MISSING` at most. */
   readonly missing: readonly MissingRow[];
   readonly suspects: readonly SuspectedDeletion[];
-  /** Suspected returns that this page proves absent: their rows stay deleted. */
+  /** Suspected returns that the page proves absent: their rows stay deleted. */
   readonly refuted: readonly string[];
 }
 
 const NO_ABSENCE: Absence = { missing: [], suspects: [], refuted: [] };
 
-/** What a page is compared with. */
+/** A page as it is compared with the stored rows. */
 interface PageKeys {
   readonly trx: Db;
   readonly table: Table;
   readonly scope: Scope;
-  /** Of all the page's items. */
+  /** Of all items of the page. */
   readonly keys: readonly string[];
   /** The scope has suspected deletions. */
   readonly hasSuspects: boolean;
@@ -246,7 +246,7 @@ interface PageKeys {
 
 type Nulls<T> = { readonly [K in keyof T]: null };
 
-/** A missing row, a suspected deletion, or both. `changedAt` is null where the row is not missing. */
+/** A missing row, a suspected deletion, or both. `changedAt` is null if the row is not missing. */
 type AbsenceRow = { readonly key: string; readonly changedAt: Date | null } & (
   | Omit<SuspectRow, 'key'>
   | Nulls<Omit<SuspectRow, 'key'>>
@@ -254,8 +254,8 @@ type AbsenceRow = { readonly key: string; readonly changedAt: Date | null } & (
 
 /**
  * The live rows that a page proves absent, and the suspected deletions among them and the page's keys. One statement
- * unless very many rows are missing; none for a page that can prove nothing.
- * @param keys of all the page's items, those in quarantine too: the service has them
+ * unless very many rows are missing; none for a page that can't prove anything.
+ * @param keys of all items of the page, those in quarantine included: the service has them
  * @param hasSuspects the scope has suspected deletions
  */
 export async function readAbsence(
@@ -287,7 +287,7 @@ export async function readAbsence(
   };
 }
 
-/** Missing rows behind a first batch that is full, one statement for each batch. */
+/** Missing rows after a full first batch, one statement per batch. */
 async function furtherMissing(
   page: PageKeys,
   proof: AbsenceProof,
@@ -304,7 +304,7 @@ async function furtherMissing(
   return further;
 }
 
-/** The first `BATCH` missing rows behind `last` in key order. */
+/** The first `BATCH` missing rows after `last` in key order. */
 function missingRows(
   { trx, table, scope, keys, hasSuspects }: PageKeys,
   proof: AbsenceProof,
@@ -315,7 +315,7 @@ function missingRows(
   const columns = hasSuspects
     ? SUSPECT_COLUMNS
     : sql`null::text as kind, null::timestamptz as at, null::timestamptz as "servedAt", null::boolean as proven`;
-  // One look into the primary key for each row: a join without statistics may read all suspects for each.
+  // A primary key lookup for each row: without statistics, a join may read all suspects for each.
   const suspects = hasSuspects
     ? sql`left join lateral (
         select c.* from ${trx.stateTable('candidate')} as c
@@ -336,7 +336,7 @@ function suspectsOnPage({ trx, scope, keys }: PageKeys): RawBuilder<unknown> {
     where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = any(${[...keys]}::text[]))`;
 }
 
-/** Suspected returns of rows that are not live and not on the page. */
+/** Suspected returns of rows that are neither live nor on the page. */
 function suspectedReturns({ trx, table, scope, keys }: PageKeys): RawBuilder<unknown> {
   const type = keyTypeName(table);
   const live = sql`
@@ -348,7 +348,7 @@ function suspectedReturns({ trx, table, scope, keys }: PageKeys): RawBuilder<unk
       and c.key <> all(${[...keys]}::text[]) and not exists (${live}))`;
 }
 
-/** The keys that the proof covers; of an interval, those behind `after` in list order up to `through`, included. */
+/** Keys that the proof covers; of an interval, those after `after` in list order up to and including `through`. */
 function inside(table: Table, proof: AbsenceProof): RawBuilder<unknown> {
   if (proof.kind === 'snapshot') return sql`true`;
   const { direction, after, through } = proof;

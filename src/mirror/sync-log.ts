@@ -5,7 +5,7 @@ import { laterOf } from './scope-store.ts';
 import type { CollectionChange, Keeps, WalkEnd } from '../model/sync-events.ts';
 import { type Fence, pruneInBatches } from '../postgres/fenced.ts';
 
-/** Writes the row of `sync_log` for a walk that has ended, and what it means for the collection's freshness. */
+/** Writes the `sync_log` row of a walk that has ended, and its change of the collection's freshness. */
 export async function logWalk(trx: Db, end: WalkEnd, at: Date): Promise<void> {
   if (end.unlogged !== true) await insertRow(trx, end, at);
   if (end.collection !== undefined) {
@@ -20,7 +20,7 @@ async function insertRow(trx: Db, end: WalkEnd, at: Date): Promise<void> {
     where _user_id = ${scope.userId}::bigint returning walk_id as "walkId"`;
   const walkId = rows[0]?.walkId;
   if (walkId === undefined) throw new Error(`account ${scope.userId} has no row`);
-  // Only lists are parents so far, and their key is the column list_id.
+  // Lists are the only parents; their key is the column list_id.
   const listId = scope.parent === '' ? null : scope.parent;
   await trx.sql`
     insert into ${trx.table('sync_log')} (_user_id, walk_id, collection, list_id, kind, started_at, ended_at,
@@ -55,8 +55,8 @@ export async function saveCollection(
   const columns = [...values.keys()].map((name) => sql.id(name));
   const set = [...values.keys()].map((name) => assignment(name, change.keeps, now));
   const state = change.state === 'failing' ? 'failing' : change.polledAt === undefined ? 'new' : 'current';
-  // A collection is new until it was read to its end once, and current from then on: lists are read one by one, and
-  // any of them may be the last one. A failure stays until a reading ends well.
+  // A collection is new until it was read completely once, and current from then on: lists are read one by one, in any
+  // order. A failure stays until a reading succeeds.
   const staysFailing = change.state === undefined;
   await trx.sql`
     insert into ${trx.table('_collections')} as c (${sql.join([sql`_user_id, collection, state`, ...columns])})
@@ -70,11 +70,11 @@ export async function saveCollection(
     ])}`;
 }
 
-/** What an existing row gets: runs that became due during the reading stay, as does a later `complete_as_of`. */
+/** New value of a column in an existing row: runs that came due during the reading stay, as does a later `complete_as_of`. */
 function assignment(name: string, keeps: Keeps | undefined, now: Date): RawBuilder<unknown> {
   const column = sql.id(name);
   if (name === 'failing_since') {
-    // Of several failures in a row it is the first.
+    // The first of several failures in a row.
     return sql`${column} = case when c.state = 'failing' and excluded.failing_since is not null
       then coalesce(c.failing_since, excluded.failing_since) else excluded.failing_since end`;
   }
@@ -88,12 +88,12 @@ function assignment(name: string, keeps: Keeps | undefined, now: Date): RawBuild
     else excluded.${column} end`;
 }
 
-/** How long polls of one list that found nothing are kept (ms): there may be fifty a minute. */
+/** Retention of a list's polls that found nothing, ms: there may be fifty a minute. */
 const QUIET_LIST_MS = 86_400_000;
 
 /**
- * Removes the account's rows of `sync_log` that are older than `keepMs`, a batch at a time.
- * @param signal ends it after the batch in hand; the next call goes on
+ * Removes the account's rows of `sync_log` older than `keepMs`, a batch at a time.
+ * @param signal stops after the current batch; the next call continues
  */
 export async function pruneLog(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
   const rows = { table: db.table('sync_log'), key: 'walk_id' };

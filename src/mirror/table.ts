@@ -5,13 +5,13 @@ import { collection, type KeyType, type Scope } from '../model/collections.ts';
 export interface Table {
   readonly schema: string;
   readonly name: string;
-  /** The parent's key, where rows belong to the rows of another collection. */
+  /** Key of the parent, if rows belong to rows of another collection. */
   readonly parent: KeyPart | undefined;
   /** The item's own key; undefined for an endpoint that answers one object. */
   readonly key: KeyPart | undefined;
 }
 
-/** The column of each table whose rows are companies (docs/tables.md, "Companies"). */
+/** The column of tables whose rows are companies (docs/tables.md, "Companies"). */
 export const DOMAIN_COLUMN = '_domain';
 
 export interface KeyPart {
@@ -36,38 +36,38 @@ export function keyColumns({ parent, key }: Table): string[] {
   return ['_user_id', ...[parent, key].flatMap((part) => part?.column ?? [])];
 }
 
-/** The table's name in SQL, quoted; with a suffix that of its history or of a view upon it. */
+/** The table's quoted name in SQL; with a suffix that of its history or of a view on it. */
 export function dataTable(table: Table, suffix = ''): RawBuilder<unknown> {
   return sql.id(table.schema, `${table.name}${suffix}`);
 }
 
-/** The same as a value: its OID, null where it does not exist. */
+/** The table's OID as a value; null if it does not exist. */
 export function relation(table: Table, suffix = ''): RawBuilder<unknown> {
   return sql`to_regclass(format('%I.%I', ${table.schema}::text, ${table.name + suffix}::text))`;
 }
 
-/** The rows of a scope: condition on the data table aliased `t`. */
+/** Condition for the rows of a scope in the data table aliased `t`. */
 export function inScope(table: Table, scope: Scope): RawBuilder<boolean> {
   return sql`t._user_id = ${scope.userId}::bigint and ${inParent(table, scope)}`;
 }
 
-/** `inScope` without the account, which a statement that writes names itself (docs/design/sql.md, "Rule 1"). */
+/** `inScope` without the account, which a writing statement names itself (docs/design/sql.md, "Rule 1"). */
 export function inParent({ parent }: Table, scope: Scope): RawBuilder<boolean> {
   if (parent === undefined) return sql`true`;
   return sql`t.${sql.id(parent.column)} = ${scope.parent}::${typeName(parent)}`;
 }
 
-/** A scope's rows in a meta or state table aliased `alias`, without the account: each statement names it. */
+/** Condition for a scope's rows in a meta or state table, without the account, which each statement names. */
 export function ofScope(alias: string, { collection: name, parent }: Scope): RawBuilder<boolean> {
   return sql`${sql.id(alias, 'collection')} = ${name} and ${sql.id(alias, 'parent')} = ${parent}`;
 }
 
-/** The row of the data table aliased `t` has the key of `k`. */
+/** Condition: the row of the data table aliased `t` has the key of `k`. */
 export function hasKey({ key }: Table): RawBuilder<boolean> {
   return key === undefined ? sql`true` : sql`t.${sql.id(key.column)} = k.key`;
 }
 
-/** Type of the table's key in SQL: text where an account has one row, whose key is empty. */
+/** SQL type of the table's key: text if an account has one row, whose key is empty. */
 export function keyTypeName({ key }: Table): RawBuilder<unknown> {
   return key === undefined ? sql`text` : typeName(key);
 }
@@ -77,8 +77,8 @@ export function typeName(part: KeyPart): RawBuilder<unknown> {
 }
 
 /*
- * Keys compare as in `compareKeys`: bigint as such, text by length, then bytes. An index serves both: the primary
- * key, or the one named `…_order`.
+ * Keys compare as in `compareKeys`: bigint as such, text by length, then bytes. An index serves each: the primary key
+ * or the one named `…_order`.
  */
 
 /** The key column of the table aliased `t`. */
@@ -87,18 +87,18 @@ export function keyColumn(table: Table): RawBuilder<unknown> {
   return sql`t.${sql.id(table.key.column)}`;
 }
 
-/** Where a row of `t` stands in key order: compared with `placeOf`. */
+/** Place of a row of `t` in key order; compares with `placeOf`. */
 export function place(table: Table): RawBuilder<unknown> {
   const column = keyColumn(table);
   return table.key?.type === 'bigint' ? column : sql`(octet_length(${column}), ${column})`;
 }
 
-/** Where `key` stands in key order. */
+/** Place of `key` in key order. */
 export function placeOf(table: Table, key: string): RawBuilder<unknown> {
   return table.key?.type === 'bigint' ? sql`${key}::bigint` : sql`(octet_length(${key}::text), ${key}::text)`;
 }
 
-/** The rows of `t` behind `key` in rising key order; all of them where it is undefined. */
+/** Condition for the rows of `t` after `key` in rising key order; undefined: all rows. */
 export function behind(table: Table, key: string | undefined): RawBuilder<unknown> {
   return key === undefined ? sql`true` : sql`${place(table)} > ${placeOf(table, key)}`;
 }
