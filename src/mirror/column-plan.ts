@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { isPlainMoment, timestampText } from '../model/timestamp-text.ts';
 
-/** PostgreSQL silently cuts longer names. */
+/** Bytes of a name; PostgreSQL silently truncates longer ones. */
 const MAX_NAME_BYTES = 63;
 const SUFFIX_DIGITS = 6;
 
 /**
- * PostgreSQL's reserved words of both kinds, and its system columns. They can't be column names without quotes, or
- * mean something else then (`user` is the session's user).
+ * PostgreSQL's reserved words of both kinds and its system columns. Without quotes they can't be column names or mean
+ * something else (`user` is the session's user).
  */
 const RESERVED = new Set(
   (
@@ -24,9 +24,10 @@ const RESERVED = new Set(
 );
 
 /**
- * The column for a field: its name in snake_case. A name that is taken, begins with an underscore as the mirror's own
- * do, is reserved, empty, too long or not a plain identifier gets a suffix that depends on the field alone.
- * @param taken names of the present columns
+ * The column name of a field: the field's name in snake_case. It gets a suffix, which depends on the field alone, if it
+ * is taken, begins with an underscore like the mirror's own columns, is reserved, empty, too long or no plain
+ * identifier.
+ * @param taken names of the existing columns
  */
 export function columnName(field: string, taken: ReadonlySet<string>): string {
   const snake = snakeCase(field);
@@ -59,40 +60,40 @@ function snakeCase(field: string): string {
     .replace(/_$/, '');
 }
 
-/** The longest beginning of whole characters within `bytes`. */
+/** The longest prefix of whole characters within `bytes`. */
 function cut(text: string, bytes: number): string {
   return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
 }
 
-/** Bytes of the longest field name that gets a column; longer ones stay in `_raw`, unregistered. */
+/** Most bytes of a field name with a column; longer ones stay in `_raw`, unregistered. */
 const MAX_FIELD_BYTES = 1024;
 
 /** Most columns of a table; further fields stay in `_raw`. PostgreSQL's limit is 1600, dropped ones included. */
 export const MAX_COLUMNS = 300;
 
-/** A field of a collection and its column; `name` undefined: the field stays in `_raw` only. */
+/** A field of a collection and its column; `name` undefined: the field stays in `_raw` alone. */
 export interface PlannedColumn {
   readonly field: string;
   readonly name: string | undefined;
   readonly type: ColumnType;
 }
 
-/** `MIRROR_SCHEMA_DRIFT`: `add` alone makes columns for new fields. */
+/** `MIRROR_SCHEMA_DRIFT`: only `add` makes columns for new fields. */
 export type SchemaDrift = 'add' | 'freeze' | 'raw';
 
 export interface PlanInput {
-  /** Fields without a column so far, with source texts of some of their values. */
+  /** Fields without a column, with source texts of some values. */
   readonly values: ReadonlyMap<string, readonly string[]>;
-  /** Fields registered earlier that have no column so far: they come first. */
+  /** Registered fields without a column: they come first. */
   readonly waiting: readonly { readonly field: string; readonly type: ColumnType }[];
-  /** Names of all columns that the table has, whoever made them. */
+  /** Names of all columns of the table, including those added by hand. */
   readonly taken: ReadonlySet<string>;
   readonly drift: SchemaDrift;
 }
 
 /**
- * Columns for new fields (docs/design/writing-a-page.md, "Columns"). A field that had only nulls is left out: these
- * show no type. Fields whose names are plain column names choose first, then the others by name.
+ * Columns for new fields (docs/design/writing-a-page.md, "Columns"). A field with only nulls is left out, since it has
+ * no type yet. Fields whose names are plain column names come first, then the others by name.
  */
 export function planColumns(input: PlanInput): PlannedColumn[] {
   const taken = new Set(input.taken);
@@ -115,19 +116,19 @@ export function planColumns(input: PlanInput): PlannedColumn[] {
 }
 
 /**
- * Whether a field of this name can have a column. PostgreSQL's text has neither U+0000 nor lone surrogates, and
- * `_raw` has U+FFFD in their place: with a name like that, a column could get another field's value.
+ * Whether a field of this name can have a column. PostgreSQL's text can't hold U+0000 or lone surrogates, and `_raw` has
+ * U+FFFD instead: with such a name, a column could get another field's value.
  */
 export function storableName(field: string): boolean {
   return !/[\0\ufffd]/.test(field) && field.isWellFormed() && Buffer.byteLength(field) <= MAX_FIELD_BYTES;
 }
 
 const INTEGER_NAME = /^(?:id|.*_id|.*_count)$/;
-/** Names of fields that hold moments, as the whole column name or its last words. */
+/** Names of fields with points in time, as the whole column name or its last words. */
 const TIME_NAME =
   /(?:^|_)(?:at|on|ts|time|timestamp|date|datetime|since|until|created|updated|modified|changed|deleted|started|finished|completed|ended|expires|expiry|last_seen)$/;
 
-/** The column type (docs/tables.md, "Columns for fields") for a field's values, by their most frequent kind; undefined while all are null. */
+/** A field’s column type (docs/tables.md, "Columns for fields"), by its values’ most frequent kind; undefined: all null. */
 export function columnType(field: string, sources: readonly string[]): ColumnType | undefined {
   const byKind = Map.groupBy(sources, valueKind);
   byKind.delete('null');
@@ -144,13 +145,13 @@ export function columnType(field: string, sources: readonly string[]): ColumnTyp
   return kind === 'structure' ? 'jsonb' : undefined;
 }
 
-/** Types of the columns that fields become (docs/tables.md, "Columns for fields"). */
+/** Types of field columns (docs/tables.md, "Columns for fields"). */
 export const COLUMN_TYPES = ['text', 'timestamptz', 'numeric', 'bigint', 'boolean', 'jsonb'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
 type ValueKind = 'string' | 'number' | 'boolean' | 'null' | 'structure';
 
-/** What a JSON value is, by the first character of its source text. */
+/** Kind of a JSON value, by the first character of its source text. */
 export function valueKind(source: string): ValueKind {
   switch (source.charAt(0)) {
     case '"':
@@ -168,17 +169,17 @@ export function valueKind(source: string): ValueKind {
   }
 }
 
-/** What the column gets: the value as `_raw` has it, another text, or nothing. */
+/** Value of a column: as `_raw` has it, another text, or none. */
 export type ColumnValue =
   | { readonly as: 'stored' }
   | { readonly as: 'text'; readonly text: string }
-  /** It does not fit: NULL in the column, counted, whole in `_raw`. */
+  /** The value does not fit: NULL in the column, counted, complete in `_raw`. */
   | { readonly as: 'conflict' };
 
 const STORED: ColumnValue = { as: 'stored' };
 const CONFLICT: ColumnValue = { as: 'conflict' };
 
-/** The kind of value that a column takes; jsonb takes all. */
+/** Kind of value that a column accepts; jsonb accepts all. */
 const KIND_OF: Record<Exclude<ColumnType, 'jsonb'>, ValueKind> = {
   text: 'string',
   timestamptz: 'string',
@@ -191,7 +192,7 @@ function asText(text: string | undefined): ColumnValue {
   return text === undefined ? CONFLICT : { as: 'text', text };
 }
 
-/** Fits a value, given as its JSON text, into a column without losing a digit. */
+/** The value of a column from a JSON text, without losing a digit. */
 export function columnValue(type: ColumnType, source: string): ColumnValue {
   const kind = valueKind(source);
   if (kind === 'null' || type === 'jsonb') return STORED;
@@ -203,19 +204,19 @@ export function columnValue(type: ColumnType, source: string): ColumnValue {
   return STORED;
 }
 
-/** An integer as `integerText` spells it, with fewer digits than 64 bits may have. */
+/** An integer as `integerText` spells it, with fewer digits than the limit of 64 bits. */
 const PLAIN_INTEGER = /^(?:0|[1-9]\d{0,17})$/;
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-/** Digits that a 64-bit integer has at most. */
+/** Most digits of a 64-bit integer. */
 const INT8_DIGITS = 19;
 const INT8_MIN = -(2n ** 63n);
 const INT8_MAX = 2n ** 63n - 1n;
 
 /**
- * The integer that a JSON number is, however it is spelled: `100`, `100.0`, `1e2`. Only the value counts, since jsonb
- * keeps no exponents, and a column that is filled later, from `_raw`, must get the same.
- * @returns undefined where it is not an integer or needs over 64 bits
+ * A JSON number as an integer, whatever its spelling: `100`, `100.0`, `1e2`. Only the value counts: jsonb keeps no
+ * exponents, and a column that is filled later from `_raw` must get the same.
+ * @returns undefined if it is not an integer or exceeds 64 bits
  */
 export function integerText(source: string): string | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(source) ?? [];
@@ -224,7 +225,7 @@ export function integerText(source: string): string | undefined {
   if (digits === '') return '0';
   let end = digits.length;
   while (digits.charAt(end - 1) === '0') end -= 1;
-  // Zeros between the last digit that is not 0 and the decimal point.
+  // Zeros between the last non-zero digit and the decimal point.
   const zeros = Number(exponent) - fraction.length + (digits.length - end);
   if (zeros < 0 || end + zeros > INT8_DIGITS) return undefined;
   const integer = BigInt(`${sign}${digits.slice(0, end)}${'0'.repeat(zeros)}`);

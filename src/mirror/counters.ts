@@ -28,23 +28,23 @@ export async function countConflicts(
     set conflicts = c.conflicts + excluded.conflicts, last_at = excluded.last_at`;
 }
 
-/** How far a collection's counters are from its rows: what is to be added to them. */
+/** Difference of a collection's rows and its counters, to be added to the counters. */
 interface Drift {
   live: number;
   deleted: number;
-  /** Of live rows, by scope: keys of parents, '' where there are none. */
+  /** Of live rows by scope: key of the parent, '' without one. */
   readonly scopes: Map<string, number>;
 }
 
-/** Rows of one parent in a batch, and the last change ID of the batch. */
+/** Rows of one parent in a batch, with the last change ID of the batch. */
 type Counted = Readonly<Record<'parent' | 'last', string> & Record<'live' | 'rows', number>>;
 
-/** Rows counted by one statement, so that it stays within its time bound. */
+/** Rows counted by one statement, which has to stay within its time bound. */
 const BATCH = 50_000;
 
 /**
- * Counts a collection's rows: somebody may have changed some by hand, which no counter knows. Rows and counters are
- * read in one snapshot, and pages may commit meanwhile: they move both alike.
+ * Counts a collection's rows, since changes by hand bypass the counters. Rows and counters are read in one snapshot.
+ * Pages may commit meanwhile: they change both alike.
  */
 export async function driftOf(db: Db, userId: string, name: CollectionName): Promise<Drift> {
   const table = tableOf(db.schema, name);
@@ -83,7 +83,7 @@ export async function driftOf(db: Db, userId: string, name: CollectionName): Pro
   });
 }
 
-/** The account `a` has the live row whose key is `parent` of `alias`; true where the collection has no parents. */
+/** Condition: the account `a` has the live row whose key is `parent` of `alias`; true without parents. */
 export function hasParent(db: Db, name: CollectionName, alias: string): RawBuilder<boolean> {
   const found = collection(name);
   if (found.kind === 'single' || found.parent === undefined) return sql`true`;
@@ -95,8 +95,8 @@ export function hasParent(db: Db, name: CollectionName, alias: string): RawBuild
 }
 
 /**
- * Puts the counters right, in a fenced transaction. Call it once for each drift. Rows of a parent that never was get a
- * scope: that of a deleted parent.
+ * Corrects the counters in a fenced transaction, once for each drift. Rows without a parent get a scope like that of a
+ * deleted parent.
  */
 export async function correctCounters(
   trx: Db,

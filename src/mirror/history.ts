@@ -5,19 +5,18 @@ import { type Fence, fenced } from '../postgres/fenced.ts';
 import { dataTable, hasKey, inParent, keyTypeName, relation, type Table, tableOf } from './table.ts';
 
 /**
- * Copies rows into `<table>_history` as they are. Call it right before the statement that writes or removes them, as
- * a statement of its own (docs/design/sql.md, "Rule 3"). The primary key contains `_change_id`: no version is there
- * twice.
+ * Copies rows into `<table>_history`, right before the statement that writes or removes them and as a statement of its
+ * own (docs/design/sql.md, "Rule 3"). The primary key includes `_change_id`, so no version is there twice.
  *
- * A version is valid from its `_changed_at` up to the next one's, half-open. The database's clock may step back. So
- * `_valid_to` is never before `_valid_from`, and whoever supersedes a version by a row that stays sets `_changed_at =
- * greatest(at, _changed_at)`: versions never overlap.
+ * A version is valid from its `_changed_at` up to the next one's, half-open. The database's clock may step back, so
+ * `_valid_to` is never before `_valid_from`, and a superseding row has `_changed_at = greatest(at, _changed_at)`:
+ * versions never overlap.
  * @param keys of live rows, each once; `['']` for an endpoint that answers one object
- * @param at the database's clock in this transaction: `_valid_to`
- * @param columns what is copied: `historyColumns`, or `archived` of a registry that is not stale
- * @param changeIds one for each key, in place of the archived version's `_change_id`: given where the row itself is removed
+ * @param at time of this transaction by the database's clock: `_valid_to`
+ * @param columns to copy: `historyColumns`, or `archived` of a current registry
+ * @param changeIds one per key, instead of the archived version's `_change_id`: set if the row itself is removed
  *   (MIRROR_DELETES=hard), so that a reader of the watermark sees the deletion in `_history`
- * @throws Error when not exactly the rows of `keys` are there, live
+ * @throws Error unless exactly the rows of `keys` are there and live
  */
 export async function archiveRows(
   trx: Db,
@@ -50,9 +49,9 @@ export async function archiveRows(
 }
 
 /**
- * Columns that the table and its history have in common, by name and type: what is copied. A column that somebody
- * dropped, changed or made in one of the two alone is left out. In a transaction that has read the table they stay
- * the same: columns are added to both under the table's lock.
+ * Columns that the table and its history have in common, by name and type. A column that was dropped, changed or added
+ * by hand in one of the two is left out. They stay the same in a transaction that has read the table, since columns are
+ * added to both under the table's lock.
  */
 export async function historyColumns(db: Db, table: Table): Promise<string[]> {
   const { rows } = await db.sql<{ name: string }>`
@@ -66,9 +65,9 @@ export async function historyColumns(db: Db, table: Table): Promise<string[]> {
 }
 
 /**
- * Notes since when each of the account's collections is mirrored, and since when every superseded version of it is
- * kept: `<table>_as_of` answers from then on. To be called before the account's first page.
- * A collection whose beginning is not known counts as mirrored always: then `as_of` refuses rather than guesses.
+ * Stores since when each of the account's collections is mirrored and has a complete history: `<table>_as_of` answers
+ * from then on. Called before the account's first page. A collection without a known start counts as mirrored for ever,
+ * so `as_of` refuses instead of guessing.
  * @param kept MIRROR_HISTORY is on for this process
  */
 export async function openHistory(
@@ -91,14 +90,13 @@ export async function openHistory(
   });
 }
 
-/** Versions removed in one transaction, so that it stays short. */
+/** Versions removed in one transaction, which has to stay short. */
 const BATCH = 5_000;
 
 /**
- * Removes the account's versions that were superseded more than `keepMs` ago (MIRROR_HISTORY=400d), a batch at a
- * time. First `history_from` moves: no reader is told that the history of a moment is complete while some of it is
- * gone.
- * @param signal ends it after the batch in hand; the next call goes on
+ * Removes the account's versions that were superseded more than `keepMs` ago (MIRROR_HISTORY=400d), in batches.
+ * `history_from` moves first, so that no reader takes an incomplete history for a complete one.
+ * @param signal stops after the current batch; the next call continues
  */
 export async function pruneHistory(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
   const before = await fenced(db, fence, async (trx, now) => {
@@ -117,7 +115,7 @@ export async function pruneHistory(db: Db, fence: Fence, keepMs: number, signal:
 async function pruneBatch(db: Db, fence: Fence, table: Table, before: Date): Promise<boolean> {
   return fenced(db, fence, async (trx) => {
     const old = sql`_valid_to <= ${before}::timestamptz`;
-    // As text: a Date has no microseconds.
+    // As text, since a Date has no microseconds.
     const { rows } = await trx.sql<{ moment: string; id: string }>`
       select _valid_to::text as moment, _change_id as id from ${dataTable(table, '_history')}
       where _user_id = ${fence.userId}::bigint and ${old}

@@ -7,10 +7,10 @@ import { canonicalText } from '../model/json-text.ts';
 import { type BadItem, STAMP_EVERY_MS, type Unseen } from './page-record.ts';
 import { ofScope } from './table.ts';
 
-/** Most texts that are kept of one collection of an account, and their bytes. The largest item that is read fits. */
+/** Most texts kept of one collection of an account, and their bytes. The largest item that can be read fits. */
 export const KEPT = { items: 1_000, bytes: 64 * 1024 * 1024 };
 
-/** An item that comes into quarantine, or is there without its text. */
+/** An item that comes into quarantine or is there without its text. */
 interface Arrival {
   readonly item: SeenItem;
   readonly text: string;
@@ -19,7 +19,7 @@ interface Arrival {
   readonly known: boolean;
 }
 
-/** Writes the items' rows: with their texts while the collection has room for them, then without. */
+/** Writes the items' rows, with their texts while the collection has room for them. */
 async function insertItems(trx: Db, scope: Scope, arrivals: readonly Arrival[], at: Date): Promise<void> {
   if (arrivals.length === 0) return;
   const room = await roomFor(trx, scope);
@@ -44,7 +44,7 @@ async function insertItems(trx: Db, scope: Scope, arrivals: readonly Arrival[], 
     set item = excluded.item, kept = excluded.kept, bytes = excluded.bytes`;
 }
 
-/** How many texts the collection may still keep, and how many bytes. */
+/** Number and bytes of the texts that the collection may still keep. */
 async function roomFor(trx: Db, { userId, collection }: Scope): Promise<{ items: number; bytes: number }> {
   const { rows } = await trx.sql<{ items: string; bytes: string }>`
     select count(*) as items, coalesce(sum(coalesce(q.bytes, octet_length(q.item))), 0) as bytes
@@ -56,25 +56,25 @@ async function roomFor(trx: Db, { userId, collection }: Scope): Promise<{ items:
   };
 }
 
-/** Hash by which an item is quarantined once: SHA-256 of its text, hexadecimal. */
+/** Identity of an item in quarantine: SHA-256 of its text, hexadecimal. */
 export function itemHash(source: string): string {
   return hash('sha256', source, 'hex');
 }
 
 /**
- * The item's text as it is kept: verbatim, without the fields that are never stored. `printable` changes nothing
- * here, to be safe: JSON source text has U+0000 only as an escape, and a decoded body is well-formed.
+ * The item's text as it is kept: verbatim, without the fields that are never stored. `printable` is only a safeguard:
+ * JSON source text has U+0000 only as an escape, and a decoded body is well-formed.
  */
 export function storableText(source: string, exclude: ReadonlySet<string>): string {
   return printable(exclude.size === 0 ? source : canonicalText(source, exclude));
 }
 
-/** What a page shows about items that can't be mirrored. */
+/** Items of a page that can and can't be mirrored. */
 interface PageQuality {
   readonly items: readonly Item[];
   readonly where: PagePlace;
   readonly bad: readonly BadItem[];
-  /** Keys of its items that are mirrored now, unchanged ones too. */
+  /** Keys of items that are mirrored now, unchanged ones included. */
   readonly good: readonly string[];
   /** Fields that are never stored. */
   readonly exclude: ReadonlySet<string>;
@@ -86,8 +86,8 @@ interface PageQuality {
 }
 
 /**
- * Keeps items that can't be mirrored, with the reason, one row for each (`planQuarantine`). It removes those that the page
- * shows to be mirrored, changed or gone: quarantine has the newest that is known.
+ * Keeps items that can't be mirrored with the reason, one row for each (`planQuarantine`). Removes those that the page
+ * shows to be mirrored, changed or gone, so quarantine has the latest known state.
  * @returns hashes of the page's items in quarantine
  */
 export async function updateQuarantine(
@@ -105,7 +105,7 @@ export async function updateQuarantine(
     const key = item.key === undefined ? null : printable(item.key);
     const place = key === null ? (places[index] ?? null) : null;
     const badItem: SeenItem = { hash: itemHash(text), key, place, reason };
-    // Of several texts under one key the last one counts, as with rows.
+    // The last of several texts under one key counts, as with rows.
     seen.set(key ?? badItem.hash, badItem);
     texts.set(badItem.hash, text);
   }
@@ -134,15 +134,15 @@ export async function updateQuarantine(
   }
 }
 
-/** Removes the items with these keys, whose rows are deleted, or all of a scope, whose list is. */
+/** Removes the items with these keys, whose rows are deleted, or all items of a scope, whose list is deleted. */
 export function releaseItems(trx: Db, scope: Scope, keys: readonly string[] | 'all'): Promise<void> {
   return release(trx, scope, keys === 'all' ? sql`true` : sql`q.key = any(${[...keys]}::text[])`);
 }
 
-/** Rows removed by one reading, so that its transaction stays short; the next one removes the rest. */
+/** Most rows removed by one reading, whose transaction has to stay short; the next one removes the rest. */
 const MOST_FORGOTTEN = 2_000;
 
-/** Removes what a complete reading of the scope did not see: the service does not have it any more. */
+/** Removes items that a complete reading of the scope did not see: the service no longer has them. */
 export function forgetUnseen(trx: Db, scope: Scope, { seen, before }: Unseen): Promise<void> {
   const unseen = sql`
     select q.item_hash from ${trx.table('quarantine')} as q
@@ -160,7 +160,7 @@ async function release(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promi
     where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and ${which}`;
 }
 
-/** Those of the items, by `itemHash` of their text, that are kept in the scope's quarantine. */
+/** Items in the scope's quarantine among these, by `itemHash`. */
 export async function quarantinedAmong(
   db: Db,
   scope: Scope,
@@ -172,7 +172,7 @@ export async function quarantinedAmong(
   return new Set(rows.map((row) => row.hash));
 }
 
-/** Those of the keys whose item is in the scope's quarantine, whatever its text. */
+/** Keys among these whose item is in the scope's quarantine, whatever its text. */
 export async function quarantinedKeys(db: Db, scope: Scope, keys: readonly string[]): Promise<Set<string>> {
   const { rows } = await db.sql<{ key: string }>`
     select q.key from ${db.table('quarantine')} as q
@@ -180,7 +180,7 @@ export async function quarantinedKeys(db: Db, scope: Scope, keys: readonly strin
   return new Set(rows.map(({ key }) => key));
 }
 
-/** The scope's rows that the page may change. */
+/** Rows of the scope that the page may change. */
 async function storedItems(
   trx: Db,
   scope: Scope,
@@ -223,17 +223,17 @@ function printable(text: string): string {
 
 /** An item of a page that can't be mirrored. */
 export interface SeenItem {
-  /** Of its text, hexadecimal. */
+  /** Hash of its text, hexadecimal. */
   readonly hash: string;
-  /** Null: it has no key that can be stored. */
+  /** Null: no key that can be stored. */
   readonly key: string | null;
-  /** Of an item without key: the key that it follows, '' at the top; null: not known. */
+  /** Key before an item without a key, '' at the top; null: unknown. */
   readonly place: string | null;
   /** To follow "the item …". */
   readonly reason: string;
 }
 
-/** An item in quarantine: what a page may change of it. Moments are milliseconds. */
+/** An item in quarantine as far as a page may change it. Times are milliseconds. */
 export interface QuarantinedRow extends SeenItem {
   /** Its text is kept. */
   readonly kept: boolean;
@@ -243,30 +243,30 @@ export interface QuarantinedRow extends SeenItem {
 
 /** What a page shows about items in quarantine. */
 interface QuarantinePage {
-  /** One for each text. */
+  /** One per text. */
   readonly seen: readonly SeenItem[];
-  /** Keys of its items that are mirrored now. */
+  /** Keys of items that are mirrored now. */
   readonly good: ReadonlySet<string>;
-  /** Places that it shows completely. */
+  /** Places that the page shows completely. */
   readonly shown: ReadonlySet<string>;
   /** When its request was sent. */
   readonly at: number;
-  /** Least time between two observations of which the later one is believed. */
+  /** Least time between two observations if the later one is to be believed. */
   readonly gracePeriodMs: number;
 }
 
 /**
- * What a page changes of its scope's quarantine, so that there is one row for each bad item that the service has:
+ * How a page changes its scope's quarantine, so that there is one row for each bad item of the service:
  *
- * - An item with a key is recognised by the key, whatever its text.
- * - An item without a key is recognised by its text or, where that is new, by its place: the key that it follows. An
- *   item that does not follow its key any more, where the page shows all that do, has changed or is gone.
+ * - An item with a key is identified by the key, whatever its text.
+ * - An item without a key is identified by its text or, if that is new, by its place, which is the key before it. An
+ *   item that no longer follows its key, on a page that shows all that do, has changed or is gone.
  *
- * A place is not an identity: where an item changes while the key before it is deleted, its old row stays. Complete
+ * A place is not an identity: if an item changes while the key before it is deleted, its old row stays. Complete
  * readings remove the rest (`forgetUnseen`). Decision 0010 has the reasons.
  * @param stored rows of the scope with a key, a place or a hash that the page has
- * @returns hashes of rows to remove; new rows, `since` being when the item, whatever its text, came into quarantine; rows
- *   that stay and are written; rows that stay as they are
+ * @returns hashes of rows to remove; new rows, with `since` when the item came into quarantine, whatever its text; rows
+ *   to stamp; rows that stay as they are
  */
 export function planQuarantine(page: QuarantinePage, stored: readonly QuarantinedRow[]) {
   const { seen, at } = page;
@@ -309,7 +309,7 @@ function isGone(
   bad: ReadonlySet<string>,
   { good, shown, at, gracePeriodMs }: QuarantinePage,
 ): boolean {
-  // An older program may have left several rows under one key: one of them was found above.
+  // An older program may have left several rows under one key; one of them was found above.
   if (key !== null) return good.has(key) || bad.has(key);
   // Within the grace period a stale replica may have answered.
   return place !== null && shown.has(place) && lastSeenAt <= at - gracePeriodMs;

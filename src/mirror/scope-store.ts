@@ -319,7 +319,7 @@ function earlier(parents: Date | undefined, { least, lacking }: LeastOfScopes): 
 interface LeastOfScopes {
   /** Undefined if no scope has such a moment. */
   readonly least: Date | undefined;
-  /** A scope has none so far, a parent in quarantine has no scope, or rows of one that is gone are live (complete_as_of). */
+  /** A scope has none yet, a parent in quarantine has no scope, or a deleted scope has live rows (complete_as_of). */
   readonly lacking: boolean;
 }
 

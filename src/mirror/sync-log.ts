@@ -70,7 +70,7 @@ export async function saveCollection(
     ])}`;
 }
 
-/** New value of a column in an existing row: runs that came due during the reading stay, as does a later `complete_as_of`. */
+/** New value of a column in an existing row. Runs that came due meanwhile stay, as does a later `complete_as_of`. */
 function assignment(name: string, keeps: Keeps | undefined, now: Date): RawBuilder<unknown> {
   const column = sql.id(name);
   if (name === 'failing_since') {

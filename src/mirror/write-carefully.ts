@@ -6,34 +6,28 @@ import { type RowPayload, RowsNotWritten, type RowWrite, writeRows } from './wri
 import { quarantinedKeys } from './quarantine.ts';
 import { dataTable } from './table.ts';
 
-/**
- * Errors caused by the data: values out of range or not representable (class 22), constraints that somebody added to
- * the table (23), limits of PostgreSQL such as nesting (54).
- */
+/** Errors of the data: values that don’t fit (class 22), added constraints (23), limits such as nesting (54). */
 const DATA_ERROR = /^(22|23|54)/;
 
-/** Never an item's: connections, the transaction's state, races, resources, locks, stops, the system, corrupt data. */
+/** Errors that no item causes: connection, transaction state, races, resources, locks, shutdown, system, corruption. */
 const NO_ITEMS_ERROR = /^(08|25|40|53|55P03|57|58|XX00[12])/;
 
-/** May be the table's or the database's: missing things, missing rights, features, states, internal errors. */
+/** Errors that the table or the database may cause: missing objects, rights, features, states, internal errors. */
 const PERHAPS_TABLES = /^(0|2[5BDF]|3|42|55|F0|HV|XX)/;
 
-/** Characters of Postgres's message at most. */
+/** Most characters of Postgres's message. */
 const LONGEST_REASON = 500;
 
 export function isDataError(error: unknown): boolean {
   return DATA_ERROR.test(sqlState(error) ?? '');
 }
 
-/**
- * Whether Postgres may refuse one item by this, and take the others: a trigger can raise nearly anything, and can leave
- * a row out without a word.
- */
+/** Whether a single item may cause the error: a trigger can raise nearly anything, and can skip a row silently. */
 export function mayBeItems(error: unknown): boolean {
   return error instanceof RowsNotWritten || !NO_ITEMS_ERROR.test(sqlState(error) ?? '08');
 }
 
-/** What `work` gives, or `otherwise` where Postgres refuses it: then nothing of it stays. */
+/** The result of `work`, or `otherwise` if Postgres refuses it, which rolls it back. */
 export async function unlessRefused<T>(trx: Db, work: () => Promise<T>, otherwise: T): Promise<T> {
   await trx.sql`savepoint careful`;
   try {
@@ -47,24 +41,24 @@ export async function unlessRefused<T>(trx: Db, work: () => Promise<T>, otherwis
   }
 }
 
-/** A row, and the last change ID before its own. */
+/** A row and the change ID before its own. */
 interface Numbered {
   readonly row: RowPayload;
   readonly before: bigint;
 }
 
-/** A part of a page that was refused. */
+/** A refused part of a page. */
 interface RefusedPart {
   readonly part: readonly Numbered[];
   readonly error: unknown;
 }
 
 /**
- * Writes rows where Postgres refuses some, and finds these (invariant 10): first parts of the page, then the rows of the
- * refused parts one by one. That takes two round trips, however many rows are refused and however far the database is.
+ * Writes rows of which Postgres refuses some, and finds those (invariant 10): parts of the page first, then the rows of
+ * the refused parts one by one. It takes two round trips, however many rows are refused.
  * @returns the rows that Postgres refused
- * @throws the error where it took none, and what it said of one that is not in quarantine yet may concern the table or
- *   the database, or the table has a rule
+ * @throws the error if all rows were refused and the table or the database may be the cause: by the error of a row that
+ *   is not in quarantine yet, or by a rule of the table
  */
 export async function writeCarefully(
   trx: Db,
@@ -96,7 +90,7 @@ export async function writeCarefully(
   );
 }
 
-/** A rule takes every row of its table away; a trigger may choose. */
+/** Whether the table has rules. A rule affects every row; a trigger may choose. */
 async function hasRules(trx: Db, { table }: RowWrite): Promise<boolean> {
   const { rows } = await trx.sql`
     select from pg_rewrite r join pg_class c on c.oid = r.ev_class join pg_namespace n on n.oid = c.relnamespace
@@ -104,25 +98,24 @@ async function hasRules(trx: Db, { table }: RowWrite): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Why rows are refused. */
+/** Why Postgres refused rows. */
 export function reasonOf(error: unknown): string {
   if (error instanceof RowsNotWritten)
     return 'it wrote no row and did not say why; a trigger may leave it out';
   const state = sqlState(error);
-  // Postgres quotes some values whole.
+  // Postgres quotes some values in full.
   const words = messageOf(error).slice(0, LONGEST_REASON).toWellFormed();
   return state === undefined ? words : `${words} (${state})`;
 }
 
-/** Bytes that may be under way: over a narrow way the last statement must be answered in time, too. */
+/** Most bytes sent at once: on a slow connection the last statement has to be answered in time as well. */
 const MOST_UNDER_WAY = 262_144;
-/** Of a statement, besides its rows. */
+/** Bytes of a statement without its rows. */
 const STATEMENT_BYTES = 4_096;
 
 /**
- * Writes each part that Postgres takes, all together: nothing that is sent depends on an answer. A savepoint that is
- * made behind a part is made only if the part was written; else it is refused as well, and what is rolled back to is
- * the one before.
+ * Writes the parts, all sent at once: no statement depends on an answer. The savepoint after a part exists only if the
+ * part was written; else it fails as well, and the rollback goes to the savepoint before.
  */
 async function writeParts(
   trx: Db,
@@ -150,7 +143,7 @@ async function writeParts(
   return refused;
 }
 
-/** @throws RowsNotWritten, also in Postgres, so that nothing of the part stays: not the archived versions, either */
+/** @throws RowsNotWritten, and an error in Postgres, which rolls back the part with its archived versions */
 async function writePart(trx: Db, write: RowWrite, part: readonly Numbered[]): Promise<void> {
   const [first] = part;
   if (first === undefined) return;
@@ -161,7 +154,7 @@ async function writePart(trx: Db, write: RowWrite, part: readonly Numbered[]): P
     part.map(({ row }) => row),
     first.before,
   );
-  // Divides by zero where rows are missing.
+  // Divides by zero if rows are missing.
   const whole = trx.sql`
     select 1 / (count(*) / ${part.length}::bigint) from ${dataTable(table)} as t
     where t._user_id = ${scope.userId}::bigint and t._change_id > ${String(first.before)}::bigint

@@ -8,26 +8,26 @@ import { type ColumnType, columnValue, type ColumnValue, valueKind } from './col
 import { archiveRows } from './history.ts';
 import { dataTable, keyColumns, keyTypeName, type Table, typeName } from './table.ts';
 
-/** What the rows of one write have in common. */
+/** Settings of one write. */
 export interface RowWrite {
   readonly table: Table;
   readonly scope: Scope;
   readonly columns: readonly FieldColumn[];
-  /** `_changed_at`: the database's clock when the transaction began. */
+  /** `_changed_at`: start of the transaction by the database's clock. */
   readonly at: Date;
-  /** Columns that superseded versions are archived with; undefined where no history is kept. */
+  /** Columns of archived versions; undefined: no history is kept. */
   readonly archived: readonly string[] | undefined;
 }
 
-/** Postgres wrote other rows than it was sent, and gave no error. */
+/** Postgres wrote other rows than were sent, without an error. */
 export class RowsNotWritten extends Error {}
 
 /**
- * Inserts and updates rows from one JSON parameter that SQL expands (docs/design/writing-a-page.md, "Write"). Before
- * that, in a statement of its own (docs/design/sql.md, "Rule 3"), it archives the versions that updates supersede; an
- * undeletion supersedes nothing. `ON CONFLICT … WHERE` is a guard only: the rows are known to differ.
+ * Inserts and updates rows from one JSON parameter that SQL expands (docs/design/writing-a-page.md, "Write"). A
+ * statement before it (docs/design/sql.md, "Rule 3") archives the versions that updates supersede; an undeletion
+ * supersedes none. `ON CONFLICT … WHERE` is only a guard: the rows are known to differ.
  * @param before the last change ID before theirs
- * @throws RowsNotWritten when SQL did not write exactly the rows that were sent
+ * @throws RowsNotWritten if SQL did not write exactly the rows that were sent
  */
 export async function writeRows(
   trx: Db,
@@ -67,18 +67,18 @@ export async function writeRows(
     set _changed_at = greatest(excluded._changed_at, t._changed_at),
       ${sql.join(values.map((name) => sql`${sql.id(name)} = excluded.${sql.id(name)}`))}
     where t._hash is distinct from excluded._hash or t._deleted_at is not null`;
-  // Both are on their way, in this order.
+  // Both have been sent, the archive first.
   const [result] = await allSent(insert, archive);
   const written = Number(result.numAffectedRows ?? 0n);
   if (written !== rows.length) {
-    // As if it had refused them: `status` names whose doing it is by this text (problems.ts).
+    // Worded as a refusal: `status` recognises the cause by this text (problems.ts).
     throw new RowsNotWritten(
       `the database refuses (02000 ${table.name}: ${rows.length} rows were sent, ${written} were written): a rule or trigger of the table takes them away`,
     );
   }
 }
 
-/** The column's value from the row sent: `o` where it has the field, else the field's text in `_raw`. */
+/** The column's value from the sent row: from `o` if it has the field, else the field's text in `_raw`. */
 export function columnExpression({ field, type }: FieldColumn): RawBuilder<unknown> {
   const name = sql`${field}::text`;
   if (type === 'jsonb') return sql`case when x.o ? ${name} then null else nullif(x.r -> ${name}, 'null') end`;
@@ -90,10 +90,10 @@ const AMOUNT_FIELDS = ['balance', 'amount', 'remaining', 'credits', 'value'] as 
 const CENTS = /^cents?$/i;
 
 /**
- * The account's remaining credits as an exact decimal, whatever shape the service gives them: a number, a string
- * with one, `{balance, unit}`, or whole cents where the unit or the field's name (`balance_cents`) says so.
- * @param source the JSON text of the field `credits`
- * @returns a decimal that PostgreSQL's numeric reads; null for null; undefined for a shape that does not fit
+ * The account's remaining credits as an exact decimal. The service may send a number, a string with one, `{balance,
+ * unit}`, or whole cents, as the unit or the field's name (`balance_cents`) shows.
+ * @param source JSON text of the field `credits`
+ * @returns a decimal for PostgreSQL's numeric; null for null; undefined for another shape
  */
 function creditsText(source: string): string | null | undefined {
   const kind = valueKind(source);
@@ -122,7 +122,7 @@ function decimal(text: string): string | undefined {
   return DECIMAL.test(text) ? text : undefined;
 }
 
-/** A decimal divided by a hundred: the exponent is two less, every digit stays. */
+/** A decimal divided by a hundred, with all digits: the exponent is two less. */
 function hundredth(text: string): string {
   const [mantissa = '', exponent = '0'] = text.split(/[eE]/);
   return `${mantissa}e${Number(exponent) - 2}`;
@@ -133,12 +133,12 @@ export interface FieldColumn {
   readonly field: string;
   readonly name: string;
   readonly type: ColumnType;
-  /** For a column whose value is computed: `field` is no field of items, only the value's name in what is sent. */
+  /** Set for a computed column: `field` is then only the value's name in the sent row. */
   readonly derived?: DerivedValue;
 }
 
 interface DerivedValue {
-  /** The fields that it is computed from. */
+  /** Fields that it is computed from. */
   readonly from: readonly string[];
   /** @param fields source texts, by field; undefined: NULL */
   readonly value: (fields: ReadonlyMap<string, string>) => string | undefined;
@@ -149,22 +149,19 @@ export interface RowPayload extends RowContent {
   readonly row: ChangedRow;
 }
 
-/** What is sent of an item, whatever it is to the mirror. */
+/** The part of a sent row that comes from its item. */
 export interface RowContent {
   /** Source texts of the fields that are stored. */
   readonly fields: ReadonlyMap<string, string>;
-  /**
-   * A JSON object without its closing brace: the change ID is added when the row is sent. Put together by `+`, which
-   * copies nothing: that is done once, for the whole page.
-   */
+  /** A JSON object without its closing brace: the change ID follows. Concatenated by `+`, which copies nothing yet. */
   readonly json: string;
   /** Fields whose value did not fit their column. */
   readonly conflicts: readonly string[];
 }
 
 /**
- * What is sent of an item: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text where `_raw` had
- * to replace characters, and `o` the columns whose value is not simply the field's text in `_raw` (null: NULL).
+ * The sent row of an item: `k` key, `h` hash, `r` the item for `_raw`, `v` its verbatim text if `_raw` can't hold all
+ * its characters, and `o` the columns whose value is not the field's text in `_raw` (null: NULL).
  * @param exclude fields that are never stored
  */
 export function rowContent(
@@ -186,8 +183,8 @@ export function rowContent(
 }
 
 /**
- * The columns whose value is not simply the field's text, as a JSON object (undefined: none), and the fields that do
- * not fit their column.
+ * Columns whose value is not the field's text, as a JSON object (undefined: none), and fields that do not fit their
+ * column.
  */
 export function otherValues(
   fields: ReadonlyMap<string, string>,
@@ -198,7 +195,7 @@ export function otherValues(
   const conflicts: string[] = [];
   for (const column of columns) {
     if (column.derived !== undefined) {
-      // Sent also when there is none: a field whose name Postgres can't store may have become this one in _raw.
+      // Sent even without a value: a field whose name Postgres can't store may have become this one in _raw.
       const derived = column.derived.value(fields) ?? null;
       others.push(`${JSON.stringify(column.field)}:${JSON.stringify(derived)}`);
       continue;
@@ -225,7 +222,7 @@ function fit(collection: string, column: FieldColumn, source: string): ColumnVal
   return columnValue(column.type, source);
 }
 
-/** The statement's one JSON parameter: the rows with their change IDs, counted on from `before`. */
+/** The statement's JSON parameter: the rows with their change IDs, counted up from `before`. */
 export function payloadText(rows: readonly RowContent[], before: bigint): string {
   let text = '[';
   for (const [index, { json }] of rows.entries()) {
