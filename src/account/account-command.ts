@@ -13,12 +13,12 @@ import { AccountHeld, withAccount } from './with-account.ts';
 import type { WorkOptions } from '../postgres/open-mirror.ts';
 import { asProcess } from './process.ts';
 
-/** What a command is asked for: JSON of its row. */
+/** Arguments of a command: the JSON of its row. */
 export interface Asked {
   readonly collections: readonly CollectionName[];
 }
 
-/** What its row has besides, in JSON: whose accounts, and who asked. Rows of 0.2 do not say who. */
+/** More of its row's JSON: whose accounts, and who asked. Rows of 0.2 do not say who. */
 interface Row {
   readonly userIds: readonly string[];
   readonly askedBy?: Operator;
@@ -26,26 +26,26 @@ interface Row {
 
 const UNKNOWN: Operator = { databaseUser: null, osUser: null, program: null };
 
-/** What is reported while a command works. */
+/** Progress of a command. */
 export interface CollectionProgress {
   readonly userId: string;
   readonly collection: CollectionName;
 }
 
-/** A command that works account by account, in the process that owns the account. */
+/** A command that runs account by account, in the process that owns the account. */
 export interface AccountCommand<A extends Asked, T, P extends CollectionProgress> {
-  /** `verify`: kind of its rows, and what others see of its process. */
+  /** `verify`: kind of its rows and name of its process for others. */
   readonly name: string;
-  /** Says that it was not done for a collection. */
+  /** The result for a collection for which it was not done. */
   readonly notDone: (userId: string, collection: CollectionName, why: string) => T;
   readonly work: (account: Account, asked: A, run: CommandRun<P>) => Promise<T[]>;
 }
 
-/** What the work on an account is given. */
+/** Given to the work on an account. */
 export interface CommandRun<P> {
   readonly context: ProcessContext;
   readonly askedBy: Operator;
-  /** The account's own loops go on beside it: the process is a daemon. */
+  /** The process is a daemon: the account's own loops go on. */
   readonly isDaemon: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: P) => void;
@@ -63,7 +63,7 @@ function orNotDone<A extends Asked, T, P extends CollectionProgress>(
   };
 }
 
-/** Carries the command out in a daemon, for the accounts of its row: one, or those of an older version's row. */
+/** Handles the command in a daemon, for the accounts of its row: one, or several in an older version's row. */
 export function commandHandler<A extends Asked, T, P extends CollectionProgress>(
   command: AccountCommand<A, T, P>,
   context: ProcessContext,
@@ -85,7 +85,7 @@ export function commandHandler<A extends Asked, T, P extends CollectionProgress>
       try {
         return await command.work(account, asked, { context, askedBy, isDaemon: true, signal, onProgress });
       } catch (error) {
-        // The account's loops find it out at once, too: they stop, and ask until a key is good.
+        // The account's loops find it out as well: they stop and ping until a key is good.
         if (error instanceof KeyRefused)
           for (const name of context.config.collections) account.service.pollDue(name);
         throw error;
@@ -101,10 +101,10 @@ export interface RunOptions<P> extends WorkOptions {
 }
 
 /**
- * Does the command for every account of the configured keys: this process takes those that no daemon owns, and leaves
- * a row for each of the others. When one fails the others are withdrawn.
- * @returns what was done, and the keys whose account is not known: the service refused them, or did not answer
- * @throws what keeps all of it from being done; the signal's reason when it is aborted
+ * Runs the command for every account of the configured keys: this process takes the accounts that no daemon owns and
+ * leaves a row for each of the others. If one fails, the others are withdrawn.
+ * @returns the results, and the keys whose account is unknown: the service refused them or did not answer
+ * @throws errors that concern all accounts; the signal's reason
  */
 export async function runCommand<A extends Asked, T, P extends CollectionProgress>(
   config: ServiceConfig,
@@ -113,7 +113,7 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
   asked: A,
 ): Promise<{ readonly results: readonly T[]; readonly unknownKeys: readonly UnknownKey[] }> {
   return asProcess(config, command.name, options, async ({ context }) => {
-    // Past the line for a connection, which the accounts of this process may fill.
+    // Bypasses the queue for a connection, which the accounts of this process may fill.
     const { urgentDb: db, processId, identity, link } = context;
     const askedBy = await operatorOn(db);
     const { accounts, unknownKeys } = await findAccounts(context, options.signal);

@@ -15,16 +15,16 @@ import { AccountMoved, KeyRefused } from '../model/errors.ts';
 import type { Privacy } from '../model/privacy.ts';
 import type { KnownPages } from '../model/known-pages.ts';
 
-/** What a key's client and budget are made of, besides the key. */
+/** Dependencies of a key's client and budget. */
 export interface ServiceLink {
   readonly transport: Transport;
-  /** Of the service: one for all keys. */
+  /** One for all keys of the service. */
   readonly gate?: ServiceGate;
-  /** Of the process: what was read before, of any account. */
+  /** Pages read before by this process, of any account. */
   readonly known?: KnownPages;
   readonly privacy?: Privacy;
   readonly share: number;
-  /** Whether somebody waits to take over what this process gives up; left out: nobody. */
+  /** Whether another process waits to take over an account; left out: none. */
   readonly isAwaited?: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -33,14 +33,14 @@ export interface ServiceLink {
   readonly onBudgetEvent: (keyHash: string, event: BudgetEvent) => void;
 }
 
-/** Configured keys, where they are stored, and how they are used. */
+/** Configured keys with their store and service. */
 interface KeyContext {
   readonly db: Db;
   readonly link: ServiceLink;
   readonly config: Pick<ServiceConfig, 'service'>;
 }
 
-/** Makes the key's client and its budget, which starts from what is stored. */
+/** Makes the key's client and its budget, which starts from the stored state. */
 export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore) {
   const keyHash = hashOfKey(key);
   const budget = new Budget({
@@ -53,7 +53,7 @@ export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore
   return { keyHash, api: createApi({ ...link, key: key.reveal(), budget }), budget };
 }
 
-/** The keys by owner, as far as earlier runs stored it, and those whose owner has to be asked for. */
+/** Keys by owner as stored by earlier runs, and the keys whose owner is unknown. */
 export async function sortKeys(db: Db, keys: readonly Secret[]) {
   const known = new Map(
     (await knownKeys(db, keys.map(hashOfKey))).map(({ keyHash, userId }) => [keyHash, userId]),
@@ -65,11 +65,11 @@ export async function sortKeys(db: Db, keys: readonly Secret[]) {
 }
 
 /**
- * Asks the service whose the key is, unless another process has just found out, and stores the answer. The ping's slot
- * is stored under the key. Whoever takes the account reads the key's budget again, since another process may have used
- * it until then.
+ * Asks the service for the key's owner, unless another process has just found out, and stores the answer. The ping's
+ * slot is stored under the key. Taking the account later rereads the key's budget, since another process may use it
+ * until then.
  * @returns the account
- * @throws KeyRefused, and what requests throw
+ * @throws KeyRefused; errors of requests
  */
 export async function askOwner(
   { db, link }: Omit<KeyContext, 'config'>,
@@ -91,15 +91,15 @@ export async function askOwner(
 }
 
 export interface UnknownKey {
-  /** As logs name it: the beginning of its hash. */
+  /** As in logs: the beginning of its hash. */
   readonly key: string;
   readonly error: string;
 }
 
 /**
- * The accounts of the configured keys, and the keys whose owner is not known. One that is refused, or can't be asked
- * for, delays no other.
- * @throws the first key's error, when no account is known at all; the signal's reason
+ * The accounts of the configured keys, and the keys whose owner is unknown. A refused key or one without an answer does
+ * not delay others.
+ * @throws the first key's error if no account is known at all; the signal's reason
  */
 export async function findAccounts(context: KeyContext, signal: AbortSignal) {
   const { byOwner: accounts, unknown } = await sortKeys(context.db, context.config.service.keys);
@@ -119,12 +119,12 @@ export async function findAccounts(context: KeyContext, signal: AbortSignal) {
   return { accounts, unknownKeys };
 }
 
-/** Nothing may be asked or written for an account: another service, or another account, has its keys. */
+/** No request and no write is allowed for an account: its keys belong to another service or another account. */
 export class AccountUnservable extends AccountMoved {}
 
 /**
- * Leaves out keys that answered for another account. It is asked before anything else is done for an account: no
- * request may go to a service from which the account was not mirrored.
+ * The keys that may be used for the account, without those that answered for another one. Called before anything else
+ * is done for an account: no request may go to a service that the account was not mirrored from.
  * @param keys of the account, as far as known
  * @throws AccountUnservable
  */

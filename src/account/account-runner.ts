@@ -15,16 +15,16 @@ import { AccountHeld, takeFor, withAccount, withLease } from './with-account.ts'
 
 export type AccountRunner = ReturnType<typeof accountRunner>;
 
-/** Waits (ms) before a failed account is opened again: doubling, since others may have it meanwhile. */
+/** First delay before a failed account is reopened, ms. It doubles, since others may own the account meanwhile. */
 const BROKEN_MS = 5_000;
 const LONGEST_BROKEN_MS = 60_000;
-/** An account that was read for so long (ms) before it failed is opened again after the first wait. */
+/** An account that ran this long before it failed is reopened after the first delay, ms. */
 const LASTING_MS = 60_000;
 
 /**
- * An account in the daemon: taken at its turn, run while this process owns it, waiting again after that.
- * @param onStanding called when the sharing has to look at the account
- * @param onBegun called when it begins to be read: what came due before was nobody's
+ * An account in the daemon: it waits for its turn, is taken, runs while this process owns it, and waits again.
+ * @param onStanding called if the sharing has to look at the account
+ * @param onBegun called once it is read: what came due before was not picked up
  */
 export function accountRunner(
   context: ProcessContext,
@@ -36,27 +36,27 @@ export function accountRunner(
   const { log, link } = context;
   const turn = new Doorbell();
   let current: Account | undefined;
-  // Until its keys were judged, others are not to count on this daemon.
+  // Other daemons must not count on this one before the keys are checked.
   let standing: ReturnType<SharedAccount['standing']> = 'unable';
   let worksSince = Number.POSITIVE_INFINITY;
-  /** How often in a row the account could not be opened, and all its keys were refused while other daemons live. */
+  /** Number of consecutive failures to open the account, and refusals of all its keys while other daemons live. */
   let failures = 0;
   let refusals = 0;
   const stand = (next: typeof standing): void => {
     if (standing === next) return;
     standing = next;
-    // What this daemon itself opens and closes needs no look.
+    // No look is needed for what this daemon itself opens and closes.
     if (next === 'waits' || next === 'unable') onStanding();
   };
 
-  /** The account that was taken last is to be opened again, which it may not be yet. */
+  /** The account has ended and has to be reopened. */
   let isEnded = false;
   const end = (): void => {
     isEnded = true;
     void current?.service.stop();
   };
 
-  /** Waits for the account's turn, and takes it; another process may have been faster. */
+  /** Waits for the account's turn and takes it; another process may have been faster. */
   const takeAtTurn = async (signal: AbortSignal): Promise<Fence> => {
     for (;;) {
       stand('waits');
@@ -77,7 +77,7 @@ export function accountRunner(
     const run = async (account: Account): Promise<void> => {
       if (refusals > 0) await askAgain(account, signal);
       refusals = 0;
-      // A key that was refused may have been replaced: the first answers say so again.
+      // A refused key may have been replaced; the first answers tell.
       await account.store.saveState('active', null);
       await account.store.correctRuns(context.config.collections, context.schedule.of(userId));
       const running = account.service;
@@ -106,7 +106,7 @@ export function accountRunner(
     }
   };
 
-  /** @returns the wait (ms) before the account is opened again */
+  /** @returns the delay before the account is reopened, ms */
   const afterFailure = (error: unknown): number => {
     context.failures.noted(error);
     if (refusesKey(error)) {
@@ -119,12 +119,12 @@ export function accountRunner(
     }
     if (error instanceof AccountMoved)
       log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
-    // That it is retired, and that the database is down, is logged once for all.
+    // A retired account and a database that is down are logged elsewhere.
     else if (error instanceof AccountRetired || isDatabaseDown(error))
       log.debug(`account ${userId}: ${messageOf(error)}`);
     else if (error instanceof LeaseLost) log.warn(`account ${userId}: ${messageOf(error)}`);
     else log.error({ err: error }, `account ${userId}: ${messageOf(error)}`);
-    // Another daemon may do better, except where it is the database, or another daemon, that was in the way.
+    // Another daemon may succeed, unless the database or another daemon was the cause.
     if (error instanceof LeaseLost || error instanceof DatabaseUnavailable) return BROKEN_MS;
     stand('unable');
     if (link.clock.monotonic() - worksSince >= LASTING_MS) failures = 0;
@@ -148,7 +148,7 @@ export function accountRunner(
   return {
     ...body,
     userId,
-    /** What runs now; undefined while another process owns the account. */
+    /** The running account; undefined while another process owns it. */
     current: () => current,
     standing: () => standing,
     take: () => turn.ring(),
@@ -166,7 +166,7 @@ async function askAgain({ source, store }: Account, stop: AbortSignal): Promise<
   }
 }
 
-/** Does nothing for an account that nothing may be asked for, until the signal aborts; the account's row says why. */
+/** Waits until the signal aborts, for an account without usable keys; stores the reason in the account's row. */
 async function standStill(
   context: ProcessContext,
   userId: string,
@@ -175,7 +175,7 @@ async function standStill(
 ): Promise<void> {
   context.log.error(`account ${userId} is not mirrored: ${why}`);
   try {
-    // Not where another process owns the account: it may have what this one lacks.
+    // Unless another process owns the account: it may have what this one lacks.
     await withLease(context, userId, (fence) =>
       createAccountStore(context.db, fence).saveState('stopped', why),
     );

@@ -15,16 +15,16 @@ import {
 export interface AccountServiceOptions {
   readonly reader: AccountReader;
   readonly collections: readonly CollectionName[];
-  /** Work between walks: filling new columns, storing freed slots, forgetting old log rows. */
+  /** Work between walks: filling new columns, storing freed slots, pruning. */
   readonly tidy: (signal: AbortSignal) => Promise<void>;
   /** Asks whether the keys are good again. @throws KeyRefused while they are not */
   readonly ping: (signal: AbortSignal) => Promise<void>;
-  /** The account's keys are refused, or good again. */
+  /** The account's keys are refused or good again. */
   readonly onState: (state: 'active' | 'stopped', reason: Error | undefined) => Promise<void>;
   readonly onFailure: (what: string, error: Error) => void;
   /**
-   * Whether other processes live, which may have a good key: a refused one then ends the account's service. Left out:
-   * there are none.
+   * Whether other processes live, which may have a good key: then a refused key ends the account's service. Left out:
+   * none.
    */
   readonly hasOthers?: () => boolean;
   /** More loops that run and end with the account's own; default none. */
@@ -36,31 +36,31 @@ export interface AccountServiceOptions {
 }
 
 /**
- * Runs until the signal aborts. A refused key ends it like all loops of the account, and the ping begins it again.
- * @throws KeyRefused, LeaseLost; any other error ends the account's service, AccountMoved among them
+ * Runs until the signal aborts. A refused key ends it like all loops of the account, and a good ping restarts it.
+ * @throws KeyRefused, LeaseLost; any other error ends the account's service, AccountMoved included
  */
 export type Companion = (signal: AbortSignal, follow: Follow) => Promise<never>;
 
-/** Has done what a reading asks for: second readings of suspects, full walks. */
+/** Starts the work that a reading needs: second readings of suspects, full walks. */
 export type Follow = (outcome: Pick<ReadOutcome, 'suspects' | 'fullWalks'>) => void;
 
-/** The running account: what its schedule, its commands and its hints ring. */
+/** The running account, as its schedule, commands and hints use it. */
 export interface AccountService extends Service {
   pollDue(name: CollectionName): void;
   /**
-   * The run of that moment is due. Call it again and again until the next run is another: it begins the run at once,
-   * or after one that is under way, and begins it again where it came to nothing.
+   * Starts the run of that moment, at once or after the current one, and restarts it if it came to nothing. Called
+   * repeatedly until the next run is another.
    */
   runDue(name: CollectionName, what: 'poll' | 'full', moment: Date): void;
 }
 
 const TIDY_MS = 5_000;
-/** How often (ms) to look whether other processes live, while a key is refused. */
+/** Interval of looks for other processes while a key is refused, ms. */
 const OTHERS_MS = 1_000;
-/** A run that is still due this long (ms) after it was begun is begun again, unless it is under way. */
+/** Time after which a run that is still due is restarted unless it is running, ms. */
 const BEGIN_AGAIN_MS = { poll: 60_000, full: 300_000 };
 
-/** Keeps one account mirrored until it is stopped, or until it is somebody else's. */
+/** Keeps one account mirrored until it is stopped or another process takes it. */
 export function accountService(options: AccountServiceOptions): AccountService {
   const { reader, clock } = options;
   const follow: Follow = ({ suspects, fullWalks }) => {
@@ -85,7 +85,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
   const ring = (name: CollectionName, which: keyof CollectionLoops): void =>
     loopsOf.get(name)?.[which].ring();
 
-  /** Runs that were begun: for which moment, and when. */
+  /** Started runs: their moment and the time of the start. */
   const begun = new Map<ReadingLoop, { readonly moment: number; readonly at: number }>();
 
   const runDue: AccountService['runDue'] = (name, what, moment) => {
@@ -115,7 +115,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
     tidyLoop,
   ];
 
-  /** @throws the refusal, as soon as other processes live */
+  /** Waits while no other process lives. @throws the refusal as soon as one does */
   const waitAlone = async (ms: number, refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
     const until = clock.monotonic() + ms;
     for (;;) {
@@ -126,7 +126,7 @@ export function accountService(options: AccountServiceOptions): AccountService {
     }
   };
 
-  /** Waits until a key is good again. @throws the refusal, where another process may have a good one */
+  /** Waits until a key is good again. @throws the refusal if another process may have a good one */
   const untilGood = async (refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
     await options.onState('stopped', refusal);
     for (let tries = 0; ; tries += 1) {
@@ -139,18 +139,18 @@ export function accountService(options: AccountServiceOptions): AccountService {
         if (!(error instanceof KeyRefused)) options.onFailure('ping', error as Error);
         continue;
       }
-      // Where this can't be stored the service ends, and the account is soon opened again: sooner than the next ping.
+      // If this can't be stored, the service ends, and the account is reopened sooner than the next ping.
       await options.onState('active', undefined);
       return;
     }
   };
 
-  /** As at a start: nothing is under way. */
+  /** Rings all loops, as at a start. */
   const ringAll = (): void => {
     begun.clear();
     for (const name of options.collections) {
       ring(name, 'poll');
-      // Suspects of the last run.
+      // Suspects of the previous run.
       ring(name, 'suspects');
     }
   };
@@ -177,13 +177,12 @@ export function accountService(options: AccountServiceOptions): AccountService {
 }
 
 /**
- * How long (ms) a refused key is left alone before each ping (docs/design/ownership.md, "Refused keys"); the last one
- * repeats.
+ * Delays before the pings of a refused key, ms (docs/design/ownership.md, "Refused keys"); the last one repeats.
  */
 const WAITS_MS = [30_000, 60_000, 300_000] as const;
 const LONGEST_WAIT_MS = 900_000;
 
-/** @param refusals how often it was refused before this time @returns milliseconds */
+/** @param refusals number of earlier refusals @returns milliseconds */
 export function refusedKeyWait(refusals: number): number {
   return WAITS_MS[refusals] ?? LONGEST_WAIT_MS;
 }

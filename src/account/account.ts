@@ -43,61 +43,59 @@ import type { FailureLog } from './failure-log.ts';
 import type { Schedule } from '../sync/schedule.ts';
 import { linkKey, type ServiceLink } from './account-keys.ts';
 
-/** What a process gives to the accounts that it runs. */
+/** What the accounts of a process share. */
 export interface ProcessContext extends Pick<Heartbeat, 'ownsUntil' | 'interruptedAt' | 'hasOthers'> {
   readonly config: ServiceConfig;
   readonly db: Db;
-  /** The same, past the line: accounts are taken and released by it, since others wait for that. */
+  /** The same connections, bypassing their queue: for taking and releasing accounts, which others wait for. */
   readonly urgentDb: Db;
   readonly link: ServiceLink;
   readonly processId: string;
   readonly identity: ProcessIdentity;
-  /** Read at each event: a command adds one while it works. */
+  /** Read at each event: a command adds one while it runs. */
   readonly observers: SyncObserver[];
   readonly log: Logger;
   readonly failures: FailureLog;
   readonly schedule: Schedule;
   readonly owned: OwnedAccounts;
-  /** Where long walks remember what they saw. */
+  /** Memory of long walks for the keys that they saw. */
   readonly keys: KeyStore;
-  /** Accounts are opened, and readings begun, a few at a time. */
+  /** Limits how many accounts are opened and readings begun at a time. */
   readonly starts: ReadingStarts;
-  /** For what is stored: `now` is the database's time, whatever this machine's clock says. */
+  /** `now` is the database's time, not this machine's. */
   readonly clock: Clock;
   readonly onChanged: (change: TableChange) => void;
-  /** An account was released: resolves when other daemons are told. Never throws. */
+  /** Called after an account was released; resolves once other daemons are told. Never throws. */
   readonly onReleased: () => Promise<void>;
-  /** Takes a secret that was learnt while running: no output shows it then. */
+  /** Keeps a secret that was learnt at run time out of all output. */
   readonly hide: (secret: string) => void;
   readonly onSubmission: SubmitterOptions['onDone'];
   readonly onRegistered: RegistrarOptions['onRegistered'];
   readonly whyAstray: RegistrarOptions['whyAstray'];
 }
 
-/** How often (ms) columns are tried again that fields wait for while others lock their table. */
+/** Retry interval for columns that fields wait for while their table is locked, ms. */
 const FILL_MS = 60_000;
-/** By a clock that is so far (ms) ahead of this machine's, what is to be kept may be old: what is removed is gone. */
+/** Least lead of the database's clock, ms, with which nothing is pruned: what is to be kept may look old. */
 const CLOCK_AHEAD_MS = 3_600_000;
-/**
- * How often (ms) what readings found complete is proven by a ping of its own. The next reading's proof may be an hour away.
- */
+/** Interval of pings that prove what readings found complete, ms. The next reading's proof may be an hour away. */
 const PROVE_MS = 30_000;
-/** How often (ms) rows are deleted whose time of retention is over. */
+/** Pruning interval, ms. */
 const PRUNE_MS = 3_600_000;
 
 /**
- * An account that this process owns: what reads it, makes it true in Postgres, sends its submissions and keeps its
- * webhook. A command uses the parts; a daemon starts `service`, which does all of it by itself.
+ * An account that this process owns: its reading, writing, submissions and webhook. A command uses the parts; a daemon
+ * starts `service`, which runs all of them.
  */
 export class Account {
   readonly fence: Fence;
   readonly source: AccountSource;
   readonly store: AccountStore;
   readonly mirror: Mirror;
-  /** What all of its readings are given. */
+  /** Context of all its readings. */
   readonly reading: ReadingContext;
   readonly reader: AccountReader;
-  /** Each is rung when there is something to do; `filling` is heard when the account is tidied. */
+  /** Each rings if there is work; `filling` is handled when the account is tidied. */
   readonly bells: Readonly<Record<'hints' | 'submissions' | 'filling', Doorbell>>;
   readonly service: AccountService;
   readonly #context: ProcessContext;
@@ -105,7 +103,7 @@ export class Account {
   #prunedAt = Number.NEGATIVE_INFINITY;
   #filledAt = Number.NEGATIVE_INFINITY;
 
-  /** Makes ready an account that this process has taken. Where that fails, the account stays taken. */
+  /** Opens an account that this process has taken. After a failure the account stays taken. */
   static async open(context: ProcessContext, fence: Fence, keys: readonly Secret[]): Promise<Account> {
     const { config, db, link } = context;
     if (await recheckIfDue(db, fence, config.collections, keys.map(hashOfKey))) {
@@ -172,7 +170,7 @@ export class Account {
     });
   }
 
-  /** Stores what the budgets learnt, and releases the account; may be called after the lease was lost, too. */
+  /** Stores what the budgets learnt and releases the account; may be called after the lease was lost. */
   async close(): Promise<void> {
     const { log, owned, urgentDb, onReleased } = this.#context;
     const budgets = this.source.keys.map(({ budget }) => budget);
@@ -182,7 +180,7 @@ export class Account {
     owned.remove(this.fence);
     await onReleased();
     for (const each of [...flushed, ...released]) {
-      // The lease may be lost or the database away: then there is nothing to store or to give up.
+      // If the lease is lost or the database is away, there is nothing to store or release.
       if (each.status === 'rejected') {
         const isExpected = each.reason instanceof LeaseLost || isDatabaseDown(each.reason);
         log[isExpected ? 'debug' : 'warn'](
@@ -193,8 +191,8 @@ export class Account {
   }
 
   /**
-   * Sends the queued submissions of the account, until the signal aborts.
-   * @param only sends this one; left out: all
+   * Sends the account's queued submissions until the signal aborts.
+   * @param only this one; left out: all
    */
   submitLoop(bell: Doorbell, only?: string): (signal: AbortSignal) => Promise<never> {
     const { config, db, link, log, ownsUntil, onSubmission } = this.#context;
@@ -243,7 +241,7 @@ export class Account {
   async #tidy(signal: AbortSignal): Promise<void> {
     const { config, db, log, link, clock } = this.#context;
     const { fence, bells } = this;
-    // Who has columns to fill is looked for once for all accounts (work-finder.ts).
+    // Accounts with columns to fill are found by one look for all (work-finder.ts).
     if (bells.filling.rung || link.clock.monotonic() - this.#filledAt >= FILL_MS) {
       this.#filledAt = link.clock.monotonic();
       while (!signal.aborted && (await this.mirror.backfill(fence)));
@@ -290,17 +288,17 @@ export class Account {
 }
 
 /**
- * One request about the webhook. 401 and 403 may mean this endpoint alone: then they are its answer.
- * @throws TransportError where they mean the key
+ * One request about the webhook. 401 and 403 may concern only this endpoint: then they are the answer.
+ * @throws TransportError if they concern the key
  */
 export async function askAboutWebhook(
   source: Pick<AccountSource, 'once' | 'isGood'>,
   request: WebhookRequest,
   scrub: (text: string) => string,
 ): Promise<ServiceAnswer | undefined> {
-  // Never aborted once it is on the wire.
+  // A request on the wire is never aborted.
   const asked = { ...request, path: request.route, signal: new AbortController().signal };
-  // Nobody waits for it. With a high priority it would take slots from a first load, before any event comes.
+  // Nothing waits for it. With a high priority it would take slots from a first load before any event comes.
   const answer = await source.once({ ...asked, priority: PRIORITY.POLL });
   if (answer === undefined) return undefined;
   const { status, text } = answer;

@@ -14,12 +14,12 @@ import { refusedKeyWait } from './account-service.ts';
 
 export type AccountsService = ReturnType<typeof accountsService>;
 
-/** Longest wait (ms) before the owner of a key is asked for again, where nothing was answered. */
+/** Longest delay before the owner of a key is asked for again after no answer, ms. */
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * All accounts of the configured keys. A key that is refused, or can't be asked for, delays no other.
- * @param onBegun called when an account begins to be read; left out: nobody is told
+ * All accounts of the configured keys. A refused key or one without an answer does not delay others.
+ * @param onBegun called when an account begins to be read
  */
 export function accountsService(context: ProcessContext, keys: readonly Secret[], onBegun = (): void => {}) {
   const { log, link } = context;
@@ -28,12 +28,12 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
   const turns = new Mutex();
   const bell = new Doorbell();
   const all = (): readonly AccountRunner[] => Array.from(runners.values(), ({ runner }) => runner);
-  /** How many keys have no known owner; undefined before they are sorted. */
+  /** Number of keys without a known owner; undefined before they are sorted. */
   let strangers: number | undefined;
 
   /**
-   * Runs the account; one that runs already is started again with more keys. One call at a time: two keys of one
-   * account would else make two runners, which take it from each other for ever.
+   * Runs the account; a running one is restarted with more keys. One call at a time, or two keys of one account would
+   * make two runners, which take it from each other for ever.
    */
   const run = (userId: string, more: readonly Secret[], signal: AbortSignal): Promise<void> =>
     turns.run(async () => {
@@ -48,7 +48,7 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
 
   const find = async (key: Secret, signal: AbortSignal): Promise<void> => {
     const name = hashOfKey(key).slice(0, 8);
-    /** Each reason is logged once. */
+    /** Reasons that were logged. */
     const said = new Set<string>();
     let refusals = 0;
     let failures = 0;
@@ -89,7 +89,7 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
       await sharing.start();
       for (const [userId, known] of byOwner) await run(userId, known, signal);
       ready();
-      // All of them end before the runners are stopped, so that no runner is begun after that.
+      // They end before the runners are stopped, so that no runner is started after that.
       const ended = await Promise.allSettled(toAsk.map((key) => find(key, signal)));
       const rejected = ended.find((each) => each.status === 'rejected');
       if (rejected !== undefined) throw rejected.reason;
@@ -101,11 +101,11 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
   return {
     ...body,
     runners: all,
-    /** Keys whose owner is not known, by short hash, and why. */
+    /** Keys without a known owner, by short hash, with the reason. */
     unknownKeys: (): ReadonlyMap<string, string> => unknown,
-    /** Whether the owner of every key is known: then there are no other accounts. */
+    /** Whether the owner of every key is known, so that there are no other accounts. */
     allKnown: () => strangers === 0,
-    /** Looks at once whether accounts are to be taken or given up: another process has said something. */
+    /** Checks at once which accounts to take or give up, after news from another process. */
     lookAround: () => bell.ring(),
   };
 }

@@ -16,33 +16,33 @@ import type { Account } from './account.ts';
 interface AccountPassOptions {
   readonly collections: readonly CollectionName[];
   readonly full: boolean;
-  /** Who lifts the brake of deletions; with `full` only. */
+  /** Who lifts the brake of deletions; only with `full`. */
   readonly acceptDeletions: Operator | false;
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }
 
-/** What one pass did of one collection. */
+/** Result of a pass for one collection. */
 export interface CollectionPass extends WalkTotals, Omit<Standing, 'completeAsOf'> {
   readonly userId: string;
   readonly collection: CollectionName;
   readonly milliseconds: number;
-  /** Why it was not read to its end; null: it was. */
+  /** Why it was not read completely; null: it was. */
   readonly error: string | null;
   /** Rows that a full walk found missing, without a second proof. */
   readonly unproven: number;
-  /** As of when everything, deletions included, is mirrored (ISO 8601); null: of no moment yet. */
+  /** The collection is complete as of then, deletions included (ISO 8601); null: never yet. */
   readonly completeAsOf: string | null;
   /**
-   * Whether `completeAsOf` is at least the pass's beginning less MIRROR_SETTLE, by which replicas may lag; null: the
-   * collection was not read, but rows of it were deleted with those of another one.
+   * Whether `completeAsOf` is at least the pass's start less MIRROR_SETTLE, by which replicas may lag; null: the
+   * collection was not read, but rows were deleted with those of another one.
    */
   readonly complete: boolean | null;
 }
 
 /**
- * Reads the collections of one account once, side by side. Parents of chosen collections are read, too, and before
- * them: the items of a list that is not known yet can't be read.
+ * Reads the collections of one account once, concurrently. Parents of chosen collections are read first: the items of
+ * an unknown list can't be read.
  * @throws LeaseLost, KeyRefused; the signal's reason
  */
 export async function passOver(
@@ -71,11 +71,11 @@ export async function passOver(
   signal.throwIfAborted();
   const reads = [...parents, ...(await readAll(collections.filter((name) => parentOf(name) !== undefined)))];
   await reader.proveComplete(signal);
-  // Rows that were deleted along with another collection's count for their own, even if that was not read.
+  // Rows deleted along with another collection's count for their own collection, even if it was not read.
   const { along } = reads.reduce((sum, each) => addTotals(sum, { along: each.along }), NO_TOTALS);
   const unread = [...along.keys()].filter((name) => !collections.includes(name));
   const passes = [...reads, ...unread.map((name) => ({ ...noPass(reader.userId, name, null), along }))];
-  // Asked when all are read: the deletion of a list deletes its items, too.
+  // Asked once all are read, since deleting a list deletes its items.
   return Promise.all(
     passes.map(async (each) => {
       const { along: _, ...pass } = each;
@@ -98,14 +98,14 @@ function withParents(names: readonly CollectionName[]): readonly CollectionName[
   return COLLECTION_NAMES.filter((name) => wanted.has(name));
 }
 
-/** A pass that did not take place. @param error why; null: nobody asked for it */
+/** A pass that was not made. @param error why; null: it was not requested */
 function noPass(userId: string, collection: CollectionName, error: string | null): CollectionPass {
   const { along: _, ...sums } = NO_TOTALS;
   const pass = { userId, collection, ...sums, milliseconds: 0, error, unproven: 0 };
   return { ...pass, liveRows: 0, held: 0, refused: 0, stale: 0, completeAsOf: null, complete: null };
 }
 
-/** What has been read of one collection of one account so far; sums. */
+/** Progress of one collection of one account, as sums. */
 export interface PassProgress {
   readonly userId: string;
   readonly collection: CollectionName;
@@ -114,7 +114,7 @@ export interface PassProgress {
   readonly inserted: number;
   readonly updated: number;
   readonly deleted: number;
-  /** Rows that are read again when the grace period is over, and for how long (ms) they wait; null: none wait. */
+  /** Rows that wait for a second reading, and how long, ms; null: none wait. */
   readonly doubts: { readonly rows: number; readonly milliseconds: number } | null;
 }
 
@@ -156,7 +156,7 @@ interface SyncAsked extends Pick<AccountPassOptions, 'collections' | 'full'> {
 export interface SyncReport {
   readonly collections: readonly CollectionPass[];
   readonly unknownKeys: readonly UnknownKey[];
-  /** Requests sent to read the collections, pings apart, and how many of them were answered with 429. */
+  /** Requests sent to read the collections, without pings, and how many of them were answered with 429. */
   readonly requests: number;
   readonly rateLimited: number;
 }
@@ -204,12 +204,12 @@ async function syncAccount(
   try {
     const acceptDeletions = asked.acceptDeletions && askedBy;
     const passes = await passOver(reader, { ...asked, acceptDeletions, signal, clock });
-    // Late columns are filled before the command hears that it is done.
+    // Late columns are filled before the command is told that it is done.
     while (await mirror.backfill(fence)) signal.throwIfAborted();
     if (!isDaemon) await store.saveState('active', null);
     return passes;
   } catch (error) {
-    // In a daemon, the account's loops find it out and store it.
+    // In a daemon, the account's loops find out and store it.
     if (!isDaemon && refusesKey(error)) await store.saveState('stopped', messageOf(error));
     throw error;
   } finally {

@@ -29,20 +29,21 @@ import { openMirror, type OpenMirror, type WorkOptions } from '../postgres/open-
 import { programVersion } from '../config/program.ts';
 import { astrayKept } from '../events/public-url.ts';
 
-/** Items from which on a walk is a load, which garbage that is collected too early would slow down. */
+/** Items of a walk from which it is a load, which early garbage collection would slow down. */
 const LOAD_ITEMS = 2_000;
-/** Items after which a walk is long: minutes at any rate limit, so processor time is no matter, and memory is. */
+/** Items of a walk from which it is long: it takes minutes at any rate limit, so memory matters more than CPU time. */
 const LONG_ITEMS = 200_000;
-/** How far (percent) the old heap may grow before it is collected. At its start a program has the launcher's OLD_HEAP. */
+/** Growth of the old heap before a collection, percent. A program starts with the launcher's OLD_HEAP. */
 const GROWS = { else: 30, inLoads: 150 };
 
 /**
- * Has garbage collected early, but while a load is under way. What is used does not grow with the collection, but garbage
- * between two collections would double it (bench/README.md, `memory/walks.ts`); and a process that rests would keep it.
- * @param setFlags V8's own; it heeds this flag at its next collection
+ * Has garbage collected early, except during a load. Memory in use does not grow with a collection of the service, but
+ * garbage between two garbage collections would double it (bench/README.md, `memory/walks.ts`), and an idle process
+ * would keep it.
+ * @param setFlags V8's own; this flag takes effect at the next garbage collection
  */
 export function walkHeap(setFlags: (flags: string) => void): SyncObserver {
-  /** Items so far, by walk that is under way. */
+  /** Items so far of each running walk. */
   const items = new Map<string, number>();
   let loads = false;
   const set = (): void => setFlags(`--heap-growing-percent=${loads ? GROWS.inLoads : GROWS.else}`);
@@ -67,26 +68,25 @@ export function walkHeap(setFlags: (flags: string) => void): SyncObserver {
   };
 }
 
-/** Who leaves a listener out is told nothing of that. */
 interface ProcessOptions
   extends
     Omit<WorkOptions, 'signal'>,
     Partial<Pick<ProcessContext, 'onSubmission' | 'onRegistered'>>,
     Partial<Pick<ServiceLink, 'onExchange'>> {
-  /** `start`, `sync`: what others see of this process. */
+  /** `start`, `sync`: the process's name for others. */
   readonly command: string;
   readonly config: ServiceConfig;
   readonly mirror: OpenMirror;
   readonly clock: Clock;
   readonly failures: FailureLog;
-  /** A heartbeat was written, or failed. */
+  /** A heartbeat was written or failed. */
   readonly onBeat?: ((error?: unknown) => void) | undefined;
   readonly observers: readonly SyncObserver[];
 }
 
 export type MirrorProcess = Awaited<ReturnType<typeof createProcess>>;
 
-/** What a process that reads accounts consists of: the daemon, or a command's. `close` ends connections to the service. */
+/** The parts of a process that reads accounts, a daemon's or a command's. `close` ends connections to the service. */
 export async function createProcess(options: ProcessOptions) {
   const { config, mirror, clock, log } = options;
   await notePrivacy(mirror.db, config, new Date(clock.now()), log);
@@ -106,7 +106,7 @@ export async function createProcess(options: ProcessOptions) {
     log,
     onClockStep: (byMs) => {
       log.warn(`${wordsOfStep(byMs)}: accounts are opened again`);
-      // Not waited for: a heartbeat is not to be late. What fails here, the account's next transaction notices.
+      // Not awaited, since a heartbeat must not be late. The account's next transaction notices a failure.
       owned.reopen(mirror.db).catch((error: unknown) => log.warn(messageOf(error)));
     },
     afterBeat: async () => {
@@ -124,7 +124,7 @@ export async function createProcess(options: ProcessOptions) {
     userAgent: `research-mirror/${version}`,
     proxy: config.proxy,
   });
-  /** Without heartbeats the accounts may be lost: no request goes out (docs/design/ownership.md, "Heartbeat"). */
+  /** Without heartbeats the accounts may be lost, so no request is sent (docs/design/ownership.md, "Heartbeat"). */
   const throwIfSilent = (): void => {
     if (clock.monotonic() > heartbeat.ownsUntil()) {
       throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
@@ -192,9 +192,9 @@ export async function createProcess(options: ProcessOptions) {
 }
 
 /**
- * Does a command's work as a process that other processes see: with the mirror open, a heartbeat and notifications.
- * @param command what others see of it: `verify`
- * @throws what keeps it from being done; errors of `work`
+ * Runs a command's work as a process that others see, with the mirror open, a heartbeat and notifications.
+ * @param command its name for others: `verify`
+ * @throws errors of opening the mirror and of `work`
  */
 export async function asProcess<T>(
   config: ServiceConfig,
@@ -206,7 +206,7 @@ export async function asProcess<T>(
   const outside = { ...rest, command, clock: systemClock };
   const mirror = await openMirror(config, { ...outside, signal });
   try {
-    // Whether the database went back is found out before anything is written.
+    // Detects that the database went back before anything is written.
     await openInstallation({ db: mirror.db, host: undefined, clock: systemClock }, signal);
     const failures = failureLog(rest.log, systemClock, 'command');
     const observers = [logObserver(rest.log, failures)];
@@ -225,8 +225,8 @@ export async function asProcess<T>(
 }
 
 /**
- * Where walks remember what they saw of long lists: in the data folder, since a temporary folder may lie in memory;
- * there all the same where nothing can be written in the other.
+ * The store in which walks keep the keys of long lists: in the data folder, since a temporary folder may be in memory,
+ * or in the temporary folder if the data folder is not writable.
  */
 function walkKeys(dataDir: string, log: Logger): KeyStore {
   return keyStore({
@@ -239,7 +239,7 @@ function walkKeys(dataDir: string, log: Logger): KeyStore {
   });
 }
 
-/** Said once, however many accounts wait. */
+/** Logged once, however many accounts wait. */
 function tellGate(log: Logger, news: GateNews): void {
   if (news.state === 'closed') {
     log.error(

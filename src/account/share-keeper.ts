@@ -12,40 +12,40 @@ import { ownedBy } from './with-account.ts';
 export interface SharedAccount {
   readonly userId: string;
   /**
-   * - `unable`: this daemon can do nothing for it, and leaves it to others
-   * - `waits`: for its turn
-   * - `busy`: being opened, or closed
-   * - `works`: this daemon owns it, and reads it
+   * - `unable`: this daemon can't serve it and leaves it to others
+   * - `waits`: waits for its turn
+   * - `busy`: is being opened or closed
+   * - `works`: this daemon owns and reads it
    */
   standing(): 'unable' | 'waits' | 'busy' | 'works';
-  /** It is its turn. */
+  /** Its turn has come. */
   take(): void;
-  /** Ends the work on it and releases it, so that another daemon takes it. */
+  /** Stops and releases it, so that another daemon takes it. */
   giveUp(): void;
 }
 
-/** Between two looks (ms), where nothing wakes this daemon and no heartbeat runs out. */
+/** Interval of looks while nothing wakes this daemon and no heartbeat runs out, ms. */
 const LOOK_MS = 4_000;
-/** The same while accounts change hands; accounts that are being given up at once, at most. */
+/** Interval of looks while accounts change hands, ms. */
 const ROUND_MS = 1_000;
 const MOST_GIVEN_UP = 16;
-/** The same while an account without an owner is another daemon's: who looked at another moment may think otherwise. */
+/** First retry delay while an unowned account is left to another daemon, ms; doubles up to ROUND_MS. */
 const LEFT_MS = 250;
-/** Rings (ms) after a look are answered together. */
+/** Rings within this time after a look are answered together, ms. */
 const COALESCE_MS = 100;
-/** A heartbeat has run out for certain (ms) after its time. */
+/** Margin after which a heartbeat has certainly run out, ms. */
 const RUN_OUT_MS = 20;
 /**
- * After an outage every living process beats again within that time (ms): a heartbeat, and a margin. Until then nobody
- * is taken for dead: else the first daemon that is back takes the accounts of all others.
+ * Time within which every living process beats again after an outage, ms: a heartbeat and a margin. No process counts as
+ * dead before, or the first daemon that is back would take the accounts of all others.
  */
 const PATIENCE_MS = 6_000;
 
 /**
- * Takes the accounts that are this daemon's (`shareOut`) and free, and gives up those that are another's. A daemon
- * that saw something older tries in vain to take an account (lease.ts), or leaves it for one more look. A daemon that is
- * alone asks nothing as long as it owns all its accounts.
- * @param bell rung when an account here, or another daemon, may have changed
+ * Takes the free accounts that are this daemon's share (`shareOut`) and gives up those of others. A daemon with outdated
+ * information fails to take an account (lease.ts) or leaves it for one more look. A daemon that is alone sends no query
+ * as long as it owns all its accounts.
+ * @param bell rings if an account here or another daemon may have changed
  */
 export function shareKeeper(
   context: Pick<ProcessContext, 'processId' | 'hasOthers' | 'interruptedAt' | 'clock'>,
@@ -59,10 +59,10 @@ export function shareKeeper(
   let failedAt = Number.NEGATIVE_INFINITY;
   let share = '';
   let wasShared = false;
-  /** Why accounts that wait can't be had, and how many looks in a row found that. */
+  /** Why waiting accounts can't be taken, and the number of consecutive looks that found it. */
   let unavailable = new Map<string, { readonly why: string; readonly looks: number }>();
 
-  /** Tells once why accounts can't be had, at the second look: a process that is stopping is gone by then. */
+  /** Logs once why accounts can't be taken, at the second look: a stopping process is gone by then. */
   const tellUnavailable = (waiting: readonly SharedAccount[], { living, accounts }: SeenFleet): void => {
     const before = unavailable;
     unavailable = new Map();
@@ -84,7 +84,7 @@ export function shareKeeper(
   const tellShare = (own: number, of: number, daemons: number): void => {
     const as = daemons > 1 ? `one of ${daemons} daemons` : 'the only daemon';
     const next = `shares out: ${own} of ${countOf(of, 'account')}, as ${as}`;
-    // A daemon that was alone from the start shares nothing.
+    // Nothing to log for a daemon that was alone from the start.
     if (next !== share && (daemons > 1 || wasShared)) log.info(next);
     share = next;
     wasShared = daemons > 1;
@@ -110,8 +110,8 @@ export function shareKeeper(
     const owners = new Map<string, string | undefined>();
     for (const { userId, owner, retired } of seen.accounts.values())
       if (!retired) owners.set(userId, owner !== null && (isPatient || alive.has(owner)) ? owner : undefined);
-    // Another version may share out by another rule: what its daemons own is left alone, as with commands. Where this
-    // one's row was removed, or the database went back, it is alone until the next heartbeat makes the row again.
+    // Another version may share by another rule: its daemons' accounts are left alone, as with commands. If this
+    // daemon's row was removed or the database went back, it is alone until the next heartbeat restores the row.
     const me = { id: self, serves, prompt: true };
     const daemons = seen.living.flatMap(({ processId, version, serves: offered, prompt }) => {
       if (processId === self) return [me];
@@ -128,14 +128,14 @@ export function shareKeeper(
       const target = targets.get(account.userId);
       const owner = owners.get(account.userId);
       if (target === self) {
-        // Also its own that it does not work on, as after a failure.
+        // Including its own that it does not work on, as after a failure.
         if ((owner !== undefined && owner !== self) || account.standing() !== 'waits') continue;
         account.take();
         isMoving = true;
       } else if (target !== undefined && owner === undefined) isLeft = true;
       else if (target !== undefined && owner === self) {
         isMoving = true;
-        // Those that are being closed count, too.
+        // Including those that are being closed.
         givenUp += 1;
         if (givenUp <= MOST_GIVEN_UP && account.standing() === 'works') account.giveUp();
       }
@@ -162,33 +162,33 @@ export function shareKeeper(
         await bell.heardWithin(waitMs, clock, signal);
       }
     } finally {
-      // Before its accounts are released: nobody leaves them to this daemon then.
+      // Before its accounts are released, so that no daemon leaves them to this one.
       await store.withdraw().catch(() => {});
       await store.wakeOthers();
     }
   });
 }
 
-/** A daemon that takes part in the sharing. */
+/** A daemon of the fleet. */
 export interface FleetDaemon {
   readonly id: string;
-  /** User IDs of the accounts that it has a good key of. */
+  /** User IDs of the accounts for which it has a good key. */
   readonly serves: ReadonlySet<string>;
-  /** Its last heartbeat is so fresh that it takes at once what it is given. */
+  /** Its last heartbeat is recent enough to take accounts at once. */
   readonly prompt: boolean;
 }
 
 /**
- * Which daemon is to own which account: rendezvous hashing with bounded loads. Accounts that the same daemons serve are
- * a group; groups with the fewest daemons come first. As many places as a group has accounts are given out, each to the
- * daemon with the fewest so far, the oldest first. One account after the other then goes to the daemon with the highest
- * hash among those that have a place left. So where all have the same keys, each of d daemons has ⌊n/d⌋ or ⌈n/d⌉ of n.
+ * Assigns accounts to daemons by rendezvous hashing with bounded loads. Accounts that the same daemons serve form a
+ * group; groups with the fewest daemons come first. A group has as many places as accounts, each given to the daemon
+ * with the fewest so far, the oldest first. Each account then goes to the daemon with the highest hash among those with
+ * a free place. If all daemons have the same keys, each of d daemons gets ⌊n/d⌋ or ⌈n/d⌉ of n accounts.
  *
- * Who owns an account now changes nothing, so all daemons come to the same, and nothing flaps. One exception: a daemon
- * whose heartbeat is late is given nothing, and keeps what it has.
+ * The present owners do not matter, so all daemons get the same result and nothing flaps. One exception: a daemon with a
+ * late heartbeat gets nothing new and keeps what it has.
  * @param owners of all accounts, by user ID; undefined: no living process owns it
  * @param daemons the oldest first
- * @returns daemon by user ID; left out: accounts of late daemons, and those that no prompt daemon serves
+ * @returns daemon by user ID, without accounts of late daemons and accounts that no prompt daemon serves
  */
 export function shareOut(
   owners: ReadonlyMap<string, string | undefined>,

@@ -10,14 +10,14 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { DatabaseWentBack, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 
-/** Wait (ms) before another attempt to store it. */
+/** Delay before another attempt to store it, ms. */
 const AGAIN_MS = 1_000;
 
 /**
- * Does work on an account that this process owns. If it finds that the database went back, that is stored before
- * anything else: whoever opens an account then reads it again. The attempt is repeated until the database takes it,
- * since nobody else may have noticed.
- * @throws what `task` throws; the signal's reason
+ * Runs `task` on an account that this process owns. If it finds that the database went back, that is stored before
+ * anything else, so that accounts are reread when they are opened. The attempt is repeated until it succeeds, since no
+ * other process may have noticed.
+ * @throws errors of `task`; the signal's reason
  */
 async function notingRecovery<T>(
   { db, link: { clock }, log }: Pick<ProcessContext, 'db' | 'link' | 'log'>,
@@ -32,7 +32,7 @@ async function notingRecovery<T>(
     for (;;) {
       try {
         if (error.by === 'commits') await recordRecovery(db, fence, error);
-        // A new timeline is compared with the stored one: of several processes that see it, one stores it.
+        // A new timeline is compared with the stored one: only one of several processes stores it.
         else await openInstallation({ db, host: undefined, clock }, signal);
         throw error;
       } catch (cause) {
@@ -46,7 +46,7 @@ async function notingRecovery<T>(
 
 type Owner = Pick<ProcessContext, 'urgentDb' | 'processId' | 'identity'>;
 
-/** A living process owns the account: nothing was done. */
+/** Another living process owns the account; nothing was done. */
 export class AccountHeld extends LeaseLost {
   readonly by: Holder;
   constructor(userId: string, by: Holder) {
@@ -59,16 +59,16 @@ interface UsedAccount {
   readonly userId: string;
   readonly keys: readonly Secret[];
   readonly signal: AbortSignal;
-  /** Takes the account; left out: tries once. */
+  /** Takes the account; left out: one attempt. */
   readonly take?: () => Promise<Fence>;
-  /** Ends the work, since the account is not this process's any more, or has to be opened again. */
+  /** Ends the work: the account is lost or has to be reopened. */
   readonly end?: () => void;
-  /** Called when the work has ended, before the account is closed. */
+  /** Called after the work, before the account is closed. */
   readonly beforeClose?: () => void;
 }
 
 /**
- * Takes the account, opens it, does `work` and closes it.
+ * Takes the account, opens it, runs `work` and closes it.
  * @throws AccountRetired, AccountHeld, AccountUnservable; errors of `work`
  */
 export async function withAccount<T>(
@@ -80,16 +80,16 @@ export async function withAccount<T>(
   await servableKeys(context, userId, keys);
   const fence = await take();
   const noting = <R>(task: () => Promise<R>): Promise<R> => notingRecovery(context, fence, signal, task);
-  // At once: it may stand in line for longer than the heartbeat leaves accounts that nobody works on.
+  // At once: waiting for a place may take longer than the heartbeat keeps accounts without work.
   context.owned.add(fence, end);
   let account: Account;
   try {
-    // Anew: it may have waited for its turn for days, and a key may be another account's since.
+    // Checked again: it may have waited for days, and a key may belong to another account by now.
     const good = await servableKeys(context, userId, keys);
     account = await noting(() => context.starts.begin(() => Account.open(context, fence, good), signal));
   } catch (error) {
     context.owned.remove(fence);
-    // Where the database is away, it becomes a stray, which a heartbeat gives up.
+    // If the database is away, a later heartbeat gives the account up.
     await releaseAccount(context.urgentDb, fence).catch(() => {});
     await context.onReleased();
     throw error;
@@ -103,7 +103,7 @@ export async function withAccount<T>(
 }
 
 /**
- * Does `work` under the account's lease, without opening the account.
+ * Runs `work` under the account's lease, without opening the account.
  * @throws AccountRetired, AccountHeld; errors of `work`
  */
 export async function withLease<T>(
@@ -126,7 +126,7 @@ export async function takeFor({ urgentDb, processId, identity }: Owner, userId: 
   return taken.fence;
 }
 
-/** That another process owns the account, for people. */
+/** A message that another process owns the account. */
 export function ownedBy(userId: string, { command, pid, here }: Holder): string {
   const where = here ? `process ${pid}` : `process ${pid} on another machine`;
   return `account ${userId} is held by "research-mirror ${command}" (${where})`;

@@ -10,40 +10,37 @@ import {
 } from './registration.ts';
 import type { RegistrationOutcome } from './service-calls.ts';
 
-/**
- * What to do about an account's webhook (docs/design/events.md, "Registration"): pure. The counterexamples behind the
- * rules are there.
- */
+/** Decisions about an account's webhook (docs/design/events.md, "Registration", has the counterexamples). Pure. */
 
-/** How an operator wants it, and what this run of the daemon knows. */
+/** The operator's settings, and what this run of the daemon knows. */
 export interface RegistrationSettings {
-  /** Where deliveries are to come to; undefined: MIRROR_PUBLIC_URL is not set. */
+  /** Target of deliveries; undefined: MIRROR_PUBLIC_URL is not set. */
   readonly wanted: string | undefined;
   /** MIRROR_WEBHOOK_TAKEOVER. */
   readonly takeover: 'never' | 'if-empty' | 'always';
-  /** The service has not been asked since the account was taken: the settings may have changed. */
+  /** The service has not been asked since the account was taken, so the settings may have changed. */
   readonly fresh: boolean;
-  /** Changes that no event announced, since the last delivery that was right. */
+  /** Changes without an event since the last valid delivery. */
   readonly unannounced: number;
 }
 
 const MINUTE = 60_000;
-/** How often (ms) the service is asked what is registered: where all is well, and where something is wrong. */
+/** Intervals of requests for the registration, ms: normally, and while something is wrong. */
 const CHECK_MS = 60 * MINUTE;
 const RETRY_MS = 15 * MINUTE;
-/** So long (ms) after the last look, changes that no event announced are a reason for the next one. */
+/** Time after the last look from which changes without an event cause the next one, ms. */
 const SILENT_MS = 3 * MINUTE;
-/** For so long (ms) after a request that registers, what the service shows proves nothing: it may yet take effect. */
+/** Time after a registration request, ms, during which it may yet take effect, so that answers prove nothing. */
 const EFFECT_MS = 2 * MINUTE;
-/** For so long (ms) after a change, its event may still be under way. */
+/** Time after a change during which its event may still arrive, ms. */
 const UNDER_WAY_MS = MINUTE;
-/** Least time (ms) between two registrations after a refusal, or because of signatures. */
+/** Least time between two registrations after a refusal or because of signatures, ms. */
 const AGAIN_MS = 60 * MINUTE;
-/** Replaced twice within an hour (ms): another program wants the account's one webhook, too. */
+/** Replacements within an hour after which another program must want the account's only webhook. */
 const FIGHT_COUNT = 2;
 const FIGHT_MS = 60 * MINUTE;
 
-/** What a delivery that was right since the last look settles; undefined: nothing. */
+/** The change after a valid delivery since the last look; undefined: none. */
 export function settledBy({
   state,
   error,
@@ -54,7 +51,7 @@ export function settledBy({
   return state === 'suspect' || saysNothingComes(error) ? { state: 'registered', error: null } : undefined;
 }
 
-/** Between which moments it counts what no event announced; undefined: nothing says anything yet. */
+/** Period in which changes without an event count; undefined: none yet. */
 export function silence(it: Registration): { readonly since: Date; readonly until: Date } | undefined {
   const { state, registeredAt, verifiedAt, now } = it;
   if ((state !== 'registered' && state !== 'suspect') || registeredAt === null) return undefined;
@@ -63,7 +60,7 @@ export function silence(it: Registration): { readonly since: Date; readonly unti
   return since < until ? { since, until } : undefined;
 }
 
-/** When the service is asked next what is registered; a moment that has passed: now. */
+/** Time of the next request for the registration; in the past: now. */
 export function lookAt(it: Registration, { wanted, fresh, unannounced }: RegistrationSettings): Date {
   const { state, url, registeringAt, checkedAt, error, onHold, now } = it;
   const mayTakeEffect = state === 'registering' || isSame(url, wanted);
@@ -79,20 +76,20 @@ export function lookAt(it: Registration, { wanted, fresh, unannounced }: Registr
 export interface Verdict {
   readonly kind: 'record' | 'register';
   readonly change: RegistrationChange;
-  /** What the log says once it is registered. */
+  /** Logged once it is registered. */
   readonly why?: string | undefined;
 }
 
 /**
- * What to do about the webhook that the service shows. Every registration makes a new secret, so there is one only
- * where ours is missing or changed, or its secret is unknown or not believed.
+ * The verdict on the webhook that the service shows. Every registration makes a new secret, so it registers only if ours
+ * is missing or changed, or if its secret is unknown or doubtful.
  */
 export function judge(it: Registration, seen: Seen, settings: RegistrationSettings): Verdict {
   const { state, ownUrls, onHold, now } = it;
   const { wanted, takeover, fresh } = settings;
   const active = seen !== 'none' && seen.active !== false;
   const own = seen !== 'none' && ownUrls.some((url) => sameUrl(url, seen.url));
-  // Where a copy's URL is another, the known ones may be the original's.
+  // In a copy with another URL, the known ones may be the original's.
   const acceptedHere = ownUrls.some((url) => isSame(url, wanted));
   const forgotten = onHold && !acceptedHere ? { ownUrls: [] } : {};
   if (wanted === undefined) return record({ ...forgotten, state: 'none', error: null });
@@ -123,7 +120,7 @@ export function judge(it: Registration, seen: Seen, settings: RegistrationSettin
   return { kind: 'register', change: begin, why: replaced ? RENEWED : undefined };
 }
 
-/** What to store after a request to register `url`. @param before the state before it was claimed */
+/** The change after a request to register `url`. @param before the state before the claim */
 export function afterRequest(
   outcome: RegistrationOutcome,
   url: string,
@@ -137,7 +134,7 @@ export function afterRequest(
       state: 'registered',
       registeringAt: now,
       registeredAt: now,
-      // Mismatches are about the registration before.
+      // Mismatches concern the registration before.
       mismatches: 0,
       // The service's spelling is ours, too.
       ownUrls: seen === undefined ? [url] : [url, seen.url],
@@ -146,7 +143,7 @@ export function afterRequest(
   }
   if (outcome.kind === 'lost') {
     return {
-      // The wait begins now: the request may have been under way for long.
+      // The wait begins now, since the request may have taken long.
       registeringAt: now,
       error: `the webhook is not known to be registered (${outcome.why}): it is looked at, and registered again`,
     };
@@ -158,8 +155,8 @@ export function afterRequest(
 }
 
 /**
- * The secret is that of the present registration: it came with the last request that registers; or that request was
- * refused, and deliveries are still signed with it.
+ * Whether the known secret belongs to the present registration: it came with the last registration request, or that
+ * request was refused and deliveries are still signed with it.
  */
 function knowsItsSecret(it: Registration): boolean {
   const { state, secret, registeringAt, verifiedAt } = it;
@@ -167,17 +164,17 @@ function knowsItsSecret(it: Registration): boolean {
   return wasAccepted(it) || (registeringAt !== null && verifiedAt !== null && verifiedAt > registeringAt);
 }
 
-/** The last request that registers was accepted. */
+/** The last registration request was accepted. */
 function wasAccepted({ registeringAt, registeredAt }: Registration): boolean {
   return registeredAt !== null && (registeringAt === null || registeringAt <= registeredAt);
 }
 
-/** Ours was registered as it should be. While repairs are refused, a change is still the same one, not a second. */
+/** Our registration was in force. While repairs are refused, a change counts once. */
 function wasInForce(it: Registration): boolean {
   return (it.state === 'registered' || it.state === 'suspect') && wasAccepted(it);
 }
 
-/** Less than an hour ago the service refused this URL. */
+/** The service refused this URL less than an hour ago. */
 function wasRefused(it: Registration, wanted: string): boolean {
   const { state, url, registeringAt, now } = it;
   if (state === 'registering' || wasAccepted(it)) return false;
@@ -196,7 +193,7 @@ function later(at: Date, ms: number): Date {
   return new Date(at.getTime() + ms);
 }
 
-/** What `status` says where something is wrong with an account's webhook, with the remedy. Of URLs it names the host. */
+// Messages of `status` about an account's webhook, with the remedy. They name only the host of a URL.
 
 export const SUSPECT_SIGNATURES =
   'deliveries come with signatures that no known secret explains, and what changes is announced by none that is right: the webhook is registered again, at most hourly. If that does not help, see whether another program registers the same URL, or set MIRROR_WEBHOOK_SCHEME';
@@ -215,7 +212,7 @@ export function leftAlone(seen: Seen, takeover: string): string {
   return `the account's webhook leads to ${host}, and MIRROR_WEBHOOK_TAKEOVER=${takeover} leaves it there: only polls find changes. Set it to "always" to replace that one with the next start, or unset MIRROR_PUBLIC_URL`;
 }
 
-/** How messages begin that a delivery contradicts. */
+/** Prefix of messages that a delivery contradicts. */
 const NOTHING_COMES = 'it is registered, but ';
 const ASTRAY = `${NOTHING_COMES}its deliveries do not get here: `;
 
@@ -228,7 +225,7 @@ export function saysAstray(error: string | null): boolean {
   return error?.startsWith(ASTRAY) === true;
 }
 
-/** @param changes found by our own reading since the last delivery that was right */
+/** @param changes found by polls since the last valid delivery */
 export function nothingArrives(changes: number): string {
   return `${NOTHING_COMES}no event arrives: ${countOf(changes, 'change')} ${changes === 1 ? 'was' : 'were'} found by polls alone. "research-mirror doctor" looks whether deliveries can reach MIRROR_PUBLIC_URL`;
 }
@@ -242,13 +239,13 @@ const SECRET_REPLACED =
 
 const RENEWED = 'our webhook was removed or changed at the service: it is registered again';
 
-/** Whether two URLs name the same address, however a service spells it: letter case, default port, slashes at the end. */
+/** Whether two URLs are equal apart from letter case, default port and trailing slashes. */
 export function sameUrl(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => (URL.parse(text)?.href ?? text).replace(/\/+$/, ''));
   return a === b;
 }
 
-/** What may be shown of somebody else's URL: path and query may hold secrets. */
+/** The part of another program's URL that may be shown: path and query may hold secrets. */
 export function hostOf(url: string): string {
   return URL.parse(url)?.host ?? 'an address that is no URL';
 }
