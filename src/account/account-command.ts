@@ -51,7 +51,10 @@ export interface CommandRun<P> {
   readonly onProgress: (progress: P) => void;
 }
 
-/** A refused key, or a lease that is lost or another's, stops that account only. @returns a handler that throws other errors */
+/**
+ * A refused key, or a lease that is lost or another's, stops that account only. @returns a handler that throws other
+ * errors
+ */
 function orNotDone<A extends Asked, T, P extends CollectionProgress>(
   { notDone }: AccountCommand<A, T, P>,
   { collections }: A,

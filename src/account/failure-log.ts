@@ -83,8 +83,8 @@ function isState(error: Error): boolean {
 }
 
 /**
- * Logs what happens: pages, walks of single lists, and walks that found nothing, only at level debug; whoever reads many
- * lists sums up which failed. Blocked deletions are a problem, which problem-log.ts logs.
+ * Logs what happens: pages, walks of single lists, and walks that found nothing, only at level debug; whoever reads
+ * many lists sums up which failed. Blocked deletions are a problem, which problem-log.ts logs.
  */
 export function logObserver(log: Logger, failures: FailureLog): SyncObserver {
   return {

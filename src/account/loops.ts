@@ -162,8 +162,8 @@ const LONGEST_POLL_RETRY_MS = 30_000;
 /** A full walk goes on where it failed, so a try costs a request or two; nobody announces the end of an outage. */
 const LONGEST_FULL_RETRY_MS = 300_000;
 /**
- * Children that are due are looked for so long (ms) after the last time, though a poll found no change of their parents:
- * some were left to rest after a failure, or made due by an event. Cron lines poll once a minute at most.
+ * Children that are due are looked for so long (ms) after the last time, though a poll found no change of their
+ * parents: some were left to rest after a failure, or made due by an event. Cron lines poll once a minute at most.
  */
 const RING_AGAIN_MS = 30_000;
 

@@ -36,15 +36,15 @@ const COALESCE_MS = 100;
 /** Margin after which a heartbeat has certainly run out, ms. */
 const RUN_OUT_MS = 20;
 /**
- * Time within which every living process beats again after an outage, ms: a heartbeat and a margin. No process counts as
- * dead before, or the first daemon that is back would take the accounts of all others.
+ * Time within which every living process beats again after an outage, ms: a heartbeat and a margin. No process counts
+ * as dead before, or the first daemon that is back would take the accounts of all others.
  */
 const PATIENCE_MS = 6_000;
 
 /**
- * Takes the free accounts that are this daemon's share (`shareOut`) and gives up those of others. A daemon with outdated
- * information fails to take an account (lease.ts) or leaves it for one more look. A daemon that is alone sends no query
- * as long as it owns all its accounts.
+ * Takes the free accounts that are this daemon's share (`shareOut`) and gives up those of others. A daemon with
+ * outdated information fails to take an account (lease.ts) or leaves it for one more look. A daemon that is alone sends
+ * no query as long as it owns all its accounts.
  * @param bell rings if an account here or another daemon may have changed
  */
 export function shareKeeper(
@@ -184,8 +184,8 @@ export interface FleetDaemon {
  * with the fewest so far, the oldest first. Each account then goes to the daemon with the highest hash among those with
  * a free place. If all daemons have the same keys, each of d daemons gets ⌊n/d⌋ or ⌈n/d⌉ of n accounts.
  *
- * The present owners do not matter, so all daemons get the same result and nothing flaps. One exception: a daemon with a
- * late heartbeat gets nothing new and keeps what it has.
+ * The present owners do not matter, so all daemons get the same result and nothing flaps. One exception: a daemon with
+ * a late heartbeat gets nothing new and keeps what it has.
  * @param owners of all accounts, by user ID; undefined: no living process owns it
  * @param daemons the oldest first
  * @returns daemon by user ID, without accounts of late daemons and accounts that no prompt daemon serves

@@ -81,8 +81,8 @@ export interface Verdict {
 }
 
 /**
- * The verdict on the webhook that the service shows. Every registration makes a new secret, so it registers only if ours
- * is missing or changed, or if its secret is unknown or doubtful.
+ * The verdict on the webhook that the service shows. Every registration makes a new secret, so it registers only if
+ * ours is missing or changed, or if its secret is unknown or doubtful.
  */
 export function judge(it: Registration, seen: Seen, settings: RegistrationSettings): Verdict {
   const { state, ownUrls, onHold, now } = it;

@@ -9,7 +9,8 @@ const MAX_TYPE = 200;
 
 /**
  * Reads a verified delivery's body, and leaves of it what may be stored. An event without an `id` that can be a key is
- * named by the body's SHA-256; where not all of it may be stored, under the delivery's secret: nobody finds it by trying.
+ * named by the body's SHA-256; where not all of it may be stored, under the delivery's secret: nobody finds it by
+ * trying.
  * @returns undefined for a body that is not one JSON object
  */
 export function readEvent(body: Buffer, privacy?: Privacy, secret = ''): VerifiedEvent | undefined {

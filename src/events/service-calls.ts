@@ -15,8 +15,8 @@ export interface WebhookRequest {
 }
 
 /**
- * Asks the service, by the account's key. Resolves for any status that does not refuse the key; undefined: the claim said
- * no.
+ * Asks the service, by the account's key. Resolves for any status that does not refuse the key; undefined: the claim
+ * said no.
  * @throws KeyRefused where no usable key is left (nothing was sent); TransportError, also where the key has just been
  *   refused; the stop's reason; what the claim throws
  */
@@ -26,14 +26,18 @@ export type WebhookService = (request: WebhookRequest) => Promise<ServiceAnswer 
 export interface ServiceAnswer {
   readonly status: number;
   readonly text: string;
-  /** What a refusal says, fit to be quoted: one short line without secrets. Of an accepted request nothing is quoted. */
+  /**
+   * What a refusal says, fit to be quoted: one short line without secrets. Of an accepted request nothing is quoted.
+   */
   readonly words: string;
 }
 
 /** The outcome of a request that registers. */
 export type RegistrationOutcome =
   | { readonly kind: 'accepted'; readonly secret: string; readonly seen: SeenWebhook | undefined }
-  /** `refused`: another one would be, too; `lost`: it may have taken effect, or still may, without a secret known here. */
+  /**
+   * `refused`: another one would be, too; `lost`: it may have taken effect, or still may, without a secret known here.
+   */
   | { readonly kind: 'refused' | 'lost'; readonly why: string };
 
 const WEBHOOKS = '/v1/webhooks';

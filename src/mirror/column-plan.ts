@@ -116,8 +116,8 @@ export function planColumns(input: PlanInput): PlannedColumn[] {
 }
 
 /**
- * Whether a field of this name can have a column. PostgreSQL's text can't hold U+0000 or lone surrogates, and `_raw` has
- * U+FFFD instead: with such a name, a column could get another field's value.
+ * Whether a field of this name can have a column. PostgreSQL's text can't hold U+0000 or lone surrogates, and `_raw`
+ * has U+FFFD instead: with such a name, a column could get another field's value.
  */
 export function storableName(field: string): boolean {
   return !/[\0\ufffd]/.test(field) && field.isWellFormed() && Buffer.byteLength(field) <= MAX_FIELD_BYTES;
@@ -128,7 +128,9 @@ const INTEGER_NAME = /^(?:id|.*_id|.*_count)$/;
 const TIME_NAME =
   /(?:^|_)(?:at|on|ts|time|timestamp|date|datetime|since|until|created|updated|modified|changed|deleted|started|finished|completed|ended|expires|expiry|last_seen)$/;
 
-/** A field’s column type (docs/tables.md, "Columns for fields"), by its values’ most frequent kind; undefined: all null. */
+/**
+ * A field’s column type (docs/tables.md, "Columns for fields"), by its values’ most frequent kind; undefined: all null.
+ */
 export function columnType(field: string, sources: readonly string[]): ColumnType | undefined {
   const byKind = Map.groupBy(sources, valueKind);
   byKind.delete('null');

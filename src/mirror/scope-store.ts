@@ -346,8 +346,8 @@ export async function leastOfScopes(
 }
 
 /**
- * Whether a parent is in quarantine without a row. It has no scope either, so its items are not read. (A parent that the
- * last complete reading did not see is gone.)
+ * Whether a parent is in quarantine without a row. It has no scope either, so its items are not read. (A parent that
+ * the last complete reading did not see is gone.)
  */
 function hasUnread(db: Db, userId: string, name: CollectionName): RawBuilder<boolean> {
   const found = collection(name);

@@ -158,9 +158,9 @@ export const LOCK_TIMEOUT = '300ms';
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Begins a change of columns, and of what names them: processes take turns until their transaction ends, with those that
- * migrate, too. Any login could take an advisory lock, and keep it; and to wait for a row is to wait twice, for the row
- * and for its owner, longer than a statement may take.
+ * Begins a change of columns, and of what names them: processes take turns until their transaction ends, with those
+ * that migrate, too. Any login could take an advisory lock, and keep it; and to wait for a row is to wait twice, for
+ * the row and for its owner, longer than a statement may take.
  */
 export async function takeTurn(trx: Db): Promise<void> {
   await trx.sql`select set_config('lock_timeout', ${TURN_TIMEOUT}, true),

@@ -110,9 +110,9 @@ async function checkReach(db: Db): Promise<void> {
 const MOST_SKEW = 100;
 
 /**
- * An account's slots are written by the clock of its node (docs/scaling.md, "When one Postgres is outgrown: Citus step by
- * step"), which changes when its shard moves. Only what is certain counts against a node: by how much its clock was ahead
- * of the coordinator's after it was read, or behind the one before.
+ * An account's slots are written by the clock of its node (docs/scaling.md, "When one Postgres is outgrown: Citus step
+ * by step"), which changes when its shard moves. Only what is certain counts against a node: by how much its clock was
+ * ahead of the coordinator's after it was read, or behind the one before.
  */
 async function checkClocks(db: Db, workers: readonly string[]): Promise<void> {
   const wrong = new Map<string, string>();
@@ -139,8 +139,8 @@ async function checkClocks(db: Db, workers: readonly string[]): Promise<void> {
 }
 
 /**
- * Logins that may use the mirror, and that some worker does not have: their queries fail there. Citus makes roles on all
- * nodes that are made once it is there, but not those that were there before.
+ * Logins that may use the mirror, and that some worker does not have: their queries fail there. Citus makes roles on
+ * all nodes that are made once it is there, but not those that were there before.
  */
 export async function loginsMissingOnWorkers(db: Db): Promise<readonly string[]> {
   const { rows } = await db.sql<{ name: string }>`
@@ -218,8 +218,8 @@ async function tablesThere(db: Db): Promise<readonly TableOfAccounts[]> {
 }
 
 /**
- * Spreads a table over the nodes by `_user_id`, its rows with it: whoever writes to it waits until the transaction ends.
- * `<schema>.account` is the first one.
+ * Spreads a table over the nodes by `_user_id`, its rows with it: whoever writes to it waits until the transaction
+ * ends. `<schema>.account` is the first one.
  * @param shards into how many parts accounts are spread; undefined: as the server is set
  */
 export async function distributeTable(trx: Db, table: TableOfAccounts, shards?: number): Promise<void> {
@@ -243,8 +243,8 @@ export async function tablesBefore(trx: Db): Promise<ReadonlySet<string> | undef
 
 /**
  * On Citus, distributes what a migration has made of tables of accounts, where `account` is distributed
- * (docs/design/sql.md, "Rule 2"): a page's commit over a local and a distributed table would not be atomic. Does nothing
- * elsewhere, and nothing to tables that were there: they are somebody's own, or `distribute` was broken off.
+ * (docs/design/sql.md, "Rule 2"): a page's commit over a local and a distributed table would not be atomic. Does
+ * nothing elsewhere, and nothing to tables that were there: they are somebody's own, or `distribute` was broken off.
  */
 export async function distributeNewTables(trx: Db, before: ReadonlySet<string> | undefined): Promise<void> {
   if (before === undefined) return;

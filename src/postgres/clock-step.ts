@@ -2,7 +2,7 @@ import { formatSpan } from '@research-mirror/runtime/figures';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './db.ts';
 
-/** What a step of the database's clock (ms) is called. */
+/** Words for a step of the database's clock. */
 export function wordsOfStep(byMs: number): string {
   const span = formatSpan(Math.abs(byMs));
   return byMs < 0
@@ -12,10 +12,7 @@ export function wordsOfStep(byMs: number): string {
 
 type Moments = readonly (readonly [schema: 'state' | 'mirror', table: string, columns: readonly string[]])[];
 
-/**
- * Moments at which something happened, for which something waits. Where the database's clock went back, they lie ahead,
- * and everything would wait until it has caught up.
- */
+/** Times of events that something waits for. If the database's clock went back, they are in the future. */
 export const WAITED_FOR: Moments = [
   ['state', 'scope', ['last_read_at', 'full_at', 'due_at', 'last_due_at']],
   ['state', 'candidate', ['at']],
@@ -26,13 +23,13 @@ export const WAITED_FOR: Moments = [
   ['mirror', 'submissions', ['_send_before']],
 ];
 
-/** Moments as of which something is mirrored. */
+/** Times that something is mirrored as of. */
 export const CLAIMED: Moments = [
   ['state', 'scope', ['polled_at', 'complete_as_of']],
   ['mirror', '_collections', ['polled_at', 'complete_as_of']],
 ];
 
-/** Sets those of an account's moments that lie ahead of `ahead`, in a fenced transaction. */
+/** Sets those of an account's times that are later than `ahead`, in a fenced transaction. */
 export async function setMomentsAhead(
   trx: Db,
   userId: string,
@@ -53,9 +50,9 @@ export async function setMomentsAhead(
 }
 
 /**
- * Moves an account's moments with the database's clock, in the fenced transaction that notices its step. Waits go on
- * as they were: the grace period between two proofs, and the rate limit's window. Where the clock went ahead, claims
- * stay: this machine may have slept, and the time is gone.
+ * Moves an account's times with the database's clock, in the fenced transaction that notices the step. Waits are not
+ * changed: the grace period between two proofs and the rate limit's window. If the clock went ahead, claims stay: this
+ * machine may have slept.
  */
 export async function moveWithClock(trx: Db, userId: string, now: Date, byMs: number): Promise<void> {
   const by = sql`${`${byMs} ms`}::interval`;
@@ -70,7 +67,7 @@ export async function moveWithClock(trx: Db, userId: string, now: Date, byMs: nu
     update ${trx.stateTable('slot_block')} as t set valid_until = t.valid_until + ${by},
       freed = array(select f + ${by} from unnest(t.freed) as f)
     where t._user_id = ${userId}::bigint and t.valid_until > ${slotsSince}::timestamptz`;
-  // The end of a whole walk, which proves together with the next one, and the beginning of an unfinished walk.
+  // The end of a whole walk, which proves absences with the next one, and the start of an unfinished walk.
   await trx.sql`
     update ${trx.stateTable('scope')} as t set memory = t.memory - 'whole',
       full_walk = case when (t.full_walk ->> 'began')::float8 <= ${now.getTime()}::float8 then t.full_walk end
@@ -78,9 +75,8 @@ export async function moveWithClock(trx: Db, userId: string, now: Date, byMs: nu
 }
 
 /**
- * How far (ms) a moment that is stored in advance may lie ahead of the database's clock: what its use adds at most,
- * and a margin. One that lies further ahead was stored before that clock went back; it counts as past, or it would be
- * waited for too long.
+ * Longest time that a stored future time may be ahead of the database's clock, ms: the longest offset of its use and a
+ * margin. A later one was stored before the clock went back; it counts as past, or something would wait too long.
  */
 export const AHEAD_MS = {
   /** A heartbeat is valid for 12 s (heartbeat.ts). */
@@ -91,19 +87,19 @@ export const AHEAD_MS = {
   hint: 600_000,
 } as const;
 
-/** How far (ms) the moment of what has happened may lie ahead: clocks of nodes differ a little. */
+/** Longest time that the time of a past event may be ahead, ms: clocks of nodes differ a little. */
 export const HAPPENED_AHEAD_MS = 15_000;
 
-/** A row of slot_block whose `valid_until` is older than this has no slot in use. */
+/** Age of `valid_until` from which a row of slot_block has no slot in use, ms. */
 export const BLOCK_MEMORY_MS = 300_000;
 
-/** An SQL expression: when something happened; long ago where that lies ahead, since the clock went back. */
+/** SQL expression: the time of an event; long ago if it is in the future, since the clock went back. */
 export function unlessAhead(moment: RawBuilder<unknown>): RawBuilder<Date> {
   return sql<Date>`case when ${moment} <= statement_timestamp() + ${`${HAPPENED_AHEAD_MS} ms`}::interval
     then ${moment} else 'epoch'::timestamptz end`;
 }
 
-/** An SQL condition: the stored moment has come, or lies too far ahead. */
+/** SQL condition: the stored time has come or is too far ahead. */
 export function hasCome(
   moment: RawBuilder<unknown>,
   aheadMs: number,

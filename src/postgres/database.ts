@@ -5,7 +5,7 @@ import { type Connection, type ConnectionOptions, createPool, resolveConnection 
 export interface DatabaseOptions extends ConnectionOptions {
   /** MIRROR_SCHEMA. */
   readonly schema: string;
-  /** Connections at most. Default 10. */
+  /** Most connections. Default 10. */
   readonly max?: number;
   /** Bounds of each transaction; default `TRANSACTION_BOUNDS`. */
   readonly bounds?: TransactionBounds;
@@ -19,7 +19,7 @@ export interface DatabaseOptions extends ConnectionOptions {
 export const TRANSACTION_BOUNDS = { statement: 6_000, idle: 5_000 };
 export type TransactionBounds = Readonly<typeof TRANSACTION_BOUNDS>;
 
-/** How much longer (ms) than a statement's bound its answer is waited for: a network may drop packets unnoticed. */
+/** Time to wait for an answer beyond the statement's bound, ms: a network may drop packets unnoticed. */
 const NETWORK_MARGIN = 4_000;
 
 /** An open database. Errors of all its queries are classified (sql-state.ts). */
@@ -42,19 +42,19 @@ export async function openDatabase(options: DatabaseOptions) {
   let closed: Promise<unknown> | undefined;
   return {
     db,
-    /** The same connections, past the line for them: for what another process waits for. Short statements only. */
+    /** The same connections without their queue, for what other processes wait for. Short statements only. */
     urgent: dbOf(() => pool.urgent()),
     kysely: db.kysely,
     /**
-     * So many connections more, for what must not wait until one of these is free; where the server refuses them,
-     * these are used. Closed with it.
+     * Additional connections for what must not wait for a free one; if the server refuses them, the others are used.
+     * Closed with the database.
      */
     beside: (more: number): Db => {
       const other = createPool({ ...config, max: more }, pool.urgent);
       pools.push(other);
       return dbOf(other.connect);
     },
-    /** Not by Kysely, which ends only a pool that it has used. */
+    /** Kysely itself ends only a pool that it has used. */
     close: async (): Promise<void> => {
       await (closed ??= Promise.all(pools.map((each) => each.end())));
     },
@@ -69,8 +69,8 @@ function kyselyOn(connect: () => Promise<Connection>, { statement, idle }: Trans
   const driver: Driver = {
     init: async () => {},
     acquireConnection: connect,
-    // The level is named, since a database or role may have another default: a statement that waited for a lock must
-    // see what the lock's owner committed.
+    // Explicit, since a database or role may have another default: a statement that waited for a lock must see what the
+    // lock's owner committed.
     async beginTransaction(connection: Connection, { isolationLevel = 'read committed', accessMode = '' }) {
       connection.begin(`${isolationLevel} ${accessMode}`, settings);
     },

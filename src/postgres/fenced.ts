@@ -15,36 +15,36 @@ import { moveWithClock, wordsOfStep } from './clock-step.ts';
 import type { Db, KnownCommit, ServerNode } from './db.ts';
 import { hasNewTimeline, type KnownNodes, nodeExpression, withNode } from './fingerprint.ts';
 
-/** What an owner knows of its account's row from its own transactions. */
+/** What an owner knows about its account's row from its own transactions. */
 interface Ownership {
   /**
-   * Lets one transaction begin at a time. Else they would wait in Postgres for the lock on the account's row, each on
-   * a connection and against the bound on a statement, which several pages of megabytes reach together.
+   * Serialises the transactions. Otherwise they would wait in Postgres for the lock on the account's row, each with a
+   * connection and against the statement's time bound, which several pages of megabytes may exceed together.
    */
   readonly line: Mutex;
   /**
-   * `change_id` as committed last under this fence; two where nobody knows whether that commit took place; undefined
+   * `change_id` of the last commit under this fence; two values if the outcome of that commit is unknown; undefined
    * before the first.
    */
   changeIds: readonly bigint[] | undefined;
   /** As of the first transaction. */
   installation: Installed | undefined;
-  /** The database's, as its transactions saw it. */
+  /** The database's clock as seen by its transactions. */
   readonly clock: RemoteClock;
-  /** Why this fence writes nothing more. */
+  /** Why this fence no longer writes. */
   over: LeaseLost | undefined;
 }
 
 interface Installed {
   readonly nodes: KnownNodes;
   readonly floor: bigint;
-  /** When it was last noticed that the database went back, as text. */
+  /** Time of the last recovery, as text: the database was noticed to have gone back. */
   readonly recovery: string | null;
-  /** What this process had committed under an earlier fence is not there any more, and nobody has noticed that yet. */
+  /** A commit of this process under an earlier fence is gone, which was not noticed before. */
   readonly wentBack: boolean;
 }
 
-/** What the fence's statement answers. */
+/** Answer of the fence's statement. */
 interface FenceRow {
   readonly micros: string;
   readonly changeId: string;
@@ -59,15 +59,15 @@ interface FenceRow {
  * inside a later statement, lets a stale owner commit (test/integration/postgres/lease.test.ts). The transaction's
  * bounds (database.ts) end an owner that hangs.
  *
- * The same statement finds out whether the database went back under its owner (invariant 4): then a server writes
- * another timeline, or the account's `change_id`, which nobody else moves, is not the one that this owner committed
- * last. An owner's first transaction compares with what this process committed under earlier fences. Round trips:
- * fence, commit, and those of `work`; two more the first time.
+ * The same statement detects that the database went back under its owner (invariant 4): a server writes another
+ * timeline, or the account's `change_id`, which only the owner changes, is not the one that this owner committed last.
+ * An owner's first transaction compares with what this process committed under earlier fences. Round trips: fence,
+ * commit, and those of `work`; two more the first time.
  *
- * And whether the database's clock stepped since this owner's last transaction: then the account's stored moments are
- * moved with it, and the owner's time is over, since it remembers moments, too.
- * @param work gets the transaction, the time by the database's clock, and what `read` gave
- * @param read is sent with the fence, and takes no round trip of its own: it runs behind the lock, and only reads
+ * It also detects that the database's clock stepped since this owner's last transaction: then the account's stored
+ * times are moved with it, and the ownership ends, since the owner remembers times as well.
+ * @param work gets the transaction, the time by the database's clock, and the result of `read`
+ * @param read is sent with the fence, without a round trip of its own: it runs after the lock and only reads
  * @param monotonic milliseconds; bounds a transaction that takes change IDs
  * @param steps `pass`: a step of the clock ends nothing, since `work` compares no moments
  * @throws LeaseLost, DatabaseWentBack, nothing written; ClockStepped, nothing of `work`; OutcomeUnknown, where the
@@ -94,7 +94,7 @@ export async function fenced<T, R = undefined>(
   });
 }
 
-/** When it was last noticed that the database went back, as of this owner's first transaction. */
+/** Time of the last recovery as of this owner's first transaction. */
 export function recoveryKnownTo(fence: Fence): string | null {
   return ownershipOf(fence).installation?.recovery ?? null;
 }
@@ -115,7 +115,7 @@ function knownCommit({ known }: Db, { userId }: Fence, createdAt: number): Known
   return commit?.createdAt === createdAt ? commit : undefined;
 }
 
-/** Tokens only rise: a lower one than this owner's shows that its takeover is lost. */
+/** Why the fence's row is not there. Tokens only rise, so a lower one shows that the takeover was lost. */
 async function whyNotOwner(trx: Db, { userId, token }: Fence): Promise<LeaseLost> {
   const { rows } = await trx.sql<{ gone: boolean; free: boolean; retired: boolean }>`
     select token < ${token}::bigint as gone, owner is null as free, state = 'retired' as retired
@@ -137,7 +137,7 @@ async function inTransaction<T, R>(
   steps: 'end' | 'pass',
 ): Promise<T> {
   const node = await nodeExpression(db);
-  /** The account before and after, once only the commit is left. */
+  /** The account before and after, once only the commit remains. */
   let moved: { readonly from: KnownCommit; readonly to: KnownCommit } | undefined;
   try {
     const done = await db.transaction(async (trx) => {
@@ -149,7 +149,7 @@ async function inTransaction<T, R>(
         where _user_id = ${fence.userId} and owner = ${fence.owner} and token = ${fence.token}
         for no key update`;
       const reading = read?.(trx);
-      // Whatever became of it: without the fence it does not matter.
+      // Its outcome does not matter without the fence.
       reading?.catch(() => {});
       const [row] = (await locked).rows;
       const answeredAt = systemClock.monotonic();
@@ -206,7 +206,7 @@ async function inTransaction<T, R>(
 }
 
 /**
- * Read behind the fence, since whoever raises the floor first takes all accounts from their owners (hold.ts).
+ * Reads `installation` after the fence: raising the floor takes all accounts from their owners first (hold.ts).
  * @param from the account's `change_id`
  */
 async function installationOf(
@@ -229,7 +229,7 @@ async function installationOf(
       left join ${trx.stateTable('installation')} as i on true`;
   const [row] = rows;
   return {
-    // A server that was not known is a new worker of Citus.
+    // An unknown server is a new worker of Citus.
     nodes: { ...withNode({}, node), ...row?.nodes },
     floor: BigInt(row?.floor ?? 0),
     recovery: row?.recovery ?? null,
@@ -237,14 +237,14 @@ async function installationOf(
   };
 }
 
-/** Rows that one transaction removes at most, so that it stays short. */
+/** Most rows removed by one transaction, which has to stay short. */
 const BATCH = 5_000;
 
 /**
- * Removes old rows of the account, a batch in each transaction.
- * @param rows the table, and the column that tells an account's rows apart
- * @param signal ends it after the current batch, so that a stop need not wait for all of them; the next call goes on
- * @param isOld the condition, and the order in which rows go; gets the moment so many milliseconds ago
+ * Removes old rows of the account, one batch per transaction.
+ * @param rows the table and the key column within an account
+ * @param signal stops after the current batch; the next call continues
+ * @param isOld the condition and order; gets a function for the time a number of milliseconds ago
  */
 export async function pruneInBatches(
   db: Db,
@@ -267,16 +267,16 @@ export async function pruneInBatches(
 }
 
 /**
- * Has the rest of a transaction's statements planned without their values; a column of a select from the account's own
- * row, so that on Citus the node that has the account's rows does it.
+ * Makes Postgres plan the rest of a transaction's statements without their values. It is a column of a select from the
+ * account's own row, so that on Citus it takes effect on the account's node.
  *
- * With values, PostgreSQL takes an account that its statistics have not seen yet for an empty one, and any index that
- * begins with `_user_id` for as good as the primary key: it then reads all rows of the account for each key. Without
- * them it expects as many rows as accounts have on average (docs/design/sql.md, "Plans").
+ * With values, PostgreSQL considers an account that is missing in its statistics empty, and any index that begins with
+ * `_user_id` as good as the primary key: it then reads all rows of the account for each key. Without them it expects
+ * the average number of rows per account (docs/design/sql.md, "Plans").
  */
 export const PLANNED_WITHOUT_VALUES: RawBuilder<string> = sql`set_config('plan_cache_mode', 'force_generic_plan', true)`;
 
-/** The rows of a query, so planned, that looks up many keys of an account or goes through its rows in order. */
+/** Runs a query planned without values: one that looks up many keys of an account or scans its rows in order. */
 export function readAccount<Row>(db: Db, userId: string, query: RawBuilder<Row>): Promise<Row[]> {
   return db.transaction(async (trx) => {
     await trx.sql`
@@ -286,8 +286,8 @@ export function readAccount<Row>(db: Db, userId: string, query: RawBuilder<Row>)
 }
 
 /**
- * Proof that this process may write for an account (invariant 9): every transaction that writes for the account
- * begins by locking the account's row under exactly this owner and token, and rolls back where it finds none.
+ * The right of this process to write for an account (invariant 9): every transaction that writes for the account begins
+ * by locking the account's row under this owner and token, and rolls back if there is no such row.
  */
 export interface Fence {
   readonly userId: string;
@@ -295,6 +295,6 @@ export interface Fence {
   readonly owner: string;
   /** Fencing token: rises at every takeover. Decimal digits of a bigint. */
   readonly token: string;
-  /** What this owner knows from its own transactions; undefined before the first. */
+  /** Set by the first transaction. */
   ownership?: Ownership | undefined;
 }

@@ -3,8 +3,8 @@ import { type Db, onlyRow, type ServerNode } from './db.ts';
 import { type PgVariables, readDsn } from './dsn.ts';
 
 /**
- * What distinguishes this database from its copies (docs/design/operations-out.md, "On hold"). No restart, pooler,
- * minor update of PostgreSQL or second process changes it. Also, what shows that the server has crashed.
+ * Distinguishes this database from its copies (docs/design/operations-out.md, "On hold"). Restarts, poolers, minor
+ * updates of PostgreSQL and other processes do not change it. It also shows that the server has crashed.
  */
 export interface Fingerprint {
   /** The cluster's identifier; changes with a restore into another cluster. Null: this user may not ask. */
@@ -18,17 +18,17 @@ export interface Fingerprint {
   /** OID of the table submissions; changes with every restore of a dump. */
   readonly table: string;
   /**
-   * Hosts at which the database was reached: a branch or clone of a managed service differs from its origin in
-   * nothing else. Without localhost and the like, which mean another machine on each machine.
+   * Hosts at which the database was reached: a branch or clone of a managed service differs from its origin only by
+   * that. Without localhost and the like, which differ on each machine.
    */
   readonly hosts: readonly string[];
-  /** Since when the server counts its statistics: a crash changes it, a shutdown does not. Null: not known. */
+  /** Start of the server's statistics: a crash changes it, a shutdown does not. Null: unknown. */
   readonly counting: string | null;
-  /** A crash of the server loses no commit that was answered: synchronous_commit is not off. */
+  /** A crash of the server loses no confirmed commit: synchronous_commit is not off. */
   readonly flushed: boolean;
 }
 
-/** The fingerprint of the database as it is now, reached at `host`. */
+/** The present fingerprint of the database, reached at `host`. */
 export async function observeFingerprint(db: Db, host: string | undefined): Promise<Fingerprint> {
   type Found = Omit<Fingerprint, 'system' | 'timeline' | 'hosts'> & { readonly node: ServerNode };
   const found = await db.sql<Found>`
@@ -43,16 +43,16 @@ export async function observeFingerprint(db: Db, host: string | undefined): Prom
   return { system, timeline, hosts: host === undefined ? [] : [host], ...rest };
 }
 
-/** In a statement on `installation`: whether database and tables are those of its fingerprint; null without one. */
+/** SQL expression on `installation`: database and tables are those of its fingerprint; null without one. */
 export function isStoredDatabase({ schema }: Db): RawBuilder<boolean | null> {
   return sql`fingerprint ->> 'table' = to_regclass(format('%I.submissions', ${schema}::text))::oid::text
     and fingerprint ->> 'database' = (select oid from pg_database where datname = current_database())::text`;
 }
 
 /**
- * How the database differs from the one that was here before, by what both know. Pure.
- * @returns why it is another one, whatever its host, in words for users (empty: it may be the same); and whether it is
- *   reached at an unknown host
+ * Compares the database with the one before, as far as both are known. Pure.
+ * @returns why it is another one, whatever its host, for users (empty: it may be the same), and whether its host is
+ *   unknown
  */
 export function compareFingerprints(before: Fingerprint, now: Fingerprint) {
   const another: string[] = [];
@@ -66,18 +66,18 @@ export function compareFingerprints(before: Fingerprint, now: Fingerprint) {
   }
   if (before.database !== now.database) another.push('it is another database');
   else if (before.table !== now.table) another.push('its tables were restored');
-  // As for the rest, only where both have a host.
+  // As above, only if both have a host.
   const newHost = before.hosts.length > 0 && now.hosts.some((host) => !before.hosts.includes(host));
   return { another, newHost };
 }
 
-/** Whether the server has crashed since, and may have lost commits that it answered. Pure. */
+/** Whether the server has crashed since and may have lost confirmed commits. Pure. */
 export function mayLackCommits(before: Fingerprint, now: Fingerprint): boolean {
   const [then, since] = [before.counting, now.counting];
   return !before.flushed && then !== null && since !== null && then !== since;
 }
 
-/** The fingerprint to be stored: the present one, completed by the one before. */
+/** The fingerprint to store: the present one, completed by the one before. */
 export function mergeFingerprints(before: Fingerprint | undefined, now: Fingerprint): Fingerprint {
   return {
     ...now,
@@ -88,10 +88,7 @@ export function mergeFingerprints(before: Fingerprint | undefined, now: Fingerpr
   };
 }
 
-/**
- * Reads `installation.fingerprint`. What an earlier program did not store is not known; of what this program has not
- * written, nothing is the same as in the present one.
- */
+/** Reads `installation.fingerprint`. Fields that an earlier program did not store are unknown. */
 export function readFingerprint(stored: unknown): Fingerprint | undefined {
   if (stored === null || stored === undefined) return undefined;
   const unknown = { directory: null, counting: null, flushed: true, hosts: [] };
@@ -106,8 +103,8 @@ export function endpointHost(url: string, variables: PgVariables = {}): string |
 }
 
 /**
- * An SQL expression for the node that runs the statement. On Citus a statement on an account's row runs on that
- * account's node. Which functions its user may call is asked once. (pg_control_checkpoint would be simpler, but lags behind a promotion.)
+ * SQL expression for the node that runs the statement. On Citus a statement on an account's row runs on that account's
+ * node. The user's rights are asked for once. (pg_control_checkpoint would be simpler, but lags behind a promotion.)
  */
 export function nodeExpression(db: Db): Promise<RawBuilder<ServerNode>> {
   return (db.known.node ??= permittedExpression(db).catch((error: unknown) => {
@@ -132,7 +129,7 @@ async function permittedExpression(db: Db): Promise<RawBuilder<ServerNode>> {
 /** Timelines by system identifier, as `installation.nodes` keeps them. */
 export type KnownNodes = Readonly<Record<string, string>>;
 
-/** Adds a server, or gives it its present timeline. */
+/** Adds a server or updates its timeline. */
 export function withNode(known: KnownNodes, [system, timeline]: ServerNode): KnownNodes {
   return system === null || timeline === null ? known : { ...known, [system]: timeline };
 }

@@ -10,7 +10,7 @@ import { AHEAD_MS, hasCome } from './clock-step.ts';
 import { databaseTime, type Db } from './db.ts';
 
 export interface HeartbeatOptions {
-  /** A connection that pages do not use, as long as the server gives one: a heartbeat that waits is late. */
+  /** A connection that pages do not use, if the server grants one: a heartbeat must not wait. */
   readonly db: Db;
   /** Unique for each run of a program: a random UUID. */
   readonly processId: string;
@@ -20,34 +20,34 @@ export interface HeartbeatOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: { warn(message: string): void; info(message: string): void };
-  /** Called after each attempt, with its error where it failed. */
+  /** Called after each attempt, with the error of a failed one. */
   readonly onBeat?: ((error?: unknown) => void) | undefined;
-  /** Called after each heartbeat. Its failure is logged, and is not the heartbeat's. */
+  /** Called after each heartbeat. Its failure is logged and does not fail the heartbeat. */
   readonly afterBeat?: () => Promise<void>;
-  /** Called when the database's clock stepped (ms) since the last heartbeat. */
+  /** Called if the database's clock stepped since the last heartbeat, with the step in ms. */
   readonly onClockStep?: (byMs: number) => void;
 }
 
 /** Milliseconds (docs/design/ownership.md, "Heartbeat"). */
 export const HEARTBEAT = {
   beatEvery: 4_000,
-  /** How long others take the process for alive, by the database's clock. */
+  /** Validity for other processes, by the database's clock. */
   validFor: 12_000,
-  /** How long the process itself does, from the start of a heartbeat: less, by more than clocks drift. */
+  /** Validity for the process itself from the start of a heartbeat: shorter, by more than clocks drift. */
   trustedFor: 10_000,
 } as const;
 
-/** How long (ms) the row of a killed process stays, for users to see. */
+/** Time that the row of a killed process is kept for users, ms. */
 const REMEMBERED = 3_600_000;
-/** Until the next attempt after a failed heartbeat, milliseconds. */
+/** Delay after a failed heartbeat, ms. */
 const TRY_AGAIN = 1_000;
 
-/** Keeps this process alive for others. */
+/** Shows others that this process is alive. */
 export interface Heartbeat extends Service {
   readonly processId: string;
   /**
-   * Until when this process may take itself for alive, on `clock.monotonic()`. After that it sends no request and
-   * begins no transaction for an account. −Infinity before the first heartbeat.
+   * Time until which this process owns its accounts, on `clock.monotonic()`. After that it sends no request and begins
+   * no transaction for an account. −Infinity before the first heartbeat.
    */
   ownsUntil(): number;
   /**
@@ -56,18 +56,17 @@ export interface Heartbeat extends Service {
    */
   databaseNow(): number;
   /**
-   * When this process last missed the database, or was itself asleep, on `clock.monotonic()`: others may have missed it,
-   * too, and what ran out then need not be dead. −Infinity: not since its first heartbeat.
+   * Time of this process's last gap, without the database or asleep, on `clock.monotonic()`: others may have had the
+   * same gap, so a process whose heartbeat ran out then may live. −Infinity: none since its first heartbeat.
    */
   interruptedAt(): number;
-  /** Whether other daemons live that take part in the sharing, as of the last heartbeat. */
+  /** Whether other daemons of the fleet live, as of the last heartbeat. */
   hasOthers(): boolean;
 }
 
 /**
- * Registers the process and renews its row every few seconds: one row a process, however many accounts it has. A
- * database that is away ends nothing; `ownsUntil` does. At a stop the row is removed; accounts must be released
- * before.
+ * Registers the process and renews its row every few seconds: one row per process, however many accounts it has. While
+ * the database is away, `ownsUntil` ends the ownership. A stop removes the row; accounts must be released before.
  */
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { db, processId, identity, clock, log } = options;
@@ -85,7 +84,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     databaseClock.observe(now.getTime(), begin, answered);
     if (steppedBy !== 0) options.onClockStep?.(steppedBy);
     startedAt ??= now;
-    // Inserts the row again where it was removed: the process was taken for dead, and its accounts have new owners.
+    // Restores a removed row: the process was considered dead, and its accounts have new owners.
     const stored = await db.state
       .insertInto('process')
       .values({
@@ -149,7 +148,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       }
     } finally {
       trustedUntil = -Infinity;
-      // Where the database is away, the row expires.
+      // If the database is away, the row expires.
       await db.state
         .deleteFrom('process')
         .where('process_id', '=', processId)
@@ -172,14 +171,14 @@ async function removeOld(db: Db): Promise<void> {
     delete from ${db.stateTable('process')} where alive_until < clock_timestamp() - ${`${REMEMBERED} ms`}::interval`;
 }
 
-/** Identifies a process among all that ever had its ID on the machine. */
+/** Identifies a process among all that have had its ID on the machine. */
 export interface ProcessIdentity {
   /** Host name, for users. */
   readonly host: string;
-  /** Boot and PID namespace: within both a process ID is unique at a time. '' where the system has none (macOS). */
+  /** Boot and PID namespace, within which a process ID is unique at a time; '' if the system has none (macOS). */
   readonly machine: string;
   readonly pid: number;
-  /** Start of the process in clock ticks since boot; '' where the system does not say. */
+  /** Start of the process in clock ticks since boot; '' if unknown. */
   readonly startedTicks: string;
 }
 
@@ -196,10 +195,7 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
   }
 }
 
-/**
- * Whether this machine is certain that `other` has ended, so that nobody need wait for its heartbeat to expire. False
- * where nothing is certain.
- */
+/** Whether `other` has certainly ended on this machine, so that its heartbeat need not expire. False if uncertain. */
 export async function isDeadHere(
   self: ProcessIdentity,
   other: Omit<ProcessIdentity, 'host'>,
@@ -210,7 +206,7 @@ export async function isDeadHere(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
   }
-  // The ID is in use: perhaps by a later process, or by one that has ended and that its parent has not reaped.
+  // The ID is in use: by a later process perhaps, or by a zombie.
   const text = await readFile(`/proc/${other.pid}/stat`, 'utf8').catch(() => undefined);
   if (text === undefined) return false;
   const stat = parseStat(text);

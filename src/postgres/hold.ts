@@ -4,7 +4,7 @@ import { type Fence, recoveryKnownTo } from './fenced.ts';
 import type { KnownNodes } from './fingerprint.ts';
 import { logAct, type Operator } from './operator-log.ts';
 
-/** Since when, and why, submissions that were queued before are not sent, and no webhook is taken over. */
+/** A hold: submissions that were queued before are not sent, and no webhook is taken over. */
 export interface Hold {
   readonly since: Date;
   readonly why: string;
@@ -19,7 +19,7 @@ export interface InstallationRow {
   readonly held_why: string | null;
 }
 
-/** Locks the row `installation`, which is made where there is none: before the accounts, as signs of life do. */
+/** Locks the row `installation`, creating it if needed: before the accounts, as signs of life do. */
 export async function lockInstallation(trx: Db): Promise<InstallationRow & { readonly now: Date }> {
   const now = await databaseTime(trx);
   await trx.sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`;
@@ -28,7 +28,7 @@ export async function lockInstallation(trx: Db): Promise<InstallationRow & { rea
   return { now, ...onlyRow(found) };
 }
 
-/** The hold, where there is one. */
+/** The current hold, if any. */
 export async function currentHold(db: Db): Promise<Hold | undefined> {
   const row = await db.state.selectFrom('installation').select(['held_at', 'held_why']).executeTakeFirst();
   return row && onHold(row);
@@ -39,7 +39,7 @@ export async function releaseSubmissions(db: Db, by: Operator): Promise<number> 
   return db.transaction(async (trx) => {
     await commitDurably(trx);
     const now = await databaseTime(trx);
-    // Locks the row, and so waits for whoever is moving submissions to `held`.
+    // Locks the row, and so waits for a transaction that moves submissions to `held`.
     await trx.sql`
       update ${trx.stateTable('installation')} set held_at = null, held_why = null, alive_at = greatest(alive_at, ${now}::timestamptz)
       where singleton`;
@@ -53,8 +53,8 @@ export async function releaseSubmissions(db: Db, by: Operator): Promise<number> 
 }
 
 /**
- * The hold, where there is one. With a reason, makes one and moves what is queued to `held`, since it may have been
- * sent already. What is queued later is sent.
+ * The current hold, if any. With a reason, makes one and moves queued submissions to `held`, since they may have been
+ * sent already. Later submissions are sent.
  */
 export async function holdFor(
   trx: Db,
@@ -100,13 +100,13 @@ async function move(trx: Db, userId: string, from: Waiting, to: Waiting): Promis
   return Number(numUpdatedRows);
 }
 
-/** By how much the floor of change IDs rises above the clock, microseconds: a new server's clock may be behind. */
+/** Lead of the floor of change IDs over the clock, microseconds: a new server's clock may be behind. */
 const FLOOR_MARGIN = 60_000_000n;
 
 /**
- * Records that the database went back, in the transaction that notices it. All accounts lose their owners, whose
- * memory is wrong; change IDs go on above all that may have been used; whoever opens an account next reads it again
- * (recheck.ts); and consumers find a row in `recoveries`.
+ * Records that the database went back, in the transaction that notices it. All accounts lose their owners, whose memory
+ * is wrong; change IDs continue above all that may have been used; accounts are reread when they are opened
+ * (recheck.ts); consumers find a row in `recoveries`.
  */
 export async function markRecovery(
   trx: Db,
@@ -116,7 +116,7 @@ export async function markRecovery(
   await commitDurably(trx);
   const accounts = await trx.state.selectFrom('account').select('_user_id').execute();
   const userIds = accounts.map(({ _user_id }) => _user_id);
-  // First: this waits for an owner's transaction, and none can begin after.
+  // First, since it waits for an owner's transaction, after which none can begin.
   await trx.sql`
     update ${trx.stateTable('account')} set token = token + 1, owner = null, recheck = true
     where _user_id = any(${userIds}::bigint[])`;
@@ -131,19 +131,19 @@ export async function markRecovery(
 }
 
 /**
- * Records that an owner has found commits of its own to be gone. Does nothing where that was recorded since the owner
- * began: all accounts are read again then.
+ * Records that an owner has lost commits of its own. Does nothing if a recovery was recorded since the owner began: all
+ * accounts are reread then.
  */
 export async function recordRecovery(db: Db, fence: Fence, { message }: DatabaseWentBack): Promise<void> {
   await db.transaction(async (trx) => {
     const row = await lockInstallation(trx);
-    // A later one, and not just another one: the one that this owner knows may be lost, too.
+    // A later recovery, not just another one: the one that this owner knows may be lost as well.
     const marks = await trx.sql`
       select from ${trx.table('recoveries')}
       where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')`;
     if (marks.rows.length > 0) return;
     await markRecovery(trx, row, message);
-    // Claims may be among the lost commits: what is queued may have been sent.
+    // Claims may be among the lost commits, so queued submissions may have been sent.
     await holdFor(trx, row, row.now, message);
   });
 }

@@ -111,8 +111,8 @@ export async function missingRights(
 }
 
 /**
- * Makes a table of a page's size (500 rows of 2 kB that can't be compressed), adds a column, and rolls all of that back:
- * in each tablespace that has a part of the mirror.
+ * Makes a table of a page's size (500 rows of 2 kB that can't be compressed), adds a column, and rolls all of that
+ * back: in each tablespace that has a part of the mirror.
  * @throws what Postgres refuses it with
  */
 export async function tryWriting(db: Db): Promise<void> {

@@ -20,11 +20,11 @@ import { type Hold, holdFor, type InstallationRow, lockInstallation, markRecover
 import { isDatabaseDown } from './sql-state.ts';
 
 /**
- * A database that was restored, copied, branched or failed over may have lost commits. It must not send again what it
- * finds queued, nor take a webhook away from the database of which it is a copy (decision 0009). The row
- * `installation` shows whether this is the database that was here before, and whether a daemon has been running on it
- * since. Where it is not, all accounts are read again (hold.ts). Where submissions may have been sent, or a
- * webhook registered, what is queued is held until a user releases it.
+ * A database that was restored, copied, branched or failed over may have lost commits. It must not resend queued
+ * submissions or take a webhook from its original (decision 0009). The row `installation` shows whether this is the
+ * same database as before and whether a daemon has been running on it since. If it is not, all accounts are reread
+ * (hold.ts). If submissions may have been sent or a webhook registered, queued submissions are held until a user
+ * releases them.
  */
 
 export interface InstallationOptions {
@@ -32,37 +32,37 @@ export interface InstallationOptions {
   /** `endpointHost` of DATABASE_URL_DIRECT, or else of the URL of `db`. */
   readonly host: string | undefined;
   /**
-   * For `<schema>.submit`: MIRROR_SUBMIT and MIRROR_SUBMIT_MAX_QUEUED. A process that sends nothing, and writes no
-   * signs of life, leaves it out.
+   * For `<schema>.submit`: MIRROR_SUBMIT and MIRROR_SUBMIT_MAX_QUEUED. Left out by a process that sends nothing and
+   * writes no signs of life.
    */
   readonly submit?: { readonly enabled: boolean; readonly maxQueued: number };
   readonly clock: Clock;
 }
 
-/** What this process knows of its last look. */
+/** This process's last look. */
 interface LastLook {
   readonly aliveAt: Date | undefined;
-  /** It has gone on since, without a gap in which the database might have been set back together with it. */
+  /** The process has run since, without a gap in which the database might have been set back with it. */
   readonly watched: boolean;
 }
 
-/** The result of a look. */
-interface Judged {
+/** Result of a look. */
+interface Look {
   readonly hold: Hold | undefined;
-  /** The stored last sign of life. A later look that finds an earlier one is in a database that went back. */
+  /** The stored last sign of life. If a later look finds an earlier one, the database went back. */
   readonly aliveAt: Date | undefined;
 }
 
 /**
- * Judges whether this is the database that was here before. Every process calls it before it sends or writes. Where
- * only the host is new, it waits up to 13 s for a heartbeat of a process that was here before.
+ * Checks whether this is the same database as before. Every process calls it before it sends or writes. If only the
+ * host is new, it waits up to 13 s for a heartbeat of an earlier process.
  * @param last this process's last look; undefined: this is the first
  */
 export async function openInstallation(
   options: InstallationOptions,
   signal?: AbortSignal,
   last?: LastLook,
-): Promise<Judged> {
+): Promise<Look> {
   const { db, clock } = options;
   const seen = await observe(db, options.host);
   const judged = await judgeInstallation(options, seen, 'ask', last);
@@ -73,13 +73,12 @@ export async function openInstallation(
   return again;
 }
 
-/** Between two looks, milliseconds. */
+/** Interval of looks for a heartbeat, ms. */
 const RETRY_EVERY = 1_000;
 
 /**
- * Whether a process that was here before still writes its heartbeats: then this is no copy, whatever its host. A copy
- * has the rows of those processes, too, but they do not change. Answers at once where none of those rows is fresh,
- * else within the validity of a heartbeat.
+ * Whether an earlier process still writes heartbeats: then this is no copy, whatever its host. In a copy, the rows of
+ * those processes do not change. Answers at once if none of the rows is fresh, else within the validity of a heartbeat.
  */
 async function isServedByOthers(db: Db, clock: Clock, signal?: AbortSignal): Promise<boolean> {
   const first = await elders(db);
@@ -100,10 +99,7 @@ interface Elder {
   readonly fresh: boolean;
 }
 
-/**
- * By ID, the processes that began before the installation's last sign of life. Later ones prove nothing: they may
- * have begun in a copy.
- */
+/** Processes by ID that began before the installation's last sign of life. Later ones may have begun in a copy. */
 async function elders(db: Db): Promise<ReadonlyMap<string, Elder>> {
   const { rows } = await db.sql<Elder>`
     select p.process_id as id, p.alive_until as until, p.alive_until > clock_timestamp() as fresh
@@ -112,7 +108,7 @@ async function elders(db: Db): Promise<ReadonlyMap<string, Elder>> {
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The database as it is now, and the servers that have accounts: on Citus several. */
+/** The present database, and the servers that have accounts (several on Citus). */
 async function observe(db: Db, host: string | undefined) {
   const fingerprint = await observeFingerprint(db, host);
   const node = await nodeExpression(db);
@@ -138,7 +134,7 @@ async function judgeInstallation(
   seen: Awaited<ReturnType<typeof observe>>,
   host: 'ask' | 'same' | 'copy',
   last: LastLook | undefined,
-): Promise<Judged | 'new host'> {
+): Promise<Look | 'new host'> {
   return db.transaction(async (trx) => {
     const row = await lockInstallation(trx);
     const { now } = row;
@@ -165,20 +161,19 @@ async function judgeInstallation(
         : newHost && host === 'copy'
           ? `the database is reached at another host than before (${seen.fingerprint.hosts.join(', ')}): it may be a copy`
           : undefined;
-    // A process that was here before knows by its own commits whether any are gone. (Claims never are: they are on
-    // disk.)
+    // An earlier process knows by its own commits whether any are lost. (Claims never are: they are on disk.)
     const crashed = last?.aliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
     const reason = wentBack ?? (crashed === true ? CRASHED : undefined);
     if (reason !== undefined) await markRecovery(trx, row, reason);
     const copied = atRisk ? (wentBack ?? (before === undefined ? UNSEEN : undefined)) : undefined;
-    // Where this process has watched all the time, the clock stepped.
+    // If this process has watched all the time, the clock stepped.
     const isGap = submit !== undefined && last?.watched !== true;
     const why = copied ?? (isGap ? gapSince(row, now, stake) : undefined);
     const same = difference?.another.length === 0;
     const fingerprint = mergeFingerprints(same ? before : undefined, seen.fingerprint);
     const nodes = seen.nodes.reduce(withNode, same ? row.nodes : {});
     await storeFingerprint(trx, fingerprint, nodes);
-    // Always later, whatever the clock does: an earlier one means that the database was set back.
+    // Always later, whatever the clock does: an earlier one shows that the database was set back.
     const aliveAt =
       submit === undefined ? row.alive_at : new Date(Math.max(now.getTime(), Number(row.alive_at) + 1));
     if (submit !== undefined) {
@@ -199,12 +194,12 @@ const CRASHED =
 const UNSEEN =
   'they were there before any daemon had seen this database: they may have been sent from another one';
 
-/** Whether a sign of life that this process wrote is gone. */
+/** Whether a sign of life of this process is lost. */
 function isSetBack(row: Pick<InstallationRow, 'alive_at'>, lastAliveAt: Date | undefined): boolean {
   return lastAliveAt !== undefined && (row.alive_at === null || row.alive_at < lastAliveAt);
 }
 
-/** Whether `openInstallation` would find another database than at this process's last look. Cheap. */
+/** Whether the database differs from this process's last look. Cheap. */
 async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise<boolean> {
   const node = await nodeExpression(db);
   const { rows } = await db.sql<{
@@ -219,15 +214,15 @@ async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise<boolea
     from ${db.stateTable('installation')}`;
   const [row] = rows;
   if (row === undefined || !row.same || hasNewTimeline(row.nodes, row.node)) return true;
-  // By the clock nothing may be sent before the next sign of life: it stepped.
+  // The clock stepped: by it nothing may be sent before the next sign of life.
   return row.silent || isSetBack(row, lastAliveAt);
 }
 
 interface Stake {
-  /** There are submissions that are not done. */
+  /** There are unfinished submissions. */
   readonly open: boolean;
   readonly queued: boolean;
-  /** A webhook was registered by this mirror. */
+  /** This mirror has registered a webhook. */
   readonly registered: boolean;
 }
 
@@ -240,7 +235,7 @@ async function atStake(trx: Db): Promise<Stake> {
   return onlyRow(found);
 }
 
-/** Only what is queued is at stake here: what is being sent is never sent again. */
+/** Concerns only queued submissions: one that is being sent is never sent again. */
 function gapSince(row: InstallationRow, now: Date, stake: Stake): string | undefined {
   if (!stake.queued || row.alive_at === null) return undefined;
   const gap = now.getTime() - row.alive_at.getTime();
@@ -248,13 +243,12 @@ function gapSince(row: InstallationRow, now: Date, stake: Stake): string | undef
   return `by the database’s clock no daemon was running for ${Math.floor(gap / 60_000)} minutes while submissions were queued: the database may have been set back`;
 }
 
-/** Why what was queued in the original is not sent. */
+/** Why the original's queued submissions are not sent. */
 const COPIED = 'this mirror is a copy: what was queued may have been sent by the one from which it was taken';
 
 /**
- * Makes rows that were copied another database than the one from which they are, in the transaction that copied them:
- * what opens it finds it on hold, all accounts are read again, and change IDs go on above all that the original may have
- * given since (decision 0009).
+ * Makes a copy a database of its own, in the transaction that copied the rows: it is on hold when it is opened, all
+ * accounts are reread, and change IDs continue above all that the original may have given since (decision 0009).
  * @param host `endpointHost` of the database's URL
  */
 export async function markCopied(trx: Db, host: string | undefined): Promise<void> {
@@ -262,16 +256,16 @@ export async function markCopied(trx: Db, host: string | undefined): Promise<voi
   await markRecovery(trx, row, COPIED);
   const fingerprint = await observeFingerprint(trx, host);
   await storeFingerprint(trx, fingerprint, withNode({}, nodeOf(fingerprint)));
-  // A hold of its own, whether its original has one or not.
+  // A hold of its own, whether or not the original has one.
   await holdFor(trx, { held_at: null, held_why: null }, row.now, COPIED);
 }
 
-/** Between two looks, milliseconds: after this at most it is noticed that the database went back. */
+/** Interval of looks, ms: the time within which it is noticed that the database went back. */
 const LOOK_EVERY = 4_000;
-/** Between two signs of life, milliseconds: in a gap of ten minutes submissions may have been sent elsewhere. */
+/** Interval of signs of life, ms: in a gap of ten minutes submissions may have been sent elsewhere. */
 const BEAT_EVERY = 60_000;
 
-/** Watches that the database stays the same one, and writes signs of life. Started before anything is sent. */
+/** Watches that the database stays the same and writes signs of life. Started before anything is sent. */
 interface Installation extends Service {
   /** As of the last look. */
   hold(): Hold | undefined;
@@ -287,7 +281,7 @@ export function createInstallation(
   let aliveAt: Date | undefined;
   let lookedAt = { monotonic: Number.NEGATIVE_INFINITY, wall: 0 };
 
-  /** Its monotonic clock and the wall clock agree: it was neither asleep nor set back with its machine. */
+  /** Monotonic and wall clock agree: the process was neither asleep nor set back with its machine. */
   const hasWatched = ({ monotonic, wall }: typeof lookedAt): boolean => {
     const passed = monotonic - lookedAt.monotonic;
     return passed < LONGEST_GAP && Math.abs(wall - lookedAt.wall - passed) < BEAT_EVERY;
@@ -324,7 +318,7 @@ export function createInstallation(
       } catch (error) {
         signal.throwIfAborted();
         // Without signs of life nothing is sent after ten minutes (`maySend`).
-        // Where the database is away, the heartbeat warns.
+        // If the database is away, the heartbeat warns.
         if (!failing && !isDatabaseDown(error)) log.warn(`installation: ${messageOf(error)}`);
         failing = true;
       }
@@ -333,14 +327,14 @@ export function createInstallation(
   return { ...running, hold: () => hold };
 }
 
-/** After so long (ms) without a daemon, the original of this database may have sent what is queued. */
+/** Time without a daemon after which this database's original may have sent queued submissions, ms. */
 const LONGEST_GAP = 600_000;
 
 /**
- * Whether the fenced transaction `trx` may claim a submission: the database is the one of the last look (the fence
- * checks server and timeline), there are recent signs of life, and this process's own is there. Where it is not, the
- * next look at the installation records that.
- * @throws RangeError where nobody has opened the installation, as every sender must
+ * Whether the fenced transaction `trx` may claim a submission: the database is the same as at the last look (the fence
+ * checks server and timeline), there are recent signs of life, and this process's own is there. If it is lost, the next
+ * look records that.
+ * @throws RangeError if the installation was not opened, as every sender must
  */
 export async function maySend(trx: Db, now: Date): Promise<boolean> {
   const { rows } = await trx.sql<{ same: boolean; alive_at: Date | null }>`

@@ -7,24 +7,24 @@ import { type Fence, fenced } from './fenced.ts';
 import { HEARTBEAT, isDeadHere, type ProcessIdentity } from './heartbeat.ts';
 import { wake } from './notifications.ts';
 
-/** The result of an attempt to own an account. */
+/** Result of an attempt to take an account. */
 export type TakeResult =
   | { readonly state: 'taken'; readonly fence: Fence }
   /** A living process owns it. */
   | { readonly state: 'owned'; readonly by: Holder };
 
-/** A process that owns accounts, for users. */
+/** A process that owns accounts, as shown to users. */
 export interface Holder {
   readonly processId: string;
   /** `start`, `sync`, … */
   readonly command: string;
   readonly pid: number;
-  /** It runs on this machine, so its process ID means something here. */
+  /** Runs on this machine, so that its process ID is meaningful here. */
   readonly here: boolean;
   readonly aliveUntil: Date;
 }
 
-/** Makes the account's row, without an owner, where there is none. */
+/** Creates the account's row, without an owner, if there is none. */
 export async function ensureAccount(db: Db, userId: string, now: Date): Promise<void> {
   await db.state
     .insertInto('account')
@@ -33,14 +33,14 @@ export async function ensureAccount(db: Db, userId: string, now: Date): Promise<
     .execute();
 }
 
-/** How often to look again: another process may take or release the account between our look and our attempt. */
+/** Attempts to take an account: another process may take or release it between the read and the update. */
 const ATTEMPTS = 5;
 
 /**
  * Takes the account for `processId` unless a living process owns it (docs/design/ownership.md, "Takeover"): reads the
  * row, then raises its fencing token by compare-and-set. The update waits for a transaction of the old owner that has
- * locked the row: seconds at most, by the transaction's bounds (database.ts). The new owner sees what that commits.
- * @param self this process: it knows at once that an owner on the same machine is dead
+ * locked the row, for seconds at most (database.ts). The new owner sees what that transaction commits.
+ * @param self this process, which knows at once that an owner on the same machine is dead
  * @throws AccountRetired; RangeError without the account's row; DatabaseUnavailable
  */
 export async function takeAccount(
@@ -75,7 +75,7 @@ export async function takeAccount(
   throw new DatabaseUnavailable(`account ${userId} changes hands too often to be taken`);
 }
 
-/** Gives the account up, so that the next owner need not wait; changes nothing where another owns it by now. */
+/** Releases the account, so that the next owner need not wait. Does nothing if another process owns it by now. */
 export async function releaseAccount(db: Db, fence: Fence): Promise<void> {
   await db.state
     .updateTable('account')
@@ -101,7 +101,7 @@ export async function livingOwner(
   return owner === null ? undefined : livingHolder(db, owner, self);
 }
 
-/** The process `processId` if it lives, by its heartbeat and by what this machine knows of it. */
+/** The process `processId` if it lives, by its heartbeat and by this machine's process table. */
 export async function livingHolder(
   db: Db,
   processId: string,
@@ -110,22 +110,22 @@ export async function livingHolder(
   return (await livingProcesses(db, self)).find((each) => each.processId === processId);
 }
 
-/** A heartbeat may be so late (ms) on a busy machine, and its process counts as prompt. */
+/** Lateness of a heartbeat up to which its process counts as prompt, ms: machines may be busy. */
 const LATE_MS = 2_000;
 
-/** A process that lives. */
+/** A living process. */
 export interface LivingProcess extends Holder {
   /** Of the program. */
   readonly version: string;
-  /** User IDs; undefined: it takes no part in the sharing. */
+  /** User IDs of its accounts; undefined: it is not part of the fleet. */
   readonly serves: ReadonlySet<string> | undefined;
-  /** Milliseconds until its heartbeat runs out if no other follows. */
+  /** Time until its heartbeat expires, ms. */
   readonly leftMs: number;
-  /** The last heartbeat that was due has come. */
+  /** Its last heartbeat was on time. */
   readonly prompt: boolean;
 }
 
-/** Processes that live, by their heartbeats and by what this machine knows of them; the oldest first. */
+/** Living processes, by their heartbeats and by this machine's process table; the oldest first. */
 async function livingProcesses(db: Db, self: ProcessIdentity): Promise<LivingProcess[]> {
   type Row = Omit<Holder, 'here'> &
     Pick<ProcessIdentity, 'machine' | 'startedTicks'> & {
@@ -151,7 +151,7 @@ async function livingProcesses(db: Db, self: ProcessIdentity): Promise<LivingPro
     }));
 }
 
-/** The daemon's command: its processes carry out what other commands leave for them. */
+/** The daemon's command. Daemons carry out what other commands leave for them. */
 export const DAEMON = 'start';
 
 /** Whether a daemon runs on this mirror, whichever accounts it owns. */
@@ -159,10 +159,10 @@ export async function daemonLives(db: Db, identity: ProcessIdentity): Promise<bo
   return (await livingProcesses(db, identity)).some(({ command }) => command === DAEMON);
 }
 
-/** What a daemon tells others of itself, and sees of them. */
+/** The fleet as one daemon shows itself to it and sees it. */
 export type FleetStore = ReturnType<typeof createFleetStore>;
 
-/** Processes and accounts, as one look finds them. */
+/** Processes and accounts of one look. */
 export type SeenFleet = Awaited<ReturnType<FleetStore['look']>>;
 
 export function createFleetStore(db: Db, processId: string, self: ProcessIdentity) {
@@ -170,9 +170,9 @@ export function createFleetStore(db: Db, processId: string, self: ProcessIdentit
     await db.state.updateTable('process').set({ serves }).where('process_id', '=', processId).execute();
   };
   return {
-    /** Takes part in the sharing with these accounts. */
+    /** Joins the fleet with these accounts. */
     offer: (serves: Iterable<string>) => setServes([...serves]),
-    /** Takes part no longer: what this process gives up now, others take. */
+    /** Leaves the fleet: others take the accounts that this process releases. */
     withdraw: () => setServes(null),
     /** Two statements, however many accounts there are. */
     look: async () => {
@@ -181,23 +181,23 @@ export function createFleetStore(db: Db, processId: string, self: ProcessIdentit
         select _user_id as "userId", owner, state = 'retired' as retired from ${db.stateTable('account')}`;
       return { living, accounts: new Map(rows.map((row) => [row.userId, row])) };
     },
-    /** Has other daemons look at once. */
+    /** Wakes other daemons for a look. */
     wakeOthers: () => wake(db),
   };
 }
 
 /**
- * The accounts on which a process works. After the database went back, an account's row may name a process that has
- * given the account up. It lives, so nobody takes the account from it; and it does not work on the account. Or the row
- * names it no more, and the process, which has nothing to write at the moment, would not notice.
+ * The accounts that a process works on. After the database went back, an account's row may name a living process that
+ * has released the account, so no process would take it. Or the row may no longer name the process, which would not
+ * notice as long as it has nothing to write.
  */
 export class OwnedAccounts {
   readonly #fences = new Map<string, Fence>();
   readonly #ends = new Map<Fence, () => void>();
-  /** By account, the tokens under which a row named the process at the last look while it did not work. */
+  /** Tokens by account of the rows that named the process at the last look although it did not work on them. */
   #strays = new Map<string, string>();
 
-  /** @param end ends the work on it, so that it is opened again; left out: the work's next write tells it */
+  /** @param end ends the work, so that the account is reopened; left out: its next write fails */
   add(fence: Fence, end = (): void => {}): void {
     this.#fences.set(fence.userId, fence);
     this.#ends.set(fence, end);
@@ -208,7 +208,7 @@ export class OwnedAccounts {
     if (this.#fences.get(fence.userId) === fence) this.#fences.delete(fence.userId);
   }
 
-  /** Has the work on all accounts begin again: the clock stepped, which each one's own transaction is to notice. */
+  /** Restarts the work on all accounts after a step of the clock, which each one's own transaction handles. */
   async reopen(db: Db): Promise<void> {
     for (const [fence, end] of this.#ends) {
       await fenced(db, fence, () => Promise.resolve()).catch((error: unknown) => {
@@ -219,9 +219,9 @@ export class OwnedAccounts {
   }
 
   /**
-   * Gives up accounts whose row names the process while it does not work on them: in two looks in a row, since an
-   * account that it has just taken may not be known here yet. And ends the work on those whose row names it no more.
-   * @returns the accounts that were given up
+   * Releases accounts whose row names the process although it does not work on them, in two consecutive looks: an
+   * account that has just been taken may not be known here yet. Ends the work on accounts whose row no longer names it.
+   * @returns the released accounts
    */
   async releaseStrays(db: Db, processId: string): Promise<string[]> {
     const worked = [...this.#ends];
@@ -239,7 +239,7 @@ export class OwnedAccounts {
       before.get(userId) === token ? [{ userId, token }] : [],
     );
     if (still.length === 0) return [];
-    // One statement for all of them: the next heartbeat waits for it.
+    // One statement for all, since the next heartbeat waits for it.
     const released = await db.sql<{ userId: string }>`
       update ${db.stateTable('account')} set owner = null
       where _user_id = any(${still.map(({ userId }) => userId)}::bigint[]) and owner = ${processId}
@@ -249,7 +249,7 @@ export class OwnedAccounts {
   }
 }
 
-/** An account under a token, as one text: an array has them in a condition that is the same on each node. */
+/** Account and token as one text, for an array in a condition that is the same on each node. */
 function named({ userId, token }: Pick<Fence, 'userId' | 'token'>): string {
   return `${userId} ${token}`;
 }

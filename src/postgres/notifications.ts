@@ -17,22 +17,22 @@ export interface TableChange {
 }
 
 interface Notifications extends Service {
-  /** To be called after the commit. Never throws, never waits. */
+  /** Called after the commit. Never throws or waits. */
   changed(change: TableChange): void;
 }
 
-/** Notifies listeners of one change, for a command that makes no other. To be called after the commit; never throws. */
+/** Notifies listeners of one change, for a command. Called after the commit; never throws. */
 export async function notifyOnce(db: Db, change: TableChange): Promise<void> {
   await db.sql`select pg_notify(${`${db.schema}_changes`}, ${payload(db.schema, change)})`.catch(() => {});
 }
 
-/** One notification at most for a table and account in this time, milliseconds. */
+/** Least time between two notifications for a table and account, ms. */
 const COALESCE = 250;
 
 /**
- * Notifies listeners of the mirror that rows have changed: `{"schema","table","user_id","change_id"}`, coalesced. A
- * notification may be lost; its failure changes nothing. It stays outside the page's transaction, where it would take
- * a lock of the whole cluster at commit.
+ * Notifies listeners of the mirror of changed rows: `{"schema","table","user_id","change_id"}`, coalesced. A
+ * notification may be lost, and a failure is ignored. It is outside the page's transaction, where it would take a
+ * cluster-wide lock at commit.
  */
 export function createNotifications(db: Db, clock: Clock): Notifications {
   const bell = new Doorbell();
@@ -67,37 +67,37 @@ export function createNotifications(db: Db, clock: Clock): Notifications {
   };
 }
 
-/** The digits become JSON numbers as they are: none is lost. */
+/** Writes digits as JSON numbers, without losing any. */
 function payload(schema: string, { table, userId, changeId }: TableChange): string {
   return `{"schema":${JSON.stringify(schema)},"table":${JSON.stringify(table)},"user_id":${userId},"change_id":${changeId}}`;
 }
 
 interface WakeupOptions {
-  /** Unpooled where there is such a way. */
+  /** Without a pooler, if possible. */
   readonly connection: ConnectionOptions;
   readonly schema: string;
   readonly clock: Clock;
   readonly log: { info(message: string): void; warn(message: string): void };
   /**
-   * Called when something may have happened, and sometimes when nothing did.
-   * @param isRung false: nobody said anything, and nobody could have: it is called each second
+   * Called if something may have happened; may be called without a reason.
+   * @param isRung false: LISTEN does not work, so it is called each second
    */
   readonly onWake: (isRung: boolean) => void;
 }
 
-/** How long a notification to oneself may take before LISTEN counts as dead, milliseconds. */
+/** Longest time of a notification to oneself before LISTEN counts as dead, ms. */
 const SELF_TEST = 2_000;
-/** Between two looks where LISTEN does not work, milliseconds. */
+/** Interval of looks while LISTEN does not work, ms. */
 const POLL = 1_000;
 
-/** Wakes the daemons of this mirror. A failure is ignored: they also look now and then by themselves. */
+/** Wakes the daemons of this mirror. A failure is ignored: they also look periodically. */
 export async function wake(db: Db): Promise<void> {
   await db.sql`select pg_notify(${channelOf(db.schema)}, '')`.catch(() => {});
 }
 
 /**
- * Makes a function that runs `task`, one run at a time: calls during a run share the next one. It resolves when a run
- * has ended that began after the call.
+ * A function that runs `task` once at a time; calls during a run share the next one. It resolves after a run that began
+ * after the call.
  */
 export function coalesced(task: () => Promise<void>): () => Promise<void> {
   let underWay: Promise<void> = Promise.resolve();
@@ -115,9 +115,9 @@ export function coalesced(task: () => Promise<void>): () => Promise<void> {
 }
 
 /**
- * Calls `onWake` when another program calls `wake`. Behind a transaction pooler LISTEN succeeds and delivers nothing,
- * so this first sends itself a notification. Where that does not come, and while the connection is gone, it calls
- * `onWake` each second.
+ * Calls `onWake` if another program calls `wake`. Behind a transaction pooler LISTEN succeeds but delivers nothing, so
+ * it sends itself a notification first. If that does not arrive, and while the connection is gone, it calls `onWake`
+ * each second.
  */
 export function createWakeups(options: WakeupOptions): Service {
   const { clock, log, onWake } = options;
@@ -158,12 +158,12 @@ function channelOf(schema: string): string {
 }
 
 /**
- * Listens on a connection of its own until that is gone, after it has notified itself, which wakes the daemons of this
- * mirror once more than needed. Another connection sends that: while a statement of the listener runs, a pooler does
- * pass notifications on.
- * @param onHeard called at once, for what was missed, and at each notification; left out: only finds out whether LISTEN
- *   delivers anything
- * @returns whether it does; false behind a transaction pooler
+ * Listens on a connection of its own until that is gone. First it notifies itself, which wakes this mirror's daemons
+ * once more than needed. Another connection sends that notification: during a statement of the listener, a pooler does
+ * deliver notifications.
+ * @param onHeard called at once, for what was missed, and at each notification; left out: only tests whether LISTEN
+ *   delivers
+ * @returns whether LISTEN delivers; false behind a transaction pooler
  * @throws DatabaseUnavailable, Unusable; the signal's reason
  */
 export async function listen(

@@ -15,23 +15,23 @@ export interface ConnectionOptions {
   readonly variables?: PgVariables;
   /** `application_name` where URL and variables have none: `research-mirror start`. */
   readonly program: string;
-  /** Logs in as this user instead of the URL's, without a password: the server asks for none, or `.pgpass` has it. */
+  /** User instead of the URL's, without a password: the server asks for none, or `.pgpass` has it. */
   readonly as?: string;
 }
 
-/** Milliseconds to wait for a connection. */
+/** Longest time to connect, ms. */
 const CONNECT_TIMEOUT = 10_000;
 /**
- * Milliseconds until an idle connection is closed: more than a minute, since that is how often accounts are polled. To
- * make a connection anew costs the server a process, and the process its catalogue.
+ * Time until an idle connection is closed, ms: more than a minute, the usual interval of polls, since a new connection
+ * costs the server a process with its catalogue.
  */
 const IDLE_TIMEOUT = 90_000;
-/** Milliseconds until another connection is tried, where one could not be made and others work. */
+/** Delay before another connection is tried if one failed and others work, ms. */
 const TRY_AGAIN = 500;
 
 /**
- * The settings of a connection, after an attempt that also finds out whether the server wants TLS where sslmode leaves
- * that open. They have no startup options, which a transaction pooler refuses.
+ * Settings of a connection, after an attempt that also finds out whether the server wants TLS if sslmode leaves that
+ * open. Without startup options, which a transaction pooler refuses.
  * @throws DatabaseUnavailable, Unusable
  */
 export async function resolveConnection(options: ConnectionOptions): Promise<pg.ClientConfig> {
@@ -44,20 +44,20 @@ export async function resolveConnection(options: ConnectionOptions): Promise<pg.
     database: given.database ?? given.user ?? user,
     application_name: given.application_name ?? options.program,
     connectionTimeoutMillis: given.connectionTimeoutMillis ?? CONNECT_TIMEOUT,
-    // Notices within some 20 s that the peer has vanished, even on a connection that only listens.
+    // Notices within about 20 s that the peer is gone, even on a connection that only listens.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     sslnegotiation: isDirect(tls) ? 'direct' : 'postgres',
   };
   const tryOut = async (ssl: Tls): Promise<pg.ClientConfig> => {
-    // A pooler that pools by statement refuses it and hangs up: with more sent behind it, its words may be lost.
+    // A statement pooler refuses it and hangs up; its message might be lost if more were sent.
     await onConnection({ ...base, ssl }, (client) => client.query('begin'));
     return { ...base, ssl };
   };
   const [first, otherwise] = tlsWays(tls);
   try {
     return await tryOut(first).catch((error: unknown) => {
-      // The server has no TLS, or does not let us in by this way of connecting (pg_hba.conf).
+      // The server has no TLS or rejects this kind of connection (pg_hba.conf).
       const isAboutTls = driverProblem(error) === 'no-tls' || sqlState(error) === '28000';
       if (otherwise === undefined || !isAboutTls) throw error;
       return tryOut(otherwise);
@@ -67,7 +67,7 @@ export async function resolveConnection(options: ConnectionOptions): Promise<pg.
   }
 }
 
-/** Does `work` on a connection of its own. When that breaks, the statement under way fails, or the next one. */
+/** Runs `work` on a connection of its own. If it breaks, the current or next statement fails. */
 export async function onConnection<T>(
   config: pg.ClientConfig,
   work: (client: pg.Client) => Promise<T>,
@@ -83,13 +83,13 @@ export async function onConnection<T>(
 }
 
 /**
- * Connections for Kysely: errors are classified, and no connection is kept in an unknown state. Who finds every one in
- * use waits in line, however long: that the program is busy is no failure of the database. (The time-out of pg's own
- * pool holds for its line, too: a thousand accounts at work failed in turns, and tried again for ever.) Urgent ones do
- * not wait in that line, and of more than two connections one is kept free for them. Where no connection can be made
- * and none works, all who wait get the error. While others work, as where the server has no more of them to give, who
- * got none waits for one of those, as long as a connection may take to be made.
- * @param instead where this pool has no connection and the server refuses one: the `urgent` of another pool
+ * Connections for Kysely: errors are classified, and no connection is kept in an unknown state. If all are in use,
+ * callers queue without a time-out, since a busy program is no failure of the database. (The time-out of pg's own pool
+ * applies to its queue as well: a thousand accounts failed in turns and retried for ever.) Urgent callers bypass the
+ * queue, and one of more than two connections is kept free for them. If no connection can be made and none works, all
+ * waiting callers get the error. While others work, a caller without one waits for one of those, as long as connecting
+ * may take.
+ * @param instead used if this pool has no connection and the server refuses one: the `urgent` of another pool
  */
 export function createPool(
   config: pg.PoolConfig & { readonly max: number },
@@ -99,13 +99,13 @@ export function createPool(
   const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_TIMEOUT, pipeline: true });
   const connections = new Map<pg.PoolClient, Connection>();
   const line = new Places(max > 2 ? max - 1 : max);
-  // The pool replaces an idle connection that breaks; the next query meets the cause.
+  // The pool replaces a broken idle connection; the next query meets the cause.
   pool.on('error', () => {});
-  // At once: a server may report an error (57P01) before the pool hands out the connection, and an error without a
-  // listener ends the process.
+  // Registered at once: a server may report an error (57P01) before the pool hands out the connection, and an error
+  // without a listener ends the process.
   pool.on('connect', (client) => connections.set(client, new Connection(client, pool, connections)));
   pool.on('remove', (client) => connections.delete(client));
-  /** @param leave called when the connection is given back, or when there is none */
+  /** @param leave called when the connection is returned, or if there is none */
   const urgent = async (leave = (): void => {}): Promise<Connection> => {
     let failure: unknown;
     let until = Infinity;
@@ -129,7 +129,7 @@ export function createPool(
           failure = error;
           until = systemClock.monotonic() + connectionTimeoutMillis;
         }
-        // Else each in line would try in vain.
+        // Otherwise each queued caller would try in vain.
         pool.options.max = working;
         void systemClock.sleep(TRY_AGAIN).then(() => (pool.options.max = max));
       }
@@ -144,14 +144,14 @@ export function createPool(
 }
 
 /**
- * Ends the session of an answer that was given up: the server may not, for hours, where its clock was set back and its
- * time-outs with it, and would keep the locks. Through a pooler the port is another's, and nothing is ended.
+ * Ends the session of an abandoned answer: a server whose clock was set back may keep it and its locks for hours.
+ * Through a pooler the port is another's, and nothing is ended.
  */
 const END_SESSION = `select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
   where pid = $1 and client_port = $2 and usename = current_user`;
 
 const BEGIN = 'begin isolation level';
-/** What PostgreSQL refuses in a transaction, and what is to last for the session. */
+/** Statements that PostgreSQL refuses in a transaction or that concern the session. */
 const OUTSIDE =
   /^(?:set|vacuum|alter system|create database|drop database|create index concurrently|drop index concurrently) /;
 
@@ -160,17 +160,17 @@ export class Connection implements DatabaseConnection {
   readonly #client: pg.PoolClient;
   readonly #pool: pg.Pool;
   readonly #ofPool: ReadonlyMap<unknown, Connection>;
-  /** Process and port of the server's session, as pg_stat_activity has them: a Unix socket has no port. */
+  /** Process and port of the server's session as in pg_stat_activity; a Unix socket has no port. */
   readonly #session: readonly unknown[];
-  /** It can't be used any more, as far as known. */
+  /** Known to be unusable. */
   isBroken = false;
-  /** It began when sessions were read-only. */
+  /** Connected while sessions were read-only. */
   isStale = false;
   #isUnanswered = false;
   #transaction: 'none' | 'open' | 'ended' = 'none';
-  /** A transaction's beginning that was sent, while the next statement is not. */
+  /** The start of a transaction that was sent before its first statement. */
   #begun: Promise<unknown> | undefined;
-  /** Gives up the place of who has the connection now. */
+  /** Frees the place of the connection's user. */
   leave = (): void => {};
 
   constructor(client: pg.PoolClient, pool: pg.Pool, ofPool: ReadonlyMap<unknown, Connection>) {
@@ -179,7 +179,7 @@ export class Connection implements DatabaseConnection {
     this.#ofPool = ofPool;
     const { processID } = client as unknown as { readonly processID: number };
     this.#session = [processID, (client.connection.stream as Partial<Socket>).localPort ?? -1];
-    // It broke while in use: the current statement, or the next one, is rejected with the error.
+    // It broke while in use: the current or next statement is rejected with the error.
     client.on('error', () => (this.isBroken = true));
   }
 
@@ -191,8 +191,8 @@ export class Connection implements DatabaseConnection {
   }
 
   /**
-   * The beginning of a transaction costs no round trip of its own: the next statement is sent with it, and answers for
-   * both. (If it fails there is no transaction, but then there is no connection either.)
+   * The start of a transaction costs no round trip: the next statement is sent with it and answers for both. (If it
+   * fails there is no transaction, but then there is no connection either.)
    */
   begin(level: string, settings: string): void {
     this.#transaction = 'open';
@@ -207,11 +207,11 @@ export class Connection implements DatabaseConnection {
 
   async rollback(): Promise<void> {
     this.#transaction = 'ended';
-    // Else it has ended already, and the driver's error would hide the first one.
+    // Otherwise it has ended already, and the driver's error would hide the first one.
     if (!this.isBroken) await this.#send('rollback');
   }
 
-  /** A statement that has no transaction gets one, in which the pinned settings hold: three messages, one round trip. */
+  /** A statement without a transaction gets one for the pinned settings: three messages, one round trip. */
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
     if (this.#transaction === 'ended') throw new RangeError('the transaction has ended');
     const isAlone = this.#transaction === 'none' && !OUTSIDE.test(sql);
@@ -232,7 +232,7 @@ export class Connection implements DatabaseConnection {
   async #send(text: string, parameters: readonly unknown[] = []): Promise<pg.QueryResult> {
     try {
       const result = (await this.#client.query(text, [...parameters])) as pg.QueryResult | pg.QueryResult[];
-      // Of several statements in one text, as at the beginning of a transaction, the last one's result.
+      // The last result of several statements in one text, as at the start of a transaction.
       return Array.isArray(result) ? (result.at(-1) as pg.QueryResult) : result;
     } catch (error) {
       this.isBroken ||= breaksConnection(error) || text === 'rollback';
@@ -244,8 +244,8 @@ export class Connection implements DatabaseConnection {
 }
 
 /**
- * Sets, until the transaction ends, what changes how SQL is read or printed to the values that this program's SQL is
- * written for. A login, a database or a server may have others (docs/design/sql.md, "Settings of the login").
+ * Pins the settings that change how SQL is read or printed, until the transaction ends. A login, a database or a server
+ * may have other values (docs/design/sql.md, "Settings of the login").
  */
 export const PIN_SETTINGS = [
   'standard_conforming_strings = on',
@@ -264,8 +264,8 @@ export const PIN_SETTINGS = [
   .join('; ');
 
 /**
- * What is not set for every transaction: not every PostgreSQL knows it, or triggers that a DBA made count on it.
- * @throws Unusable for a login, a database or a server that has it so that the program can't work
+ * Checks settings that are not pinned, because not every PostgreSQL knows them or a DBA's triggers depend on them.
+ * @throws Unusable if the program can't work with the setting of the login, the database or the server
  */
 export async function throwIfMisread(db: Db): Promise<void> {
   const { rows } = await db.sql<{ name: string; value: string; why: string; remedy: string }>`

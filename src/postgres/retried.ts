@@ -5,8 +5,8 @@ import { sqlState } from './sql-state.ts';
 
 /**
  * `lockMs`: how long an attempt waits for a lock before it gives way, since everybody who comes later to a table for
- * which it waits has to wait behind it. `backOff`: milliseconds after the first attempt, as often as there were attempts
- * after each further one.
+ * which it waits has to wait behind it. `backOff`: milliseconds after the first attempt, as often as there were
+ * attempts after each further one.
  */
 export const PATIENCE = { attempts: 10, lockMs: 3_000, backOff: 100 };
 

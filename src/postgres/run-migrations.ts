@@ -25,7 +25,9 @@ export const MIGRATION_BOUNDS = { statement: 0, idle: 60_000 };
 /** What two programs come to that make the same thing at once; XX000: "tuple concurrently updated". */
 const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
 
-/** How long a migration that drops waits for locks, behind which heartbeats and pages wait: the daemon tries it again. */
+/**
+ * How long a migration that drops waits for locks, behind which heartbeats and pages wait: the daemon tries it again.
+ */
 const ONCE = { ...PATIENCE, attempts: 1, lockMs: 1_000 };
 
 /**
@@ -128,7 +130,10 @@ export async function neededMigrations(options: Omit<MigrateOptions, 'clock'>): 
   return (await pendingMigrations(options)).flatMap(({ name, drops }) => (drops ? [] : [name]));
 }
 
-/** Names of the database's migrations that are not in `folder`: a newer program applied them, beside which this one may run. */
+/**
+ * Names of the database's migrations that are not in `folder`: a newer program applied them, beside which this one may
+ * run.
+ */
 export async function unknownMigrations(db: Db, folder: string): Promise<string[]> {
   const known = new Set((await readMigrations(folder)).map(({ name }) => name));
   return (await appliedMigrations(db)).map(({ name }) => name).filter((name) => !known.has(name));
@@ -177,7 +182,8 @@ async function applyMigration(trx: Db, next: Migration, folder: string): Promise
   const own = next.text.replaceAll(/create schema if not exists "\{schema\}(_sync)?";/g, '');
   const text = own.replaceAll('{schema}', trx.schema);
   if (tables === undefined) await trx.raw(text);
-  // Citus sends the whole text to the nodes for most changes of a distributed table: they refuse more than one statement.
+  // Citus sends the whole text to the nodes for most changes of a distributed table: they refuse more than one
+  // statement.
   else for (const { statement } of splitStatements(text)) await trx.raw(statement);
   await afterMigration(trx, before);
   await distributeNewTables(trx, tables);
@@ -216,8 +222,8 @@ async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
 }
 
 /**
- * The numbered files of `folder` in order, those that drop last, since they may wait while others are applied; their SQL
- * with `{schema}` where the schema's name goes.
+ * The numbered files of `folder` in order, those that drop last, since they may wait while others are applied; their
+ * SQL with `{schema}` where the schema's name goes.
  */
 export async function readMigrations(folder: string) {
   const files = (await readdir(folder)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort();
@@ -336,7 +342,9 @@ export async function checkServer(db: Db): Promise<string> {
   return version;
 }
 
-/** Cuts SQL at semicolons outside of quotes, dollar quotes and comments. @returns each statement, and where it begins */
+/**
+ * Cuts SQL at semicolons outside of quotes, dollar quotes and comments. @returns each statement, and where it begins
+ */
 export function splitStatements(text: string): { readonly at: number; readonly statement: string }[] {
   const part = /(?:--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[\s\S]*?\1|[^;])+/g;
   return [...text.matchAll(part)].flatMap(({ 0: found, index }) => {

@@ -22,7 +22,9 @@ function nodeCode(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** Whether Postgres refuses a value itself, and always will: a number or text beyond its bounds, or too deep nesting. */
+/**
+ * Whether Postgres refuses a value itself, and always will: a number or text beyond its bounds, or too deep nesting.
+ */
 export function isRefusedValue(error: unknown): boolean {
   return /^(22|54)/.test(sqlState(error) ?? '');
 }
@@ -31,9 +33,9 @@ export function isRefusedValue(error: unknown): boolean {
 const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
 
 /**
- * Refusals that concern the whole database: disk, memory, connections (53), read-only (25006), files (58, XX001, XX002),
- * and what every write needs: schemas, tables, columns, functions, rights. One that concerns rows, or a table's trigger,
- * is none of them.
+ * Refusals that concern the whole database: disk, memory, connections (53), read-only (25006), files (58, XX001,
+ * XX002), and what every write needs: schemas, tables, columns, functions, rights. One that concerns rows, or a table's
+ * trigger, is none of them.
  */
 const OF_THE_WHOLE = /^(53...|25006|58...|XX00[12]|3F000|42P01|42703|42883|42501)$/;
 
@@ -111,7 +113,8 @@ export function databaseError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ClassifiedError) return error;
   const state = sqlState(error);
   if (state === undefined) return connectionError(error);
-  // PostgreSQL's own words on its protocol, of which poolers lack the place: a statement asks for values that it was not given.
+  // PostgreSQL's own words on its protocol, of which poolers lack the place: a statement asks for values that it was
+  // not given.
   if (state === '08P01' && 'routine' in error && error.routine !== undefined) return error;
   const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];
   const todo = remedy === undefined ? '' : `: ${remedy}`;
@@ -166,7 +169,10 @@ export function failureMessage(error: unknown): string {
   return own ? `the database refuses (${serverWords(error)})` : messageOf(error);
 }
 
-/** What a stored message says of Postgres; undefined: it is not Postgres that failed. One list's may be quoted for several. */
+/**
+ * What a stored message says of Postgres; undefined: it is not Postgres that failed. One list's may be quoted for
+ * several.
+ */
 export function refusalIn(message: string): { readonly why: string; readonly whole: boolean } | undefined {
   const found =
     /^(?:\d+ lists could not be read, the last one: )?(the database (?:refuses|can't do it now) \((\w{5}) .*)$/s.exec(

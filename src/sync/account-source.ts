@@ -31,10 +31,10 @@ export interface AccountKey {
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 
 /**
- * The service as one account reads it. Keys of one owner stand in for each other: the first good one is used, and the
- * next when it is refused (rotation). No request is sent more than a minute after a ping that named the account as its
- * key's owner; requests that need a ping at the same time share it. The first ping that names another owner stops the
- * account (docs/design/ownership.md, "Whose data").
+ * The service as one account reads it. Keys of one owner are interchangeable: the first good one is used, and the next
+ * one if it is refused (rotation). No request is sent more than a minute after a ping that named the account as its
+ * key's owner; concurrent requests share a ping. The first ping that names another owner stops the account
+ * (docs/design/ownership.md, "Whose data").
  */
 export class AccountSource implements Api {
   readonly keys: readonly AccountKey[];
@@ -42,9 +42,9 @@ export class AccountSource implements Api {
   readonly #store: OwnershipStore;
   readonly #clock: Pick<Clock, 'monotonic' | 'now'>;
   readonly #proofs = new Proofs();
-  /** Those under way: each resolves with why it failed; undefined: it did not, or its sender was stopped. */
+  /** Running pings: each resolves with its failure; undefined: it succeeded, or its sender was stopped. */
   readonly #pings = new Map<AccountKey, Promise<unknown>>();
-  /** Keys that the service refused last, and how. */
+  /** Keys that the service has refused, with the refusal. */
   readonly #refused = new Map<AccountKey, KeyRefused>();
   #moved: AccountMoved | undefined;
 
@@ -60,7 +60,7 @@ export class AccountSource implements Api {
     this.#clock = clock;
   }
 
-  /** Hashes of the keys that the service refused last. */
+  /** Hashes of the refused keys. */
   refusedKeys(): readonly string[] {
     return [...this.#refused.keys()].map(({ keyHash }) => keyHash);
   }
@@ -91,11 +91,11 @@ export class AccountSource implements Api {
   }
 
   /**
-   * Sends a request at most once, with the first good key: no other stands in for it. 401 and 403 are answers like
-   * others; ask `isGood` what they mean.
-   * @returns the answer, and by which key it was asked for; undefined where `claim` said no
-   * @throws KeyRefused, AccountMoved, with nothing sent: an answer that came counts, whosever the key is by then; what
-   *   `Api.once` throws
+   * Sends a request at most once, with the first good key and no other. 401 and 403 are answers; `isGood` tells what
+   * they mean.
+   * @returns the answer with its key; undefined if `claim` declined
+   * @throws KeyRefused, AccountMoved, before anything is sent: an answer counts even if the key has changed owners by
+   *   then; errors of `Api.once`
    */
   once(request: OnceRequest): Promise<(RawAnswer & { readonly keyHash: string }) | undefined> {
     return this.#withKey(request, async ({ keyHash, api }, mayStart) => {
@@ -110,15 +110,15 @@ export class AccountSource implements Api {
     });
   }
 
-  /** Call it right before anything is written of an answer. @throws AccountMoved */
+  /** Called right before anything of an answer is written. @throws AccountMoved */
   assertOwn(): void {
     if (this.#moved !== undefined) throw this.#moved;
   }
 
   /**
-   * Proves that everything that was answered before this call is the account's own: by a ping of each key that was
-   * sent after the key's last answer. What earlier processes left was answered by any of the keys.
-   * @returns false where a key that answered, or each, is refused now
+   * Proves that all answers before this call belong to the account: by a ping of each key, sent after the key's last
+   * answer. Answers of earlier processes may be of any key.
+   * @returns false if a key that answered, or every key, is refused now
    * @throws AccountMoved; what pings throw
    */
   async proveAll(waiting: Waiting): Promise<boolean> {
@@ -133,14 +133,14 @@ export class AccountSource implements Api {
       }
     }
     this.assertOwn();
-    // Also what was claimed since, of answers that a proof had followed before they were committed.
+    // Including later claims from answers that were proven before they were committed.
     await this.#storeConfirmed();
     return isProven && this.keys.some((each) => !this.#refused.has(each));
   }
 
   /**
    * As `proveAll`.
-   * @returns why that can't be proven now; undefined: it is proven
+   * @returns why it can't be proven now; undefined: it is proven
    * @throws KeyRefused, LeaseLost; the signal's reason
    */
   async whyNotProven(signal: AbortSignal): Promise<Error | undefined> {
@@ -154,24 +154,24 @@ export class AccountSource implements Api {
     }
   }
 
-  /** Has it stored with the next proof. Call it when what it rests on is committed. */
+  /** Has the claim stored with the next proof. Called after what it rests on is committed. */
   claimComplete(claim: CompleteScope): void {
     this.#proofs.claim(claim);
   }
 
-  /** Whether what was read from that moment on (the database's time) may be called complete. */
+  /** Whether what was read since then (the database's time) may be called complete. */
   trusts(began: Date): boolean {
     return this.#proofs.trusts(began);
   }
 
-  /** Something is complete as soon as the next proof confirms it. */
+  /** There are claims for the next proof. */
   get hasClaims(): boolean {
     return this.#proofs.hasClaims;
   }
 
   /**
-   * Asks by a ping whether the key is still good; a refused one is not used any more.
-   * @throws where the ping has no answer
+   * Pings to find out whether the key is still good; a refused key is no longer used.
+   * @throws if the ping has no answer
    */
   async isGood(keyHash: string, waiting: Waiting): Promise<boolean> {
     const key = this.keys.find((each) => each.keyHash === keyHash);
@@ -185,8 +185,8 @@ export class AccountSource implements Api {
   }
 
   /**
-   * Asks again with every key, refused ones too.
-   * @throws KeyRefused when none is good
+   * Pings with every key, refused ones included.
+   * @throws KeyRefused if none is good
    */
   async ping(waiting: Waiting): Promise<void> {
     for (const { keyHash } of this.keys) if (await this.isGood(keyHash, waiting)) return;
@@ -206,7 +206,7 @@ export class AccountSource implements Api {
     return this.keys.some(({ budget }) => budget.snapshot().groups.some(({ waiting }) => waiting > 0));
   }
 
-  /** What the budgets want stored with the next page; `putBack` if its transaction fails. */
+  /** Freed slots to store with the next page; `putBack` if its transaction fails. */
   takeFreed(): FreedSlots[] {
     return this.keys.flatMap((key) => key.budget.takeFreed() ?? []);
   }
@@ -218,8 +218,8 @@ export class AccountSource implements Api {
   }
 
   /**
-   * Sends a request with the first good key, once that is proven to be the account's.
-   * @param send must call `mayStart` when it has its slot, for which it may have waited long
+   * Sends a request with the first good key, once it is proven to be the account's.
+   * @param send has to call `mayStart` once it has its slot, for which it may have waited long
    * @throws AccountMoved; KeyRefused where no key is left; what `send` and pings throw
    */
   async #withKey<T>(
@@ -238,10 +238,10 @@ export class AccountSource implements Api {
         return answer;
       } catch (error) {
         if (error instanceof Withheld) continue;
-        // That there is no such row, for example, is an answer, too.
+        // A refusal, such as for a missing row, is an answer.
         if (error instanceof RequestRefused) this.#proofs.answered(key.keyHash);
         if (!refusesKey(error)) throw error;
-        // 401 and 403 may also refuse this endpoint alone (a plan without it): a ping tells which.
+        // 401 and 403 may concern only this endpoint (a plan without it): a ping tells.
         if (!this.#refused.has(key) && (await this.isGood(key.keyHash, request))) {
           throw new RequestRefused(error.message, error.status);
         }
@@ -249,14 +249,14 @@ export class AccountSource implements Api {
     }
   }
 
-  /** The last refusal, where all keys are refused. */
+  /** The last refusal, if all keys are refused. */
   #lastRefusal(): KeyRefused {
     return [...this.#refused.values()].at(-1) ?? new KeyRefused('the account has no API key', 401);
   }
 
   /**
-   * Waits for a good ping of the key that was sent after the event `since`; the first one who needs it sends it. One
-   * that has failed meanwhile is everybody's who waited, unless it failed because its sender was stopped.
+   * Waits for a good ping of the key sent after the event `since`; the first caller that needs it sends it. A failed
+   * ping fails all that waited for it, unless its sender was stopped.
    * @param isEnough default: such a ping
    * @throws AccountMoved; KeyRefused; what pings throw; the signal's reason
    */
@@ -279,7 +279,7 @@ export class AccountSource implements Api {
     }
   }
 
-  /** Sends a ping that others may wait for, too, and stores what it says. @throws as `prove` */
+  /** Sends a ping, which others may wait for, and stores its result. @throws as `prove` */
   async #ping(key: AccountKey, waiting: Waiting, over: AbortSignal): Promise<void> {
     const ended = Promise.withResolvers<unknown>();
     this.#pings.set(key, ended.promise);
@@ -300,7 +300,7 @@ export class AccountSource implements Api {
     }
   }
 
-  /** Notes when a request is sent that may be a proof; the last attempt counts. */
+  /** Notes the sending of a request that may be a proof; the last attempt counts. */
   #sending(mayStart = (): boolean => true) {
     const sent = {
       event: this.#proofs.event(),
@@ -313,7 +313,7 @@ export class AccountSource implements Api {
     return sent;
   }
 
-  /** The service itself named the key's owner. @throws AccountMoved where it is another one */
+  /** Handles the owner that the service named for the key. @throws AccountMoved if it is another one */
   async #named(
     key: AccountKey,
     owner: string,
@@ -336,7 +336,7 @@ export class AccountSource implements Api {
 
   async #stopFor(keyHash: string, owner: string): Promise<AccountMoved> {
     const inShort = `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${this.#userId}`;
-    // Before anything is stored, so that no page under way is written.
+    // Set before anything is stored, so that no current page is written.
     this.#moved = new AccountMoved(inShort);
     this.#proofs.forgetClaims();
     this.#moved = new AccountMoved(await this.#store.contradicted(keyHash, owner));

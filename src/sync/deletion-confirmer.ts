@@ -235,8 +235,8 @@ export class DeletionConfirmer {
     const totals = hasProven ? await this.#delete(session, options) : NO_TOTALS;
     if (read === undefined) return { ...NOTHING, totals };
     const left = await store.suspectsOf(scope);
-    // A suspect that is younger than the walk counts, too: another reading may have missed what this one missed. None is
-    // left, either, where all were forgotten with a key that was refused.
+    // A suspect that is younger than the walk counts, too: another reading may have missed what this one missed. None
+    // is left, either, where all were forgotten with a key that was refused.
     if (read.conclusive && !read.complete && left.length === 0 && source.trusts(read.began)) {
       const completeAsOf = new Date(read.began.getTime() - gracePeriodMs);
       // A collection of lists is complete as of the earliest of them: that is saved when all are read.

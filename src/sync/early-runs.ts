@@ -43,9 +43,9 @@ interface Polled {
 }
 
 /**
- * What `freshness` says of collections that were read, and when they are due next: with their cron lines, or before, after
- * a change that no event announced (docs/design/plan.md, "Polls between the line's runs"). Next runs are stored, so an
- * account where nothing happens has neither a timer nor a request more.
+ * What `freshness` says of collections that were read, and when they are due next: with their cron lines, or before,
+ * after a change that no event announced (docs/design/plan.md, "Polls between the line's runs"). Next runs are stored,
+ * so an account where nothing happens has neither a timer nor a request more.
  */
 export class EarlyRuns {
   readonly #clock: Pick<Clock, 'now'>;

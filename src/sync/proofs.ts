@@ -1,33 +1,33 @@
 import type { CompleteScope } from '../mirror/scope-store.ts';
 import { scopeName } from '../model/collections.ts';
 
-/** Longest time (ms) between the sending of a proof and of a request whose answer rests on it. */
+/** Longest time between sending a proof and a request whose answer rests on it, ms. */
 export const PROOF_MS = 60_000;
 
-/** What is known of one key; events are numbered in the order in which they happened. */
+/** Proofs of one key; events are numbered in their order. */
 interface KeyProofs {
-  /** When its last good proof was sent (ms of the monotonic clock), and that event's number. */
+  /** Time of sending of its last good proof (ms, monotonic), and that event's number. */
   sentAt: number;
   sent: number;
-  /** Its last answer. Before the first one: all that earlier processes may have had of it. */
+  /** Its last answer. Before the first one: the answers of earlier processes. */
   answered: number;
   isUsed: boolean;
 }
 
 /**
- * Which answers are an account's own, by key (docs/design/ownership.md, "Whose data"). A proof is a ping that named
- * the account as the key's owner. A request may be sent within a minute of its key's proof. What rests on many
- * answers, deletions and "complete as of", needs a proof of each key that was sent after its last answer.
+ * Tracks which answers belong to the account, by key (docs/design/ownership.md, "Whose data"). A proof is a ping that
+ * named the account as the key's owner. A request may be sent within a minute of its key's proof. Conclusions from many
+ * answers (deletions, "complete as of") need a proof of each key that was sent after its last answer.
  */
 export class Proofs {
   #events = 0;
   readonly #keys = new Map<string, KeyProofs>();
-  /** What readings found complete, by scope. In memory alone: the next process reads it again. */
+  /** Scopes that readings found complete. Only in memory: the next process rereads them. */
   readonly #claims = new Map<string, { readonly claim: CompleteScope; readonly at: number }>();
-  /** When a key was refused last whose answers no proof had followed (ms, the database's time). */
+  /** Time of the last refusal of a key with unproven answers (ms, the database's time). */
   #distrustedAt = Number.NEGATIVE_INFINITY;
 
-  /** Numbers an event: the sending of a proof, or a question. */
+  /** Numbers an event: a proof was sent or requested. */
   event(): number {
     return (this.#events += 1);
   }
@@ -38,7 +38,7 @@ export class Proofs {
     return age >= 0 && age <= PROOF_MS;
   }
 
-  /** An answer came, to be applied. */
+  /** Notes an answer that will be applied. */
   answered(keyHash: string): void {
     const known = this.#of(keyHash);
     known.answered = this.event();
@@ -54,19 +54,19 @@ export class Proofs {
     return this.#of(keyHash).sent > event;
   }
 
-  /** This process has answers of the key that no proof has followed. */
+  /** This process has answers of the key without a later proof. */
   owesProof(keyHash: string): boolean {
     const { isUsed, answered, sent } = this.#of(keyHash);
     return isUsed && answered > sent;
   }
 
-  /** Call it when what the claim rests on is committed. A later one of its scope takes its place. */
+  /** Adds a claim after what it rests on is committed. It replaces an earlier one of its scope. */
   claim(claim: CompleteScope): void {
     if (this.trusts(claim.completeAsOf))
       this.#claims.set(scopeName(claim.scope), { claim, at: this.event() });
   }
 
-  /** Whether conclusions may rest on what was read from that moment on: no proof of it is missing for good. */
+  /** Whether conclusions may rest on what was read since then: no later answer stays unproven for ever. */
   trusts(began: Date): boolean {
     return began.getTime() > this.#distrustedAt;
   }
@@ -81,7 +81,7 @@ export class Proofs {
     if (sent > known.sent) Object.assign(known, { sent, sentAt });
   }
 
-  /** Claims that every used key has proven by now; they stay until they are `stored`. */
+  /** Claims that every used key has proven; they stay until they are `stored`. */
   confirmed(): readonly CompleteScope[] {
     const used = [...this.#keys.values()].filter(({ isUsed }) => isUsed);
     return [...this.#claims.values()]
@@ -97,7 +97,7 @@ export class Proofs {
   }
 
   /**
-   * The key is refused: no proof of its answers will come, on which readings under way may rest, too.
+   * Notes that the key is refused: its answers stay unproven, and current readings may rest on them.
    * @returns whether conclusions rest on some of them
    */
   refused(keyHash: string, now: number): boolean {
@@ -109,7 +109,7 @@ export class Proofs {
     return true;
   }
 
-  /** No proof will follow at all. */
+  /** Drops all claims: no proof will follow. */
   forgetClaims(): void {
     this.#claims.clear();
   }

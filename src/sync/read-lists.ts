@@ -39,8 +39,8 @@ export interface ListsRead {
   /** Items are proven gone, and not deleted yet. */
   readonly proven: boolean;
   /**
-   * What is known of the rows of lists that the service does not know: `some` are suspected now; `full-needed`: only a full
-   * walk can tell.
+   * What is known of the rows of lists that the service does not know: `some` are suspected now; `full-needed`: only a
+   * full walk can tell.
    */
   readonly suspected: 'none' | 'some' | 'full-needed';
 }
@@ -165,10 +165,10 @@ export class ListsReader {
   }
 
   /**
-   * Judges lists that are refused one by one although they were listed, by reading their rows again. A list whose row is
-   * gone, too, is no failure: walks of the lists prove that twice and delete it. A list that is still listed could not be
-   * read: that is reported until it can be read, or is gone. Without a trusted order, or an answer that is the whole list,
-   * only a full walk can suspect their rows.
+   * Judges lists that are refused one by one although they were listed, by reading their rows again. A list whose row
+   * is gone, too, is no failure: walks of the lists prove that twice and delete it. A list that is still listed could
+   * not be read: that is reported until it can be read, or is gone. Without a trusted order, or an answer that is the
+   * whole list, only a full walk can suspect their rows.
    * @param since none of the lists was asked for before
    * @returns `refused`: the first one that is not known to be gone; `more`: what it cost, and what it deleted
    * @throws KeyRefused, LeaseLost

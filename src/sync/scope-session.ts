@@ -9,37 +9,37 @@ import type { WholeReading } from '../walk/whole-reading.ts';
 import type { AccountStore } from './account-store.ts';
 import type { ReadingContext } from './reading-context.ts';
 
-/** Hashes of items in quarantine that are remembered of one walk at most: some 100 bytes each. */
+/** Most hashes of items in quarantine kept for one walk: about 100 bytes each. */
 const MOST_BAD_ITEMS = 100_000;
 
 /**
- * One scope while this process reads it: what is remembered between pages, and the order in which pages count
- * (invariant 4). Polls and full walks of a scope share its session and interleave page by page.
+ * One scope while this process reads it: its state between pages, and the order in which pages count (invariant 4).
+ * Polls and full walks of a scope share its session and interleave page by page.
  */
 export class ScopeSession {
   readonly scope: Scope;
-  /** Changed only by what runs in the write lane, once it is committed; so are the five below. */
+  /** Changed only in the write lane, after a commit, like the five fields below. */
   memory: ScopeMemory;
-  /** Checkpoint of the full walk under way; undefined: none is. */
+  /** Checkpoint of the running full walk; undefined: none is running. */
   fullWalk: Checkpoint | undefined;
-  /** A full walk of the scope was completed at some time. */
+  /** A full walk of the scope has been completed. */
   everComplete: boolean;
-  /** As of when its new and unfinished rows are mirrored. */
+  /** Its new and unfinished rows are mirrored as of then. */
   polledAt: Date | undefined;
-  /** When its last walk began that read it. */
+  /** Start of its last successful walk. */
   lastReadAt: Date | undefined;
-  /** What the full walk under way has seen, where that may prove something. */
+  /** The rows that the running full walk has seen, if that may prove something. */
   whole: WholeReading | undefined;
   /**
-   * Number of the last committed observation, as far as this process knows. What rests on memory is written only
-   * where the database has the same number (invariant 4): so a database that went back is recognised.
+   * Number of the last committed observation as this process knows it. Writes that rest on memory need the same number
+   * in the database (invariant 4), which detects a database that went back.
    */
   committed: number;
-  /** While a reading of all pages goes on with an interrupted walk: keys that walks saw since it began. */
+  /** Keys that walks have seen since a reading of all pages resumed an interrupted walk. */
   since: KeptKeys | undefined;
   /**
-   * Hashes of the items in quarantine that any walk saw since the full walk under way began: at its end all others are
-   * gone. In memory only, since an unchanged page writes nothing; undefined for a resumed walk, for none, and where
+   * Hashes of the items in quarantine that any walk has seen since the running full walk began: at its end all others
+   * are gone. Only in memory, since an unchanged page writes nothing; undefined for a resumed walk, for none, and if
    * there were too many.
    */
   badItems: ReadonlySet<string> | undefined;
@@ -62,10 +62,9 @@ export class ScopeSession {
   /**
    * Sends one request and processes its answer.
    *
-   * At most one request of the scope is under way: the next is sent when this one is answered or abandoned
-   * (`send` has then thrown, and its answer is never seen). Its processing takes its place in the write lane in
-   * the moment of the answer, so pages are written in the order in which they were read, while the next request
-   * may already be under way.
+   * At most one request of the scope is in flight: the next is sent after this one is answered or abandoned (`send` has
+   * then thrown, and its answer is never used). The answer enters the write lane when it arrives, so pages are written
+   * in the order in which they were read, while the next request may already be in flight.
    * @param process gets the answer and the request's observation number
    */
   async exchange<A, T>(send: () => Promise<A>, process: (answer: A, obs: number) => Promise<T>): Promise<T> {
@@ -74,35 +73,35 @@ export class ScopeSession {
       const obs = this.#obs;
       const answer = await send();
       const promise = this.#writes.run(() => process(answer, obs));
-      // Wrapped, so that the request lane is free while the page is written; the caller hears of a failure below.
+      // Wrapped, so that the request lane is free while the page is written; the caller gets a failure below.
       promise.catch(() => {});
       return { processed: promise };
     });
     return processed;
   }
 
-  /** A committed page has these items in quarantine. */
+  /** Adds the items in quarantine of a committed page. */
   sawBad(hashes: readonly string[]): void {
     if (this.badItems === undefined || hashes.length === 0) return;
     const all = this.badItems.union(new Set(hashes));
     this.badItems = all.size > MOST_BAD_ITEMS ? undefined : all;
   }
 
-  /** One reading after another, where each may walk over all pages. */
+  /** Serialises readings that may walk over all pages. */
   inTurn<T>(task: () => Promise<T>): Promise<T> {
     return this.#readings.run(task);
   }
 
-  /** Writes something else than a page: no page of the scope is written meanwhile. */
+  /** Writes something other than a page, in the write lane. */
   write<T>(task: () => Promise<T>): Promise<T> {
     return this.#writes.run(task);
   }
 }
 
 /**
- * One session for each scope that is being read: its readers share it. When the last of them is done, the session is
- * dropped: ten thousand lists are rows in Postgres, not memory, and after a failure with unknown outcome the next
- * reader begins with what the database has.
+ * Sessions of the scopes that are being read; readers of a scope share its session. It is dropped after the last
+ * reader: ten thousand lists are rows in Postgres, not memory, and after a failure with an unknown outcome the next
+ * reader begins with the stored state.
  */
 export class SessionPool {
   readonly #store: Pick<AccountStore, 'openScope'>;
@@ -134,15 +133,15 @@ export class SessionPool {
   }
 }
 
-/** What a whole walk says of the rows that it did not see. */
+/** Conclusions about the rows that a whole walk did not see. */
 export interface Absences {
-  /** They are suspected, or proven gone, or there are none. */
+  /** They are suspected or proven gone, or there are none. */
   readonly judged: boolean;
   /** Some are newly suspected. */
   readonly raised: boolean;
   /** Some are proven gone now. */
   readonly proven: boolean;
-  /** Some came or changed too lately to be suspected. */
+  /** Some came or changed too recently to be suspected. */
   readonly overlooks: boolean;
 }
 
@@ -150,10 +149,9 @@ export const NOT_JUDGED: Absences = { judged: false, raised: false, proven: fals
 const NONE_ABSENT: Absences = { ...NOT_JUDGED, judged: true };
 
 /**
- * Records what a whole walk says of live rows that it did not see: all their keys are compared, since a counter does
- * not know what somebody changed by hand. Call it in the write lane right after the last page, so that no other page
- * comes between.
- * @param present null where the walk can't be compared with another: it can only say that no row is missing
+ * Records the conclusions about live rows that a whole walk did not see. All keys are compared, since counters do not
+ * know changes by hand. Called in the write lane right after the last page, so that no other page comes between.
+ * @param present null if the walk can't be compared with another: it can only show that no row is missing
  * @param previous the whole walk before it, if one is remembered
  * @param obs observation number of its last page
  */
@@ -166,7 +164,7 @@ export async function recordAbsences(
   obs: number,
 ): Promise<Absences> {
   const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key));
-  // Rows that it did see would pass for missing.
+  // Rows that the walk has seen would count as missing.
   if (reading.lost) return NOT_JUDGED;
   if (missing.length === 0) return NONE_ABSENT;
   if (present === null) return NOT_JUDGED;

@@ -10,17 +10,17 @@ import type { End, FullWalk, Walk } from '../walk/walk.ts';
 export interface WalkOptions {
   readonly collection: ListCollection;
   readonly priority: Priority;
-  /** Aborted: no further request; the page that has come is still written. */
+  /** Aborted: no further request; an answered page is still written. */
   readonly signal: AbortSignal;
-  /** After so many requests, at least one of which led on, the walk stops, as by `signal`; default: never. */
+  /** Requests after which the walk stops as by `signal`, if one of them led on; default: no bound. */
   readonly requests?: number;
   /** Who lifts the brake of deletions. */
   readonly accept?: Operator | false;
-  /** A poll between its cron line's runs: where it finds nothing, `sync_log` has no row of it. */
+  /** A poll between two runs of its cron line: `sync_log` gets no row of it if it finds nothing. */
   readonly early?: boolean;
-  /** Asked at each page of a full walk but the last: true ends it there, as `reached`. */
+  /** Called at each page of a full walk except the last: true ends the walk as `reached`. */
   readonly enough?: (walk: FullWalk, memory: ScopeMemory) => Promise<boolean>;
-  /** What else to store when the walk ends; asked in the step that ends it, with the memory that the step left. */
+  /** What else to store at the walk's end; called in the last step, with the memory after it. */
   readonly onEnd?: (end: End, ended: Ended) => Promise<StoredAtEnd>;
 }
 
@@ -29,59 +29,57 @@ type Ended = Pick<WalkResult, 'walk' | 'seen'> & { readonly memory: ScopeMemory 
 /** What to store at the end of a walk; `memory` in place of the one that the step left. */
 type StoredAtEnd = AtEnd & { readonly memory?: ScopeMemory };
 
-/** How a walk ended. `error` is given when it failed; an interrupted full walk is resumed at its checkpoint. */
+/** Result of a walk. `error`: it failed. An interrupted full walk is resumed at its checkpoint. */
 export interface WalkResult {
   readonly outcome: End['outcome'] | 'interrupted' | 'parent-deleted';
   readonly error: Error | undefined;
-  /** Status of the refusal that ended the walk. */
+  /** Status of a refusal that ended the walk. */
   readonly status: number | undefined;
   /** Its state at the end. */
   readonly walk: Walk;
-  /**
-   * The first 50,000 keys that the walk read; none of a full walk. A row that is not among them may be read once more.
-   */
+  /** The first 50,000 keys that the walk read, empty for a full walk. Other rows may be read once more. */
   readonly seen: ReadonlySet<string>;
   readonly totals: ReadTotals;
-  /** It suspects rows: a second proof has to come. */
+  /** It suspects rows, which need a second proof. */
   readonly suspects: boolean;
-  /** It proved items of a list gone: `DeletionConfirmer.deleteProven` deletes them. */
+  /** It proved items of a list gone, for `DeletionConfirmer.deleteProven` to delete. */
   readonly proven: boolean;
-  /** Given where it read every item of the scope, or enough of them (`WalkOptions.enough`). */
+  /** Set if it read every item of the scope or enough of them (`WalkOptions.enough`). */
   readonly whole: ReadWhole | undefined;
 }
 
 /** A walk that read every item of its scope. */
 export interface ReadWhole {
-  /** When its first request was sent, by the database's clock. */
+  /** Time of its first request, by the database's clock. */
   readonly began: Date;
-  /** All rows that it did not see are proven absent, suspected, or not in the mirror. */
+  /** All rows that it did not see are proven absent, suspected or not in the mirror. */
   readonly conclusive: boolean;
-  /** Rows are missing that came or changed too lately to be suspected: the next walk decides. */
+  /** Missing rows came or changed too recently to be suspected: the next walk decides. */
   readonly overlooks: boolean;
-  /** Nothing is suspected: everything is mirrored as of its beginning, once the next proof confirms it. */
+  /** Nothing is suspected: the scope is complete as of its start, once the next proof confirms it. */
   readonly complete: boolean;
 }
 
-/** 404 and 410: the list is gone, or the service is confused; its row among the lists decides. */
+/** 404 or 410: the list is gone or the service is wrong; the list's own row decides. */
 export function isUnknown(result: WalkResult): result is WalkResult & { readonly status: 404 | 410 } {
   return result.error !== undefined && (result.status === 404 || result.status === 410);
 }
 
-/** How a collection was read. With an `error` the mirror lacks something that it should have now. */
+/** Outcome of reading a collection. With an `error` the mirror lacks something that it should have. */
 export interface ReadOutcome {
   readonly error: Error | undefined;
   readonly totals: ReadTotals;
-  /** Only a full walk can do the work: the first one, or one in a list without usable order. */
+  /** A full walk is needed: the first one, or one in a list without a usable order. */
   readonly fullNeeded: boolean;
-  /** Other collections that need a full walk, because of what this one found. */
+  /** Other collections that need a full walk because of this one. */
   readonly fullWalks: readonly CollectionName[];
   /** Collections with new suspects, which need a second reading. */
   readonly suspects: readonly CollectionName[];
-  /** Rows that a full reading found missing, and that no second one has confirmed: they wait for the next. */
+  /** Rows that a full reading found missing without a second proof: they wait for the next one. */
   readonly unproven: number;
 }
 
-/** Nothing was to be read. */
+/** The outcome if there was nothing to read. */
 export const NOTHING: ReadOutcome = {
   error: undefined,
   totals: NO_TOTALS,

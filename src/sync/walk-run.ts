@@ -15,22 +15,22 @@ import type { PageRecord } from '../mirror/page-record.ts';
 import { NO_PAGE } from '../walk/take-page.ts';
 import { failing } from '../mirror/page-decision.ts';
 
-/** What follows a page: the walk's end, or its next request, which is under way while the page is written. */
+/** What follows a page: the walk's end, or its next request, which is in flight while the page is written. */
 type Turn = End | { readonly type: 'page'; readonly next: Promise<Turn> };
 
 type Asked = Awaited<ReturnType<typeof askPage>>;
 
-/** Keys of `WalkResult.seen` at most: a poll after a long outage may read a million. */
+/** Most keys of `WalkResult.seen`: a poll after a long outage may read a million. */
 const MOST_SEEN = 50_000;
 
 const ENOUGH: End = { type: 'end', outcome: 'reached' };
 
 /**
- * Runs one walk of one scope to its end: asks for page after page, and writes each in its own transaction together
- * with the checkpoint (invariant 1). While a page is written the next one is fetched. At the end, rows that it proved
- * gone are deleted.
- * @param begin gives the first step; `now` in milliseconds since the epoch
- * @throws LeaseLost, and what `begin` throws; anything else that ends the walk is its result
+ * Runs one walk of one scope to its end: requests page after page and writes each in a transaction of its own, with the
+ * checkpoint (invariant 1). The next page is fetched while a page is written. At the end, rows that are proven gone are
+ * deleted.
+ * @param begin returns the first step; `now` in milliseconds since the epoch
+ * @throws LeaseLost; errors of `begin`; any other end of the walk is its result
  */
 export async function runWalk(
   context: ReadingContext,
@@ -48,19 +48,19 @@ class WalkRun {
   readonly #options: WalkOptions;
   readonly #begun: Step;
   readonly #startedAt: Date;
-  /** The same by the monotonic clock. */
+  /** The same, monotonic. */
   readonly #startedTick: number;
-  /** What it has read so far. */
+  /** Totals so far. */
   #totals: ReadTotals = NO_TOTALS;
   /** As `WalkResult.seen`. */
   readonly #seen = new Set<string>();
   readonly #proofs: WalkProofs;
-  /** Aborted when a page could not be written: the request for the next one is abandoned. */
+  /** Aborted if a page can't be written: the request for the next one is abandoned. */
   readonly #broken = new AbortController();
   #walk: Walk;
   #parentDeleted = false;
   #ended = false;
-  /** The last turn that was begun. */
+  /** The last started turn. */
   #latest: Promise<Turn> | undefined;
 
   constructor(
@@ -90,7 +90,7 @@ class WalkRun {
       result = await this.#readToEnd();
       return result;
     } finally {
-      // Where the lease is lost, too: what is begun is over for each observer.
+      // Even if the lease is lost, so that observers see an end for each start.
       const { outcome = 'interrupted', error } = result ?? {};
       const { pages, items, inserted, updated } = this.#totals;
       observer.walkEnded({
@@ -125,8 +125,8 @@ class WalkRun {
     } finally {
       this.#proofs.end(this.#walk);
     }
-    // The request that was under way when the walk broke is abandoned. (It can't be awaited where the walk broke: its
-    // answer would wait behind us in the write lane.)
+    // The request that was in flight when the walk broke is abandoned. (It can't be awaited there, since its answer
+    // would wait for the write lane.)
     await this.#latest?.catch(() => {});
     const totals = this.#totals;
     if (!this.#ended) {
@@ -170,11 +170,11 @@ class WalkRun {
       (asked, obs) => this.#process(asked, obs),
     );
     this.#latest = turn;
-    turn.catch(() => {}); // `#readAll` gets the error; meanwhile it must not be an unhandled rejection
+    turn.catch(() => {}); // `#readAll` gets the error; until then it must not be an unhandled rejection
     return turn;
   }
 
-  /** In the scope's write lane: one step of the walk, then the next request begins, then the page's transaction. */
+  /** Runs in the scope's write lane: a step of the walk, then the next request, then the page's transaction. */
   async #process({ answer, page, sentAfter }: Asked, obs: number): Promise<Turn> {
     this.#broken.signal.throwIfAborted();
     const before = this.#walk;
@@ -191,7 +191,7 @@ class WalkRun {
     const next = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
     try {
       await this.#write({ obs, page, sentAfter }, stepped, end);
-      // Lists come by the thousand: there, one proof serves everything that a pass deletes (deletion-confirmer.ts).
+      // Of thousands of lists, one proof serves all deletions of a pass (deletion-confirmer.ts).
       if (end !== undefined && this.#proofs.proven && this.#session.scope.parent === '') await this.#delete();
     } catch (error) {
       this.#broken.abort(error);
@@ -211,20 +211,20 @@ class WalkRun {
     this.#totals = addTotals(this.#totals, more);
   }
 
-  /** Whether the pages so far are all that was wanted. */
+  /** Whether the pages so far are enough. */
   async #isEnough({ walk, memory, ask }: Step): Promise<boolean> {
     const { enough } = this.#options;
     if (enough === undefined || ask.type === 'end' || walk.kind !== 'full') return false;
     return enough(walk, memory);
   }
 
-  /** No further request. A bound counts only after a page that led on, so that bounded readings are never stuck. */
+  /** Whether no further request is allowed. The bound applies after a page that led on, so that readings progress. */
   #isOver(before: Walk): boolean {
     const { signal, requests = Infinity } = this.#options;
     return signal.aborted || (this.#totals.requests >= requests && hasLedOn(before, this.#walk));
   }
 
-  /** Looks up the stored rows that the walk asks for, until it asks the service or ends. */
+  /** Answers the walk's lookups of stored rows until it requests a page or ends. */
   async #resolve(from: Step): Promise<Step & { readonly ask: PageAsk | End }> {
     let { walk, memory, ask } = from;
     while (ask.type === 'predecessor') {
@@ -244,7 +244,7 @@ class WalkRun {
     const session = this.#session;
     const { scope } = session;
     const { walk, page: taken = NO_PAGE } = stepped;
-    // Before the transaction: it reads other rows, and does not depend on this page's write.
+    // Before the transaction, since it reads other rows and does not depend on this page's write.
     const ended = { walk, memory: stepped.memory, seen: this.#seen };
     const atEnd = (end === undefined ? undefined : await this.#options.onEnd?.(end, ended)) ?? {};
     const { memory = stepped.memory, ...ending } = atEnd;
@@ -281,8 +281,8 @@ class WalkRun {
   }
 
   /**
-   * Still in the write lane: no page comes between the walk's end, the proof of whose data it read, and the deletion.
-   * Without that proof the rows stay.
+   * Deletes proven rows, still in the write lane: no page comes between the walk's end, the proof of the account, and
+   * the deletion. Without that proof the rows stay.
    */
   async #delete(): Promise<void> {
     const { signal } = this.#options;
@@ -293,15 +293,14 @@ class WalkRun {
   }
 }
 
-/** Whether the walk has come further: fewer rows are left to be covered, or it read rows that it had not read. */
+/** Whether the walk has progressed: fewer rows remain to be covered, or it has read new rows. */
 function hasLedOn(before: Walk, after: Walk): boolean {
   if ('todo' in before && 'todo' in after) return after.todo.length < before.todo.length;
   return after.recent.at(-1) !== before.recent.at(-1);
 }
 
 /**
- * Stores the end of a walk that ended without a page; its checkpoint stays as its last page left it. @throws
- * LeaseLost
+ * Stores the end of a walk that ended without a page; its checkpoint stays that of its last page. @throws LeaseLost
  */
 async function recordEnd(
   { clock, mirror, fence }: ReadingContext,
@@ -325,7 +324,7 @@ async function recordEnd(
     };
     await session.write(() => mirror.endWalk(fence, scope, stop, session.committed));
   } catch (cause) {
-    // The database itself may have ended the walk: then nothing can be stored, and the caller gets the walk's error.
+    // The database may have ended the walk: then nothing can be stored, and the caller gets the walk's error.
     if (cause instanceof LeaseLost || !(cause instanceof ClassifiedError)) throw cause;
   }
 }

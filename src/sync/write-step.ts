@@ -14,9 +14,10 @@ import { WholeReading } from '../walk/whole-reading.ts';
 import type { ReadWhole } from './walk-result.ts';
 
 /**
- * Writes a page with its checkpoint, its evidence, its suspects and the budget's slots: one transaction. Then the
- * session goes on with what is committed. After the last page of a whole walk, what that walk proves is recorded.
- * @returns what became of the page, and of the rows that it or its walk did not see; undefined: its list is deleted
+ * Writes a page with its checkpoint, evidence, suspects and the budget's slots in one transaction, and updates the
+ * session with what is committed. After the last page of a whole walk, records what that walk proves.
+ * @returns the page's outcome, and conclusions about rows that it or its walk did not see; undefined: its list is
+ *   deleted
  */
 export async function writeStep(
   context: ReadingContext,
@@ -42,7 +43,7 @@ export async function writeStep(
   session.sawBad(result.quarantined);
   if (changed !== undefined) context.onChanged(changed);
   if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });
-  // The whole scope in one answer needs no second walk like it.
+  // A snapshot needs no second walk.
   const snapshot = taken.proof?.kind === 'snapshot';
   const absences =
     whole !== undefined && end?.outcome === 'complete' && !snapshot
@@ -55,14 +56,14 @@ export async function writeStep(
     raised: absences.raised || suspectChange.add.length > 0,
     proven: absences.proven || suspectChange.prove.length > 0,
     overlooks: absences.overlooks || decided.overlooks,
-    /** Everything is mirrored as of its request, once a proof confirms that it is the account's own. */
+    /** The scope is complete as of its request, once a proof confirms that it belongs to the account. */
     complete: completeAsOf !== undefined,
   };
 }
 
 /**
- * Deletes the scope's rows that are proven gone, unless the brake blocks that. Call it in the scope's write lane,
- * after the answers behind it are proven to be the account's (`AccountSource.proveAll`).
+ * Deletes the scope's rows that are proven gone unless the brake blocks that. Called in the scope's write lane, after
+ * the answers behind it are proven to be the account's (`AccountSource.proveAll`).
  * @param accept who lifts the brake
  */
 export async function deleteProvenRows(
@@ -80,32 +81,32 @@ export async function deleteProvenRows(
   return result;
 }
 
-/** Rows of which a full walk remembers key and content though their order is trusted. */
+/** Rows up to which a full walk keeps keys and contents although their order is trusted. */
 const REMEMBERED_ROWS = 100_000;
 
-/** What a running walk suspects and proves, page by page. */
+/** Suspicions and proofs of a running walk, page by page. */
 export class WalkProofs {
   readonly #session: ScopeSession;
   readonly #startedAt: Date;
-  /** What a full walk sees, while that may prove something. */
+  /** The rows seen by a full walk, while that may prove something. */
   reading: WholeReading | undefined;
-  /** When the first request was sent, by the database's clock. */
+  /** Time of the first request, by the database's clock. */
   began: Date | undefined;
-  /** Nothing was there before, so nothing can be missing. (A failed first load leaves rows, which may go since.) */
+  /** The mirror was empty, so nothing can be missing. (A failed first load leaves rows, which may be deleted since.) */
   readonly #firstLoad: boolean;
-  /** Every page so far was read in trusted order: each shows what it lacks. */
+  /** Every page so far was read in trusted order and shows what it lacks. */
   #trusted = true;
   #overlooks = false;
   /** Rows are newly suspected. */
   raised = false;
   /** Rows are proven gone. */
   proven = false;
-  /** Given once the walk has read every item of its scope. */
+  /** Set once the walk has read every item of its scope. */
   whole: ReadWhole | undefined;
 
   /**
-   * @param startedAt when this run of the walk began
-   * @param keys remember what a full walk sees
+   * @param startedAt start of this run of the walk
+   * @param keys store for the keys that a full walk sees
    */
   constructor(session: ScopeSession, walk: Walk, startedAt: Date, keys: KeyStore) {
     this.#session = session;
@@ -116,18 +117,18 @@ export class WalkProofs {
     if (walk.kind === 'full') session.badItems = walk.resumed ? undefined : new Set();
   }
 
-  /** Call it for each answer, before it is written. @param walk after its step @param keys of the page's items */
+  /** Called for each answer before it is written. @param walk after its step @param keys of the page's items */
   pageCame(walk: Walk, page: Page | undefined, keys: readonly string[]): void {
-    // An item without usable key may be any row: the page does not show what it lacks.
+    // An item without a usable key may be any row, so the page does not show what it lacks.
     if (keys.length !== (page?.items.length ?? 0)) this.#trusted = false;
-    // A copy may show rows that were gone before the walk began.
+    // A cached copy may show rows that were gone before the walk began.
     if (!isCopy(page?.served)) {
       for (const key of keys) this.#session.since?.keep(key, '');
       if (walk.kind !== 'full') this.#session.whole?.sighted(keys);
     }
     if (walk.kind !== 'full') return;
-    // A trusted order proves what is missing, so the keys of very many rows need not be remembered. (It does not
-    // prove the list's end where the service leaves out `has_more`, or gives one item at a time.)
+    // A trusted order proves what is missing, so the keys of very many rows need not be kept. (It does not prove the
+    // list's end if the service omits `has_more` or sends one item at a time.)
     const first = this.began === undefined && page?.hasMore !== undefined && keys.length > 1;
     const trusted = first && orderGrade(this.#session.memory) === 'trusted';
     const needless = trusted && walk.liveRows > REMEMBERED_ROWS;
@@ -144,13 +145,13 @@ export class WalkProofs {
     this.raised ||= step.raised;
     this.proven ||= step.proven;
     this.#overlooks ||= step.overlooks;
-    // A later answer may be an older one, from a cache.
+    // A later answer may be older, from a cache.
     if (this.began === undefined || step.sentAt < this.began) this.began = step.sentAt;
     this.#trusted &&= orderGrade(this.#session.memory) === 'trusted';
     const isPart = walk.kind === 'full' && end?.outcome === 'reached';
-    // An end with a status came without a page.
+    // An end with a status has no page.
     if (!(isPart || end?.outcome === 'complete') || end.status !== undefined) return;
-    // A page proves absent what is beyond its last item only if it shows that nothing follows.
+    // A page proves absences after its last item only if it shows that nothing follows.
     const isCovered = isPart || proof?.kind === 'snapshot' || proof?.through === null;
     const resumed = walk.kind === 'full' && walk.resumed;
     const sawAll = !resumed && (step.judged || this.#firstLoad);
