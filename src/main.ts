@@ -1,8 +1,7 @@
-import { EXIT, failureText, interrupts, OutputClosed } from './terminal/exit-code.ts';
-import { wholeOutput, type Terminal } from './terminal/shell.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
 import { Stopped } from '@research-mirror/runtime/service';
+import { EXIT, failureText, interrupts, OutputClosed, type Terminal, wholeOutput } from './terminal/shell.ts';
 
 // argv, signals, exit code: the only file that touches the process.
 

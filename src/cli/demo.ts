@@ -1,24 +1,23 @@
-import { runDaemon } from '../daemon/run-daemon.ts';
-import type { PassProgress } from '../account/pass.ts';
-import type { Config, ServiceConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
 import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
-import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { isStopped } from '@research-mirror/runtime/service';
-import { type Sandbox, startSandbox } from '@research-mirror/sandbox/start-sandbox';
-import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';
 import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
 import { Unusable } from '@research-mirror/runtime/errors';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { readOrCreate } from '@research-mirror/runtime/read-or-create';
-import { DEMO_KEY, demoConfig, keptPort, portOf, SERVICE_PORT, unreadable } from '../terminal/demo-folder.ts';
-import { demoFolder, workOptions } from '../terminal/open-mirror.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { Progress } from '../terminal/progress.ts';
-import { shortPath, type Shell } from '../terminal/shell.ts';
+import { isStopped } from '@research-mirror/runtime/service';
+import { type Sandbox, startSandbox } from '@research-mirror/sandbox/start-sandbox';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PassProgress } from '../account/pass.ts';
+import type { Config, ServiceConfig } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { runDaemon } from '../daemon/run-daemon.ts';
+import { DEMO_KEY, demoConfig, keptPort, portOf, SERVICE_PORT, unreadable } from '../terminal/demo-folder.ts';
+import { demoFolder, workOptions } from '../terminal/open-mirror.ts';
+import { Progress } from '../terminal/progress.ts';
+import { EXIT, type ExitCode, type Shell, shortPath } from '../terminal/shell.ts';
 
 // What is prepared in the demo, so that its features show: an item that can't be mirrored, a list that is deleted once
 // it was mirrored.

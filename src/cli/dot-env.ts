@@ -1,9 +1,9 @@
+import { messageOf } from '@research-mirror/runtime/message';
 import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { InvalidConfig } from '../config/parse-values.ts';
-import { messageOf } from '@research-mirror/runtime/message';
 import { parseEnv } from 'node:util';
 import { type Environment, readTextFile, secretsOf } from '../config/environment.ts';
+import { InvalidConfig } from '../config/parse-values.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 /**

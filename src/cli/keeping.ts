@@ -1,5 +1,5 @@
 import { flagOf, SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { DEMO, JSON_ON_STDOUT, type Definition } from '../terminal/shell.ts';
+import { type Definition, DEMO, JSON_ON_STDOUT } from '../terminal/shell.ts';
 
 export const KEEPING: Readonly<Record<string, Definition>> = {
   accounts: {

@@ -1,12 +1,19 @@
-import type { Db } from '../postgres/db.ts';
-import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../postgres/run-migrations.ts';
-import { whatIsMissing } from '../postgres/inspection.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { countOf } from '@research-mirror/runtime/figures';
 import { MIGRATIONS, programVersion } from '../config/program.ts';
-import { complain, type Options, say, type Shell } from '../terminal/shell.ts';
+import type { Db } from '../postgres/db.ts';
+import { whatIsMissing } from '../postgres/inspection.ts';
+import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../postgres/run-migrations.ts';
 import { onDatabase } from '../terminal/open-mirror.ts';
-import { EXIT, failureText, type ExitCode } from '../terminal/exit-code.ts';
+import {
+  complain,
+  EXIT,
+  type ExitCode,
+  failureText,
+  type Options,
+  say,
+  type Shell,
+} from '../terminal/shell.ts';
 
 type MigrateOptions = Options<'check' | 'json'>;
 

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
+import { describe, expect, it } from 'vitest';
 import { REMOVED_COMMANDS, runCommandLine } from './run.ts';
 
 async function ended(...args: string[]): Promise<{ code: number; out: string; err: string }> {

@@ -1,15 +1,18 @@
 import { Command, CommanderError, Option } from 'commander';
 import { programVersion } from '../config/program.ts';
+import { chooseFrom, refuseOptions } from '../terminal/given.ts';
 import {
+  type Definition,
   EXIT,
   EXIT_MEANINGS,
   type ExitCode,
   exitCodeOf,
   failureText,
+  hasColour,
+  type Shell,
   UsageError,
-} from '../terminal/exit-code.ts';
-import { chooseFrom, refuseOptions } from '../terminal/given.ts';
-import { type Definition, hasColour, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+  widthOfTerminal,
+} from '../terminal/shell.ts';
 import { KEEPING } from './keeping.ts';
 import { MIRRORING } from './mirroring.ts';
 

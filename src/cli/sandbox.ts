@@ -1,9 +1,8 @@
-import { loadConfig } from '../config/load.ts';
+import { untilAborted } from '@research-mirror/runtime/service';
 import { startSandbox } from '@research-mirror/sandbox/start-sandbox';
 import { readSandboxOptions } from '@research-mirror/sandbox/switches/read-options';
-import { untilAborted } from '@research-mirror/runtime/service';
-import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
-import type { Shell } from '../terminal/shell.ts';
+import { loadConfig } from '../config/load.ts';
+import { EXIT, type ExitCode, type Shell, UsageError } from '../terminal/shell.ts';
 
 export async function sandboxAction(
   shell: Shell,

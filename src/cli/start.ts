@@ -1,9 +1,8 @@
-import { runDaemon } from '../daemon/run-daemon.ts';
-import { loadConfig } from '../config/load.ts';
 import { isStopped } from '@research-mirror/runtime/service';
+import { loadConfig } from '../config/load.ts';
+import { runDaemon } from '../daemon/run-daemon.ts';
 import { workOptions } from '../terminal/open-mirror.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { terminalOf, type Shell } from '../terminal/shell.ts';
+import { EXIT, type ExitCode, type Shell, terminalOf } from '../terminal/shell.ts';
 
 export async function startAction(shell: Shell): Promise<ExitCode> {
   const config = loadConfig(shell.env, 'service');

@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { Stopped } from '@research-mirror/runtime/service';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { expect, it } from 'vitest';
 import { broken, type Check, ok, runChecks } from './check.ts';
 
 const boundMs = 1_000;

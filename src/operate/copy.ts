@@ -2,10 +2,10 @@ import { ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
 import { countOf } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import { resolve } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from, to } from 'pg-copy-streams';
+import { resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import type { Config, DatabaseConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { MIGRATIONS } from '../config/program.ts';
@@ -20,10 +20,17 @@ import { type ConnectionOptions, PIN_SETTINGS, resolveConnection } from '../post
 import { ensureGrants } from '../postgres/roles.ts';
 import { migrateEmpty, unknownMigrations } from '../postgres/run-migrations.ts';
 import { databaseError } from '../postgres/sql-state.ts';
-import { EXIT, type ExitCode, UsageError } from '../terminal/exit-code.ts';
 import { onMirror, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import { complain, type Options, say, type Shell } from '../terminal/shell.ts';
+import {
+  complain,
+  EXIT,
+  type ExitCode,
+  type Options,
+  say,
+  type Shell,
+  UsageError,
+} from '../terminal/shell.ts';
 
 /** What `copy` does. */
 export async function copyAction(

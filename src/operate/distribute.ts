@@ -16,10 +16,9 @@ import { type Db, onlyRow } from '../postgres/db.ts';
 import { logAct, type Operator, operatorOn } from '../postgres/operator-log.ts';
 import { retried, type Retrying } from '../postgres/retried.ts';
 import { lockMigrations, MIGRATION_BOUNDS, unknownMigrations } from '../postgres/run-migrations.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { readCount } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
-import { type Options, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { EXIT, type ExitCode, type Options, type Shell, widthOfTerminal } from '../terminal/shell.ts';
 import { formatList } from '../terminal/text-table.ts';
 
 /** What `distribute` does. */

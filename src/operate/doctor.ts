@@ -4,25 +4,21 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Config, ServiceConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { InvalidConfig } from '../config/parse-values.ts';
 import { LISTENER_ANSWER, whyAstray } from '../events/public-url.ts';
 import { readDsn } from '../postgres/dsn.ts';
-import { EXIT, type ExitCode, UsageError } from '../terminal/exit-code.ts';
 import { readUserId } from '../terminal/given.ts';
 import { workOptions } from '../terminal/open-mirror.ts';
-import type { Shell } from '../terminal/shell.ts';
+import { EXIT, type Options, type Shell, UsageError } from '../terminal/shell.ts';
 import { printable } from '../terminal/text-table.ts';
 import { DATABASE_CHECKS } from './check-database.ts';
 import { ACCOUNT_CHECKS, SERVICE_CHECKS } from './check-service.ts';
 import {
   broken,
   type Check,
-  type CheckState,
   type Context,
-  type DoctorOptions,
-  type Findings,
   judgeVersion,
   type NamedFinding,
   ok,
@@ -30,21 +26,11 @@ import {
   runChecks,
 } from './check.ts';
 
-/** Of a name in Postgres. */
+/** Postgres's limit of a name. */
 const MOST_NAME_BYTES = 63;
 
-interface DoctorFlags {
-  readonly sql?: boolean;
-  readonly json?: boolean;
-  readonly reader?: string;
-  readonly account?: string;
-}
-
-/** What `doctor` does. */
-export async function doctorAction(
-  shell: Shell,
-  { sql = false, json = false, reader, account }: DoctorFlags,
-): Promise<ExitCode> {
+export async function doctorAction(shell: Shell, options: Options<'sql' | 'json', 'reader' | 'account'>) {
+  const { sql = false, json = false, reader, account } = options;
   if (sql && json) throw new UsageError('--sql prints SQL: it has no --json');
   if ((reader === undefined) !== (account === undefined) || (reader !== undefined && !sql))
     throw new UsageError('a login that reads one account: doctor --sql --reader NAME --account USER_ID');
@@ -56,18 +42,32 @@ export async function doctorAction(
     );
     return EXIT.DONE;
   }
-  const checks = await lookAround(shell);
+  const checks = await runDoctor(shell);
   const text = json ? `${JSON.stringify({ checks }, undefined, 2)}\n` : describeChecks(checks);
   shell.out.write(shell.scrubber.scrub(text));
   if (checks.some(({ check, state }) => check === 'configuration' && state === 'broken')) return EXIT.USAGE;
-  const has = (state: CheckState): boolean => checks.some((each) => each.state === state);
+  const has = (state: NamedFinding['state']): boolean => checks.some((each) => each.state === state);
   return has('broken') ? EXIT.NO : has('unknown') ? EXIT.FAILED : EXIT.DONE;
 }
 
-async function lookAround(shell: Shell): Promise<readonly NamedFinding[]> {
+/** Milliseconds for all checks. An embedded server that is not running has to start, and may have to recover. */
+const BOUND_MS = 20_000;
+const BOUND_WITH_START_MS = 60_000;
+
+/**
+ * Checks everything that `start` needs and changes nothing. It sends a ping for each key and reads its endpoints. A
+ * stopped embedded server runs meanwhile, as for any command.
+ * @throws the signal's reason
+ */
+async function runDoctor(shell: Shell): Promise<readonly NamedFinding[]> {
   try {
     const config = loadConfig(shell.env, 'service');
-    return await runDoctor(config, workOptions(shell, config));
+    const context = await openContext(config, workOptions(shell, config));
+    try {
+      return await runChecks(CHECKS, context, context.server === 'stopped' ? BOUND_WITH_START_MS : BOUND_MS);
+    } finally {
+      await context.close();
+    }
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error;
     const mend = { remedy: 'mend that variable, in the environment or in .env' };
@@ -75,20 +75,20 @@ async function lookAround(shell: Shell): Promise<readonly NamedFinding[]> {
   }
 }
 
-/** A line for each finding, and one that counts. */
+/** One line for each finding, and a line with their counts. */
 export function describeChecks(checks: readonly NamedFinding[]): string {
   const widest = Math.max(...checks.map(({ check }) => check.length));
   const lines = checks.map(
     (each) => `${each.state.padEnd('warning'.length)}  ${each.check.padEnd(widest)}  ${describe(each)}\n`,
   );
-  const count = (state: CheckState): number => checks.filter((each) => each.state === state).length;
+  const count = (state: NamedFinding['state']) => checks.filter((each) => each.state === state).length;
   const [isBroken, warnings, unknown] = [count('broken'), count('warning'), count('unknown')];
   const sum = [`${isBroken} broken`, countOf(warnings, 'warning'), `${unknown} not found out`];
   const counted = sum.filter((each) => !each.startsWith('0 ')).join(', ');
   return `${lines.join('')}${counted === '' ? 'all fine' : counted}\n`;
 }
 
-/** What was found; behind the arrow what to do, and what to type there. */
+/** `found → remedy: $ command` */
 function describe({ found, remedy, command, sql }: NamedFinding): string {
   const run = command === null ? sql && `psql> ${sql}` : `$ ${command}`;
   const todo = [remedy, run].filter((part) => part !== null).join(': ');
@@ -96,8 +96,8 @@ function describe({ found, remedy, command, sql }: NamedFinding): string {
 }
 
 /**
- * What a DBA runs for this configuration: dba.sql, below psql's variables that it needs. Login and database are those of
- * DATABASE_URL; without it (or what it leaves out) `<schema>_owner` and `<schema>`. Asks no database.
+ * dba.sql for this configuration. Login and database are those of DATABASE_URL; defaults: `<schema>_owner`, `<schema>`.
+ * Connects to no database.
  */
 function scriptFor({ database, schema }: Config): string {
   const dsn = database.kind === 'external' ? readDsn(database.url.reveal(), database.variables()) : undefined;
@@ -109,21 +109,20 @@ function scriptFor({ database, schema }: Config): string {
   return script('dba.sql', variables);
 }
 
-/** @throws UsageError */
-function readerOf(reader: string, account: string): Readonly<Record<string, string>> {
+function readerOf(reader: string, account: string) {
   const bytes = Buffer.byteLength(reader);
   if (bytes < 1 || bytes > MOST_NAME_BYTES || reader.includes('\0'))
     throw new UsageError(`a login's name has 1 to ${MOST_NAME_BYTES} bytes`);
   return { reader, account: readUserId(account, '--account: ') };
 }
 
-/** A script for psql, below the variables that it needs. */
+/** A psql script, preceded by its variables. */
 function script(name: string, variables: Readonly<Record<string, string>>): string {
   const set = Object.entries(variables).map(([of, value]) => `\\set ${of} ${psqlText(value)}\n`);
   return `${set.join('')}\n${readFileSync(new URL(name, import.meta.url), 'utf8')}`;
 }
 
-/** A text as an argument of a command of psql's: there backslashes escape, and only a line break ends it. */
+/** Quotes an argument of a psql command: backslashes escape, and a line break ends it. */
 function psqlText(text: string): string {
   const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', "'": "''", '\n': '\\n', '\r': '\\r' };
   return `'${text.replaceAll(/[\\'\n\r]/g, (unit) => escapes[unit] ?? unit)}'`;
@@ -132,11 +131,7 @@ function psqlText(text: string): string {
 const UPDATE_NODE =
   'put an up-to-date Node 24 or newer on the PATH, which then runs the program; in a container: build the image again, on a new base image';
 
-/** Milliseconds that all checks may take. An embedded server may have to start, after a crash recover. */
-const BOUND_MS = 20_000;
-const BOUND_WITH_START_MS = 60_000;
-
-/** Everything that `start` needs, in the order in which it rests on each other. */
+/** In the order in which they depend on each other. */
 const CHECKS: readonly Check[] = [
   {
     name: 'configuration',
@@ -149,28 +144,11 @@ const CHECKS: readonly Check[] = [
   { name: 'public_url', run: publicUrl },
 ];
 
-/**
- * Looks at everything that `start` needs, side by side, and changes nothing: no row, no request but a ping for each
- * key, and reading its endpoints. An embedded server that is stopped is started meanwhile, as by any command.
- * @throws the signal's reason
- */
-export async function runDoctor(
-  config: ServiceConfig,
-  options: DoctorOptions,
-): Promise<readonly NamedFinding[]> {
-  const context = await openContext(config, options);
-  try {
-    return await runChecks(CHECKS, context, context.server === 'stopped' ? BOUND_WITH_START_MS : BOUND_MS);
-  } finally {
-    await context.close();
-  }
-}
-
-/** Whether the public URL leads to this daemon's listener: to the one that runs, else to doctor's own in its place. */
-async function publicUrl({ config, signal }: Context): Promise<Findings> {
+/** Whether the public URL leads to the daemon's listener. If no daemon listens, doctor listens in its place. */
+async function publicUrl({ config, signal }: Context) {
   const { publicUrl: url, host, port } = config.webhook;
   if (url === undefined) return [];
-  // So that no other program's answer is taken for ours.
+  // Distinguishes our answer from another program's.
   const reply = randomBytes(16).toString('hex');
   const own = createServer((_, response) => void response.setHeader('content-type', 'text/plain').end(reply));
   try {

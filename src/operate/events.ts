@@ -7,11 +7,18 @@ import type { Db } from '../postgres/db.ts';
 import { ownIdentity } from '../postgres/heartbeat.ts';
 import { daemonLives } from '../postgres/lease.ts';
 import { wake } from '../postgres/notifications.ts';
-import { EXIT, type ExitCode, UsageError } from '../terminal/exit-code.ts';
 import { readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import { complain, type Options, say, type Shell } from '../terminal/shell.ts';
+import {
+  complain,
+  EXIT,
+  type ExitCode,
+  type Options,
+  say,
+  type Shell,
+  UsageError,
+} from '../terminal/shell.ts';
 import { minute, printNewest, type Row } from '../terminal/text-table.ts';
 
 /** What `events` does. */

@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
-import { commitDurably, type Db, onlyRow } from '../postgres/db.ts';
-import { beginChangeIds, endChangeIds, takeChangeIds } from '../postgres/change-ids.ts';
-import { logAct, type Operator } from '../postgres/operator-log.ts';
-import { forgetSuspects } from '../mirror/suspect-store.ts';
-import { forgottenAmong } from '../mirror/known-rows.ts';
-import { TARGETS } from '../status/lookup-store.ts';
 import { countRows } from '../mirror/counters.ts';
-import { keyColumn, dataTable, inParent, keyTypeName, ofScope, tableOf } from '../mirror/table.ts';
+import { forgottenAmong } from '../mirror/known-rows.ts';
+import { forgetSuspects } from '../mirror/suspect-store.ts';
+import { dataTable, inParent, keyColumn, keyTypeName, ofScope, tableOf } from '../mirror/table.ts';
 import { childrenOf, type ListCollection, type Scope } from '../model/collections.ts';
 import { forgottenHash } from '../model/key.ts';
+import { beginChangeIds, endChangeIds, takeChangeIds } from '../postgres/change-ids.ts';
+import { commitDurably, type Db, onlyRow } from '../postgres/db.ts';
+import { logAct, type Operator } from '../postgres/operator-log.ts';
+import { TARGETS } from '../status/lookup-store.ts';
 
 /** A row by its key. `parent`: the list that it is an item of; '' outside lists. */
 type RowName = Readonly<Record<'parent' | 'key', string>>;

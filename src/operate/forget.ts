@@ -1,16 +1,25 @@
-import { type ForgottenRow, forgetRows, type NamedRows, rememberRows } from './forget-rows.ts';
-import { operatorOn } from '../postgres/operator-log.ts';
+import { countOf } from '@research-mirror/runtime/figures';
+import { COLLECTIONS, type ListCollection } from '../model/collections.ts';
+import { readKey } from '../model/key.ts';
 import { listAccounts } from '../postgres/accounts.ts';
 import type { Db } from '../postgres/db.ts';
 import { notifyOnce } from '../postgres/notifications.ts';
-import { COLLECTIONS, type ListCollection } from '../model/collections.ts';
-import { readKey } from '../model/key.ts';
-import { countOf } from '@research-mirror/runtime/figures';
-import { askPerson, complain, type Options, say, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { operatorOn } from '../postgres/operator-log.ts';
 import { noneOf, readUserId, refuseOptions } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
-import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
-import { printable, formatList } from '../terminal/text-table.ts';
+import {
+  askPerson,
+  complain,
+  EXIT,
+  type ExitCode,
+  type Options,
+  say,
+  type Shell,
+  UsageError,
+  widthOfTerminal,
+} from '../terminal/shell.ts';
+import { formatList, printable } from '../terminal/text-table.ts';
+import { forgetRows, type ForgottenRow, type NamedRows, rememberRows } from './forget-rows.ts';
 
 type GivenOptions = Options<'yes' | 'dryRun' | 'undo' | 'list' | 'json' | 'demo', 'user'>;
 

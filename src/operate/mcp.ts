@@ -1,18 +1,17 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { stdin, stdout } from 'node:process';
-import { z } from 'zod';
-import { quotedText } from '../postgres/db.ts';
-import { COLLECTION_NAMES } from '../model/collections.ts';
-import { programVersion } from '../config/program.ts';
-import { loadConfig } from '../config/load.ts';
+import { formatCount } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { untilAborted } from '@research-mirror/runtime/service';
-import { StatementRefused, type RowReceiver } from './read-only-query.ts';
+import { z } from 'zod';
+import { stdin, stdout } from 'node:process';
+import { loadConfig } from '../config/load.ts';
+import { programVersion } from '../config/program.ts';
+import { COLLECTION_NAMES } from '../model/collections.ts';
+import { quotedText } from '../postgres/db.ts';
+import { complain, EXIT, type ExitCode, type Shell, UsageError } from '../terminal/shell.ts';
+import { type RowReceiver, StatementRefused } from './read-only-query.ts';
 import { askMirror } from './sql.ts';
-import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
-import { complain, type Shell } from '../terminal/shell.ts';
-import { formatCount } from '@research-mirror/runtime/figures';
 
 /** Characters of all values: what a model reads at once is bounded. */
 const MOST_CHARACTERS = 200_000;

@@ -1,12 +1,19 @@
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';
-import type { Db } from '../postgres/db.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
-import { complain, type Options, say, type Shell } from '../terminal/shell.ts';
+import type { Db } from '../postgres/db.ts';
 import { chooseCollections, readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
+import {
+  complain,
+  EXIT,
+  type ExitCode,
+  type Options,
+  say,
+  type Shell,
+  UsageError,
+} from '../terminal/shell.ts';
 import { minute, printList } from '../terminal/text-table.ts';
-import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
-import { countOf, formatCount } from '@research-mirror/runtime/figures';
 
 /** Hexadecimal digits of an ID, of the SHA-256 of an item's text: more than enough to tell millions apart. */
 const ID_DIGITS = 16;

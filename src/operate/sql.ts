@@ -4,9 +4,18 @@ import { loadConfig } from '../config/load.ts';
 import { InvalidValue, parseDuration } from '../config/parse-values.ts';
 import type { ReachedDatabase } from '../postgres/open-mirror.ts';
 import { type ConnectionOptions, resolveConnection } from '../postgres/pool.ts';
-import { EXIT, type ExitCode, OutputClosed, UsageError } from '../terminal/exit-code.ts';
 import { reachMirror } from '../terminal/open-mirror.ts';
-import { type Options, roomIn, type Shell, type Terminal, widthOfTerminal } from '../terminal/shell.ts';
+import {
+  EXIT,
+  type ExitCode,
+  type Options,
+  OutputClosed,
+  roomIn,
+  type Shell,
+  type Terminal,
+  UsageError,
+  widthOfTerminal,
+} from '../terminal/shell.ts';
 import { formatRecords, formatTable, widthOfTitles } from '../terminal/text-table.ts';
 import {
   MoreThanReading,

@@ -1,18 +1,25 @@
-import type { Db } from '../postgres/db.ts';
-import { operatorOn } from '../postgres/operator-log.ts';
-import { cancelSubmission, SubmitRefused } from './submit-operation.ts';
-import { daemonLives } from '../postgres/lease.ts';
-import { currentHold, releaseSubmissions } from '../postgres/hold.ts';
-import { ownIdentity } from '../postgres/heartbeat.ts';
-import { findSubmission, listSubmissions, type StoredSubmission } from '../submissions/stored-submissions.ts';
-import { wake } from '../postgres/notifications.ts';
-import { SUBMISSION_STATES } from '../model/submission.ts';
 import { countOf } from '@research-mirror/runtime/figures';
-import { complain, type Options, say, type Shell } from '../terminal/shell.ts';
+import { SUBMISSION_STATES } from '../model/submission.ts';
+import type { Db } from '../postgres/db.ts';
+import { ownIdentity } from '../postgres/heartbeat.ts';
+import { currentHold, releaseSubmissions } from '../postgres/hold.ts';
+import { daemonLives } from '../postgres/lease.ts';
+import { wake } from '../postgres/notifications.ts';
+import { operatorOn } from '../postgres/operator-log.ts';
+import { findSubmission, listSubmissions, type StoredSubmission } from '../submissions/stored-submissions.ts';
 import { chooseFrom, readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
+import {
+  complain,
+  EXIT,
+  type ExitCode,
+  type Options,
+  say,
+  type Shell,
+  UsageError,
+} from '../terminal/shell.ts';
 import { minute, printNewest, type Row } from '../terminal/text-table.ts';
-import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
+import { cancelSubmission, SubmitRefused } from './submit-operation.ts';
 import { endLine, responseText, submissionJson } from './submit.ts';
 
 export async function submissionsAction(

@@ -1,4 +1,18 @@
+import { Unusable } from '@research-mirror/runtime/errors';
+import { messageOf } from '@research-mirror/runtime/message';
+import { isStopped, untilAborted } from '@research-mirror/runtime/service';
+import { createReadStream } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
+import { loadConfig } from '../config/load.ts';
+import { OPERATION_NAMES, TARGETED_OPERATIONS } from '../model/submission.ts';
 import type { Db } from '../postgres/db.ts';
+import { currentHold } from '../postgres/hold.ts';
+import { findSubmission, type StoredSubmission } from '../submissions/stored-submissions.ts';
+import { chooseFrom, readUserId } from '../terminal/given.ts';
+import { type Mirror, onMirror, workOptions } from '../terminal/open-mirror.ts';
+import { Progress } from '../terminal/progress.ts';
+import { EXIT, type ExitCode, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
+import { minute, printable } from '../terminal/text-table.ts';
 import {
   isFinal,
   submitOperation,
@@ -6,21 +20,6 @@ import {
   type SubmitRequest,
   type SubmitResult,
 } from './submit-operation.ts';
-import { loadConfig } from '../config/load.ts';
-import { currentHold } from '../postgres/hold.ts';
-import { findSubmission, type StoredSubmission } from '../submissions/stored-submissions.ts';
-import { Unusable } from '@research-mirror/runtime/errors';
-import { OPERATION_NAMES, TARGETED_OPERATIONS } from '../model/submission.ts';
-import { isStopped, untilAborted } from '@research-mirror/runtime/service';
-import { type Options, say, type Shell } from '../terminal/shell.ts';
-import { chooseFrom, readUserId } from '../terminal/given.ts';
-import { onMirror, type Mirror, workOptions } from '../terminal/open-mirror.ts';
-import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
-import { Progress } from '../terminal/progress.ts';
-import { minute, printable } from '../terminal/text-table.ts';
-import { createReadStream } from 'node:fs';
-import { buffer } from 'node:stream/consumers';
-import { messageOf } from '@research-mirror/runtime/message';
 
 type SubmitOptions = Options<'noWait' | 'json' | 'demo', 'id' | 'user' | 'data' | 'key'>;
 

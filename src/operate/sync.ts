@@ -7,11 +7,19 @@ import type { CollectionName } from '../model/collections.ts';
 import { problemLine } from '../status/problem.ts';
 import { blockedDeletions, type FoundProblem, groupProblems, staleRows } from '../status/problems.ts';
 import { serviceConfig } from '../terminal/demo-folder.ts';
-import { EXIT, type ExitCode, SET_A_KEY, UsageError } from '../terminal/exit-code.ts';
 import { chooseCollections } from '../terminal/given.ts';
 import { workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import { complain, type Options, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import {
+  complain,
+  EXIT,
+  type ExitCode,
+  type Options,
+  SET_A_KEY,
+  type Shell,
+  UsageError,
+  widthOfTerminal,
+} from '../terminal/shell.ts';
 import { formatList } from '../terminal/text-table.ts';
 
 /** What a pass has read so far, in one line: sums over all accounts by collection, in the order in which they began. */

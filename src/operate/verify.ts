@@ -1,12 +1,11 @@
-import { randomInt } from 'node:crypto';
-import { runVerify, type VerifyReport } from './verify-account.ts';
-import { type Discrepancy, type VerifiedCollection, type VerifyProgress } from './verify-scope.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
-import type { Options, Shell } from '../terminal/shell.ts';
+import { randomInt } from 'node:crypto';
 import { readCount } from '../terminal/given.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { EXIT, type ExitCode, type Options, type Shell } from '../terminal/shell.ts';
 import { printable } from '../terminal/text-table.ts';
 import { passTable, showPass } from './sync.ts';
+import { runVerify, type VerifyReport } from './verify-account.ts';
+import type { Discrepancy, VerifiedCollection, VerifyProgress } from './verify-scope.ts';
 
 /** Rows of a sample, at most: of more, all are read as fast. */
 const MOST_SAMPLED = 10_000;

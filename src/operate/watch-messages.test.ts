@@ -1,6 +1,6 @@
-import { PassThrough } from 'node:stream';
 import { array, assert, constant, integer, oneof, property } from 'fast-check';
 import { expect, it } from 'vitest';
+import { PassThrough } from 'node:stream';
 import { watchMessages } from './read-only-query.ts';
 
 function message(bytes: number): Buffer {

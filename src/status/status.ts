@@ -9,8 +9,7 @@ import { problemLine } from './problem.ts';
 import { accountFacts, age, cellWords, deletionWords, processWords } from './report-words.ts';
 import type { AccountStatus, StatusReport, WaitingDeletion } from './status-report.ts';
 import { type Mirror, onDatabase } from '../terminal/open-mirror.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
+import { EXIT, type ExitCode, type Shell, widthOfTerminal } from '../terminal/shell.ts';
 import { printable, formatList } from '../terminal/text-table.ts';
 
 export async function statusAction(

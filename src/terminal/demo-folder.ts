@@ -1,14 +1,14 @@
-import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { isPortFree, nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { readOrCreate } from '@research-mirror/runtime/read-or-create';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Config, ServiceConfig } from '../config/config.ts';
-import { Secret } from '../config/secret.ts';
 import { loadConfig } from '../config/load.ts';
-import { type Shell, shortPath } from './shell.ts';
+import { Secret } from '../config/secret.ts';
 import { demoFolder } from './open-mirror.ts';
+import { type Shell, shortPath } from './shell.ts';
 
 // What a demo keeps in its folder, beside its database: the same addresses at each start.
 

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
 import { Unusable } from '@research-mirror/runtime/errors';
-import { KeyRefused } from '../model/errors.ts';
 import { Stopped } from '@research-mirror/runtime/service';
-import { exitCodeOf, failureText, OutputClosed, UsageError } from './exit-code.ts';
+import { describe, expect, it } from 'vitest';
+import { KeyRefused } from '../model/errors.ts';
+import { exitCodeOf, failureText, OutputClosed, UsageError } from './shell.ts';
 
 describe('how a command says that it failed', () => {
   it('is one line, with its causes, and with where it came from only when asked', () => {

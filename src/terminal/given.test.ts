@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { UsageError } from './exit-code.ts';
 import { readUserId } from './given.ts';
+import { UsageError } from './shell.ts';
 
 it('a user_id is taken with every digit that a bigint of Postgres has, and refused beyond', () => {
   const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n];

@@ -1,7 +1,7 @@
 import { formatCount } from '@research-mirror/runtime/figures';
 import { suggestion } from '../config/parse-values.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
-import { UsageError } from './exit-code.ts';
+import { UsageError } from './shell.ts';
 
 // What was typed: options and arguments, read and refused.
 

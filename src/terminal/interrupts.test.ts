@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { interrupts } from './exit-code.ts';
+import { interrupts } from './shell.ts';
 
 it('takes a signal that arrives twice at once for one, and a later one for impatience', () => {
   const judge = interrupts();

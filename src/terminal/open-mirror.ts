@@ -1,16 +1,16 @@
+import { embeddedState, type EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import type { Clock } from '@research-mirror/runtime/clock';
+import { ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
 import { createLogger } from '@research-mirror/runtime/logger';
 import { join } from 'node:path';
-import { embeddedState, type EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
-import { ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
-import { reachDatabase, type ReachedDatabase, type WorkOptions } from '../postgres/open-mirror.ts';
-import { MIGRATIONS, programVersion } from '../config/program.ts';
 import type { Config, DatabaseConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
+import { MIGRATIONS, programVersion } from '../config/program.ts';
 import { openDatabase, TRANSACTION_BOUNDS, type TransactionBounds } from '../postgres/database.ts';
 import type { Db } from '../postgres/db.ts';
+import { reachDatabase, type ReachedDatabase, type WorkOptions } from '../postgres/open-mirror.ts';
 import { neededMigrations } from '../postgres/run-migrations.ts';
-import { hasColour, isInteractive, shortPath, type Shell } from './shell.ts';
+import { hasColour, isInteractive, type Shell, shortPath } from './shell.ts';
 
 /**
  * `likely`: the user has not said which, `chooseMirror` finds out. `own or new` makes an embedded database where there

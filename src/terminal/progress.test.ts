@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { describe, expect, it } from 'vitest';
 import { Progress } from './progress.ts';
 import { hasColour } from './shell.ts';
 

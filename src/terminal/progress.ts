@@ -1,5 +1,5 @@
 import type { Clock } from '@research-mirror/runtime/clock';
-import { isInteractive, widthOfTerminal, type Shell, type Terminal } from './shell.ts';
+import { isInteractive, type Shell, type Terminal, widthOfTerminal } from './shell.ts';
 import { cutToWidth } from './text-table.ts';
 
 /** Least milliseconds between two repaints of a terminal's line, and between two plain lines. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutToWidth, displayWidth, formatTable, printable, formatList } from './text-table.ts';
+import { cutToWidth, displayWidth, formatList, formatTable, printable } from './text-table.ts';
 
 const TITLES = ['name', 'rows'];
 

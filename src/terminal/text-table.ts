@@ -1,7 +1,6 @@
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import measure from 'fast-string-truncated-width';
-import { EXIT, type ExitCode } from './exit-code.ts';
-import { say, type Shell, widthOfTerminal } from './shell.ts';
+import { EXIT, type ExitCode, say, type Shell, widthOfTerminal } from './shell.ts';
 
 /** No column is cut below this to make a table fit. */
 const LEAST_WIDTH = 8;
