@@ -17,7 +17,7 @@ import { runDaemon } from '../daemon/run-daemon.ts';
 import { DEMO_KEY, demoConfig, keptPort, portOf, SERVICE_PORT, unreadable } from '../terminal/demo-folder.ts';
 import { demoFolder, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import { EXIT, type ExitCode, type Shell, shortPath } from '../terminal/shell.ts';
+import { EXIT, type Shell, shortPath } from '../terminal/shell.ts';
 
 // What is prepared in the demo, so that its features show: an item that can't be mirrored, a list that is deleted once
 // it was mirrored.
@@ -43,7 +43,7 @@ async function mutate(controlUrl: string, mutation: Readonly<Record<string, stri
   await answer.arrayBuffer();
 }
 
-export async function demoAction(shell: Shell): Promise<ExitCode> {
+export async function demoAction(shell: Shell) {
   const config = loadConfig(shell.env, 'database');
   const folder = demoFolder(config);
   const progress = new Progress(shell);

@@ -5,26 +5,18 @@ import type { Db } from '../postgres/db.ts';
 import { whatIsMissing } from '../postgres/inspection.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../postgres/run-migrations.ts';
 import { onDatabase } from '../terminal/open-mirror.ts';
-import {
-  complain,
-  EXIT,
-  type ExitCode,
-  failureText,
-  type Options,
-  say,
-  type Shell,
-} from '../terminal/shell.ts';
+import { complain, EXIT, failureText, type Options, say, type Shell } from '../terminal/shell.ts';
 
 type MigrateOptions = Options<'check' | 'json'>;
 
-export async function migrateAction(shell: Shell, options: MigrateOptions): Promise<ExitCode> {
+export async function migrateAction(shell: Shell, options: MigrateOptions) {
   const which = options.check === true ? 'own' : 'own or new';
   return onDatabase(shell, 'migrate', { which, bounds: MIGRATION_BOUNDS, direct: true }, ({ db }) =>
     bringUp(shell, db, options),
   );
 }
 
-async function bringUp(shell: Shell, db: Db, { check, json }: MigrateOptions): Promise<ExitCode> {
+async function bringUp(shell: Shell, db: Db, { check, json }: MigrateOptions) {
   const { schema } = db;
   const options = { db, folder: MIGRATIONS, version: programVersion() };
   let pending: Awaited<ReturnType<typeof pendingMigrations>>;

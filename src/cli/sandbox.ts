@@ -2,12 +2,12 @@ import { untilAborted } from '@research-mirror/runtime/service';
 import { startSandbox } from '@research-mirror/sandbox/start-sandbox';
 import { readSandboxOptions } from '@research-mirror/sandbox/switches/read-options';
 import { loadConfig } from '../config/load.ts';
-import { EXIT, type ExitCode, type Shell, UsageError } from '../terminal/shell.ts';
+import { EXIT, type Shell, UsageError } from '../terminal/shell.ts';
 
 export async function sandboxAction(
   shell: Shell,
   options: Readonly<Record<string, string | boolean | undefined>>,
-): Promise<ExitCode> {
+) {
   // Nothing of it is needed, but a slip in a variable's name is told here, too.
   loadConfig(shell.env, 'database');
   const { json, ...switches } = options;

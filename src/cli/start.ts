@@ -2,9 +2,9 @@ import { isStopped } from '@research-mirror/runtime/service';
 import { loadConfig } from '../config/load.ts';
 import { runDaemon } from '../daemon/run-daemon.ts';
 import { workOptions } from '../terminal/open-mirror.ts';
-import { EXIT, type ExitCode, type Shell, terminalOf } from '../terminal/shell.ts';
+import { EXIT, type Shell, terminalOf } from '../terminal/shell.ts';
 
-export async function startAction(shell: Shell): Promise<ExitCode> {
+export async function startAction(shell: Shell) {
   const config = loadConfig(shell.env, 'service');
   try {
     shell.signal.throwIfAborted();

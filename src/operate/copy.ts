@@ -22,22 +22,13 @@ import { migrateEmpty, unknownMigrations } from '../postgres/run-migrations.ts';
 import { databaseError } from '../postgres/sql-state.ts';
 import { onMirror, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import {
-  complain,
-  EXIT,
-  type ExitCode,
-  type Options,
-  say,
-  type Shell,
-  UsageError,
-} from '../terminal/shell.ts';
+import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 
-/** What `copy` does. */
 export async function copyAction(
   shell: Shell,
   given: readonly string[],
   { dataDir, json, demo }: Options<'json' | 'demo', 'dataDir'>,
-): Promise<ExitCode> {
+) {
   const config = loadConfig(shell.env, 'database');
   const to = targetOf(config, given, dataDir);
   return onMirror(shell, 'copy', { config, demo }, async ({ direct }) => {
@@ -73,7 +64,7 @@ export async function copyAction(
 
 /** @throws UsageError */
 function targetOf({ pgBin, copyTo }: Config, given: readonly string[], dataDir?: string): DatabaseConfig {
-  // What was given is not repeated: it may have a password.
+  // The error does not repeat what was given: it may contain a password.
   if (given.length > 0 || /^postgres(ql)?:/.test(dataDir ?? '')) {
     throw new UsageError(
       'the target of copy stands in MIRROR_COPY_TO, or in the file that MIRROR_COPY_TO_FILE names, not on the command ' +
@@ -88,37 +79,27 @@ function targetOf({ pgBin, copyTo }: Config, given: readonly string[], dataDir?:
   return copyTo ?? { kind: 'embedded', dataDir: resolve(dataDir ?? ''), pgBin, port: 0 };
 }
 
-export interface CopyOptions {
-  /** Of a mirror of this version, past a transaction pooler. */
-  readonly source: ConnectionOptions;
-  readonly target: ConnectionOptions;
-  /** MIRROR_SCHEMA, of both. */
-  readonly schema: string;
-  readonly signal: AbortSignal;
-  /** @param bytes of the table's rows so far */
-  readonly onBytes: (table: string, bytes: number) => void;
-}
-
-export interface CopyReport {
-  /** When the snapshot was taken, by the source's clock; ISO 8601. */
-  readonly takenAt: string;
-  readonly rows: number;
-  /** Rows by table, `mirror.lists` or `state.scope`. */
-  readonly tables: Readonly<Record<string, number>>;
-}
-
-/** The target has a mirror, or a newer program has changed the source: nothing was touched. */
+/** The target has a mirror, or a newer program has changed the source. Nothing was touched. */
 export class CopyRefused extends Error {
   override readonly name = 'CopyRefused';
 }
 
 /**
- * Copies a mirror from one snapshot to an empty place, in one transaction there: a copy that ends early, however it ends,
- * leaves the place empty. The copy is on hold (markCopied).
+ * Copies a mirror from one snapshot into an empty database, in one transaction there: a failed copy leaves the database
+ * empty. The copy is on hold (markCopied).
+ * @param options `source` is a mirror of this version, past a transaction pooler; `schema` is MIRROR_SCHEMA of both;
+ * `onBytes` gets the bytes of a table copied so far
+ * @returns when the snapshot was taken, by the source's clock (ISO 8601), and rows, in all and by table (`state.scope`)
  * @throws CopyRefused; DatabaseUnavailable, Unusable; the signal's reason
  */
-export async function copyMirror(options: CopyOptions): Promise<CopyReport> {
-  const { source, target, schema, signal } = options;
+export async function copyMirror(options: {
+  readonly source: ConnectionOptions;
+  readonly target: ConnectionOptions;
+  readonly schema: string;
+  readonly signal: AbortSignal;
+  readonly onBytes: (table: string, bytes: number) => void;
+}) {
+  const { source, target, schema, signal, onBytes } = options;
   await resolveConnection(target).catch(ofTarget);
   return inTransaction({ ...target, schema }, 'read committed', signal, async (to) => {
     if (!(await migrateEmpty(to.db, MIGRATIONS).catch(ofTarget))) {
@@ -126,10 +107,10 @@ export async function copyMirror(options: CopyOptions): Promise<CopyReport> {
         `the target has a mirror in schema "${schema}" already (is it the source itself?): copy into an empty database`,
       );
     }
-    // What the migrations write comes from the source, too.
+    // The rows that migrations inserted come from the source, too.
     for (const table of COPIED_TABLES) await to.db.raw(`truncate ${copiedName(to.db, table)}`);
     const report = await inTransaction({ ...source, schema }, 'repeatable read, read only', signal, (from) =>
-      copyTables(from, to, options),
+      copyTables(from, to, onBytes),
     );
     await followRestoredColumns(to.db);
     for (const table of COPIED_TABLES) await to.db.raw(`analyze ${copiedName(to.db, table)}`);
@@ -139,8 +120,8 @@ export async function copyMirror(options: CopyOptions): Promise<CopyReport> {
   });
 }
 
-/** Says of an error that it is the target's, by the target's settings. Its causes are in its words. @throws always */
-export function ofTarget(error: unknown): never {
+/** Rephrases an error as the target's, with the target's settings. Its message includes the causes. @throws always */
+function ofTarget(error: unknown): never {
   if (!(error instanceof ClassifiedError)) throw error;
   const told = messageOf(error).replaceAll('DATABASE_URL', 'MIRROR_COPY_TO');
   throw new Unusable(`the target: ${told.replaceAll('MIRROR_DATA_DIR', '--data-dir')}`);
@@ -149,8 +130,8 @@ export function ofTarget(error: unknown): never {
 async function copyTables(
   from: CopyConnection,
   to: CopyConnection,
-  { onBytes }: CopyOptions,
-): Promise<CopyReport> {
+  onBytes: (table: string, bytes: number) => void,
+) {
   const takenAt = (await databaseTime(from.db)).toISOString();
   const unknown = await unknownMigrations(from.db, MIGRATIONS);
   if (unknown.length > 0) {
@@ -163,12 +144,12 @@ async function copyTables(
     const name = `${table.schema}.${table.name}`;
     const found = await copiedColumns(from.db, table);
     if (table.schema === 'mirror') await addMissingColumns(to.db, table, found);
-    // What a state table of the target lacks is what a migration drops there once no older program lives.
+    // State columns that the target lacks are dropped by a migration as soon as no older program runs.
     const there = new Set((await copiedColumns(to.db, table)).map(({ name: column }) => column));
     const columns = found.filter((column) => there.has(column.name));
     const names = `(${columns.map((column) => quotedName(column.name)).join(', ')})`;
     const read = `copy ${copiedName(from.db, table)} ${names} to stdout`;
-    // Nobody sees the table before the commit: its rows need no look at who wrote them, ever.
+    // No other transaction sees the table before the commit, so its rows can be frozen.
     const write = `copy ${copiedName(to.db, table)} ${names} from stdin (freeze)`;
     tables[name] = await copyRows(from, to, { read, write }, (bytes) => onBytes(name, bytes));
     await continueIdentities(to.db, table, columns);
@@ -176,27 +157,18 @@ async function copyTables(
   return { takenAt, rows: Object.values(tables).reduce((sum, rows) => sum + rows, 0), tables };
 }
 
-export interface CopiedColumn {
-  readonly name: string;
-  /** As `format_type` writes it. */
-  readonly type: string;
-  readonly comment: string | null;
-  /** The last number that an identity column gave. */
-  readonly last: string | null;
-}
-
-/** Schema and name, quoted, as SQL and `regclass` read them. */
+/** Schema and name, quoted, for SQL and `regclass`. */
 export function copiedName(db: Db, { schema, name }: CopiedTable): string {
   return `${quotedName(schema === 'mirror' ? db.schema : db.stateSchema)}.${quotedName(name)}`;
 }
 
 /**
- * A table's columns in their order, those that were made for fields among them. Without generated columns, which come by
- * themselves, and without second columns, in the making.
+ * A table's columns in their order, without generated columns and second columns that are being filled.
+ * @returns `type` as `format_type` writes it; `last`: the last number that an identity column gave
  */
-export async function copiedColumns(db: Db, table: CopiedTable): Promise<readonly CopiedColumn[]> {
+export async function copiedColumns(db: Db, table: CopiedTable) {
   const name = copiedName(db, table);
-  const { rows } = await db.sql<CopiedColumn>`
+  const { rows } = await db.sql<Record<'name' | 'type', string> & Record<'comment' | 'last', string | null>>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
       col_description(a.attrelid, a.attnum) as comment,
       case when a.attidentity <> '' then
@@ -208,15 +180,10 @@ export async function copiedColumns(db: Db, table: CopiedTable): Promise<readonl
   return rows;
 }
 
-/**
- * Gives the target's table the columns that the migrations do not make, with their types and comments.
- * @throws Unusable for a type that the target lacks
- */
-export async function addMissingColumns(
-  trx: Db,
-  table: CopiedTable,
-  columns: readonly CopiedColumn[],
-): Promise<void> {
+type CopiedColumns = Awaited<ReturnType<typeof copiedColumns>>;
+
+/** Adds to the target's table the columns that migrations do not make. @throws Unusable for a type that the target lacks */
+async function addMissingColumns(trx: Db, table: CopiedTable, columns: CopiedColumns): Promise<void> {
   const target = copiedName(trx, table);
   const there = new Set((await copiedColumns(trx, table)).map(({ name }) => name));
   for (const { name, type, comment } of columns.filter((column) => !there.has(column.name))) {
@@ -230,12 +197,8 @@ export async function addMissingColumns(
   }
 }
 
-/** Has the target's identity columns go on where the source's stopped. */
-export async function continueIdentities(
-  trx: Db,
-  table: CopiedTable,
-  columns: readonly CopiedColumn[],
-): Promise<void> {
+/** Makes the target's identity columns continue where the source's stopped. */
+async function continueIdentities(trx: Db, table: CopiedTable, columns: CopiedColumns): Promise<void> {
   const target = copiedName(trx, table);
   for (const { name, last } of columns.filter((column) => column.last !== null)) {
     await trx.sql`
@@ -244,22 +207,22 @@ export async function continueIdentities(
   }
 }
 
-/** A connection in a transaction, which Kysely's statements and COPY share, one after the other. */
-export interface CopyConnection {
+/** A connection in a transaction, shared by Kysely's statements and COPY. */
+interface CopyConnection {
   readonly db: Db;
   readonly client: pg.Client;
 }
 
-/** A copy may take as long as it takes; one that is idle in its transaction for a minute hangs. */
+/** A copy may take any time; one that is idle in its transaction for a minute hangs. */
 const BOUNDS = 'set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000';
 
 /**
- * Runs `work` in one transaction on a connection of its own, and commits it.
+ * Runs `work` in one transaction on its own connection and commits it.
  * @param mode of `begin`: isolation level and access
- * @param signal ends the connection: the server rolls back
+ * @param signal closes the connection, so the server rolls back
  * @throws DatabaseUnavailable, Unusable; the signal's reason; errors of the work
  */
-export async function inTransaction<T>(
+async function inTransaction<T>(
   options: ConnectionOptions & { readonly schema: string },
   mode: string,
   signal: AbortSignal,
@@ -267,7 +230,7 @@ export async function inTransaction<T>(
 ): Promise<T> {
   signal.throwIfAborted();
   const client = new pg.Client(await resolveConnection(options));
-  // When a connection breaks, the statement under way fails, or the next one.
+  // The statement under way, or the next one, reports a broken connection.
   client.on('error', () => {});
   const end = (): void => void client.end().catch(() => {});
   signal.addEventListener('abort', end, { once: true });
@@ -286,7 +249,7 @@ export async function inTransaction<T>(
   }
 }
 
-/** Kysely on this one connection, in the transaction that it is in. */
+/** Kysely on this connection, in its transaction. */
 function dbOn(client: pg.Client, schema: string): Db {
   const only = { query: client.query.bind(client), release: () => {} };
   const pool = { options: {}, connect: () => Promise.resolve(only), end: () => Promise.resolve() };
@@ -294,12 +257,12 @@ function dbOn(client: pg.Client, schema: string): Db {
 }
 
 /**
- * Sends rows from one server to the other, at the pace of the slower one.
+ * Streams rows from one server to the other, at the pace of the slower one.
  * @param read `copy … to stdout` @param write `copy … from stdin`
- * @param onBytes gets how many bytes went so far
- * @returns how many rows there were
+ * @param onBytes gets the bytes sent so far
+ * @returns the number of rows
  */
-export async function copyRows(
+async function copyRows(
   source: CopyConnection,
   target: CopyConnection,
   { read, write }: { readonly read: string; readonly write: string },

@@ -10,15 +10,7 @@ import { wake } from '../postgres/notifications.ts';
 import { readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import {
-  complain,
-  EXIT,
-  type ExitCode,
-  type Options,
-  say,
-  type Shell,
-  UsageError,
-} from '../terminal/shell.ts';
+import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { minute, printNewest, type Row } from '../terminal/text-table.ts';
 
 /** What `events` does. */
@@ -27,7 +19,7 @@ export async function eventsAction(
   action: string,
   ids: string[],
   options: Options<'json' | 'demo', 'type' | 'limit' | 'show'>,
-): Promise<ExitCode> {
+) {
   if (action === 'list' && ids.length > 0)
     throw new UsageError('events list takes no IDs: --show prints one');
   refuseFilters(options, ['type', 'limit']);
@@ -45,7 +37,7 @@ export async function eventsAction(
   });
 }
 
-async function showOne(shell: Shell, db: Db, id: string, json: boolean): Promise<ExitCode> {
+async function showOne(shell: Shell, db: Db, id: string, json: boolean) {
   const texts = await eventTexts(db, id);
   if (texts.length === 0) {
     complain(shell, `there is no event ${JSON.stringify(id)}: it never came, or its time is over`);
@@ -55,13 +47,7 @@ async function showOne(shell: Shell, db: Db, id: string, json: boolean): Promise
   return EXIT.DONE;
 }
 
-async function replay(
-  shell: Shell,
-  config: Config,
-  db: Db,
-  ids: readonly string[],
-  json: boolean,
-): Promise<ExitCode> {
+async function replay(shell: Shell, config: Config, db: Db, ids: readonly string[], json: boolean) {
   const progress = new Progress(shell);
   const report = await replayAndFollow(config, db, ids, shell, (rows, read) =>
     progress.show(`reading again: ${read} of ${rowsAndLists(rows)}`),

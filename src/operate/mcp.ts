@@ -9,7 +9,7 @@ import { loadConfig } from '../config/load.ts';
 import { programVersion } from '../config/program.ts';
 import { COLLECTION_NAMES } from '../model/collections.ts';
 import { quotedText } from '../postgres/db.ts';
-import { complain, EXIT, type ExitCode, type Shell, UsageError } from '../terminal/shell.ts';
+import { complain, EXIT, type Shell, UsageError } from '../terminal/shell.ts';
 import { type RowReceiver, StatementRefused } from './read-only-query.ts';
 import { askMirror } from './sql.ts';
 
@@ -54,7 +54,7 @@ const TIMEOUT = 60_000;
 /** As MCP has an answer. */
 type Told = { isError?: boolean; content: { type: 'text'; text: string }[] };
 
-export async function mcpAction(shell: Shell, { demo = false }: { demo?: boolean }): Promise<ExitCode> {
+export async function mcpAction(shell: Shell, { demo = false }: { demo?: boolean }) {
   const config = loadConfig(shell.env, 'database');
   const ask = async (text: string, limit: number): Promise<Told> => {
     const { answer, receiver } = collectedRows(limit);

@@ -4,15 +4,7 @@ import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import type { Db } from '../postgres/db.ts';
 import { chooseCollections, readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
-import {
-  complain,
-  EXIT,
-  type ExitCode,
-  type Options,
-  say,
-  type Shell,
-  UsageError,
-} from '../terminal/shell.ts';
+import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { minute, printList } from '../terminal/text-table.ts';
 
 /** Hexadecimal digits of an ID, of the SHA-256 of an item's text: more than enough to tell millions apart. */
@@ -24,7 +16,7 @@ export async function quarantineAction(
   _: string,
   names: string[],
   options: Options<'json' | 'demo', 'limit' | 'show'>,
-): Promise<ExitCode> {
+) {
   const collections = chooseCollections(names);
   const { show, json = false, demo } = options;
   const most = readLimit(options.limit, USUAL_LIMITS.quarantine);
@@ -102,7 +94,7 @@ export async function quarantinedTexts(db: Db, id: string): Promise<(string | nu
 }
 
 /** Verbatim, but for keys and secrets of ours that a service may have sent back. */
-function showItem(shell: Shell, texts: readonly (string | null)[], id: string, json: boolean): ExitCode {
+function showItem(shell: Shell, texts: readonly (string | null)[], id: string, json: boolean) {
   const [text, other] = texts;
   if (text === undefined || other !== undefined) {
     const what = text === undefined ? 'no item' : 'more than one item';

@@ -7,7 +7,6 @@ import { type ConnectionOptions, resolveConnection } from '../postgres/pool.ts';
 import { reachMirror } from '../terminal/open-mirror.ts';
 import {
   EXIT,
-  type ExitCode,
   type Options,
   OutputClosed,
   roomIn,
@@ -35,7 +34,7 @@ export async function sqlAction(
   shell: Shell,
   text: string,
   options: Options<'csv' | 'json' | 'vertical' | 'demo', 'timeout'>,
-): Promise<ExitCode> {
+) {
   if (text.trim() === '') throw new UsageError('the query is empty');
   const { out, signal } = shell;
   const [format, other] = FORMATS.filter((each) => options[each] === true);

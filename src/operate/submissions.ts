@@ -9,15 +9,7 @@ import { operatorOn } from '../postgres/operator-log.ts';
 import { findSubmission, listSubmissions, type StoredSubmission } from '../submissions/stored-submissions.ts';
 import { chooseFrom, readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
-import {
-  complain,
-  EXIT,
-  type ExitCode,
-  type Options,
-  say,
-  type Shell,
-  UsageError,
-} from '../terminal/shell.ts';
+import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { minute, printNewest, type Row } from '../terminal/text-table.ts';
 import { cancelSubmission, SubmitRefused } from './submit-operation.ts';
 import { endLine, responseText, submissionJson } from './submit.ts';
@@ -27,7 +19,7 @@ export async function submissionsAction(
   action: string,
   ids: string[],
   options: Options<'json' | 'demo', 'state' | 'limit' | 'show'>,
-): Promise<ExitCode> {
+) {
   const { json = false, demo, show } = options;
   if (action !== 'cancel' && ids.length > 0) throw new UsageError(`submissions ${action} takes no IDs`);
   refuseFilters(options, ['state', 'limit']);
@@ -52,7 +44,7 @@ export async function submissionsAction(
   });
 }
 
-async function showOne(shell: Shell, db: Db, id: string, json: boolean): Promise<ExitCode> {
+async function showOne(shell: Shell, db: Db, id: string, json: boolean) {
   const submission = await findSubmission(db, id);
   if (submission === undefined) {
     complain(shell, `there is no submission ${id}`);
@@ -64,7 +56,7 @@ async function showOne(shell: Shell, db: Db, id: string, json: boolean): Promise
   return EXIT.DONE;
 }
 
-async function cancel(shell: Shell, db: Db, ids: readonly string[], json: boolean): Promise<ExitCode> {
+async function cancel(shell: Shell, db: Db, ids: readonly string[], json: boolean) {
   const by = await operatorOn(db);
   const cancelled: string[] = [];
   const refused: { readonly id: string; readonly why: string }[] = [];
@@ -83,7 +75,7 @@ async function cancel(shell: Shell, db: Db, ids: readonly string[], json: boolea
   return refused.length > 0 ? EXIT.NO : EXIT.DONE;
 }
 
-async function release(shell: Shell, db: Db, json: boolean): Promise<ExitCode> {
+async function release(shell: Shell, db: Db, json: boolean) {
   const hold = await currentHold(db);
   const released = hold === undefined ? 0 : await releaseSubmissions(db, await operatorOn(db));
   await wake(db);

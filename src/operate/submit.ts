@@ -11,7 +11,7 @@ import { findSubmission, type StoredSubmission } from '../submissions/stored-sub
 import { chooseFrom, readUserId } from '../terminal/given.ts';
 import { type Mirror, onMirror, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import { EXIT, type ExitCode, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
+import { EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { minute, printable } from '../terminal/text-table.ts';
 import {
   isFinal,
@@ -44,11 +44,7 @@ async function readData(given: string, signal: AbortSignal): Promise<string> {
   }
 }
 
-export async function submitAction(
-  shell: Shell,
-  operation: string,
-  options: SubmitOptions,
-): Promise<ExitCode> {
+export async function submitAction(shell: Shell, operation: string, options: SubmitOptions) {
   const request = await readRequest(shell, operation, options);
   const config = loadConfig(shell.env, 'database');
   if (!config.submit.enabled) throw new Unusable('submissions are off: MIRROR_SUBMIT=off');
@@ -82,7 +78,7 @@ async function submit(
   { config, db, direct }: Mirror,
   request: SubmitRequest,
   { noWait = false, json = false }: SubmitOptions,
-): Promise<ExitCode> {
+) {
   const tell = (text: string): unknown => shell.err.write(shell.scrubber.scrub(`${text}\n`));
   const progress = new Progress(shell);
   let id: string | undefined;
@@ -145,7 +141,7 @@ async function whereItStays(db: Db, id: string): Promise<string> {
     : endLine(submission, undefined);
 }
 
-function codeOf({ submission: { state } }: SubmitResult): ExitCode {
+function codeOf({ submission: { state } }: SubmitResult) {
   if (state === 'accepted') return EXIT.DONE;
   if (state === 'rejected' || state === 'cancelled') return EXIT.NO;
   return state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;

@@ -13,7 +13,6 @@ import { Progress } from '../terminal/progress.ts';
 import {
   complain,
   EXIT,
-  type ExitCode,
   type Options,
   SET_A_KEY,
   type Shell,
@@ -51,7 +50,7 @@ export async function syncAction(
   shell: Shell,
   names: string[],
   options: Options<'full' | 'acceptDeletions' | 'json' | 'demo'>,
-): Promise<ExitCode> {
+) {
   const { full = false, acceptDeletions = false } = options;
   if (acceptDeletions && !full) {
     throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');

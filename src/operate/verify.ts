@@ -1,7 +1,7 @@
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import { randomInt } from 'node:crypto';
 import { readCount } from '../terminal/given.ts';
-import { EXIT, type ExitCode, type Options, type Shell } from '../terminal/shell.ts';
+import { EXIT, type Options, type Shell } from '../terminal/shell.ts';
 import { printable } from '../terminal/text-table.ts';
 import { passTable, showPass } from './sync.ts';
 import { runVerify, type VerifyReport } from './verify-account.ts';
@@ -17,7 +17,7 @@ export async function verifyAction(
   shell: Shell,
   names: string[],
   options: Options<'json' | 'demo', 'sample'>,
-): Promise<ExitCode> {
+) {
   const { sample: size } = options;
   const sample =
     size === undefined ? null : { rows: readCount('--sample', size, MOST_SAMPLED), seed: randomInt(2 ** 31) };
