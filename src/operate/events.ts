@@ -1,4 +1,3 @@
-import type { Clock } from '@research-mirror/runtime/clock';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import type { Config } from '../config/config.ts';
 import { eventTexts, listEvents, replayEvents, type StoredEvent } from '../events/event-store.ts';
@@ -13,7 +12,6 @@ import { Progress } from '../terminal/progress.ts';
 import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { minute, printNewest, type Row } from '../terminal/text-table.ts';
 
-/** What `events` does. */
 export async function eventsAction(
   shell: Shell,
   action: string,
@@ -47,14 +45,40 @@ async function showOne(shell: Shell, db: Db, id: string, json: boolean) {
   return EXIT.DONE;
 }
 
-async function replay(shell: Shell, config: Config, db: Db, ids: readonly string[], json: boolean) {
+const LOOK_MS = 250;
+/** How long (ms) it waits: what is still unread waits for something else, such as a stopped account. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Replays stored events, and waits until the daemon has read what they name. Without a daemon, or if it takes too long,
+ * what they name stays due.
+ */
+async function replay(shell: Shell, { collections }: Config, db: Db, ids: readonly string[], json: boolean) {
+  const { clock, signal } = shell;
+  const events = await replayEvents(db, ids, collections);
+  await wake(db);
+  // One for each account that has the event.
+  const replayed = events.map(({ id }) => id);
+  const missing = ids.filter((id) => !replayed.includes(id));
+  const daemon = await daemonLives(db, await ownIdentity());
+  const all = events.flatMap(({ userId, rows }) => rows.map((row) => ({ userId, ...row })));
+  const named = [...new Map(all.map((row) => [JSON.stringify(row), row])).values()];
+  const rows = named.length;
+  const until = clock.monotonic() + PATIENCE_MS;
   const progress = new Progress(shell);
-  const report = await replayAndFollow(config, db, ids, shell, (rows, read) =>
-    progress.show(`reading again: ${read} of ${rowsAndLists(rows)}`),
-  ).finally(() => progress.end());
-  const { replayed, missing, rows, read, daemon } = report;
+  let read = 0;
+  try {
+    for (;;) {
+      read = rows - (await unread(db, named));
+      progress.show(`reading again: ${read} of ${rowsAndLists(rows)}`);
+      if (!daemon || read === rows || clock.monotonic() > until) break;
+      await clock.sleep(LOOK_MS, signal);
+    }
+  } finally {
+    progress.end();
+  }
   const told = `${countOf(replayed.length, 'event')} taken up again; ${read} of ${rowsAndLists(rows)} read`;
-  say(shell, json ? JSON.stringify(report) : told);
+  say(shell, json ? JSON.stringify({ replayed, missing, rows, read, daemon }) : told);
   for (const id of missing) complain(shell, `there is no event ${JSON.stringify(id)}`);
   if (read < rows) {
     const late = 'the daemon has not come to it yet: it stays due';
@@ -79,51 +103,14 @@ function toRow(each: StoredEvent): Row {
   };
 }
 
-/** As a JSON object; its data stand in it as they came, digit by digit. */
+/** A JSON object in which the data keep their text, with every digit. */
 function eventJson({ data, ...rest }: StoredEvent): string {
   return `${JSON.stringify(rest).slice(0, -1)},"data":${data ?? 'null'}}`;
 }
 
-/** How often (ms) it looks what was read. */
-const LOOK_MS = 250;
-/** How long (ms) it waits: what is not read by then waits for something else, such as a stopped account. */
-const PATIENCE_MS = 60_000;
-
-/**
- * Replays stored events, and waits until the daemon has read once what they name. Without a daemon, or when it takes
- * too long, what they name stays due.
- * @param onProgress how many rows, and lists as a whole, the events name, and how many of them were read since
- * @returns the same; IDs that were `replayed`, one for each account that has the event, and that are `missing`; whether
- * a daemon runs, which reads them
- * @throws the signal's reason
- */
-export async function replayAndFollow(
-  { collections }: Config,
-  db: Db,
-  ids: readonly string[],
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-  onProgress: (rows: number, read: number) => void,
-) {
-  const events = await replayEvents(db, ids, collections);
-  await wake(db);
-  const replayed = events.map(({ id }) => id);
-  const daemon = await daemonLives(db, await ownIdentity());
-  const all = events.flatMap(({ userId, rows }) => rows.map((row) => ({ userId, ...row })));
-  const named = [...new Map(all.map((row) => [JSON.stringify(row), row])).values()];
-  const rows = named.length;
-  const until = clock.monotonic() + PATIENCE_MS;
-  for (;;) {
-    const read = rows - (await unread(db, named));
-    onProgress(rows, read);
-    if (!daemon || read === rows || clock.monotonic() > until)
-      return { replayed, missing: ids.filter((id) => !replayed.includes(id)), rows, read, daemon };
-    await clock.sleep(LOOK_MS, signal);
-  }
-}
-
 type NamedRow = HintedRow & { readonly userId: string };
 
-/** How many of the rows have not been read since: each reading removes a hint, or raises its step. */
+/** Of the rows, how many have not been read: each reading removes a hint, or raises its step. */
 async function unread(db: Db, rows: readonly NamedRow[]): Promise<number> {
   const column = (field: keyof NamedRow): string[] => rows.map((row) => row[field]);
   const { rows: found } = await db.sql<{ unread: string }>`

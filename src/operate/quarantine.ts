@@ -7,10 +7,9 @@ import { onMirror } from '../terminal/open-mirror.ts';
 import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { minute, printList } from '../terminal/text-table.ts';
 
-/** Hexadecimal digits of an ID, of the SHA-256 of an item's text: more than enough to tell millions apart. */
+/** Hexadecimal digits of an ID: the beginning of the SHA-256 of an item's text. */
 const ID_DIGITS = 16;
 
-/** What `quarantine` does. */
 export async function quarantineAction(
   shell: Shell,
   _: string,
@@ -55,8 +54,8 @@ export async function quarantineAction(
 }
 
 /**
- * How many items are in quarantine, how many of them have no stored text (a collection's texts are stored up to a
- * limit), and the newest, `limit` at most: `list` is '' outside lists, `key` null where none can be stored.
+ * Items in quarantine, how many of them have no stored text (each collection's texts are stored up to a limit), and the
+ * newest entries. `list` is '' outside lists; `key` is null if none can be stored.
  */
 async function listQuarantine(db: Db, collections: readonly CollectionName[], limit: number) {
   const all = db.mirror.selectFrom('quarantine').where('collection', 'in', collections);
@@ -78,10 +77,7 @@ async function listQuarantine(db: Db, collections: readonly CollectionName[], li
   return { items: Number(items), withoutText: Number(without), entries };
 }
 
-/**
- * Verbatim texts of the items whose ID begins with `id`, at most two; null: the text is not stored.
- * @param id hexadecimal digits
- */
+/** Texts of at most two items whose ID begins with `id`, in hexadecimal digits. Null: the text is not stored. */
 export async function quarantinedTexts(db: Db, id: string): Promise<(string | null)[]> {
   const rows = await db.mirror
     .selectFrom('quarantine')
@@ -93,7 +89,7 @@ export async function quarantinedTexts(db: Db, id: string): Promise<(string | nu
   return rows.map(({ item, kept }) => (kept ? item : null));
 }
 
-/** Verbatim, but for keys and secrets of ours that a service may have sent back. */
+/** Prints the text verbatim, except secrets of ours that the service sent back. */
 function showItem(shell: Shell, texts: readonly (string | null)[], id: string, json: boolean) {
   const [text, other] = texts;
   if (text === undefined || other !== undefined) {

@@ -24,14 +24,13 @@ export async function submissionsAction(
   if (action !== 'cancel' && ids.length > 0) throw new UsageError(`submissions ${action} takes no IDs`);
   refuseFilters(options, ['state', 'limit']);
   if (action === 'cancel' && ids.length === 0) throw new UsageError('submissions cancel: which ones?');
-  // A bigint's digits, without going beyond it.
+  // Up to 18 digits are a bigint.
   const wrong = [...ids, ...(show === undefined ? [] : [show])].find((id) => !/^\d{1,18}$/.test(id));
   if (wrong !== undefined)
     throw new UsageError(`${JSON.stringify(wrong)} is no ID of a submission: a number`);
+  const { state: given } = options;
   const state =
-    options.state === undefined
-      ? undefined
-      : chooseFrom(SUBMISSION_STATES, options.state, '--state: there is no');
+    given === undefined ? undefined : chooseFrom(SUBMISSION_STATES, given, '--state: there is no');
   const limit = readLimit(options.limit, USUAL_LIMITS.submissions);
   return onMirror(shell, 'submissions', { demo }, async ({ db }) => {
     if (action === 'cancel') return cancel(shell, db, ids, json);

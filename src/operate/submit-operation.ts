@@ -13,7 +13,7 @@ import { AccountRetired, KeyRefused, LeaseLost } from '../model/errors.ts';
 import { type Db, onlyRow } from '../postgres/db.ts';
 import { endpointHost } from '../postgres/fingerprint.ts';
 import { ownIdentity } from '../postgres/heartbeat.ts';
-import { createInstallation, type InstallationOptions, openInstallation } from '../postgres/installation.ts';
+import { createInstallation, openInstallation } from '../postgres/installation.ts';
 import { DAEMON, daemonLives, livingOwner } from '../postgres/lease.ts';
 import { wake } from '../postgres/notifications.ts';
 import type { WorkOptions } from '../postgres/open-mirror.ts';
@@ -22,47 +22,42 @@ import type { ConnectionOptions } from '../postgres/pool.ts';
 import { isRefusedValue, sqlState } from '../postgres/sql-state.ts';
 import { findSubmission, type StoredSubmission } from '../submissions/stored-submissions.ts';
 
-export interface SubmitResult {
-  readonly submission: StoredSubmission;
-  /** Why it has not ended, where it was waited for; undefined: it has ended, or is on hold. */
-  readonly stuck: string | undefined;
-}
-
 interface SubmitOptions extends WorkOptions {
   readonly config: Config;
   readonly db: Db;
   readonly clock: Clock;
-  /** The database's own address, past a pooler. */
+  /** Past a pooler. */
   readonly direct: ConnectionOptions;
   readonly request: SubmitRequest;
-  /** Whether to wait until it has ended. */
+  /** Wait until it has ended. */
   readonly wait: boolean;
   /** Called with the ID as soon as it is queued. */
   readonly onQueued: (id: string) => void;
   readonly onProgress: (submission: StoredSubmission) => void;
 }
 
-/** How often (ms) the row is looked at. */
+/** How often (ms) the row is read. */
 const LOOK_MS = 250;
-/** What others see of a process that sends a submission itself. */
+/** The command of a process that sends a submission itself, as others see it. */
 const SUBMIT = 'submit';
-/** How long (ms) a daemon may take to take an account, where it can't be sent from here. */
+/** How long (ms) a daemon may take to take an account that can't be sent for from here. */
 const TAKING_MS = 30_000;
 /** How often (ms) it looks who owns the account. */
 const OWNER_MS = 1_000;
 
 /**
- * Queues a POST operation and waits for its outcome. The daemon that owns the account sends it; where nobody does,
- * this process takes the account and sends this one, and no other.
+ * Queues a POST operation and waits for its outcome. The daemon that owns the account sends it. If the account has no
+ * owner, this process takes the account and sends this submission only.
+ * @returns `stuck`: why it has not ended, if it was waited for; undefined: it has ended, or is on hold
  * @throws SubmitRefused; what keeps it from being sent (it stays queued); the signal's reason
  */
-export async function submitOperation(options: SubmitOptions): Promise<SubmitResult> {
+export async function submitOperation(options: SubmitOptions) {
   const { config, db, clock, request, wait, onQueued } = options;
   const account = await accountMeant(db, request.userId);
   const identity = await ownIdentity();
   if (account !== undefined) {
     await refuseMoved(options, account);
-    // Before anything is queued: a database that nobody used for long would else put it on hold, as something old.
+    // Before anything is queued: a database that was not used for long would put it on hold, as something old.
     if (!(await daemonLives(db, identity))) await openInstallation(installationOf(options), options.signal);
   }
   const id = await queueSubmission(db, request);
@@ -72,7 +67,7 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
 
   let lookAt = Number.NEGATIVE_INFINITY;
   let ownedAt = clock.monotonic();
-  /** Why it can't be sent from here: found out once. */
+  /** Why it can't be sent from here; determined once. */
   let notHere: string | undefined;
   return followSubmission(id, options, async (userId) => {
     const now = clock.monotonic();
@@ -84,7 +79,7 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
       return [DAEMON, SUBMIT].includes(owner.command) ? undefined : ownedBy(userId, owner);
     }
     const lives = await daemonLives(db, identity);
-    // One that is about to take the account sends it all the same.
+    // A daemon that is about to take the account sends it all the same.
     const isExpected = lives && now - ownedAt < TAKING_MS;
     if (config.service !== undefined) {
       notHere ??= await sendHere({ ...config, service: config.service }, options, userId, id);
@@ -97,11 +92,11 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
   });
 }
 
-function installationOf({ config, db, direct, clock }: SubmitOptions): InstallationOptions {
+function installationOf({ config, db, direct, clock }: SubmitOptions) {
   return { db, host: endpointHost(direct.url, direct.variables), submit: config.submit, clock };
 }
 
-/** Nothing is queued for an account that nothing may be sent for. @throws AccountUnservable */
+/** Nothing is queued for an account that can't be sent for. @throws AccountUnservable */
 async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promise<void> {
   const { service } = config;
   if (service === undefined) return;
@@ -110,8 +105,8 @@ async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promi
 }
 
 /**
- * Takes the account and sends the submission as the daemon does: under its lease, its budget and its rules.
- * @returns why it can't be sent from here; undefined where it was sent, or another process has the account
+ * Takes the account and sends the submission as the daemon does: under its lease, rate limit and rules.
+ * @returns why it can't be sent from here; undefined: it was sent, or another process has the account
  */
 async function sendHere(
   config: ServiceConfig,
@@ -123,7 +118,7 @@ async function sendHere(
   try {
     return await asProcess(config, SUBMIT, options, async ({ context }, { db }) => {
       const { byOwner } = await sortKeys(context.db, config.service.keys);
-      // Whose the others are is asked only where none is known to be the account's.
+      // The owners of other keys are asked for only if no known key is the account's.
       const { accounts, unknownKeys } = byOwner.has(userId)
         ? { accounts: byOwner, unknownKeys: [] }
         : await findAccounts(context, signal);
@@ -132,7 +127,7 @@ async function sendHere(
         const others = unknownKeys.map(({ key, error }) => `; whose ${key}… is, is not known: ${error}`);
         return `no key in MIRROR_API_KEY is known as one of account ${userId}${others.join('')}`;
       }
-      // Without this service's beats nothing would be sent after ten minutes, and its turn may take longer.
+      // Without this service's heartbeat nothing would be sent after ten minutes, and its turn may take longer.
       const installation = createInstallation({ ...installationOf(options), db, log });
       await installation.start();
       try {
@@ -144,7 +139,7 @@ async function sendHere(
     });
   } catch (error) {
     signal.throwIfAborted();
-    // Another process has taken the account, or may have: the next look sees who sends it now.
+    // Another process may have taken the account; the next look shows who sends it now.
     if (error instanceof LeaseLost && !(error instanceof AccountRetired)) return undefined;
     if (error instanceof AccountRetired || error instanceof KeyRefused || error instanceof Unusable)
       return messageOf(error);
@@ -152,7 +147,7 @@ async function sendHere(
   }
 }
 
-/** Runs the loop that sends it until it has ended. */
+/** Runs the account's submit loop until the submission has ended. */
 async function sendOne(account: Account, options: SubmitOptions, id: string): Promise<void> {
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
@@ -161,25 +156,25 @@ async function sendOne(account: Account, options: SubmitOptions, id: string): Pr
     await Promise.race([followSubmission(id, { ...options, signal }), loop]);
   } finally {
     over.abort(new Stopped('the submission'));
-    await loop.catch(() => {}); // its error is thrown already
+    await loop.catch(() => {}); // its error was thrown already
   }
 }
 
-/** `held` does not end by itself, either: somebody has to release the submission. */
+/** A submission on hold does not end by itself either: a person has to release it. */
 export function isFinal({ state }: StoredSubmission): boolean {
   return state !== 'queued' && state !== 'sending';
 }
 
 /**
  * Waits until the submission has ended, or is on hold.
- * @param whyStuck asked after each look: why it does not go on; undefined: it does. Left out: it is sent alone
- * @throws the signal's reason; RangeError where it is gone: its time of retention is over, or somebody deleted it
+ * @param whyStuck called after each look: why it does not progress; undefined: it does
+ * @throws the signal's reason; RangeError if it is gone: its retention is over, or it was deleted
  */
 async function followSubmission(
   id: string,
   { db, clock, signal, onProgress }: SubmitOptions,
   whyStuck?: (userId: string) => Promise<string | undefined>,
-): Promise<SubmitResult> {
+) {
   for (;;) {
     const submission = await presentSubmission(db, id);
     if (isFinal(submission)) return { submission, stuck: undefined };
@@ -199,9 +194,8 @@ async function presentSubmission(db: Db, id: string): Promise<StoredSubmission> 
   return submission;
 }
 
-/** A POST operation to be queued: arguments of `<schema>.submit`. */
+/** Arguments of `<schema>.submit`. */
 export interface SubmitRequest {
-  /** As the user typed it. */
   readonly operation: string;
   /** JSON text of an object. */
   readonly payload: string;
@@ -213,7 +207,7 @@ export interface SubmitRequest {
 /** `<schema>.submit` or `<schema>.cancel_submission` refused. */
 export class SubmitRefused extends Error {
   override readonly name = 'SubmitRefused';
-  /** The request itself is wrong; false: it can't be done at the moment, or not with these settings. */
+  /** The request itself is wrong; false: it is refused at the moment, or by the settings. */
   readonly wrong: boolean;
 
   constructor(error: Error, wrong: boolean) {
@@ -243,7 +237,7 @@ async function queueSubmission(
 export async function cancelSubmission(db: Db, id: string, by: Operator): Promise<void> {
   await refusing(() =>
     db.transaction(async (trx) => {
-      // The function, which stores who did it, knows the login alone by itself.
+      // The function records who did it; by itself it knows the login only.
       await trx.sql`
         select set_config('research_mirror.os_user', ${by.osUser}, true),
           set_config('research_mirror.program', ${by.program}, true)`;
@@ -252,10 +246,10 @@ export async function cancelSubmission(db: Db, id: string, by: Operator): Promis
   );
 }
 
-/** The account that is meant; undefined where that is not clear: the SQL function then says so. */
+/** The account that is meant. Undefined if that is not clear: the SQL function then reports it. */
 async function accountMeant(db: Db, userId: string | undefined): Promise<string | undefined> {
   const all = db.state.selectFrom('account').select('_user_id').limit(2);
-  // Compared as text: the user may have typed something that is no bigint.
+  // Compared as text, since the user may have typed something that is no bigint.
   const named = userId === undefined ? all : all.where(sql`_user_id::text`, '=', userId);
   const accounts = await named.execute();
   return accounts.length === 1 ? accounts[0]?._user_id : undefined;

@@ -13,17 +13,11 @@ import { type Mirror, onMirror, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
 import { EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { minute, printable } from '../terminal/text-table.ts';
-import {
-  isFinal,
-  submitOperation,
-  SubmitRefused,
-  type SubmitRequest,
-  type SubmitResult,
-} from './submit-operation.ts';
+import { isFinal, submitOperation, SubmitRefused, type SubmitRequest } from './submit-operation.ts';
 
 type SubmitOptions = Options<'noWait' | 'json' | 'demo', 'id' | 'user' | 'data' | 'key'>;
 
-/** Bytes: more than the database takes (1 MiB), so that it is the one to say so. */
+/** In bytes. More than the database's limit (1 MiB), so that the database's message is shown. */
 const MOST = 4 * 1024 * 1024;
 
 /** @param given the text itself, `@file`, or `-` for standard input @throws UsageError; the signal's reason */
@@ -33,7 +27,7 @@ async function readData(given: string, signal: AbortSignal): Promise<string> {
   const from = given === '-' ? { fd: 0, autoClose: false } : {};
   try {
     const reading = buffer(createReadStream(source, { ...from, end: MOST }));
-    // A terminal nobody types at keeps its read for ever: who interrupts the program does not wait for it.
+    // Reading from an idle terminal never ends, so an interrupt must not wait for it.
     const bytes = await Promise.race([reading, untilAborted(signal)]);
     signal.throwIfAborted();
     if (bytes === undefined || bytes.length > MOST) throw new RangeError('it has more than 4 MiB');
@@ -49,7 +43,7 @@ export async function submitAction(shell: Shell, operation: string, options: Sub
   const config = loadConfig(shell.env, 'database');
   if (!config.submit.enabled) throw new Unusable('submissions are off: MIRROR_SUBMIT=off');
   const { demo = false } = options;
-  // With an account configured it is that one's mirror that is meant, whatever else runs.
+  // A configured account's mirror is meant, whatever else runs.
   const which = demo ? 'demo' : config.service === undefined ? 'likely' : 'own';
   const asked = demo ? { ...config, service: undefined } : config;
   return onMirror(shell, 'submit', { which, config: asked }, (mirror) =>
@@ -82,7 +76,7 @@ async function submit(
   const tell = (text: string): unknown => shell.err.write(shell.scrubber.scrub(`${text}\n`));
   const progress = new Progress(shell);
   let id: string | undefined;
-  let result: SubmitResult;
+  let result: Awaited<ReturnType<typeof submitOperation>>;
   try {
     result = await submitOperation({
       ...workOptions(shell, config),
@@ -98,7 +92,7 @@ async function submit(
     });
   } catch (error) {
     if (error instanceof SubmitRefused && error.wrong) {
-      // Nothing that was typed is wrong, and nothing else that could be typed would be right.
+      // Without any account no request can be right.
       if (!(await knowsAnAccount(db))) {
         throw new Unusable(
           'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
@@ -121,7 +115,7 @@ async function submit(
   tell(
     stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`,
   );
-  return noWait ? EXIT.DONE : codeOf(result);
+  return noWait ? EXIT.DONE : codeOf(submission);
 }
 
 async function knowsAnAccount(db: Db): Promise<boolean> {
@@ -129,7 +123,7 @@ async function knowsAnAccount(db: Db): Promise<boolean> {
   return accounts.length > 0;
 }
 
-/** What becomes of a submission that is not waited for any more. */
+/** The state of a submission that is no longer waited for. */
 async function whereItStays(db: Db, id: string): Promise<string> {
   const submission = await findSubmission(db, id).catch(() => undefined);
   const look = `"research-mirror submissions list --show ${id}" tells what came of it`;
@@ -141,16 +135,15 @@ async function whereItStays(db: Db, id: string): Promise<string> {
     : endLine(submission, undefined);
 }
 
-function codeOf({ submission: { state } }: SubmitResult) {
+function codeOf({ state }: StoredSubmission) {
   if (state === 'accepted') return EXIT.DONE;
   if (state === 'rejected' || state === 'cancelled') return EXIT.NO;
   return state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;
 }
 
 /**
- * Checks a payload as somebody gave it: a JSON object without a field that occurs twice, of which Postgres would
- * silently keep the last.
- * @returns the same text: it is never printed anew, so that no digit is lost
+ * Checks that a payload is a JSON object without duplicate fields, of which Postgres would silently keep the last.
+ * @returns the same text, so that no digit is lost
  * @throws UsageError
  */
 export function checkPayload(text: string): string {
@@ -169,7 +162,7 @@ export function checkPayload(text: string): string {
   return text;
 }
 
-/** The first name that an object of the JSON text has twice. @param text that JSON.parse has accepted */
+/** The first duplicate field name in an object of the text. @param text valid JSON */
 export function repeatedField(text: string): string | undefined {
   const objects: Set<string>[] = [];
   for (const [token, name] of text.matchAll(/"((?:[^"\\]|\\.)*)"\s*:|"(?:[^"\\]|\\.)*"|[{}]/gs)) {
@@ -187,14 +180,11 @@ export function repeatedField(text: string): string | undefined {
 
 export function submittingLine({ id, state, error }: StoredSubmission): string {
   if (state === 'sending') return `submission ${id}: being sent`;
-  // Of one that is queued it says what it waits for, where that is not its turn.
+  // The error of a queued submission says what it waits for, unless that is its turn.
   return `submission ${id}: queued${error === null ? '' : `; ${printable(error)}`}`;
 }
 
-/**
- * How a submission ended, in one line.
- * @param held why it is held, where it is
- */
+/** How a submission ended, in one line. @param held why it is on hold, if it is */
 export function endLine(submission: StoredSubmission, held: string | undefined): string {
   const { id, state, responseStatus, error, conclusiveAt } = submission;
   const what = `submission ${id}`;
@@ -220,14 +210,14 @@ export function endLine(submission: StoredSubmission, held: string | undefined):
   }
 }
 
-/** The answer's body as the service sent it; undefined where there is none. */
+/** The answer's body as the service sent it. */
 export function responseText({ response }: StoredSubmission): string | undefined {
   if (response === null) return undefined;
-  // A body that is no JSON is kept as a JSON string.
+  // A body that is not JSON is stored as a JSON string.
   return response.startsWith('"') ? (JSON.parse(response) as string) : response;
 }
 
-/** As a JSON object; the response stands in it as it came, digit by digit. */
+/** A JSON object in which the response keeps its text, with every digit. */
 export function submissionJson({ response, ...rest }: StoredSubmission, more: object = {}): string {
   const text = JSON.stringify({ ...rest, ...more });
   return `${text.slice(0, -1)},"response":${response ?? 'null'}}`;
