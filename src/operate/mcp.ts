@@ -13,13 +13,10 @@ import { complain, EXIT, type Shell, UsageError } from '../terminal/shell.ts';
 import { type RowReceiver, StatementRefused } from './read-only-query.ts';
 import { askMirror } from './sql.ts';
 
-/** Characters of all values: what a model reads at once is bounded. */
+/** Most characters of an answer, for a model's context. */
 const MOST_CHARACTERS = 200_000;
 
-/**
- * The first rows of an answer, in memory, `limit` at most. Values are in Postgres's own text form, with every digit.
- * `more`: some rows were left out.
- */
+/** Collects at most `limit` rows, in Postgres's text form. `more`: some rows were left out. */
 function collectedRows(limit: number) {
   let names: readonly string[] = [];
   let characters = 0;
@@ -48,15 +45,15 @@ function collectedRows(limit: number) {
   return { answer, receiver };
 }
 
-/** Milliseconds of one query. */
+/** Of one query, ms. */
 const TIMEOUT = 60_000;
 
-/** As MCP has an answer. */
-type Told = { isError?: boolean; content: { type: 'text'; text: string }[] };
+/** An answer of MCP. */
+type Answer = { isError?: boolean; content: { type: 'text'; text: string }[] };
 
 export async function mcpAction(shell: Shell, { demo = false }: { demo?: boolean }) {
   const config = loadConfig(shell.env, 'database');
-  const ask = async (text: string, limit: number): Promise<Told> => {
+  const ask = async (text: string, limit: number): Promise<Answer> => {
     const { answer, receiver } = collectedRows(limit);
     try {
       await askMirror(shell, config, { command: 'mcp', text, timeout: TIMEOUT, demo }, receiver);
@@ -91,15 +88,11 @@ const limit = z
   .max(MOST_ROWS)
   .default(USUAL_ROWS)
   .describe(`most rows of the answer; "more" says that there are others`);
-/** Also a bigint that no JavaScript number holds. */
+/** Text, since no JavaScript number holds every bigint. */
 const bigint = z.string().regex(/^\d{1,19}$/);
 
-/**
- * What a language model may do with the mirror: see what there is, read it, and learn what changed. Values come in
- * Postgres's own text form, with every digit.
- * @param ask asks as a login that can only read
- */
-function mirrorServer(schema: string, ask: (text: string, limit: number) => Promise<Told>): McpServer {
+/** Tools to see what there is, read it, and learn what changed. @param ask queries by a login that can only read */
+function mirrorServer(schema: string, ask: (text: string, limit: number) => Promise<Answer>): McpServer {
   const server = new McpServer(
     { name: 'research-mirror', version: programVersion() },
     {
@@ -187,7 +180,7 @@ function columnsOf(schema: string, table: string): string {
     order by a.attnum`;
 }
 
-/** What is put in was checked by the tool's schema: digits, and names of the catalogue. */
+/** The tool's schema has checked the values: digits, and names of collections. */
 function changesOf(user: string, since: string | undefined, collection: string | undefined): string {
   const after = since ?? `extract(epoch from now() - interval '1 day') * 1000000`;
   const only = collection === undefined ? '' : ` and collection = ${quotedText(collection)}`;

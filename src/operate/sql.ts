@@ -20,7 +20,6 @@ import {
   MoreThanReading,
   readerUrl,
   readOnlyQuery,
-  type ReadOnlyQuery,
   type ResultColumn,
   type RowReceiver,
   sqlLogin,
@@ -68,12 +67,12 @@ function readTimeout(text: string): number {
   }
 }
 
-export interface RowPrinter extends RowReceiver {
-  /** The answer is complete, or as long as it was wanted. */
+interface RowPrinter extends RowReceiver {
+  /** The answer is complete, or has enough rows. */
   end(): void;
 }
 
-/** One JSON object, `{"rows":[…]}`, a line for each row as it comes: their number takes no memory. */
+/** One JSON object, `{"rows":[…]}`, written row by row: it takes no memory. */
 export function jsonRows(out: Terminal): RowPrinter {
   let keys: readonly string[] = [];
   let kinds: readonly ResultColumn['kind'][] = [];
@@ -85,7 +84,7 @@ export function jsonRows(out: Terminal): RowPrinter {
       keys = columns.map(({ name }) => {
         const times = (seen.get(name) ?? 0) + 1;
         seen.set(name, times);
-        // Two columns of one name are legal in SQL; in an object one would hide the other.
+        // SQL allows two columns of one name; in an object one would hide the other.
         return JSON.stringify(times === 1 ? name : `${name}_${times}`);
       });
     },
@@ -99,25 +98,22 @@ export function jsonRows(out: Terminal): RowPrinter {
   };
 }
 
-/** A value in JSON; numbers keep Postgres's digits, since parsing them here would lose some. */
+/** Numbers keep Postgres's digits: parsing them would lose some. */
 function jsonOf(value: string | null, kind: ResultColumn['kind'] | undefined): string {
   if (value === null) return 'null';
   // NaN and Infinity are no JSON numbers.
   if (kind === 'number') return /^-?\d/.test(value) ? value : JSON.stringify(value);
   if (kind === 'boolean') return value === 't' ? 'true' : 'false';
-  // json keeps the line breaks that it was given; one row stays one line.
+  // json keeps its line breaks; a row must stay one line.
   if (kind === 'json') return value.replaceAll(/[\r\n]/g, ' ');
   const text = kind === 'moment' ? value.replace(/^(\d{4,}-\d\d-\d\d) (.*)\+00$/, '$1T$2Z') : value;
   return JSON.stringify(text);
 }
 
-/** Characters that are gathered before they are written: a system call a row would take most of the time. */
+/** Characters collected for a write: a system call for each row would take most of the time. */
 const CHUNK = 64 * 1024;
 
-/**
- * CSV as RFC 4180 has it: a line of titles, CRLF behind each line. Values are Postgres's own text, with every digit;
- * NULL is empty, and an empty text is `""`.
- */
+/** CSV of RFC 4180 with a line of titles. Values are Postgres's text; NULL is empty, and an empty text is `""`. */
 function csvRows(out: Terminal): RowPrinter {
   let text = '';
   const flush = (): void => {
@@ -130,7 +126,7 @@ function csvRows(out: Terminal): RowPrinter {
     return true;
   };
   return {
-    // A statement that answers nothing has no line of titles either.
+    // A statement without rows has no line of titles.
     columns: (columns) => void (columns.length > 0 && row(columns.map(({ name }) => name))),
     row,
     end: flush,
@@ -142,15 +138,15 @@ function csvField(value: string | null): string {
   return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
-/** A table needs all its rows before the first one is printed, and nobody reads more of them. */
+/** A table needs all its rows before it is printed. */
 const MOST_ROWS = 10_000;
-/** Characters of all values, beyond the first row. */
+/** Of all values, except those of the first row. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * A table for people: what is longer than the terminal is wide is cut. Where not even the titles fit the terminal, or
- * where it is asked for, records below each other instead, in which nothing is cut.
- * @param vertical records even where a table would fit
+ * A table for people; cells are cut to the terminal's width. If even the titles do not fit, records below each other, in
+ * which nothing is cut.
+ * @param vertical always prints records
  */
 export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: boolean): RowPrinter {
   let titles: readonly string[] = [];
@@ -179,39 +175,46 @@ export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: bo
   };
 }
 
-interface AskedQuery {
-  /** The command that asks: `sql`. */
-  readonly command: string;
-  readonly text: string;
-  /** Milliseconds. */
-  readonly timeout: number;
-  readonly demo: boolean;
-}
-
 /**
- * Runs a query in the mirror, as a login that can only read.
- * @throws UsageError where no such login is there; StatementRefused; DatabaseUnavailable; the signal's reason; errors of
- * the receiver
+ * Runs a query in the mirror, by a login that can only read.
+ * @param query `command` is the command that asks; `timeout` in ms
+ * @throws UsageError if there is no such login; StatementRefused; DatabaseUnavailable; the signal's reason; errors of the
+ * receiver
  */
 export async function askMirror(
   shell: Shell,
   config: Config,
-  { command, text, timeout, demo }: AskedQuery,
+  query: Readonly<Record<'command' | 'text', string>> & { readonly timeout: number; readonly demo: boolean },
   receiver: RowReceiver,
 ): Promise<void> {
+  const { command, text, timeout, demo } = query;
   const { schema } = config;
   const database = await reachMirror(shell, config, command, demo ? 'demo' : 'likely');
   try {
-    const logins = await readers(shell, database, schema);
-    await queryAsReader(command, logins, { text, schema, timeout, signal: shell.signal, receiver });
+    let refused: MoreThanReading | undefined;
+    for (const login of await readers(shell, database, schema)) {
+      // The next login is tried if it exists, and needs no password.
+      if (refused !== undefined && !(await resolveConnection(login).catch(() => false))) break;
+      try {
+        return await readOnlyQuery(login, { text, schema, timeout, signal: shell.signal, receiver });
+      } catch (error) {
+        if (!(error instanceof MoreThanReading)) throw error;
+        refused ??= error;
+      }
+    }
+    throw new UsageError(
+      `nothing was run: ${command} takes a login that can do nothing but read, and ` +
+        `${refused?.message ?? 'there is none'}. As a DBA, once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
+        `login: DATABASE_URL=postgres://${sqlLogin(schema)}:…@host/database`,
+    );
   } finally {
     await database.leave();
   }
 }
 
 /**
- * For statements of somebody's own, to be tried first to last: a login that only reads, which the program has made; of
- * DATABASE_URL its own, and one that a DBA has made beside it.
+ * Logins to try, in this order. The embedded server has one that only reads, made by the program. With DATABASE_URL: its
+ * own, and one that a DBA may have made.
  */
 async function readers(
   { scrubber }: Shell,
@@ -224,34 +227,9 @@ async function readers(
   return [{ ...connection, url }];
 }
 
-/** By the first of `logins` that can do nothing but read; nothing is run where none can. */
-async function queryAsReader(
-  command: string,
-  logins: readonly ConnectionOptions[],
-  query: ReadOnlyQuery,
-): Promise<void> {
-  let refused: MoreThanReading | undefined;
-  for (const login of logins) {
-    // Another login is tried where there is one, and the server asks it for no password.
-    if (refused !== undefined && !(await resolveConnection(login).catch(() => false))) break;
-    try {
-      return await readOnlyQuery(login, query);
-    } catch (error) {
-      if (!(error instanceof MoreThanReading)) throw error;
-      refused ??= error;
-    }
-  }
-  const { schema } = query;
-  throw new UsageError(
-    `nothing was run: ${command} takes a login that can do nothing but read, and ` +
-      `${refused?.message ?? 'there is none'}. As a DBA, once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
-      `login: DATABASE_URL=postgres://${sqlLogin(schema)}:…@host/database`,
-  );
-}
-
-/** As psql tells it: what, where (line and a mark below it), and the hint. */
+/** In psql's form: the message, the line with a mark below it, and the hint. */
 export function explainRefusal(error: StatementRefused, query: string): string {
-  // A syntax error names its place; that several statements came has none. Texts are in the server's language.
+  // A syntax error has a position; the error for several statements has none. Messages are in the server's language.
   const several = error.state === '42601' && error.position === undefined;
   const what = several ? 'one statement at a time, please: this is several' : error.message;
   const lines = [`research-mirror: ${what} (${error.state})`];

@@ -21,7 +21,7 @@ import {
 } from '../terminal/shell.ts';
 import { formatList } from '../terminal/text-table.ts';
 
-/** What a pass has read so far, in one line: sums over all accounts by collection, in the order in which they began. */
+/** What a pass has read so far, in one line: sums over all accounts by collection, in the order of their beginning. */
 export function readingLine(passes: Iterable<PassProgress>): string {
   const sums = new Map<string, PassProgress>();
   for (const pass of passes) {
@@ -73,7 +73,7 @@ export async function syncAction(
   return open.length > 0 ? EXIT.FAILED : EXIT.DONE;
 }
 
-/** What `--full` could not make true, with its remedy. */
+/** What `--full` could not ensure, with its remedy. */
 function whatIsOpen(pass: CollectionPass): string[] {
   const { userId, collection, held, refused, stale, unproven, liveRows, complete } = pass;
   const where = `${userId}/${collection}`;
@@ -119,9 +119,9 @@ function describe(report: SyncReport, width: number | undefined, full: boolean):
 }
 
 /**
- * Runs a pass over the accounts of the configured keys, or of a demo, and shows how far it is, then prints its report,
- * and on stderr the keys whose account is not known.
- * @param line how far it is: of the newest state of each account's collection
+ * Runs a pass over the accounts of the configured keys, or of a demo, with its progress. Prints its report, and on stderr
+ * the keys of unknown accounts.
+ * @param line describes the progress, from the newest state of each account's collection
  */
 export async function showPass<
   Each extends CollectionProgress,
@@ -158,7 +158,7 @@ export async function showPass<
     progress.end();
   }
   const { scrub } = shell.scrubber;
-  // Before cells are cut: of a secret's beginning nobody can tell that it is one.
+  // Secrets are hidden before cells are cut: the beginning of a secret can't be recognized.
   const collections = report.collections.map((each) => ({ ...each, error: each.error && scrub(each.error) }));
   const text = json
     ? `${JSON.stringify(report)}\n`
@@ -170,14 +170,12 @@ export async function showPass<
   return report;
 }
 
-type Pass = CollectionProgress & { readonly milliseconds: number; readonly error: string | null };
-
-/**
- * A row for each collection of each account: figures, how long it took, and why it could not be read.
- * @param figures titles, and the fields that they are of
- */
+/** A row for each collection of each account. @param figures titles and their fields */
 export function passTable<Field extends string>(
-  passes: readonly (Pass & Readonly<Record<Field, number>>)[],
+  passes: readonly (CollectionProgress & {
+    readonly milliseconds: number;
+    readonly error: string | null;
+  } & Readonly<Record<Field, number>>)[],
   figures: readonly (readonly [title: string, of: Field])[],
   width: number | undefined,
 ): string {
