@@ -6,10 +6,7 @@ import { type Environment, readTextFile, secretsOf } from '../config/environment
 import { InvalidConfig } from '../config/parse-values.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/**
- * What `.env` in the folder `cwd` adds to the environment: names that the environment does not set itself.
- * No such file is no problem; one that can't be read is.
- */
+/** Variables of the file that the environment does not set. The file may be missing, but not unreadable. */
 export function dotEnvAdditions(env: Environment, path = '.env'): Record<string, string> {
   let text: string;
   try {
@@ -40,10 +37,7 @@ export function dotEnvAdditions(env: Environment, path = '.env'): Record<string,
   return additions;
 }
 
-/**
- * Numbers of lines that set nothing, which would be passed over silently: "MIRROR_API_KEY abc". Values in quotes
- * may go over several lines.
- */
+/** Line numbers that set nothing ("MIRROR_API_KEY abc"). Quoted values may have several lines. */
 function linesWithoutMeaning(text: string): number[] {
   const outside = text.replaceAll(QUOTED, (value) => `=${value.replaceAll(/[^\n]/g, '')}`);
   return outside
@@ -54,9 +48,8 @@ function linesWithoutMeaning(text: string): number[] {
 const QUOTED = /=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)/g;
 
 /**
- * What comes before every command's work: `.env` is added, for libraries too (`PG*`, `HTTPS_PROXY`), and what of it all
- * is secret is kept out of every text. Node reads NODE_EXTRA_CA_CERTS only when it starts: one that comes from `.env` is
- * made good here.
+ * Runs before every command: adds `.env` to the environment, also for libraries (`PG*`, `HTTPS_PROXY`), and hides its
+ * secrets in all output. Node reads NODE_EXTRA_CA_CERTS only at its start, so it is applied here if it comes from `.env`.
  * @param env `process.env`, which is changed
  * @throws InvalidConfig
  */

@@ -8,7 +8,7 @@ export async function sandboxAction(
   shell: Shell,
   options: Readonly<Record<string, string | boolean | undefined>>,
 ) {
-  // Nothing of it is needed, but a slip in a variable's name is told here, too.
+  // The configuration is not needed, but a misspelt variable is reported here, too.
   loadConfig(shell.env, 'database');
   const { json, ...switches } = options;
   const reading = readSandboxOptions(switches);

@@ -13,7 +13,7 @@ export async function startAction(shell: Shell) {
       toTerminal: terminalOf(shell),
     });
   } catch (error) {
-    // Interrupted while it was still starting: that, too, is a clean stop.
+    // An interrupt during the start is a clean stop, too.
     if (!isStopped(error)) throw error;
   }
   return EXIT.DONE;

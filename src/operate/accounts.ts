@@ -131,7 +131,7 @@ function sentence(userId: string, outcome: Awaited<ReturnType<typeof retireAccou
 export function retireAccount(
   db: Db,
   userId: string,
-  { now, by, remove }: { readonly now: Date; readonly by: Operator; readonly remove: boolean },
+  { now, by, remove }: Readonly<{ now: Date; by: Operator; remove: boolean }>,
 ) {
   return db.transaction(async (trx) => {
     // A crash must not bring cancelled submissions back, and send them.

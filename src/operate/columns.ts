@@ -73,7 +73,7 @@ async function list(shell: Shell, db: Db, { json = false }: ColumnsOptions) {
 async function setType(
   shell: Shell,
   db: Db,
-  named: { readonly table: CollectionName; readonly column: string; readonly type: string },
+  named: Readonly<{ table: CollectionName; column: string; type: string }>,
   { dryRun = false, yes = false }: ColumnsOptions,
 ) {
   const { table, column, type } = named;

@@ -6,9 +6,8 @@ import type { ServiceConfig } from '../config/config.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { problemLine } from '../status/problem.ts';
 import { blockedDeletions, type FoundProblem, groupProblems, staleRows } from '../status/problems.ts';
-import { serviceConfig } from '../terminal/demo-folder.ts';
 import { chooseCollections } from '../terminal/given.ts';
-import { workOptions } from '../terminal/open-mirror.ts';
+import { serviceConfig, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
 import {
   complain,
